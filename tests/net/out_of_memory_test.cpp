@@ -1,0 +1,153 @@
+// tests/net/out_of_memory_test.cpp: servers and what they stand on are made whole or refused, whatever is missing.
+#include <braid/coro/outcome.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/pipe_stream.hpp>
+#include <braid/io/signal_set.hpp>
+#include <braid/io/socket_address.hpp>
+#include <braid/io/stream_listener.hpp>
+#include <braid/io/udp_socket.hpp>
+#include <braid/net/http_client.hpp>
+#include <braid/net/http_router.hpp>
+#include <braid/net/http_server.hpp>
+#include <braid/net/redis_pool.hpp>
+
+#include <doctest/doctest.h>
+
+#include <tests/support/child.hpp>
+#include <tests/support/scarce_memory.hpp>
+#include <tests/support/scarce_system.hpp>
+#include <tests/support/watchdog.hpp>
+
+#include <csignal>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+using namespace braid;
+using testing::fail_everywhere;
+using testing::watchdog;
+
+namespace {
+
+/// What was made. Errors: a refusal as an exception.
+template <typename T>
+auto made(result<T> what) -> T {
+  if (!what) throw std::system_error(what.error());
+  return std::move(*what);
+}
+
+auto any_port() -> socket_address { return socket_address::loopback(0); }
+
+/// A loop on this thread, which is stopped at the end.
+class own_loop {
+ public:
+  own_loop() : io_(made(loop::create())) { io_->run_once(); }
+  own_loop(const own_loop&) = delete;
+  auto operator=(const own_loop&) -> own_loop& = delete;
+  ~own_loop() {
+    io_->stop();
+    while (io_->run_once()) {}
+  }
+
+  [[nodiscard]] auto io() noexcept -> loop& { return *io_; }
+
+  void run_until(const bool& over) {
+    while (!over) io_->run_once();
+  }
+
+ private:
+  std::unique_ptr<loop> io_;
+};
+
+auto wait_for(task<result<void>> work, std::error_code& why, bool& over) -> task<void> {
+  auto ended = co_await as_outcome(std::move(work));
+  if (ended.has_value())
+    if (const result<void> served = ended.take(); !served) why = served.error();
+  over = true;
+}
+
+/// A server that listens and is stopped, with a client beside it. All that is made is made before something runs.
+void make_server(own_loop& by) {
+  loop& io = by.io();
+  http_router routes;
+  routes.get("/{name}/long/enough/to/be/no/short/string", [](http_exchange&) {}).get("/", [](http_exchange&) {});
+  http_server server(io, routes, {.pacing = {.share = 0.5}});
+  const http_client client(io);
+  bool over = false;
+  std::error_code why;
+  auto serving = wait_for(server.serve(made(stream_listener::listen(io, any_port()))), why, over);
+  auto stopping = server.stop(0s);
+  io.spawn(std::move(serving));
+  io.spawn(std::move(stopping));
+  by.run_until(over);
+  if (why) throw std::system_error(why);
+}
+
+/// The rest of what is made on a loop by a function that may fail.
+void make_others(loop& io) {
+  const auto datagrams = made(udp_socket::bind(io, any_port()));
+  const auto pipes = made(pipe_stream::pair(io));
+  const auto signals = made(signal_set::create(io, {SIGUSR2}));
+  redis_pool store(io, {.socket_path = "/nonexistent/long/enough/to/be/no/short/string"}, 2);
+  store.close();
+}
+
+constexpr int was_made = 0;
+constexpr int was_refused = 1;
+constexpr int was_wrong = 2;
+
+/// How the making of all ends in this process.
+auto status_of_making() -> int {
+  try {
+    own_loop here;
+    make_server(here);
+    make_others(here.io());
+    return was_made;
+  } catch (const std::system_error& error) {
+    return error.code() == std::errc::too_many_files_open ? was_refused : was_wrong;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a server and a client are made and end, or say that there is no memory") {
+  const watchdog dog(600s);
+  fail_everywhere([] {
+    own_loop here;
+    make_server(here);
+  });
+}
+
+TEST_CASE("sockets, pipes, signals and connections to a store are made, or say that there is no memory") {
+  const watchdog dog(600s);
+  fail_everywhere([] {
+    own_loop here;
+    make_others(here.io());
+  });
+}
+
+TEST_CASE("with too few descriptors a server is refused, and nothing stays open") {
+  int refusals = 0;
+  int made_with = 0;
+  for (unsigned limit = 3; made_with == 0; ++limit) {
+    CAPTURE(limit);
+    REQUIRE(limit < 60);
+    const testing::child_end end = testing::run_in_child([&] {
+      testing::close_descriptors_from(3);
+      testing::limit_descriptors(limit);
+      const int status = status_of_making();
+      ::_exit(testing::descriptors_below(limit) == 3 ? status : was_wrong);
+    });
+    CAPTURE(end.errors);
+    REQUIRE(end.signal == 0);
+    REQUIRE((end.status == was_made || end.status == was_refused));
+    if (end.status == was_made)
+      made_with = static_cast<int>(limit);
+    else
+      ++refusals;
+  }
+  CHECK(refusals > 2);
+}
