@@ -18,6 +18,7 @@
 #include <braid/coro/fiber.hpp>
 #include <braid/coro/fork_task.hpp>
 #include <braid/coro/generator.hpp>
+#include <braid/coro/interval.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/oneshot.hpp>
 #include <braid/coro/outcome.hpp>

@@ -1,5 +1,6 @@
 // tests/task/when_all_test.cpp: all values together once all are there; the first failure by position, and not before.
 #include <braid/task/promise.hpp>
+#include <braid/task/shared_future.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/when_all.hpp>
 
@@ -63,6 +64,43 @@ TEST_CASE("the values of a range come as a vector, in order, however they arrive
   CHECK_FALSE(all.is_ready());
   CHECK(sources[1].set_value(2));
   CHECK(all.get() == std::vector{1, 2, 3});
+}
+
+TEST_CASE("shared futures are waited for together and stay as they are") {
+  promise<std::string> text;
+  promise<void> nothing;
+  int object = 0;
+  const auto shared = text.get_future().share();
+  const auto done = nothing.get_future().share();
+  const auto reference = ready_future<int&>(object).share();
+  auto all = when_all(shared, done, reference);
+  const std::vector twice{shared, shared};
+  auto both = when_all(twice);
+  CHECK(nothing.set_value());
+  CHECK_FALSE(all.is_ready());
+  CHECK(text.set_value("read by all"));
+  REQUIRE(all.is_ready());
+  const auto [first, second, third] = all.get();
+  CHECK(first == "read by all");
+  static_assert(std::is_same_v<decltype(second), const std::monostate>);
+  CHECK(&third.get() == &object);
+  CHECK(both.get() == std::vector<std::string>{"read by all", "read by all"});
+  CHECK(shared.get() == "read by all");
+  static_assert(std::is_same_v<decltype(when_all(done, done)), future<void>>);
+  CHECK(when_all(std::vector<braid::shared_future<int>>()).get().empty());
+}
+
+TEST_CASE("the first of the shared futures that fail is the failure of all, and its copies keep it") {
+  promise<int> one;
+  promise<int> other;
+  const auto first = one.get_future().share();
+  const auto second = other.get_future().share();
+  auto all = when_all(first, second);
+  CHECK(other.set_exception(failure("second")));
+  CHECK_FALSE(all.is_ready());
+  CHECK(one.set_exception(failure("first")));
+  CHECK(failure_text(all) == "first");
+  CHECK(failure_text(second) == "second");
 }
 
 TEST_CASE("other containers and views are consumed as well, lvalue containers are not taken") {

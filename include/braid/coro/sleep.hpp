@@ -42,7 +42,9 @@ class sleep_awaiter final : awaiter_base {
     return transfer_to(suspend(self.promise(), self));
   }
 
-  void await_resume() const noexcept {}
+  auto await_resume() const noexcept {
+    if constexpr (requires { when_.woken(); }) return when_.woken();
+  }
 
  private:
   struct wake_timer : timer {

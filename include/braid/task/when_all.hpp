@@ -4,12 +4,14 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/inputs.hpp>
 #include <braid/task/future.hpp>
+#include <braid/task/shared_future.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <exception>
 #include <expected>
 #include <functional>
+#include <ranges>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -146,6 +148,24 @@ struct all_endings_as_vector {
   }
 };
 
+/// A future of its own for a reader of a shared one, with a copy of the value.
+template <typename T>
+auto copy_of(const shared_future<T>& from) -> future<T> {
+  if constexpr (std::is_void_v<T>)
+    return from.then_inline([] {});
+  else
+    return from.then_inline([](const T& value) -> T { return value; });
+}
+
+template <typename T>
+inline constexpr bool is_shared_future = false;
+template <typename T>
+inline constexpr bool is_shared_future<shared_future<T>> = true;
+
+/// A range of shared futures, which are not consumed.
+template <typename R>
+concept shared_future_range = std::ranges::input_range<R> && is_shared_future<std::ranges::range_value_t<R>>;
+
 }  // namespace detail
 
 /// A future of all values, as a std::tuple: nothing is a std::monostate there, a reference a std::reference_wrapper. If
@@ -167,6 +187,20 @@ auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail:
   using value = detail::element_value<R>;
   auto all = detail::to_vector(std::forward<R>(range));
   return detail::gather<detail::all_state<detail::range_inputs<value>, detail::all_values_as_vector<value>>>(all);
+}
+
+/// The same for shared futures, which stay as they are: the values are copies.
+template <typename... T>
+  requires(sizeof...(T) > 0)
+auto when_all(const shared_future<T>&... all) -> future<typename detail::all_values_as_tuple<T...>::result> {
+  return when_all(detail::copy_of(all)...);
+}
+
+template <detail::shared_future_range R>
+auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail::element_value<R>>::result> {
+  std::vector<future<detail::element_value<R>>> all;
+  for (const auto& each : range) all.push_back(detail::copy_of(each));
+  return when_all(std::move(all));
 }
 
 /// A future of how each of them ended, as a std::tuple of `ended`, ready once all of them are. It does not fail for

@@ -1,0 +1,130 @@
+// tests/coro/interval_test.cpp: ticks that a task awaits, on a clock that the test turns.
+#include <braid/coro/interval.hpp>
+
+#include <braid/coro/spawn.hpp>
+#include <braid/coro/task.hpp>
+
+#include <doctest/doctest.h>
+
+#include <tests/support/deaths.hpp>
+#include <tests/support/test_loop.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+using namespace braid;
+using testing::deaths;
+using testing::mortal;
+using testing::test_loop;
+
+namespace {
+
+/// A tick: the time until it came, as the clock went on by milliseconds, and what it said was left out.
+struct came {
+  duration after;
+  std::uint64_t left_out;
+};
+
+auto next_of(test_loop& here, interval& ticks) -> came {
+  const auto begin = here.now();
+  const auto wait = [](interval& of) -> task<std::uint64_t> { co_return co_await of.next(); };
+  const std::uint64_t left_out = here.run_through(wait(ticks), 1ms).take();
+  return {here.now() - begin, left_out};
+}
+
+/// A timer fires at the first turn of the clock that is not before its tick of 16 µs.
+auto is_about(duration found, duration wanted) -> bool { return found >= wanted && found <= wanted + 1ms; }
+
+}  // namespace
+
+TEST_CASE("ticks come at their interval from the first call on, whatever is done between them") {
+  test_loop here;
+  interval ticks = every(10ms);
+  here.advance(1h);  // nothing is missed before the first call
+  const auto begin = here.now();
+  for (int i = 1; i <= 1'000; ++i) {
+    const came tick = next_of(here, ticks);
+    CHECK(tick.left_out == 0);
+    const duration drift = here.now() - (begin + i * 10ms);
+    REQUIRE(drift >= 0ms);
+    REQUIRE(drift <= 1ms);
+    here.advance(i % 10 * 800us);
+  }
+}
+
+TEST_CASE("ticks that pass while the task is busy are left out, and the next one says how many") {
+  test_loop here;
+  interval ticks = every(10ms);
+  CHECK(is_about(next_of(here, ticks).after, 10ms));
+  const auto last = here.now();
+  here.advance(34ms);  // and so the tick at 50
+  const came late = next_of(here, ticks);
+  CHECK(late.left_out == 3);
+  CHECK(is_about(here.now() - last, 39ms));
+  CHECK(next_of(here, ticks).left_out == 0);
+  CHECK(is_about(here.now() - last, 49ms));
+}
+
+TEST_CASE("missed ticks are made up for one by one, or by one that later ones are counted from") {
+  test_loop here;
+  interval each({.interval = 10ms, .missed = missed_ticks::burst, .first = here.now()});
+  interval once({.interval = 10ms, .missed = missed_ticks::delay, .first = here.now()});
+  CHECK(next_of(here, each).after <= 1ms);
+  CHECK(next_of(here, once).after <= 1ms);
+  here.advance(34ms);
+  for (int i = 0; i < 3; ++i) {
+    const came made_up = next_of(here, each);
+    CHECK(made_up.after <= 1ms);
+    CHECK(made_up.left_out == 0);
+  }
+  CHECK(next_of(here, each).after > 1ms);
+  here.advance(30ms);
+  const auto now = here.now();
+  const came all = next_of(here, once);
+  CHECK(here.now() - now <= 1ms);
+  CHECK(all.left_out >= 5);
+  CHECK(is_about(next_of(here, once).after, 10ms - (all.after)));
+}
+
+TEST_CASE("with a fixed delay a tick comes that long after the call") {
+  test_loop here;
+  interval ticks({.interval = 10ms, .mode = every_mode::fixed_delay});
+  for (int i = 0; i < 3; ++i) {
+    const came tick = next_of(here, ticks);
+    CHECK(is_about(tick.after, 10ms));
+    CHECK(tick.left_out == 0);
+    here.advance(25ms);
+  }
+}
+
+TEST_CASE("a first tick that has passed by less than an interval is late, and by more is missed") {
+  test_loop here;
+  interval late({.interval = 10ms, .first = here.now() - 4ms});
+  const came first = next_of(here, late);
+  CHECK(first.after <= 1ms);
+  CHECK(first.left_out == 0);
+  interval missed({.interval = 10ms, .first = here.now() - 25ms});
+  const came next = next_of(here, missed);
+  CHECK(is_about(next.after, 5ms));
+  CHECK(next.left_out == 3);
+  interval far({.interval = 10ms, .first = here.now() + 2s});
+  CHECK(is_about(next_of(here, far).after, 2s));
+}
+
+TEST_CASE("a stop ends the wait for a tick, which is not used up") {
+  test_loop here;
+  deaths ended;
+  interval ticks = every(10ms);
+  CHECK(is_about(next_of(here, ticks).after, 10ms));
+  const auto last = here.now();
+  auto begun = spawn(here.io().root(), [](interval& of, mortal) -> task<void> {
+    static_cast<void>(co_await of.next());
+  }(ticks, mortal(ended)));
+  here.run_once();
+  here.advance(3ms);
+  begun.request_stop();
+  here.run_once();
+  CHECK(ended.count == 1);
+  CHECK(next_of(here, ticks).left_out == 0);
+  CHECK(is_about(here.now() - last, 9ms));
+}
