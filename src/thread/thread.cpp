@@ -147,8 +147,10 @@ auto thread::launch_with_stack(beginning& first) -> result<void> {
   return created;
 }
 
-/// The new thread. `first` is gone once it has been unparked.
+/// The new thread. `first` is gone once it has been unparked. pthread_cancel unwinds as an exception does, which
+/// nothing may catch and no noexcept function lets through: it would end the program, so that it has no effect.
 void thread::run(beginning& first) noexcept {
+  ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
   const auto body = std::move(first.body);
   bool runs = false;
   try {

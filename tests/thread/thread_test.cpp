@@ -326,3 +326,28 @@ TEST_CASE("an exception that leaves the callable ends the program") {
     CHECK(end.status == 42);
   }
 }
+
+TEST_CASE("a thread that is cancelled goes on, and is joined") {
+  for (const auto& options : {braid::thread_options{}, braid::thread_options{.stack_size = std::size_t{1} << 20}}) {
+    const auto end = braid::testing::run_in_child([&options] {
+      std::latch known(1);
+      std::latch cancelled(1);
+      ::pthread_t self{};
+      bool went_on = false;
+      auto worker = thread::create(options, [&] {
+        self = ::pthread_self();
+        known.count_down();
+        cancelled.wait();
+        ::pthread_testcancel();
+        went_on = true;
+      });
+      known.wait();
+      if (::pthread_cancel(self) != 0) ::_exit(1);
+      cancelled.count_down();
+      static_cast<void>(worker->join());
+      ::_exit(went_on ? 42 : 2);
+    });
+    CHECK(end.signal == 0);
+    CHECK(end.status == 42);
+  }
+}
