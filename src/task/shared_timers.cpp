@@ -17,11 +17,12 @@ detail::timer_keeper::~timer_keeper() = default;
 struct shared_timers::state final : detail::timer_keeper {
   using lock_type = std::unique_lock<std::mutex>;
 
-  explicit state(const clock_source& source) : clock(source), wheel(source.now()) {}
+  state(const clock_source& source, wake_fn wake_server, void* of_server)
+      : clock(source), wake(wake_server), context(of_server), wheel(source.now()) {}
 
   auto try_arm(timer& item, time_point when) noexcept -> bool override;
   auto retract(timer& item) noexcept -> bool override;
-  auto now() const noexcept -> time_point override { return clock.now(); }
+  auto now() const noexcept -> time_point override;
 
   auto run_once() noexcept -> std::optional<time_point>;
   auto close() noexcept -> result<std::size_t>;
@@ -34,9 +35,11 @@ struct shared_timers::state final : detail::timer_keeper {
   [[nodiscard]] auto is_served_here() const noexcept -> bool { return server == std::this_thread::get_id(); }
 
   const clock_source& clock;
+  wake_fn wake;  // null: the server is the thread in `run`
+  void* context;
   parker sleep;  // of the thread in `run`
 
-  std::mutex mutex;  // around all that follows
+  mutable std::mutex mutex;  // around all that follows
   std::condition_variable changed;
   std::size_t waiting = 0;                  // threads that wait for `changed`
   timer_wheel wheel;                        // what is pending
@@ -55,9 +58,19 @@ auto shared_timers::state::try_arm(timer& item, time_point when) noexcept -> boo
     const time_point next = *wheel.next_event();
     if (next >= looks_at) return true;
     looks_at = next;
+    if (wake != nullptr) {
+      wake(context);  // under the lock, because both may be gone after `close`
+      return true;
+    }
   }
   sleep.unpark();  // `item` may be gone
   return true;
+}
+
+/// The clock may be gone after `close`, and nothing is due any more.
+auto shared_timers::state::now() const noexcept -> time_point {
+  const std::lock_guard lock(mutex);
+  return closed ? time_point::max() : clock.now();
 }
 
 auto shared_timers::state::retract(timer& item) noexcept -> bool {
@@ -129,7 +142,10 @@ auto shared_timers::state::is_closed() noexcept -> bool {
   return closed;
 }
 
-shared_timers::shared_timers(const clock_source& clock) : state_(std::make_shared<state>(clock)) {}
+shared_timers::shared_timers(const clock_source& clock) : shared_timers(clock, nullptr, nullptr) {}
+
+shared_timers::shared_timers(const clock_source& clock, wake_fn wake, void* context)
+    : state_(std::make_shared<state>(clock, wake, context)) {}
 
 shared_timers::~shared_timers() { BRAID_EXPECTS(close(), "timers are not destroyed by a function of one of them"); }
 
@@ -139,7 +155,7 @@ void shared_timers::arm(timer& item, time_point when) noexcept {
 
 void shared_timers::disarm(timer& item) noexcept { state_->retract(item); }
 
-auto shared_timers::now() const noexcept -> time_point { return state_->now(); }
+auto shared_timers::now() const noexcept -> time_point { return state_->clock.now(); }
 
 void shared_timers::run() noexcept {
   BRAID_EXPECTS(&state_->clock == &steady_time(), "the kernel sleeps by the system's clock");
@@ -148,7 +164,7 @@ void shared_timers::run() noexcept {
     if (state_->is_closed()) return;
     if (!next)
       state_->sleep.park();
-    else if (*next > state_->now())
+    else if (*next > state_->clock.now())
       static_cast<void>(state_->sleep.park_until(*next));
   }
 }

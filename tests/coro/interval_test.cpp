@@ -33,7 +33,7 @@ auto next_of(test_loop& here, interval& ticks) -> came {
 }
 
 /// A timer fires at the first turn of the clock that is not before its tick of 16 µs.
-auto is_about(duration found, duration wanted) -> bool { return found >= wanted && found <= wanted + 1ms; }
+auto is_about(duration waited, duration wanted) -> bool { return waited >= wanted && waited <= wanted + 1ms; }
 
 }  // namespace
 
@@ -43,8 +43,8 @@ TEST_CASE("ticks come at their interval from the first call on, whatever is done
   here.advance(1h);  // nothing is missed before the first call
   const auto begin = here.now();
   for (int i = 1; i <= 1'000; ++i) {
-    const came tick = next_of(here, ticks);
-    CHECK(tick.left_out == 0);
+    const came found = next_of(here, ticks);
+    CHECK(found.left_out == 0);
     const duration drift = here.now() - (begin + i * 10ms);
     REQUIRE(drift >= 0ms);
     REQUIRE(drift <= 1ms);
@@ -90,9 +90,9 @@ TEST_CASE("with a fixed delay a tick comes that long after the call") {
   test_loop here;
   interval ticks({.interval = 10ms, .mode = every_mode::fixed_delay});
   for (int i = 0; i < 3; ++i) {
-    const came tick = next_of(here, ticks);
-    CHECK(is_about(tick.after, 10ms));
-    CHECK(tick.left_out == 0);
+    const came found = next_of(here, ticks);
+    CHECK(is_about(found.after, 10ms));
+    CHECK(found.left_out == 0);
     here.advance(25ms);
   }
 }

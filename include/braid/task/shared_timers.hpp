@@ -20,7 +20,7 @@ namespace braid {
 /// Protocol: docs/design/scheduled.md
 class BRAID_API shared_timers : public timer_service {
  public:
-  /// Lifetime: the clock is read until `close`, and by scheduled work until that has ended.
+  /// Lifetime: the clock is read until `close`.
   explicit shared_timers(const clock_source& clock = steady_time());
 
   /// Closes. Not from a function of a timer.
@@ -49,6 +49,12 @@ class BRAID_API shared_timers : public timer_service {
 
   /// For scheduled work.
   [[nodiscard]] auto keeper() const noexcept -> std::shared_ptr<detail::timer_keeper>;
+
+ protected:
+  /// Calls `wake(context)` where the thread that serves is to call `run_once` earlier than it was told to; no more
+  /// after `close`. Threads: any, under the lock of the timers, so that it only posts.
+  using wake_fn = void (*)(void* context) noexcept;
+  shared_timers(const clock_source& clock, wake_fn wake, void* context);
 
  private:
   struct state;

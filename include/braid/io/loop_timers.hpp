@@ -1,0 +1,32 @@
+// braid/io/loop_timers.hpp: timers for threads of any kind, served by an event loop.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/task/shared_timers.hpp>
+
+#include <memory>
+
+namespace braid {
+
+/// Timers that any thread arms, as a `timer_thread` has them, but without a thread: they fire on the thread of a loop,
+/// beside its own. For `post_at`, `post_after` and `post_every` on a pool: `post_after(workers, timers, 5ms, fn)`.
+/// Once the loop stops nothing fires any more; what is pending is dropped when this goes.
+/// Threads: made on the loop's own thread, while the loop runs; destroyed there, or after the loop has stopped. The
+/// rest as `shared_timers`. Lifetime: ends before its loop. Cost: as `shared_timers`; a post to the loop where a timer
+/// is due before all others.
+class BRAID_API loop_timers final : public shared_timers {
+ public:
+  /// The clock is that of the loop. Errors: std::bad_alloc.
+  explicit loop_timers(loop& on);
+  ~loop_timers() override;
+
+ private:
+  class server;
+  static auto serve_on(loop& on) -> std::unique_ptr<server>;
+  explicit loop_timers(std::unique_ptr<server> by);
+
+  server* server_;
+};
+
+}  // namespace braid

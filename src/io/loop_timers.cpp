@@ -1,0 +1,81 @@
+// src/io/loop_timers.cpp: a timer of a loop that stands for the earliest of the timers of other threads.
+#include <braid/io/loop_timers.hpp>
+
+#include <braid/base/assert.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/job.hpp>
+
+#include <utility>
+
+namespace braid {
+
+/// The part that may lie in the queue of the loop: it ends there where that is so when the timers go.
+class loop_timers::server final : public clock_source, private job, private timer {
+ public:
+  explicit server(loop& on) noexcept : job(&act), timer(&fired), on_(on) {}
+  ~server() override = default;
+
+  [[nodiscard]] auto now() const noexcept -> time_point override { return on_.now(); }
+
+  /// On the loop's thread, or where that runs no more.
+  void begin(shared_timers& of) noexcept {
+    of_ = &of;
+    serve();  // from now on it is woken
+  }
+  void end() noexcept {
+    on_.disarm(*this);
+    of_ = nullptr;
+    if (!posted_.load(relaxed)) delete this;  // nobody posts after the timers were closed
+  }
+
+  /// Where the loop refuses it has stopped, or is about to.
+  static void wake(void* self) noexcept {
+    server& mine = *static_cast<server*>(self);
+    // edge loop_timers.step: observe, the job is queued again only after its dequeue
+    if (mine.posted_.exchange(true, acquire)) return;
+    if (!mine.on_.try_post(mine)) mine.posted_.store(false, relaxed);
+  }
+
+ private:
+  static void act(job& self, action what) {
+    auto& mine = static_cast<server&>(self);
+    if (mine.of_ == nullptr) {
+      delete &mine;
+      return;
+    }
+    // edge loop_timers.step: publish, the job has left the queue before it is queued again
+    mine.posted_.store(false, release);
+    if (what == action::run) mine.serve();
+  }
+  static void fired(timer& self) noexcept { static_cast<server&>(self).serve(); }
+
+  void serve() noexcept {
+    if (const auto next = of_->run_once()) return on_.arm(*this, *next);
+    on_.disarm(*this);
+  }
+
+  loop& on_;
+  shared_timers* of_ = nullptr;  // null when the timers have gone; written on the loop's thread
+  atomic<bool> posted_{false};   // in the queue of the loop; set under the lock of the timers, cleared by the job
+};
+
+auto loop_timers::serve_on(loop& on) -> std::unique_ptr<server> {
+  BRAID_EXPECTS(on.is_current(), "the timers of a loop are made on its thread");
+  return std::make_unique<server>(on);
+}
+
+loop_timers::loop_timers(loop& on) : loop_timers(serve_on(on)) {}
+
+loop_timers::loop_timers(std::unique_ptr<server> by)
+    : shared_timers(*by, &server::wake, by.get()), server_(by.release()) {
+  server_->begin(*this);
+}
+
+loop_timers::~loop_timers() {
+  BRAID_EXPECTS(close(), "timers are not destroyed by a function of one of them");
+  server_->end();
+}
+
+}  // namespace braid
