@@ -27,7 +27,7 @@ class loop_timers::server final : public clock_source, private job, private time
   void end() noexcept {
     on_.disarm(*this);
     of_ = nullptr;
-    if (!posted_.load(relaxed)) delete this;  // nobody posts after the timers were closed
+    if (!posted_.load(relaxed)) delete this;  // no thread posts after the timers were closed
   }
 
   /// Where the loop refuses it has stopped, or is about to.

@@ -30,11 +30,11 @@ namespace braid {
 /// cost little; `spawn(pool, task)` makes one for each.
 ///
 /// Where the executor refuses or drops a drain, or is gone, nothing hangs: the tasks are stopped, and what is left of
-/// them runs on the thread that was notified. From then on `try_post` refuses. The same happens where there is no memory
-/// for the first timer of the home: a sleep that could not end stops. Threads: `try_post`, `post_resumption`
-/// and `is_current` from any; the rest from the tasks that live here. Made on any thread. Cost: a compare-exchange for
-/// each step; a post to the executor when there was nothing to do. Lifetime: timers that were given outlive it.
-/// Protocol: docs/design/strand_home.md
+/// them runs on the thread that was notified. From then on `try_post` refuses. The same happens where there is no
+/// memory for the first timer of the home: a sleep that could not end stops. Threads: `try_post`, `post_resumption` and
+/// `is_current` from any; the rest from the tasks that live here. Made on any thread. Cost: a compare-exchange for each
+/// step; a post to the executor when there was nothing to do. Lifetime: timers that were given outlive it. Protocol:
+/// docs/design/strand_home.md
 class BRAID_API strand_home final : public home {
  public:
   // What ends a drain, so that other work of the executor goes first:

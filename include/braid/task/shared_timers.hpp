@@ -51,7 +51,7 @@ class BRAID_API shared_timers : public timer_service {
   [[nodiscard]] auto keeper() const noexcept -> std::shared_ptr<detail::timer_keeper>;
 
  protected:
-  /// Calls `wake(context)` where the thread that serves is to call `run_once` earlier than it was told to; no more
+  /// Calls `wake(context)` where the thread that serves is to call `run_once` earlier than it knows; no more
   /// after `close`. Threads: any, under the lock of the timers, so that it only posts.
   using wake_fn = void (*)(void* context) noexcept;
   shared_timers(const clock_source& clock, wake_fn wake, void* context);
