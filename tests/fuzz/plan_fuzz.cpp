@@ -18,7 +18,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 78> words{
+constexpr std::array<std::string_view, 82> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",
@@ -101,6 +101,13 @@ constexpr std::array<std::string_view, 78> words{
     "\"hash\":\"user\",\"keys\":[1001,1501,3002]}}",
     "{\"node_id\":\"z\",\"op\":\"core::extract_features\",\"inputs\":[\"v\"],\"params\":{\"transform\":\"one_hot\","
     "\"keys\":[3001],\"out_keys\":[1001,2001],\"values\":[\"US\",\"CA\"]}}",
+    "\"key\":\"follow:{id}\"",
+    "{\"node_id\":\"z\",\"op\":\"core::sorted_set\",\"inputs\":[],\"params\":{\"endpoint\":\"ep_0001\",\"key\":"
+    "\"near:{P.pattern}\",\"count\":3,\"out_key\":1001}}",
+    "{\"node_id\":\"z\",\"op\":\"core::hash\",\"inputs\":[\"v\"],\"params\":{\"endpoint\":\"ep_0001\",\"key\":"
+    "\"user:{id}\",\"keys\":[1501,3002],\"fields\":[\"a\",\"b\"]}}",
+    "{\"node_id\":\"z\",\"op\":\"core::members_of\",\"inputs\":[\"v\"],\"params\":{\"endpoint\":\"ep_0001\",\"key\":"
+    "\"seen:{country}\",\"out_key\":1502}}",
     "\"transform\":\"bucket\",\"keys\":[1],\"out_keys\":[1001],\"boundaries\":[-1e300,0,7.5]"};
 
 constexpr std::size_t max_list = 6;

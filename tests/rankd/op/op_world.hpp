@@ -124,8 +124,8 @@ class memory_store : public store {
     const std::string key(what.keys[at]);
     std::vector<stored_item> out;
     const auto add = [&](const std::string& text, double score) {
-      if (out.size() < what.count)
-        out.push_back({.is_there = true, .id = std::stoll(text), .score = score, .text = {}});
+      const auto id = parse_id(text);
+      if (id && out.size() < what.count) out.push_back({.is_there = true, .id = *id, .score = score, .text = {}});
     };
     switch (what.kind) {
       case read_kind::list:
