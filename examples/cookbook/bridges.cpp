@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <latch>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,9 +28,12 @@ auto users() -> task<std::string> {
 // [/blocking]
 
 // [blocking_timeout]
-auto users_in_time(std::shared_ptr<std::latch> lock) -> task<std::string> {
+auto users_in_time(std::shared_ptr<std::mutex> lock) -> task<std::string> {
   // The call cannot be cut short: it goes on alone, so it owns what it uses.
-  auto slow = [lock] { return lock->wait(), query("slow"); };
+  auto slow = [lock] {
+    const std::lock_guard held(*lock);
+    return query("slow");
+  };
   const auto rows = co_await braid::offload(braid::default_runtime().blocking(), {.timeout = 1ms}, std::move(slow));
   co_return rows.value_or("no rows in time");
 }
@@ -123,9 +126,10 @@ auto homes_of_tasks(braid::runtime& cores, int tasks) -> int {
 // [/merged]
 
 auto program() -> task<void> {
-  const auto lock = std::make_shared<std::latch>(1);
+  const auto lock = std::make_shared<std::mutex>();
+  lock->lock();  // somebody else has it
   std::printf("%s, %s\n", (co_await users()).c_str(), (co_await users_in_time(lock)).c_str());
-  lock->count_down();
+  lock->unlock();
   const auto counted = co_await braid::with_timeout(5ms, count_until_stopped(braid::default_runtime().workers()));
   std::printf("counted: %d\n", counted && *counted > 0);
   std::printf("sum %d\n", co_await sum(40, 2));

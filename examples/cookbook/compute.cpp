@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <latch>
+#include <mutex>
 #include <numeric>
 #include <ranges>
 #include <stdexcept>
@@ -113,12 +113,13 @@ auto order_of_start() -> std::string {
   using braid::priority;
   std::string order;
   braid::pool worker({.workers = 1});
-  std::latch all_posted(1);
-  static_cast<void>(post(worker, [&] { all_posted.wait(); }));
+  std::mutex gate;
+  gate.lock();
+  static_cast<void>(post(worker, [&] { const std::lock_guard wait(gate); }));
   static_cast<void>(post(worker, priority::low, [&] { order += "cleanup "; }));
   static_cast<void>(post(worker, [&] { order += "page "; }));
   static_cast<void>(post(worker, priority::high, [&] { order += "payment "; }));
-  all_posted.count_down();
+  gate.unlock();  // all are posted
   static_cast<void>(worker.wait_idle());
   return order;
 }

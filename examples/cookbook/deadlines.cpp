@@ -116,7 +116,7 @@ auto all_or_nothing() -> task<void> {
 
 // [errors]
 auto advice_for(std::error_code error) -> std::string {
-  if (error == braid::errc::closed) return "it was shut down";
+  if (error == braid::errc::broken_promise) return "nobody will answer";
   if (error == std::errc::timed_out) return "try again later";  // braid's deadline_exceeded, and the kernel's ETIMEDOUT
   if (error == std::errc::connection_refused) return "nobody is there";
   return error.message();
@@ -125,10 +125,9 @@ auto advice_for(std::error_code error) -> std::string {
 auto give_advice() -> task<void> {
   const auto late = co_await braid::with_timeout(1ms, ask("Paris", 1h));  // a result: no exception
   if (!late) std::printf("%s\n", advice_for(late.error()).c_str());
-  braid::pool workers({.workers = 1});
-  static_cast<void>(workers.shutdown(braid::shutdown_mode::drain));
+  auto unkept = braid::promise<int>().get_future();  // its promise has gone
   try {
-    co_await spawn(workers, [] { return 1; });  // a future: what was refused is thrown
+    co_await std::move(unkept);  // a future: what failed is thrown
   } catch (const std::system_error& error) {
     std::printf("%s\n", advice_for(error.code()).c_str());
   }
