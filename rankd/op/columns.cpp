@@ -239,7 +239,7 @@ auto missing_columns(const plan& loaded, const registries& declared) -> braid::d
   const column_walk walk(loaded, declared);
   for (const plan_node& node : loaded.nodes) {
     if (node.sources.empty()) continue;
-    for (const std::uint32_t key : read_keys(loaded, node)) {
+    for (const std::uint32_t key : read_keys(loaded, node, declared)) {
       if (std::ranges::any_of(node.sources, [&](node_index source) { return walk.may_have(source, key); })) continue;
       out.add({.code = "column_missing",
                .pointer = node.pointer,
