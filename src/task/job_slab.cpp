@@ -70,7 +70,9 @@ job_slab::job_slab(job_slab_options options)
       slot_count_(per_thread_ * (threads_ + 2)),
       idle_sleep_(options.idle_sleep),
       full_(options.full),
-      id_(slabs.fetch_add(1, relaxed) + 1) {
+      id_(slabs.fetch_add(1, relaxed) + 1),
+      own_barrier_(std::make_unique<asymmetric_barrier>()),
+      barrier_(*own_barrier_) {
   BRAID_EXPECTS(options.jobs_per_thread != 0, "a job slab has a slot for each thread");
   BRAID_EXPECTS(options.jobs_per_thread < (std::size_t{1} << 31U) / (std::size_t{threads_} + 2),
                 "a job slab has less than 2^31 slots");

@@ -143,11 +143,12 @@ pool::pool(pool_options options, detail::scheduler_factory make)
     : options_(with_worker_total(std::move(options), make)),
       has_threads_(make != nullptr || needs_threads(options_.scheduler)),
       looks_before_sleep_(looks_before_sleep(options_)),
+      barrier_(std::make_unique<asymmetric_barrier>()),
       configured_(static_cast<std::ptrdiff_t>(options_.workers)),
       at_work_(has_threads_ ? options_.workers : 0) {
   make_workers();
-  sleepers_ = std::make_unique<detail::sleepers>(workers_, barrier_);
-  forks_ = std::make_unique<detail::fork_exchange>(workers_, barrier_, *sleepers_, looks_before_sleep_);
+  sleepers_ = std::make_unique<detail::sleepers>(workers_, *barrier_);
+  forks_ = std::make_unique<detail::fork_exchange>(workers_, *barrier_, *sleepers_, looks_before_sleep_);
   for (const auto& each : workers_) each->exchange = forks_.get();
   scheduler_ = (make != nullptr ? make : factory_for(options_.scheduler))(*this, workers_);
   busy_worker_ = scheduler_->busy_worker();
@@ -172,7 +173,7 @@ void pool::make_workers() {
   for (std::size_t index = 0; index < options_.workers; ++index) {
     auto sleeps_in = options_.make_driver ? options_.make_driver(index) : std::make_unique<parking_driver>();
     BRAID_EXPECTS(sleeps_in != nullptr, "make_driver makes a driver for each worker");
-    workers_.push_back(std::make_unique<worker>(*this, index, barrier_, steady_time(), std::move(sleeps_in)));
+    workers_.push_back(std::make_unique<worker>(*this, index, *barrier_, steady_time(), std::move(sleeps_in)));
     workers_.back()->victims = victims_of(options_, index);
   }
 }
@@ -270,7 +271,7 @@ auto pool::try_post(job& work, priority level) noexcept -> bool {
   detail::trace_post(&work);
   const placement placed = scheduler_->place(work, poster(), level);
   if (placed.how == placement::verdict::refused) return false;
-  barrier_.light();
+  barrier_->light();
   sleepers_->wake_for(placed);
   return true;
 }

@@ -9,6 +9,7 @@
 #include <braid/task/detail/slab_context.hpp>
 #include <braid/task/detail/slab_slot.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -198,13 +199,17 @@ class BRAID_API job_slab {
   const duration idle_sleep_;
   const when_full full_;
   const std::uint64_t id_;
-  asymmetric_barrier barrier_;
+  const std::unique_ptr<asymmetric_barrier> own_barrier_;  // elsewhere, because a slab may lie in a coroutine's frame
+  asymmetric_barrier& barrier_;
   std::unique_ptr<detail::slab_slot[]> slots_;
   std::vector<std::unique_ptr<detail::slab_context>> contexts_;  // the spawned threads', then the maker's
   detail::slab_sleepers sleepers_;
 
-  alignas(cache_line) atomic<mode> mode_{mode::open};  // open, draining, dropping, in this order; written by `stop`
-  alignas(cache_line) atomic<std::size_t> dropped_{0};
+  // Lines apart by room and not by alignment, which frames of coroutines do not have.
+  [[maybe_unused]] std::array<std::byte, cache_line> before_mode_;
+  atomic<mode> mode_{mode::open};  // open, draining, dropping, in this order; written by `stop`
+  [[maybe_unused]] std::array<std::byte, cache_line> behind_mode_;
+  atomic<std::size_t> dropped_{0};
   atomic<unsigned> sweepers_{0};  // threads in `stop` or `join` that deal with what is queued
   std::mutex shared_ring_;        // serialises allocation by threads that have no ring of their own
   std::uint32_t shared_next_;     // the slot of their next job

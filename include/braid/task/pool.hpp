@@ -149,7 +149,7 @@ class BRAID_API pool : public executor {
   const pool_options options_;
   const bool has_threads_;
   const std::uint32_t looks_before_sleep_;
-  asymmetric_barrier barrier_;
+  const std::unique_ptr<asymmetric_barrier> barrier_;  // elsewhere, because a pool may lie in a coroutine's frame
   worker_list workers_;
   std::unique_ptr<detail::sleepers> sleepers_;
   std::unique_ptr<detail::fork_exchange> forks_;
@@ -210,7 +210,7 @@ auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
     work.discard();
     return fail(errc::closed);
   }
-  barrier_.light();
+  barrier_->light();
   sleepers_->wake_for(placed);
   return {};
 }

@@ -130,8 +130,11 @@ class BRAID_API slab_sleepers {
   void unlist(slab_context& self) noexcept;
   void update() noexcept { wants_wake_.store(idle_ != nullptr && searching_ == 0 ? 1 : 0, relaxed); }
 
-  alignas(cache_line) atomic<std::uint32_t> wants_wake_{0};  // written under the lock
-  alignas(cache_line) std::mutex lock_;
+  // Lines apart by room and not by alignment, which a slab in the frame of a coroutine would not have.
+  [[maybe_unused]] std::array<std::byte, cache_line> before_wakes_;
+  atomic<std::uint32_t> wants_wake_{0};  // written under the lock
+  [[maybe_unused]] std::array<std::byte, cache_line> behind_wakes_;
+  std::mutex lock_;
   slab_context* idle_ = nullptr;  // threads that sleep or are about to, and were not picked
   unsigned searching_ = 0;        // threads that are awake without a job, counting those that were picked
 };
