@@ -54,16 +54,24 @@ auto read_relevance(object_reader& line, braid::diagnostics& problems) -> judgem
   judgements out;
   const nlohmann::json* relevance = line.object("relevance", presence::required);
   if (relevance == nullptr) return out;
+  constexpr double max_relevance = 1000;  // of which 2^relevance is still a number
   for (const auto& [text, value] : relevance->items()) {
     const std::string pointer = braid::json_pointer(line.pointer_of("relevance"), text);
     const auto id = parse_id(text);
     const auto grade = scalar_from_json(value, value_type::floating);
-    if (id && grade && std::get<double>(*grade) >= 0)
+    if (id && out.contains(*id))
+      problems.add({.code = "duplicate_value",
+                    .pointer = pointer,
+                    .message = "id " + std::to_string(*id) + " has a relevance already, in another spelling",
+                    .hint = {},
+                    .node = {},
+                    .source = {}});
+    else if (id && grade && std::get<double>(*grade) >= 0 && std::get<double>(*grade) <= max_relevance)
       out[*id] = std::get<double>(*grade);
     else
       problems.add({.code = id ? "bad_value" : "bad_id",
                     .pointer = pointer,
-                    .message = id ? "a relevance is a number of at least 0, not " + described(value)
+                    .message = id ? "a relevance is a number from 0 to 1000, not " + described(value)
                                   : quote_name(text) + " is no id: those are integers of 64 bits",
                     .hint = {},
                     .node = {},
@@ -87,7 +95,10 @@ auto read_judged(std::string_view text, std::uint64_t number, const std::string&
     if (read)
       out.request = std::move(*read);
     else
-      problems.append(std::move(read.error()));
+      for (braid::diagnostic each : read.error()) {
+        each.pointer.insert(0, "/request");
+        problems.add(std::move(each));
+      }
   }
   out.judged = read_relevance(line, problems);
   line.refuse_unknown_fields();

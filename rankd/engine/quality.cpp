@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numbers>
 #include <set>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace rankd {
 namespace {
 
 auto gain_of(double relevance, gain_form form) -> double {
-  return form == gain_form::linear ? relevance : std::exp2(relevance) - 1;
+  return form == gain_form::linear ? relevance : std::expm1(relevance * std::numbers::ln2);
 }
 
 auto discount(std::size_t place) -> double { return std::log2(static_cast<double>(place) + 2); }
@@ -105,7 +106,8 @@ auto quality_of(std::span<const std::int64_t> ids, std::span<const std::optional
     precisions += ++hits / rank;
   }
   ideal.resize(std::min(ideal.size(), how.depth));
-  put(quality_metric::ndcg, dcg_of(relevance, how.gain) / dcg_of(ideal, how.gain));
+  const double best = dcg_of(ideal, how.gain);
+  put(quality_metric::ndcg, best > 0 ? dcg_of(relevance, how.gain) / best : 0);
   put(quality_metric::map, precisions / relevant);
   put(quality_metric::mrr, reciprocal);
   put(quality_metric::recall, hits / relevant);

@@ -4,6 +4,7 @@
 #include <rankd/op/models.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -96,7 +97,7 @@ auto find_model(const plan_param& param, std::size_t item, const bind_context& w
   const bool is_missing = !with.models->digest(param.names[item]);
   for (braid::diagnostic each : found.error()) {
     if (is_missing) {
-      if (!each.source.empty()) each.message += " (" + each.source + ")";
+      if (!each.source.empty()) each.message += " (" + std::filesystem::path(each.source).filename().string() + ")";
       each.pointer = pointer;
       each.source.clear();
     }

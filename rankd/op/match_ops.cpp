@@ -292,7 +292,8 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
     if (from[at]->type != to[at]->type)
       problems.add(refused_map("wrong_key_type", braid::json_pointer(map.pointer, at),
                                "key " + std::to_string(to[at]->key_id) + " (" + to[at]->name + ") is of type " +
-                                   std::string(to_string(to[at]->type)) + ", and its new key is of type " +
+                                   std::string(to_string(to[at]->type)) +
+                                   ", and the key of `select` that goes there of type " +
                                    std::string(to_string(from[at]->type))));
 }
 

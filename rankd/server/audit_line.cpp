@@ -13,8 +13,8 @@
 namespace rankd {
 namespace {
 
-constexpr std::array<std::string_view, 6> hidden_fields{"user_id",         "request_id",  "client",
-                                                        "param_overrides", "output_keys", "explain"};
+constexpr std::array<std::string_view, 7> hidden_fields{
+    "user_id", "request_id", "engine_request_id", "client", "param_overrides", "output_keys", "explain"};
 
 void append_name(std::string& out, std::string_view name) {
   if (!out.ends_with('{')) out += ',';
@@ -159,7 +159,7 @@ auto audit_line(const request_record& record, const redaction& hidden) -> std::s
     return false;
   };
   if (!record.request_id.empty() && shows("request_id")) append_member(out, "request_id", record.request_id);
-  append_member(out, "engine_request_id", record.asked.engine_request_id);
+  if (shows("engine_request_id")) append_member(out, "engine_request_id", record.asked.engine_request_id);
   if (!record.client.empty() && shows("client")) append_member(out, "client", record.client);
   if (record.user_id != 0 && shows("user_id")) append_number(out, "user_id", record.user_id);
   append_member(out, "plan", record.plan);

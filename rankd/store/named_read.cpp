@@ -126,6 +126,8 @@ auto read_named(const embedded_store::snapshot& from, const named_read& what, br
   const auto out = arena.filled(what.keys.size(), items());
   named_reader reader(what, arena);
   for (std::size_t at = 0; at < out.size(); ++at) {
+    const bool asks = what.kind != read_kind::members && what.kind != read_kind::scores;
+    if (!asks && what.members[at].empty()) continue;  // no member is asked for, and so no store is
     auto record = from.find(what.keys[at]);
     if (!record) return braid::fail(record.error());
     if (*record && (*record)->count() == 0) record = std::nullopt;  // other stores cannot hold such

@@ -287,7 +287,7 @@ auto record_parser::machine::read_sorted_set(dom::element element) -> std::span<
     if (full()) break;
     double score = 0;
     if (member.value.get_double().get(score) == simdjson::SUCCESS)
-      scored_.push_back({member.key, score});
+      scored_.push_back({member.key, score + 0.0});  // -0 is 0, as in Redis
     else
       wrong_type(braid::json_pointer("/scores", member.key), "a number", member.value);
   }

@@ -28,7 +28,9 @@ void open_descriptor::move_to(loop& other) noexcept {
   BRAID_EXPECTS(!registration_.is_registered() || on_->is_current(),
                 "a stream or listener that has waited is moved to another loop by a task of its own loop");
   if (registration_.is_registered()) on_->backend().release(registration_);
+  const bool ends_read_waits = registration_.ends_read_waits();
   registration_.begin_anew();
+  registration_.set_ends_read_waits(ends_read_waits);
   on_->open_descriptors_.fetch_sub(1, relaxed);
   other.open_descriptors_.fetch_add(1, relaxed);
   on_ = &other;

@@ -116,8 +116,8 @@ void runtime::start_merged(const runtime_options& options) {
     if (theirs) theirs(index);
   };
   wanted.on_worker_stop = [this, theirs = std::move(wanted.on_worker_stop)](std::size_t index) {
+    drivers_[index]->end();  // first: theirs may throw, and is the last thing that the worker does
     if (theirs) theirs(index);
-    drivers_[index]->end();
   };
   pool_ = std::make_unique<pool>(std::move(wanted));
 }

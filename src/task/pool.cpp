@@ -98,7 +98,8 @@ auto with_worker_total(pool_options options, detail::scheduler_factory make) -> 
 /// CPU from workers that have some. The kernel takes the CPUs of cgroups off the affinity, so that no file is read.
 auto looks_before_sleep(const pool_options& options) -> std::uint32_t {
   if (options.stay_awake <= 0us) return 0;
-  if (const auto usable = this_thread::affinity(); usable && usable->size() < 2) return 0;
+  const auto usable = options.affinity ? *options.affinity : this_thread::affinity().value_or(cpu_set());
+  if (usable.size() == 1) return 0;
   return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::microseconds>(options.stay_awake).count());
 }
 

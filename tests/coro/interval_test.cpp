@@ -128,3 +128,18 @@ TEST_CASE("a stop ends the wait for a tick, which is not used up") {
   CHECK(next_of(here, ticks).left_out == 0);
   CHECK(is_about(here.now() - last, 9ms));
 }
+
+TEST_CASE("waits that a deadline ends leave the tick where it was, also before the first one") {
+  for (const every_mode mode : {every_mode::fixed_rate, every_mode::fixed_delay}) {
+    test_loop here;
+    interval ticks({.interval = 50ms, .mode = mode});
+    const auto begin = here.now();
+    auto impatient = [](interval& of) -> task<bool> {
+      auto tick = of.next();
+      co_return (co_await with_timeout(10ms, std::move(tick))).has_value();
+    };
+    int waits = 0;
+    while (!here.run_through(impatient(ticks), 1ms).take()) REQUIRE(++waits < 10);
+    CHECK(is_about(here.now() - begin, 50ms));
+  }
+}

@@ -25,6 +25,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -102,8 +103,14 @@ TEST_CASE("a stream that has waited goes on at the loop that it is moved to") {
   }
   first.call([&] {
     both.served.end_read_waits();
-    both.served.move_to(second.io());  // where reads wait again
+    both.served.move_to(second.io());
   });
+  auto reads = [&]() -> task<std::error_code> {
+    std::array<std::byte, 4> room{};
+    co_return (co_await both.served.read_some(room)).error();
+  };
+  CHECK(second.run(reads()) == std::errc::operation_canceled);  // there, too
+  second.call([&] { both.served.allow_read_waits(); });
   CHECK(late_text(second, both, "four") == "four");
   auto answers = [&]() -> task<void> { or_throw(co_await both.served.write_all(bytes_of("done"))); };
   second.run(answers());

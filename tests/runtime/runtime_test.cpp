@@ -425,3 +425,18 @@ TEST_CASE("what may be said of the workers of a pool may be said of those of a r
     CHECK(registry.size() == 0);
   }
 }
+
+TEST_CASE("a hook that throws at the end of a worker keeps no runtime from its end") {
+  for (const runtime_shape shape : {runtime_shape::separate, runtime_shape::merged})
+    for (const shutdown_mode mode : {shutdown_mode::drain, shutdown_mode::drop_pending, shutdown_mode::stop_now}) {
+      braid::atomic<int> reported{0};
+      const auto all = started({.workers = 2,
+                                .shape = shape,
+                                .on_worker_stop = [](std::size_t) { throw std::runtime_error("a hook"); },
+                                .on_error = [&](const std::exception_ptr&, const error_origin&) { ++reported; }});
+      auto body = []() -> task<void> { co_await sleep_for(1us); };
+      all->run(body());
+      CHECK(all->shutdown(mode));
+      CHECK(reported == 2);
+    }
+}

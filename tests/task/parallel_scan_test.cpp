@@ -135,3 +135,19 @@ TEST_CASE_FIXTURE(watched, "a stopped run says so") {
     CHECK(parallel_exclusive_scan(flag, all, all.begin(), std::int64_t{0}) == braid::fail(errc::deadline_exceeded));
   });
 }
+
+TEST_CASE_FIXTURE(watched, "a grain beyond all elements divides nothing, and totals may be taken by moves") {
+  pool where({.workers = 2});
+  run_in(where, [] {
+    for (const std::size_t count : {0, 5, 100, 5000}) {
+      const auto all = numbers(count);
+      std::vector<std::int64_t> out(count);
+      const auto add = [](std::int64_t&& a, std::int64_t b) { return a + b; };
+      const std::int64_t total =
+          parallel_exclusive_scan(all, out.begin(), std::int64_t{100}, add, {.grain = ~std::size_t{0}});
+      CHECK(total == std::accumulate(all.begin(), all.end(), std::int64_t{100}));
+      parallel_inclusive_scan(all, out.begin(), add, {.grain = ~std::size_t{0}});
+      if (count != 0) CHECK(out.back() == total - 100);
+    }
+  });
+}

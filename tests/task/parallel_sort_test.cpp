@@ -181,3 +181,29 @@ TEST_CASE_FIXTURE(watched, "a stopped run says so") {
     CHECK(parallel_stable_sort(flag, all, {}, &entry::key) == braid::fail(errc::stopped));
   });
 }
+
+TEST_CASE_FIXTURE(watched,
+                  "elements that are only moved, members that are not const, and a grain beyond all are taken") {
+  struct moved {
+    int value = 0;
+    explicit moved(int given) : value(given) {}
+    moved(moved&&) = default;
+    auto operator=(moved&&) -> moved& = default;
+    auto key() -> int { return value; }  // not const
+  };
+  pool where({.workers = 2});
+  run_in(where, [] {
+    std::vector<moved> all;
+    std::vector<int> numbers;
+    for (int i = 0; i < 5000; ++i) {
+      all.emplace_back(i * 7919 % 5003);
+      numbers.push_back(i * 7919 % 5003);
+    }
+    parallel_sort(all, {}, &moved::key, fine);
+    CHECK(std::ranges::is_sorted(all, {}, &moved::value));
+    parallel_sort(numbers, [](int& a, int& b) { return a < b; }, {}, fine);
+    CHECK(std::ranges::is_sorted(numbers));
+    parallel_sort(numbers, std::greater{}, {}, {.grain = ~std::size_t{0}});
+    CHECK(std::ranges::is_sorted(numbers, std::greater{}));
+  });
+}

@@ -42,7 +42,9 @@ class interval {
     [[nodiscard]] auto due(const home& where) noexcept -> time_point {
       const time_point now = where.now();
       const bool is_first = !of->last_ && of->first_;
-      const time_point wanted = is_first ? *of->first_ : of->after_last(now);
+      // A wait that ends early leaves its tick to the next one.
+      if (!of->wanted_) of->wanted_ = is_first ? *of->first_ : of->after_last(now);
+      const time_point wanted = *of->wanted_;
       when = is_first ? of->rule_.first_due(wanted, now) : of->rule_.due(wanted, now);
       // As unsigned numbers, because the difference may be more than a duration can hold.
       const auto moved = static_cast<std::uint64_t>(when.time_since_epoch().count()) -
@@ -52,6 +54,7 @@ class interval {
     }
     auto woken() const noexcept -> std::uint64_t {
       of->last_ = when;
+      of->wanted_.reset();
       return left_out;
     }
   };
@@ -64,7 +67,8 @@ class interval {
 
   detail::tick_rule rule_;
   std::optional<time_point> first_;
-  std::optional<time_point> last_;  // the tick that was given last
+  std::optional<time_point> last_;    // the tick that was given last
+  std::optional<time_point> wanted_;  // the tick that is waited for, from the first wait on
 };
 
 /// The ticks of an interval, the first one of which comes after the first: `auto ticks = every(1s);`. What is missed is

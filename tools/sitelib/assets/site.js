@@ -3,8 +3,20 @@
 (() => {
   const root = document.documentElement;
   const store = {
-    get: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
-    set: (value) => { try { localStorage.setItem("theme", value); } catch { /* pages that are files may have no storage */ } },
+    get: () => {
+      try {
+        return localStorage.getItem("theme");
+      } catch {
+        return null;
+      }
+    },
+    set: (value) => {
+      try {
+        localStorage.setItem("theme", value);
+      } catch {
+        /* pages that are files may have no storage */
+      }
+    },
   };
   if (store.get()) root.dataset.theme = store.get();
 
@@ -18,7 +30,8 @@
     for (const part of query.toLowerCase().split(/\s+/).filter(Boolean)) {
       const colon = part.indexOf(":");
       const label = part.slice(0, colon);
-      if (colon > 0 && part[colon + 1] !== ":" && LABELS.includes(label)) wanted.labels.push([label, part.slice(colon + 1)]);
+      if (colon > 0 && part[colon + 1] !== ":" && LABELS.includes(label))
+        wanted.labels.push([label, part.slice(colon + 1)]);
       else wanted.words.push(part.replace(/^braid::/, ""));
     }
     return wanted;
@@ -41,7 +54,14 @@
     const [title, kind, , text, labels] = entry;
     for (const [label, word] of wanted.labels) {
       const found = labelText(labels, label);
-      if (found === null || !found.slice(label.length + 1).toLowerCase().includes(word)) return 0;
+      if (
+        found === null ||
+        !found
+          .slice(label.length + 1)
+          .toLowerCase()
+          .includes(word)
+      )
+        return 0;
     }
     const name = title.toLowerCase();
     const isName = kind.includes("/") && kind.includes(" ");
@@ -83,7 +103,10 @@
       const script = document.createElement("script");
       script.src = root.dataset.root + "assets/search-index.js";
       script.onload = () => resolve(window.braidIndex);
-      script.onerror = () => { loading = null; reject(new Error("the search index cannot be read")); };
+      script.onerror = () => {
+        loading = null;
+        reject(new Error("the search index cannot be read"));
+      };
       document.head.append(script);
     });
     return loading;
@@ -98,20 +121,23 @@
   function shortened(entry, query) {
     const [, , , text, labels] = entry;
     const label = parse(query).labels[0];
-    const shown = (label ? labelText(labels, label[0]) ?? text : text || labels).replaceAll("`", "");
+    const shown = (label ? (labelText(labels, label[0]) ?? text) : text || labels).replaceAll("`", "");
     const words = parse(query).words;
-    const at = Math.max(0, ...words.map((word) => shown.toLowerCase().indexOf(word)).filter((found) => found > 60)) - 40;
+    const at =
+      Math.max(0, ...words.map((word) => shown.toLowerCase().indexOf(word)).filter((found) => found > 60)) - 40;
     return (at > 0 ? "… " : "") + shown.slice(Math.max(0, at), Math.max(0, at) + 150);
   }
 
   function show(results, found, query) {
-    results.replaceChildren(...found.map((entry) => {
-      const link = document.createElement("a");
-      link.href = root.dataset.root + entry[2];
-      link.setAttribute("role", "option");
-      link.append(element("i", entry[1]), element("b", entry[0]), element("small", shortened(entry, query)));
-      return link;
-    }));
+    results.replaceChildren(
+      ...found.map((entry) => {
+        const link = document.createElement("a");
+        link.href = root.dataset.root + entry[2];
+        link.setAttribute("role", "option");
+        link.append(element("i", entry[1]), element("b", entry[0]), element("small", shortened(entry, query)));
+        return link;
+      }),
+    );
     if (!found.length) results.append(element("p", "Nothing found."));
     results.append(element("p", "Labels: threads:any   blocks:   errors:closed   cost:   lifetime:   source:"));
     results.hidden = false;
@@ -124,7 +150,10 @@
     const update = async () => {
       const query = input.value;
       selected = -1;
-      if (!query.trim()) { results.hidden = true; return; }
+      if (!query.trim()) {
+        results.hidden = true;
+        return;
+      }
       try {
         const index = await load();
         if (query === input.value) show(results, find(index, query), query);
@@ -133,12 +162,23 @@
         results.hidden = false;
       }
     };
-    input.addEventListener("focus", () => { load().catch(() => {}); if (input.value.trim()) update(); });
+    input.addEventListener("focus", () => {
+      load().catch(() => {});
+      if (input.value.trim()) update();
+    });
     input.addEventListener("input", update);
     input.addEventListener("keydown", (event) => {
       const links = [...results.querySelectorAll("a")];
-      if (event.key === "Escape") { results.hidden = true; input.blur(); return; }
-      if (event.key === "Enter" && links.length) { location.href = links[Math.max(0, selected)].href; results.hidden = true; return; }
+      if (event.key === "Escape") {
+        results.hidden = true;
+        input.blur();
+        return;
+      }
+      if (event.key === "Enter" && links.length) {
+        location.href = links[Math.max(0, selected)].href;
+        results.hidden = true;
+        return;
+      }
       if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
       event.preventDefault();
       selected = Math.min(links.length - 1, Math.max(0, selected + (event.key === "ArrowDown" ? 1 : -1)));
@@ -146,11 +186,19 @@
       links[selected]?.scrollIntoView({ block: "nearest" });
     });
     document.addEventListener("keydown", (event) => {
-      if (event.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) { event.preventDefault(); input.focus(); }
+      if (event.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) {
+        event.preventDefault();
+        input.focus();
+      }
     });
-    document.addEventListener("click", (event) => { if (!event.target.closest(".search")) results.hidden = true; });
+    document.addEventListener("click", (event) => {
+      if (!event.target.closest(".search")) results.hidden = true;
+    });
     const asked = new URLSearchParams(location.search).get("q");
-    if (asked) { input.value = asked; update(); }
+    if (asked) {
+      input.value = asked;
+      update();
+    }
   }
 
   function setUpFilter() {
@@ -166,12 +214,16 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelector("button.theme").addEventListener("click", () => {
-      const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+      const isDark = root.dataset.theme
+        ? root.dataset.theme === "dark"
+        : matchMedia("(prefers-color-scheme: dark)").matches;
       root.dataset.theme = isDark ? "light" : "dark";
       store.set(root.dataset.theme);
     });
     const menu = document.querySelector("button.menu");
-    menu.addEventListener("click", () => menu.setAttribute("aria-expanded", String(document.body.classList.toggle("menu-open"))));
+    menu.addEventListener("click", () =>
+      menu.setAttribute("aria-expanded", String(document.body.classList.toggle("menu-open"))),
+    );
     const pages = document.querySelector("nav.pages");
     const here = pages.querySelector("a[aria-current]");
     if (here && here.offsetTop > pages.clientHeight) pages.scrollTop = here.offsetTop - pages.clientHeight / 2;

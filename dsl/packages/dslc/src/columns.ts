@@ -55,7 +55,7 @@ export function checkMap(node: ColumnNode, declared: Registries, problems: Probl
   for (const [index, id] of map.entries()) {
     const [from, to] = [entryOf(select[index]!), entryOf(id)];
     if (from.type === to.type) continue;
-    const message = `key ${id} (${to.name}) is of type ${to.type}, and its new key is of type ${from.type}`;
+    const message = `key ${id} (${to.name}) is of type ${to.type}, and the key of \`select\` that goes there of type ${from.type}`;
     problems.push({ code: "wrong_key_type", pointer: pointerTo(pointer, index), message, hint, node: node.id });
   }
   if (problems.length === before) checkMissing(node, "map", map, declared, problems);

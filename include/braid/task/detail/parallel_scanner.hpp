@@ -25,7 +25,7 @@ void join_to(std::optional<T>& total, Combine& combine, Value&& value) {
   if (!total)
     total.emplace(std::forward<Value>(value));
   else if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>)
-    *total = T(std::invoke(combine, *total, std::forward<Value>(value)));
+    *total = T(std::invoke(combine, *std::move(total), std::forward<Value>(value)));
   else
     total.emplace(T(std::invoke(combine, *std::move(total), std::forward<Value>(value))));
 }
@@ -66,10 +66,10 @@ void total_parts(std::optional<T>* totals, Iterator first, std::size_t count, Co
       T c(at(2 * size));
       T d(at(3 * size));
       for (std::size_t i = 1; i != size; ++i) {
-        a = T(std::invoke(combine, a, at(i)));
-        b = T(std::invoke(combine, b, at(size + i)));
-        c = T(std::invoke(combine, c, at(2 * size + i)));
-        d = T(std::invoke(combine, d, at(3 * size + i)));
+        a = T(std::invoke(combine, std::move(a), at(i)));
+        b = T(std::invoke(combine, std::move(b), at(size + i)));
+        c = T(std::invoke(combine, std::move(c), at(2 * size + i)));
+        d = T(std::invoke(combine, std::move(d), at(3 * size + i)));
       }
       totals[0].emplace(a);
       totals[1].emplace(b);
@@ -87,11 +87,11 @@ void total_parts(std::optional<T>* totals, Iterator first, std::size_t count, Co
 template <scan_kind Kind, typename T, typename Value, typename Out, typename Combine>
 void scan_one(T& total, Value&& value, Out&& out, Combine& combine) {
   if constexpr (Kind == scan_kind::inclusive) {
-    total = T(std::invoke(combine, total, std::forward<Value>(value)));
+    total = T(std::invoke(combine, std::move(total), std::forward<Value>(value)));
     out = total;
   } else {
     const T before = total;
-    total = T(std::invoke(combine, total, std::forward<Value>(value)));
+    total = T(std::invoke(combine, std::move(total), std::forward<Value>(value)));
     out = before;
   }
 }
@@ -149,7 +149,8 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
   constexpr std::size_t lanes = scan_lanes<T>;
   const auto first = std::ranges::begin(range);
   const std::size_t count = std::ranges::size(range);
-  const std::size_t grain = how.grain != 0 ? how.grain : std::max(usual_grain, (count + max_groups - 1) / max_groups);
+  const std::size_t wanted = how.grain != 0 ? how.grain : std::max(usual_grain, (count + max_groups - 1) / max_groups);
+  const std::size_t grain = std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(count, 1));
   const std::size_t groups = (count + grain - 1) / grain;
   const auto at_group = [&](auto from, std::size_t group) {
     return from + static_cast<std::iter_difference_t<decltype(from)>>(group * grain);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,7 +51,8 @@ void fork_both(Left left, Right right) {
 /// Elements that are copied at no more cost than a jump that was not foreseen, which is what a division pays for half
 /// of its elements where it decides by a jump whether one is moved.
 template <typename T>
-concept cheap_to_copy = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && sizeof(T) <= 16;
+concept cheap_to_copy =
+    std::copyable<T> && std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && sizeof(T) <= 16;
 
 /// Divides by a middle element, and sorts both parts. When the divisions have been bad too often, the rest is left to
 /// std::ranges::sort. What was in order, or in the reverse order, is found before.
@@ -130,8 +132,8 @@ struct quick_sorter {
   template <typename Iterator, typename Sorting>
   static auto divide(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
-      const std::iter_value_t<Iterator> by = *first;
-      const Iterator end = gather(first + 1, last, [&all, &by](const auto& each) { return all.less(&each, &by); });
+      std::iter_value_t<Iterator> by = *first;
+      const Iterator end = gather(first + 1, last, [&all, &by](auto& each) { return all.less(&each, &by); });
       std::ranges::iter_swap(first, end - 1);
       return {end - 1, end};
     } else {
@@ -143,91 +145,93 @@ struct quick_sorter {
   template <typename Iterator, typename Sorting>
   static auto divide_equal(Iterator first, Iterator last, Sorting& all) -> Iterator {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
-      const std::iter_value_t<Iterator> by = *first;
-      return gather(first + 1, last, [&all, &by](const auto& each) { return !all.less(&by, &each); });
+      std::iter_value_t<Iterator> by = *first;
+      return gather(first + 1, last, [&all, &by](auto& each) { return !all.less(&by, &each); });
     } else {
-      return std::partition(first + 1, last, [&all, first](const auto& each) { return !all.less(first, &each); });
-    }
+      const auto equal = [&all, first](auto&& each) { return !all.less(first, &each); };
+      return std::ranges::partition(first + 1, last, equal).begin();
+    });
   }
+}
 
-  /// Moves those to the front that `belongs` says, and gives their end. Each element is moved, without a jump.
-  template <typename Iterator, typename Belongs>
-  static auto gather(Iterator first, Iterator last, Belongs belongs) -> Iterator {
-    Iterator end = first;
-    for (; first != last; ++first) {
-      const std::iter_value_t<Iterator> each = *first;
-      const auto step = static_cast<std::iter_difference_t<Iterator>>(belongs(each));
-      *first = *end;
-      *end = each;
-      end += step;
-    }
-    return end;
+/// Moves those to the front that `belongs` says, and gives their end. Each element is moved, without a jump.
+template <typename Iterator, typename Belongs>
+static auto gather(Iterator first, Iterator last, Belongs belongs) -> Iterator {
+  Iterator end = first;
+  for (; first != last; ++first) {
+    std::iter_value_t<Iterator> each = *first;
+    const auto step = static_cast<std::iter_difference_t<Iterator>>(belongs(each));
+    *first = *end;
+    *end = each;
+    end += step;
   }
+  return end;
+}
 
-  template <typename Iterator, typename Sorting>
-  static auto divide_by_swaps(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
-    Iterator low = first;
-    Iterator high = last;
-    while (true) {  // equal elements are swapped: then they are on both sides alike
-      do ++low;
-      while (low != last && all.less(low, first));
-      do --high;
-      while (all.less(first, high));
-      if (!(low < high)) break;
-      std::ranges::iter_swap(low, high);
-    }
-    std::ranges::iter_swap(first, high);
-    return {high, high + 1};
+template <typename Iterator, typename Sorting>
+static auto divide_by_swaps(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
+  Iterator low = first;
+  Iterator high = last;
+  while (true) {  // equal elements are swapped: then they are on both sides alike
+    do ++low;
+    while (low != last && all.less(low, first));
+    do --high;
+    while (all.less(first, high));
+    if (!(low < high)) break;
+    std::ranges::iter_swap(low, high);
   }
+  std::ranges::iter_swap(first, high);
+  return {high, high + 1};
+}
 
-  /// Of nine that lie anywhere, the same ones in each run: nine at equal distances are bad for what repeats itself.
-  template <typename Iterator, typename Sorting>
-  static auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
-    const auto count = static_cast<std::uint64_t>(last - first);
-    std::uint64_t state = count;
-    const auto any = [&] {
-      state = state * 6364136223846793005U + 1442695040888963407U;
-      return first + static_cast<std::iter_difference_t<Iterator>>((state >> 32U) * count >> 32U);  // of 2^32 at most
-    };
-    const auto middle = [&all](Iterator a, Iterator b, Iterator c) {
-      if (all.less(b, a)) std::swap(a, b);
-      if (!all.less(c, b)) return b;
-      return all.less(c, a) ? a : c;
-    };
-    const auto middle_of_three = [&] {
-      const Iterator a = any();
-      const Iterator b = any();
-      return middle(a, b, any());
-    };
-    const Iterator low = middle_of_three();
-    const Iterator high = middle_of_three();
-    return middle(low, high, middle_of_three());
-  }
+/// Of nine that lie anywhere, the same ones in each run: nine at equal distances are bad for what repeats itself.
+template <typename Iterator, typename Sorting>
+static auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
+  const auto count = static_cast<std::uint64_t>(last - first);
+  std::uint64_t state = count;
+  const auto any = [&] {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return first + static_cast<std::iter_difference_t<Iterator>>((state >> 32U) * count >> 32U);  // of 2^32 at most
+  };
+  const auto middle = [&all](Iterator a, Iterator b, Iterator c) {
+    if (all.less(b, a)) std::swap(a, b);
+    if (!all.less(c, b)) return b;
+    return all.less(c, a) ? a : c;
+  };
+  const auto middle_of_three = [&] {
+    const Iterator a = any();
+    const Iterator b = any();
+    return middle(a, b, any());
+  };
+  const Iterator low = middle_of_three();
+  const Iterator high = middle_of_three();
+  return middle(low, high, middle_of_three());
+}
 
-  /// Requires that they are few.
-  template <typename Iterator, typename Sorting>
-  static void insert_all(Iterator first, Iterator last, Sorting& all) {
-    for (Iterator next = first; next != last; ++next) {
-      const std::iter_value_t<Iterator> each = *next;
-      Iterator at = next;
-      for (; at != first && all.less(&each, at - 1); --at) *at = *(at - 1);
-      *at = each;
-    }
+/// Requires that they are few.
+template <typename Iterator, typename Sorting>
+static void insert_all(Iterator first, Iterator last, Sorting& all) {
+  for (Iterator next = first; next != last; ++next) {
+    std::iter_value_t<Iterator> each = *next;
+    Iterator at = next;
+    for (; at != first && all.less(&each, at - 1); --at) *at = *(at - 1);
+    *at = each;
   }
+}
 
-  /// Whether it was in order; and what was in the reverse order is, after this. Looks no further than it must.
-  template <typename Iterator, typename Sorting>
-  static auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
-    Iterator end = first + 1;
-    if (!all.less(end, first)) {
-      while (end != last && !all.less(end, end - 1)) ++end;
-      return end == last;
-    }
-    while (end != last && all.less(end, end - 1)) ++end;
-    if (end != last) return false;
-    std::ranges::reverse(first, last);
-    return true;
+/// Whether it was in order; and what was in the reverse order is, after this. Looks no further than it must.
+template <typename Iterator, typename Sorting>
+static auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
+  Iterator end = first + 1;
+  if (!all.less(end, first)) {
+    while (end != last && !all.less(end, end - 1)) ++end;
+    return end == last;
   }
+  while (end != last && all.less(end, end - 1)) ++end;
+  if (end != last) return false;
+  std::ranges::reverse(first, last);
+  return true;
+}
 };
 
 /// Sorts both halves, and merges them: the earlier half moves to memory of its own, and the two come back in order.
@@ -291,10 +295,11 @@ auto sort_all(const Stop& stop, Sorter sorter, Range& range, Compare& compare, P
     -> unless_stopped<Stop, void> {
   constexpr std::size_t usual_grain = 2048;
   constexpr std::size_t min_grain = 16;  // a division looks at nine
-  const std::size_t grain = std::max(how.grain != 0 ? how.grain : usual_grain, min_grain);
+  const std::size_t count = std::ranges::size(range);
+  const std::size_t grain = std::max(std::min(how.grain != 0 ? how.grain : usual_grain, count), min_grain);
   sorting<Stop, Compare, Proj> all{stop, compare, proj, static_cast<std::ptrdiff_t>(grain)};
   const auto first = std::ranges::begin(range);
-  const auto last = first + static_cast<std::ranges::range_difference_t<Range>>(std::ranges::size(range));
+  const auto last = first + static_cast<std::ranges::range_difference_t<Range>>(count);
   if (worker_of_thread != nullptr)
     sorter(first, last, all);
   else
