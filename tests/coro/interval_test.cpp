@@ -3,6 +3,7 @@
 
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>
+#include <braid/coro/with_scope.hpp>
 
 #include <doctest/doctest.h>
 

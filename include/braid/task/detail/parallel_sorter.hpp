@@ -150,88 +150,87 @@ struct quick_sorter {
     } else {
       const auto equal = [&all, first](auto&& each) { return !all.less(first, &each); };
       return std::ranges::partition(first + 1, last, equal).begin();
-    });
+    }
   }
-}
 
-/// Moves those to the front that `belongs` says, and gives their end. Each element is moved, without a jump.
-template <typename Iterator, typename Belongs>
-static auto gather(Iterator first, Iterator last, Belongs belongs) -> Iterator {
-  Iterator end = first;
-  for (; first != last; ++first) {
-    std::iter_value_t<Iterator> each = *first;
-    const auto step = static_cast<std::iter_difference_t<Iterator>>(belongs(each));
-    *first = *end;
-    *end = each;
-    end += step;
+  /// Moves those to the front that `belongs` says, and gives their end. Each element is moved, without a jump.
+  template <typename Iterator, typename Belongs>
+  static auto gather(Iterator first, Iterator last, Belongs belongs) -> Iterator {
+    Iterator end = first;
+    for (; first != last; ++first) {
+      std::iter_value_t<Iterator> each = *first;
+      const auto step = static_cast<std::iter_difference_t<Iterator>>(belongs(each));
+      *first = *end;
+      *end = each;
+      end += step;
+    }
+    return end;
   }
-  return end;
-}
 
-template <typename Iterator, typename Sorting>
-static auto divide_by_swaps(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
-  Iterator low = first;
-  Iterator high = last;
-  while (true) {  // equal elements are swapped: then they are on both sides alike
-    do ++low;
-    while (low != last && all.less(low, first));
-    do --high;
-    while (all.less(first, high));
-    if (!(low < high)) break;
-    std::ranges::iter_swap(low, high);
+  template <typename Iterator, typename Sorting>
+  static auto divide_by_swaps(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
+    Iterator low = first;
+    Iterator high = last;
+    while (true) {  // equal elements are swapped: then they are on both sides alike
+      do ++low;
+      while (low != last && all.less(low, first));
+      do --high;
+      while (all.less(first, high));
+      if (!(low < high)) break;
+      std::ranges::iter_swap(low, high);
+    }
+    std::ranges::iter_swap(first, high);
+    return {high, high + 1};
   }
-  std::ranges::iter_swap(first, high);
-  return {high, high + 1};
-}
 
-/// Of nine that lie anywhere, the same ones in each run: nine at equal distances are bad for what repeats itself.
-template <typename Iterator, typename Sorting>
-static auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
-  const auto count = static_cast<std::uint64_t>(last - first);
-  std::uint64_t state = count;
-  const auto any = [&] {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    return first + static_cast<std::iter_difference_t<Iterator>>((state >> 32U) * count >> 32U);  // of 2^32 at most
-  };
-  const auto middle = [&all](Iterator a, Iterator b, Iterator c) {
-    if (all.less(b, a)) std::swap(a, b);
-    if (!all.less(c, b)) return b;
-    return all.less(c, a) ? a : c;
-  };
-  const auto middle_of_three = [&] {
-    const Iterator a = any();
-    const Iterator b = any();
-    return middle(a, b, any());
-  };
-  const Iterator low = middle_of_three();
-  const Iterator high = middle_of_three();
-  return middle(low, high, middle_of_three());
-}
-
-/// Requires that they are few.
-template <typename Iterator, typename Sorting>
-static void insert_all(Iterator first, Iterator last, Sorting& all) {
-  for (Iterator next = first; next != last; ++next) {
-    std::iter_value_t<Iterator> each = *next;
-    Iterator at = next;
-    for (; at != first && all.less(&each, at - 1); --at) *at = *(at - 1);
-    *at = each;
+  /// Of nine that lie anywhere, the same ones in each run: nine at equal distances are bad for what repeats itself.
+  template <typename Iterator, typename Sorting>
+  static auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
+    const auto count = static_cast<std::uint64_t>(last - first);
+    std::uint64_t state = count;
+    const auto any = [&] {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      return first + static_cast<std::iter_difference_t<Iterator>>((state >> 32U) * count >> 32U);  // of 2^32 at most
+    };
+    const auto middle = [&all](Iterator a, Iterator b, Iterator c) {
+      if (all.less(b, a)) std::swap(a, b);
+      if (!all.less(c, b)) return b;
+      return all.less(c, a) ? a : c;
+    };
+    const auto middle_of_three = [&] {
+      const Iterator a = any();
+      const Iterator b = any();
+      return middle(a, b, any());
+    };
+    const Iterator low = middle_of_three();
+    const Iterator high = middle_of_three();
+    return middle(low, high, middle_of_three());
   }
-}
 
-/// Whether it was in order; and what was in the reverse order is, after this. Looks no further than it must.
-template <typename Iterator, typename Sorting>
-static auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
-  Iterator end = first + 1;
-  if (!all.less(end, first)) {
-    while (end != last && !all.less(end, end - 1)) ++end;
-    return end == last;
+  /// Requires that they are few.
+  template <typename Iterator, typename Sorting>
+  static void insert_all(Iterator first, Iterator last, Sorting& all) {
+    for (Iterator next = first; next != last; ++next) {
+      std::iter_value_t<Iterator> each = *next;
+      Iterator at = next;
+      for (; at != first && all.less(&each, at - 1); --at) *at = *(at - 1);
+      *at = each;
+    }
   }
-  while (end != last && all.less(end, end - 1)) ++end;
-  if (end != last) return false;
-  std::ranges::reverse(first, last);
-  return true;
-}
+
+  /// Whether it was in order; and what was in the reverse order is, after this. Looks no further than it must.
+  template <typename Iterator, typename Sorting>
+  static auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
+    Iterator end = first + 1;
+    if (!all.less(end, first)) {
+      while (end != last && !all.less(end, end - 1)) ++end;
+      return end == last;
+    }
+    while (end != last && all.less(end, end - 1)) ++end;
+    if (end != last) return false;
+    std::ranges::reverse(first, last);
+    return true;
+  }
 };
 
 /// Sorts both halves, and merges them: the earlier half moves to memory of its own, and the two come back in order.
