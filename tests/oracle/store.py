@@ -57,6 +57,7 @@ def _add(store: Store, row: dict) -> None:
     elif "set" in row:
         store.sets[row["set"]] = {str(member) for member in row["members"]}
     elif "sorted_set" in row:
-        store.sorted_sets[row["sorted_set"]] = {name: float(score) for name, score in row["scores"].items()}
+        # -0 is 0, as in Redis.
+        store.sorted_sets[row["sorted_set"]] = {name: float(score) + 0.0 for name, score in row["scores"].items()}
     else:
         store.lists[row["list"]] = [str(value) for value in row["values"]]
