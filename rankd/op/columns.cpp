@@ -49,7 +49,8 @@ auto template_of(const plan_node& node) -> const plan_param* {
 /// The keys whose columns stand in a template.
 auto columns_in(const plan_param& param, const registries& declared) -> std::vector<const key_entry*> {
   std::vector<const key_entry*> out;
-  for (const template_hole& hole : key_template::parse(std::get<std::string>(param.value))->holes)
+  const auto keys = key_template::parse(std::get<std::string>(param.value));  // named: g++ 12 ends temporaries early
+  for (const template_hole& hole : keys->holes)
     if (hole.from == template_hole::source_kind::column) out.push_back(declared.find_key(hole.name));
   return out;
 }
