@@ -53,7 +53,8 @@ auto who_am_i() -> task<std::string> {
 auto worker_names() -> std::string {
   braid::pool workers({.workers = 2, .name = "shop"});
   std::string names;
-  for (const braid::thread_info& each : braid::all_threads().value())
+  const auto threads = braid::or_throw(braid::all_threads());
+  for (const braid::thread_info& each : threads)
     if (const auto name = each.name(); name && name->starts_with("shop")) names += *name + " ";
   return names;
 }

@@ -83,7 +83,8 @@ TEST_CASE("the shop has the same answers from the embedded store, from Redis and
 
 TEST_CASE("the list of operators says which of them need no rows, and which take keys") {
   const shop_project project;
-  for (const json& each : json::parse(rankd_in(project.path(), {"ops", "--json"}).out).at("ops")) {
+  const json listed = json::parse(rankd_in(project.path(), {"ops", "--json"}).out);
+  for (const json& each : listed.at("ops")) {
     const bool may_begin =
         each.at("op") == "core::list" || each.at("op") == "core::set" || each.at("op") == "core::sorted_set";
     CHECK(each.value("optional_inputs", 0) == (may_begin ? 1 : 0));
