@@ -8,16 +8,17 @@ if(NODE_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/dsl/node_modules/typescript/
   add_test(NAME dsl/build
            COMMAND ${NODE_EXECUTABLE} node_modules/typescript/lib/tsc.js -b
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/dsl)
-  set_tests_properties(dsl/build PROPERTIES LABELS dsl TIMEOUT 600 FIXTURES_SETUP dsl_compiler)
+  set_tests_properties(dsl/build PROPERTIES LABELS dsl TIMEOUT 600 COST 100 FIXTURES_SETUP dsl_compiler)
   file(GLOB dsl_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/dsl/test/*.test.ts)
   foreach(file IN LISTS dsl_tests)
     cmake_path(GET file STEM stem)
     add_test(NAME dsl/${stem}
              COMMAND ${NODE_EXECUTABLE} --test dist-test/${stem}.test.js
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/dsl)
-    set_tests_properties(dsl/${stem} PROPERTIES LABELS dsl TIMEOUT 600 FIXTURES_REQUIRED dsl_compiler
+    set_tests_properties(dsl/${stem} PROPERTIES LABELS dsl TIMEOUT 600 COST 30 FIXTURES_REQUIRED dsl_compiler
                                                 ENVIRONMENT "RANKD=$<TARGET_FILE:rankd>")
   endforeach()
+  set_tests_properties(dsl/cli PROPERTIES COST 60)
 else()
   message(STATUS "Node or dsl/node_modules is missing: the tests of dsl/ are left out")
 endif()
