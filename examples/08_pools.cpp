@@ -1,6 +1,8 @@
 // examples/08_pools.cpp: the classic kinds of pools, each as options of one; strands, and threads for what blocks.
+#include <braid/base/error.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/task/blocking_pool.hpp>
+#include <braid/task/bounded_executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/strand.hpp>
@@ -40,6 +42,15 @@ void strands_and_blocking(pool& workers) {
   auto line = spawn(slow, [] { return std::this_thread::sleep_for(1ms), 7; });  // a file, a name, a lock
   std::printf("read %d\n", line.then(workers, [](int n) { return n * 6; }).get());
   // [/blocking]
+  // [bounded]
+  int counted = 0;
+  {
+    braid::strand lines(workers);
+    braid::bounded_executor entrance(lines, {.capacity = 100});  // .full = when_full::wait
+    for (int i = 0; i < 10'000; ++i) braid::or_throw(post(entrance, [&counted] { ++counted; }));
+  }
+  std::printf("counted %d, never more than 100 in the queue\n", counted);
+  // [/bounded]
 }
 
 void ending() {

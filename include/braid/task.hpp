@@ -1,12 +1,13 @@
 // braid/task.hpp: thread pools, futures, fork-join and parallel algorithms.
-// In it: `pool`, `blocking_pool` and `strand`; `post`, `spawn`, `future`, `promise` and what combines them;
-// `fork_join`, `task_group`, `parallel_for`, `parallel_reduce`, scans and sorts; work at a time, after a time or
-// periodically. Job slabs (braid/task/job_slab.hpp) and schedulers of a program's own (braid/task/basic_pool.hpp) have
-// headers of their own.
+// In it: `pool`, `blocking_pool`, `strand` and `bounded_executor`; `post`, `spawn`, `future`, `promise` and what
+// combines them; `fork_join`, `task_group`, `parallel_for`, `parallel_reduce`, scans and sorts; work at a time, after a
+// time or periodically. Job slabs (braid/task/job_slab.hpp) and schedulers of a program's own
+// (braid/task/basic_pool.hpp) have headers of their own.
 #pragma once
 
 #include <braid/task/batch.hpp>
 #include <braid/task/blocking_pool.hpp>
+#include <braid/task/bounded_executor.hpp>
 #include <braid/task/error_callback.hpp>
 #include <braid/task/every_options.hpp>
 #include <braid/task/executor.hpp>

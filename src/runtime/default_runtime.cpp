@@ -106,6 +106,26 @@ auto workers_of_default() -> pool& {
 [[maybe_unused]] const default_pool_source before = set_default_pool(&workers_of_default);
 [[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &forget_parent);
 
+/// Where `shut_down(runtime)` fails, there is still one to be ended.
+template <typename Fn>
+auto finalize_by(Fn shut_down) -> result<void> {
+  using phase = process_runtime::phase;
+  process_runtime& state = only.state;
+  runtime* ending = nullptr;
+  {
+    const std::lock_guard lock(state.mutex);
+    ending = state.made.load(relaxed);
+    if (ending == nullptr && state.at == phase::none) state.at = phase::ended;
+    if (state.at != phase::running) return {};
+    ++state.finalizing;
+  }
+  auto ended = shut_down(*ending);
+  const std::lock_guard lock(state.mutex);
+  --state.finalizing;
+  if (ended) state.at = phase::ended;
+  return ended;
+}
+
 }  // namespace
 
 /// The one that has ended stays until its place is taken, and goes outside of the lock: it waits for threads that
@@ -134,21 +154,11 @@ auto default_runtime() -> runtime& {
 }
 
 auto finalize(shutdown_mode mode) -> result<void> {
-  using phase = process_runtime::phase;
-  process_runtime& state = only.state;
-  runtime* ending = nullptr;
-  {
-    const std::lock_guard lock(state.mutex);
-    ending = state.made.load(relaxed);
-    if (ending == nullptr && state.at == phase::none) state.at = phase::ended;
-    if (state.at != phase::running) return {};
-    ++state.finalizing;
-  }
-  auto ended = ending->shutdown(mode);
-  const std::lock_guard lock(state.mutex);
-  --state.finalizing;
-  if (ended) state.at = phase::ended;
-  return ended;
+  return finalize_by([mode](runtime& ending) { return ending.shutdown(mode); });
+}
+
+auto finalize_for(duration limit) -> result<void> {
+  return finalize_by([limit](runtime& ending) { return ending.shutdown_for(limit); });
 }
 
 namespace detail {

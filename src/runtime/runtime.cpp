@@ -4,6 +4,7 @@
 #include <braid/base/assert.hpp>
 #include <braid/sync/parker.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/time_span.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
 #include <braid/thread/name.hpp>
@@ -201,6 +202,30 @@ auto runtime::shutdown(shutdown_mode mode) -> result<void> {
   if (mode == shutdown_mode::drain) stop_loops();
   static_cast<void>(pool_->shutdown(mode));
   static_cast<void>(blocking_->shutdown(mode));
+  stop_loops();
+  return {};
+}
+
+/// Whether all have ended. A way out is not worth a signal from each loop: it looks every quarter of a millisecond.
+auto runtime::stop_loops_until(time_point deadline) -> bool {
+  for (loop* const each : loops_) each->stop();
+  const auto has_ended = [](const loop* each) { return each->status() == loop::state::stopped; };
+  while (!std::ranges::all_of(loops_, has_ended)) {
+    if (steady_time().now() >= deadline) return false;
+    if (!pool_->needs_polls() || !pool_->poll()) std::this_thread::sleep_for(250us);
+  }
+  return true;
+}
+
+/// In the order of a shutdown that drains. What is late is not waited for; what follows has what is left of the time.
+auto runtime::shutdown_for(duration limit) -> result<void> {
+  if (is_current()) return fail(errc::would_deadlock);
+  const time_point deadline = detail::later(steady_time().now(), limit).value_or(time_point::max());
+  const auto left = [deadline] { return std::max(duration(0), deadline - steady_time().now()); };
+  bool in_time = stop_loops_until(deadline);
+  in_time = pool_->shutdown_for(left()).has_value() && in_time;
+  in_time = blocking_->shutdown_for(left()).has_value() && in_time;
+  if (!in_time) return fail(errc::deadline_exceeded);
   stop_loops();
   return {};
 }

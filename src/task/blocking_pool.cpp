@@ -54,6 +54,7 @@ void blocking_pool::start_thread() {
   const auto self = running_.emplace(running_.end());
   *self = std::thread([this, self, number = started_] { work(self, number); });
   ++started_;
+  ++at_work_;
 }
 
 void blocking_pool::work(thread_list::iterator self, std::size_t number) noexcept {
@@ -70,6 +71,7 @@ void blocking_pool::work(thread_list::iterator self, std::size_t number) noexcep
     lock.lock();
   }
   if (!closed_) ended_.splice(ended_.end(), running_, self);
+  if (--at_work_ == 0) none_at_work_.notify_all();
 }
 
 /// Null when the thread is to end.
@@ -114,6 +116,20 @@ auto blocking_pool::shutdown(shutdown_mode mode) -> result<void> {
   }
   for (std::thread& thread : last) thread.join();
   return {};
+}
+
+auto blocking_pool::shutdown_for(duration limit) -> result<void> {
+  if (is_current()) return fail(errc::would_deadlock);
+  const time_point deadline = detail::later(steady_time().now(), limit).value_or(time_point::max());
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  arrived_.notify_all();
+  const bool in_time = none_at_work_.wait_until(lock, deadline, [this] { return at_work_ == 0; });
+  lock.unlock();
+  if (in_time) return shutdown(shutdown_mode::drain);
+  drop_all();
+  stop_.request_stop();
+  return fail(errc::deadline_exceeded);
 }
 
 void blocking_pool::drop_all() {

@@ -180,7 +180,7 @@ auto failure_of(errc code) noexcept -> const std::exception_ptr& {
         by_code[i] = std::make_exception_ptr(std::system_error(make_error_code(static_cast<errc>(i))));
     }
     ~failures() {}
-    std::array<std::exception_ptr, static_cast<std::size_t>(errc::already_set) + 1> by_code;
+    std::array<std::exception_ptr, static_cast<std::size_t>(errc::status_lost) + 1> by_code;  // the last code
   };
   static const failures all;
   return all.by_code[static_cast<std::size_t>(code)];

@@ -74,6 +74,7 @@ job_slab::job_slab(job_slab_options options)
       own_barrier_(std::make_unique<asymmetric_barrier>()),
       barrier_(*own_barrier_) {
   BRAID_EXPECTS(options.jobs_per_thread != 0, "a job slab has a slot for each thread");
+  BRAID_EXPECTS(full_ != when_full::wait, "a job slab refuses a job for which it has no slot, or runs it");
   BRAID_EXPECTS(options.jobs_per_thread < (std::size_t{1} << 31U) / (std::size_t{threads_} + 2),
                 "a job slab has less than 2^31 slots");
   slots_ = std::make_unique<slab_slot[]>(slot_count_);

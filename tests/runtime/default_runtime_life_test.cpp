@@ -188,6 +188,28 @@ TEST_CASE("finalize drains; finalize with stop_now drops, and asks what runs to 
   }));
 }
 
+TEST_CASE("finalize_for gives up when its time is over, and the end of the process waits for what still runs") {
+  CHECK(passes([] {
+    must(braid::initialize({.workers = 1}).has_value());
+    must(braid::finalize_for(std::chrono::minutes(1)).has_value());
+    must(braid::initialize({.workers = 1}).has_value());
+    static std::latch begun(1);
+    auto running = braid::spawn([](std::stop_token stop) {
+      begun.count_down();
+      while (!stop.stop_requested()) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    });
+    begun.wait();
+    auto pending = braid::spawn([] { return 2; });
+    must(braid::finalize_for(std::chrono::seconds(0)).error() == errc::deadline_exceeded);
+    must(failure_code(pending) == errc::dropped);
+    must(braid::initialize().error() == errc::already_set);
+    must(braid::finalize().has_value());
+    must(running.is_ready());
+    must(braid::initialize().has_value());
+  }));
+}
+
 TEST_CASE("work that names no place goes to the pool of the worker that calls") {
   CHECK(passes([] {
     braid::pool mine({.workers = 1, .name = "nearest"});

@@ -2,11 +2,13 @@
 #include <braid/runtime/default_runtime.hpp>
 
 #include <braid/coro/offload.hpp>
+#include <braid/coro/task_info.hpp>
 #include <braid/thread/thread_info.hpp>
 
 #include <doctest/doctest.h>
 
 #include <ostream>
+#include <string>
 #include <thread>
 
 using namespace braid;
@@ -38,6 +40,10 @@ TEST_CASE("all threads get one runtime, which computes and waits") {
   asking.join();
   CHECK(other == &mine);
   CHECK(mine.run(doubled(mine.workers(), 21)) == 42);
+  auto own_name = []() -> task<std::string> { co_return (co_await this_task())->name; };
+  CHECK(spawn({.name = "one"}, own_name()).get() == "one");
+  CHECK(spawn({.name = "two"}, own_name).get() == "two");
+  CHECK(spawn(mine, {.name = "three"}, own_name).get() == "three");
   CHECK(find_thread("braid-loop"));
   at_the_end.used = true;
 }

@@ -108,6 +108,33 @@ TEST_CASE("each way to shut a runtime down ends all its threads, and refuses fro
   }
 }
 
+TEST_CASE("a shutdown with a limit ends all in time, or asks what is late to end and leaves it") {
+  for (const auto shape : {runtime_shape::separate, runtime_shape::merged}) {
+    const auto all = started({.workers = 2, .name = "limited", .shape = shape});
+    CHECK(post(*all, []() -> task<void> { co_await sleep_for(1h); }));
+    CHECK(all->run([]() -> task<int> { co_return 1; }) == 1);
+    CHECK(spawn(all->workers(), [&] { return all->shutdown_for(1s).error(); }).get() == errc::would_deadlock);
+    CHECK(all->shutdown_for(60s));
+    CHECK(find_threads("limited-0")->empty());
+    CHECK(post(*all, [] {}).error() == errc::closed);
+
+    const auto late = started({.workers = 1, .shape = shape});
+    std::latch begun(2);
+    const auto until_stopped = [&begun](std::stop_token stop) {
+      begun.count_down();
+      while (!stop.stop_requested()) std::this_thread::yield();
+      return 1;
+    };
+    auto computes = spawn(late->workers(), until_stopped);
+    auto blocks = spawn(late->blocking(), until_stopped);
+    begun.wait();
+    CHECK(late->shutdown_for(0s).error() == errc::deadline_exceeded);
+    CHECK(computes.get() == 1);
+    CHECK(blocks.get() == 1);
+    CHECK(late->shutdown(shutdown_mode::drain));
+  }
+}
+
 TEST_CASE("run passes errors on") {
   const auto all = started({.workers = 1});
   auto fails = []() -> task<int> {

@@ -147,6 +147,28 @@ TEST_CASE_FIXTURE(watched, "a shutdown drains or drops, and refuses from then on
   }
 }
 
+TEST_CASE_FIXTURE(watched, "a shutdown with a limit drains in time, or drops, asks for an end and leaves the rest") {
+  blocking_pool blocking_threads({.max_threads = 1});
+  auto done = spawn(blocking_threads, [] {});
+  std::latch begun(1);
+  auto running = spawn(blocking_threads, [&begun](std::stop_token stop) {
+    begun.count_down();
+    while (!stop.stop_requested()) std::this_thread::yield();
+    return 1;
+  });
+  auto pending = spawn(blocking_threads, [] {});
+  begun.wait();
+  CHECK(blocking_threads.shutdown_for(0s).error() == errc::deadline_exceeded);
+  done.get();
+  CHECK(running.get() == 1);
+  CHECK(failure_code(pending) == errc::dropped);
+  CHECK(failure_code(spawn(blocking_threads, [] {})) == errc::closed);
+  CHECK(blocking_threads.shutdown_for(30s).has_value());
+  CHECK(blocking_threads.threads() == 0);
+  blocking_pool unused;
+  CHECK(unused.shutdown_for(0s).has_value());
+}
+
 TEST_CASE_FIXTURE(watched, "shutdowns at once all return after the threads have ended") {
   blocking_pool blocking_threads;
   std::latch begun(1);

@@ -3,6 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/task/pool.hpp>
+#include <braid/task/spawn.hpp>
 
 #include <doctest/doctest.h>
 
@@ -15,6 +16,7 @@
 #include <functional>
 #include <latch>
 #include <string>
+#include <system_error>
 #include <vector>
 
 using braid::post;
@@ -171,4 +173,16 @@ TEST_CASE("a shutdown runs or drops what is in every lane, and every lane refuse
     for (const priority level : {priority::normal, priority::high, priority::low})
       CHECK(post(where, level, [] {}).error() == braid::errc::closed);
   }
+}
+
+TEST_CASE("spawned work has a priority, too") {
+  fixture f(scheduler::shared_queue);
+  const auto note = [&f](char name) { f.order += name; };
+  const auto last = spawn(f.where, priority::low, note, 'b');
+  const auto first = spawn(f.where, priority::high, note, 'l');
+  f.run();
+  CHECK(f.order == "lb");
+  CHECK((last.is_ready() && first.is_ready()));
+  REQUIRE(f.where.shutdown(braid::shutdown_mode::drain));
+  CHECK_THROWS_AS(spawn(f.where, priority::high, note, 'x').get(), std::system_error);
 }

@@ -237,6 +237,13 @@ TEST_CASE("a stop flag gives its reason") {
   where.run();
   CHECK(runs.get() == 1);
   CHECK(failure_code(late) == errc::deadline_exceeded);
+  for (auto code = 1; code <= static_cast<int>(errc::status_lost); ++code) {  // whichever it is
+    braid::stop_flag other;
+    auto left_out = spawn(where, other, [] { return 1; });
+    other.request(static_cast<errc>(code));
+    where.run();
+    CHECK(failure_code(left_out) == static_cast<errc>(code));
+  }
 }
 
 TEST_CASE("job, callable and result share one allocation, and so do a continuation and its result") {

@@ -104,7 +104,7 @@ auto spawn(Where& where, spawn_options how, Fn&& fn, Args&&... args) {
 template <std::derived_from<executor> Where, typename T>
 auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
   auto tried = detail::task_state<T>::post(where, detail::begin_on<T>(where), spawn_options(), std::move(work));
-  if (!tried.accepted) return fail(errc::closed);
+  if (!tried.accepted) return fail(where.why_refused());
   return std::move(tried.ahead);
 }
 
@@ -115,7 +115,7 @@ template <std::derived_from<executor> Where>
 auto post(Where& where, task<void> work) -> result<void> {
   using state = detail::task_state<void>;
   const auto posted = state::post(where, detail::begin_on<void>(where), spawn_options(), std::move(work), true);
-  if (!posted.accepted) return fail(errc::closed);
+  if (!posted.accepted) return fail(where.why_refused());
   return {};
 }
 inline auto post(scope& in, task<void> work) -> result<void> {

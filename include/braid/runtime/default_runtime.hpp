@@ -38,6 +38,10 @@ BRAID_API auto initialize(runtime_options options = {}) -> result<void>;
 /// Errors: would_deadlock on a thread of the runtime.
 BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<void>;
 
+/// The same by `runtime::shutdown_for`: what it returns late, the next `finalize` waits for, or the end of the process.
+/// Errors: deadline_exceeded when the time was over first; would_deadlock as above.
+BRAID_API auto finalize_for(duration limit) -> result<void>;
+
 namespace detail {
 
 /// Where work goes that names no place: the pool of the worker that calls, else the workers of `nearest_runtime`. None
@@ -74,15 +78,24 @@ auto spawn(Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
 /// A task, or a callable that gives one, on the runtime whose workers `post` would take: see `spawn` on a runtime.
 /// Threads: any.
 template <typename T>
-auto spawn(task<T> work) -> future<T> {
+auto spawn(spawn_options how, task<T> work) -> future<T> {
   runtime* const where = detail::nearest_runtime();
   if (where == nullptr) return failed_future<T>(make_error_code(errc::closed));
-  return spawn(*where, std::move(work));
+  return spawn(*where, std::move(how), std::move(work));
+}
+template <typename T>
+auto spawn(task<T> work) -> future<T> {
+  return spawn(spawn_options(), std::move(work));
 }
 template <typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
 auto spawn(Fn&& fn, Args&&... args) {
-  return spawn(detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+  return spawn(spawn_options(), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+}
+template <typename Fn, typename... Args>
+  requires detail::task_function<Fn, Args...>
+auto spawn(spawn_options how, Fn&& fn, Args&&... args) {
+  return spawn(std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
 }  // namespace braid

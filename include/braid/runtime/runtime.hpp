@@ -106,6 +106,11 @@ class BRAID_API runtime {
   /// Errors: would_deadlock on a thread of this runtime.
   auto shutdown(shutdown_mode mode) -> result<void>;
 
+  /// As a shutdown that drains, for so long at most. When the time is over pending jobs are dropped, a stop is
+  /// requested from those that run, and the call returns while the last tasks and jobs still run; the destructor, or a
+  /// `shutdown`, waits for them. Errors: deadline_exceeded when the time was over first; would_deadlock as `shutdown`.
+  auto shutdown_for(duration limit) -> result<void>;
+
   /// Runs a task on a loop and blocks until it has ended. Errors: as `sync_wait`.
   template <typename T>
   auto run(task<T> work) -> T {
@@ -142,6 +147,7 @@ class BRAID_API runtime {
   auto load_of(std::size_t index) const noexcept -> std::size_t;
   auto home_for_one_more(std::size_t here) const noexcept -> std::size_t;
   void stop_loops();
+  [[nodiscard]] auto stop_loops_until(time_point deadline) -> bool;
 
   const runtime_shape shape_;
   std::unique_ptr<loop> loop_;  // of a separate runtime
@@ -176,6 +182,11 @@ template <typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
 auto spawn(runtime& where, Fn&& fn, Args&&... args) {
   return spawn(where, spawn_options(), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+}
+template <typename Fn, typename... Args>
+  requires detail::task_function<Fn, Args...>
+auto spawn(runtime& where, spawn_options how, Fn&& fn, Args&&... args) {
+  return spawn(where, std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
 /// Runs a function on the workers. Threads: any. Errors: in the future, as `spawn` on an executor.

@@ -62,6 +62,11 @@ class BRAID_API blocking_pool final : public executor {
   /// Errors: would_deadlock on a thread of this pool.
   auto shutdown(shutdown_mode mode) -> result<void>;
 
+  /// As a shutdown that drains, for so long at most. When the time is over pending jobs are dropped, a stop is
+  /// requested, and the call returns while the last jobs still run; the destructor, or a `shutdown`, waits for them.
+  /// Errors: deadline_exceeded when the time was over first; would_deadlock as `shutdown`.
+  auto shutdown_for(duration limit) -> result<void>;
+
  private:
   using thread_list = std::list<std::thread>;
 
@@ -81,6 +86,8 @@ class BRAID_API blocking_pool final : public executor {
   std::size_t queued_ = 0;
   std::size_t idle_ = 0;     // threads that wait for a job, those among them that were notified included
   std::size_t started_ = 0;  // ever
+  std::size_t at_work_ = 0;  // threads that have not come to their end
+  std::condition_variable none_at_work_;
   bool closed_ = false;
   thread_list running_;
   thread_list ended_;  // threads that ended because there were no jobs, and are still to be joined

@@ -30,6 +30,9 @@ class BRAID_API executor {
   /// Threads: any. Blocks: never, beyond a short lock of some executors.
   [[nodiscard]] virtual auto try_post(job& work) noexcept -> bool = 0;
 
+  /// Why a `try_post` of the caller was refused a moment ago. Threads: any.
+  [[nodiscard]] virtual auto why_refused() const noexcept -> errc { return errc::closed; }
+
   /// Whether the calling thread runs this executor's jobs. Threads: any.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool = 0;
 
@@ -69,6 +72,14 @@ class BRAID_API executor {
   /// users may be on other threads calls this first in its destructor, once its jobs have ended; the base does it last.
   void retire() noexcept;
 
+  /// For an executor that is but a way into another one: it has the name of that one, until `give_up_id`, in its
+  /// destructor. Errors: std::bad_alloc.
+  void share_id(const executor& other) {
+    // edge executor.id: publish the slot of the other, which this one has from now on
+    id_.store(other.id().to_word(), release);
+  }
+  void give_up_id() noexcept { id_.store(0, relaxed); }
+
  private:
   [[nodiscard]] auto make_id() const -> detail::executor_id;
 
@@ -76,14 +87,15 @@ class BRAID_API executor {
 };
 
 /// Runs `fn` on `where`, some time later, once. Without a handle: what it throws goes to the executor's error report.
-/// Threads: any. Errors: errc::closed, and then `fn` has been destroyed without being called; std::bad_alloc, and then
+/// Threads: any. Errors: errc::closed, errc::full where a bound says so, and then `fn` has been destroyed without being
+/// called; std::bad_alloc, and then
 /// nothing was posted.
 template <job_function Fn>
 auto post(executor& where, Fn&& fn) -> result<void> {
   auto& work = make_job(std::forward<Fn>(fn));
   if (where.try_post(work)) return {};
   work.discard();
-  return fail(errc::closed);
+  return fail(where.why_refused());
 }
 
 }  // namespace braid

@@ -8,6 +8,7 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/slab_context.hpp>
 #include <braid/task/detail/slab_slot.hpp>
+#include <braid/task/when_full.hpp>
 
 #include <array>
 #include <concepts>
@@ -26,13 +27,6 @@
 
 namespace braid {
 
-/// What `allocate` does when the next slot is in use: until its job and those that continue it have finished, and a
-/// moment longer than a wait for the last of them.
-enum class when_full : std::uint8_t {
-  refuse,      ///< it fails with errc::full
-  run_inline,  ///< it runs the job at once; the handle then names a finished job, whose state is not kept
-};
-
 /// What becomes of queued jobs when a slab stops.
 enum class stop_mode : std::uint8_t { drain, drop };
 
@@ -43,6 +37,9 @@ struct job_slab_options {
   std::size_t jobs_per_thread = 2048;  ///< slots of each thread, of the maker, and of all other threads together
   unsigned threads = all_threads;  ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
   duration idle_sleep = 50us;      ///< how long a thread that has nothing to do looks for more before it sleeps
+  /// What `allocate` does when the next slot is in use: until its job and those that continue it have finished, and a
+  /// moment longer than a wait for the last of them. With `run_inline` the handle names a finished job, whose state is
+  /// not kept.
   when_full full = when_full::refuse;
 };
 
@@ -74,7 +71,8 @@ concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invoca
 class BRAID_API job_slab {
  public:
   /// The calling thread is the maker. No thread is started.
-  /// Errors: terminates unless there is at least one slot for each thread, and less than 2^31 in all.
+  /// Errors: terminates unless there is at least one slot for each thread, and less than 2^31 in all; for
+  /// when_full::wait.
   explicit job_slab(job_slab_options options = {});
   job_slab(const job_slab&) = delete;
   auto operator=(const job_slab&) -> job_slab& = delete;

@@ -5,6 +5,8 @@
 #include <braid/task/detail/spawned.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/priority.hpp>
 #include <braid/task/stop_signal.hpp>
 
 #include <concepts>
@@ -68,6 +70,16 @@ auto spawn(executor& where, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args.
   return detail::attempt_spawn(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
 }
 
+/// The same with a priority, on a pool. Threads, errors: as above.
+template <std::derived_from<executor> Where, typename Fn, typename... Args>
+  requires(spawnable<Fn, Args...> && requires(Where& pool, job& work, priority level) { pool.try_post(work, level); })
+auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
+  const auto try_post = [&where, level](job& made) noexcept { return where.try_post(made, level); };
+  return detail::attempt_spawn_by(try_post, where, detail::own_stop_of<Fn, Args...>(where), std::forward<Fn>(fn),
+                                  std::forward<Args>(args)...)
+      .work;
+}
+
 /// The same, except that the call is left out when a stop was requested by `stop` before it began; that of `where` does
 /// not count. Then the future fails with errc::stopped, or with the reason of the flag.
 /// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as above.
@@ -86,7 +98,7 @@ template <typename Fn, typename... Args>
 auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<spawned_future<Fn, Args...>> {
   auto stop = detail::own_stop_of<Fn, Args...>(where);
   auto tried = detail::attempt_spawn(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
-  if (!tried.accepted) return fail(errc::closed);
+  if (!tried.accepted) return fail(where.why_refused());
   return std::move(tried.work);
 }
 
@@ -96,7 +108,7 @@ auto try_spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args)
     -> result<stoppable_future<Signal, Fn, Args...>> {
   using stopped_by = detail::stopped_by_t<Signal>;
   auto tried = detail::attempt_spawn(where, stopped_by(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
-  if (!tried.accepted) return fail(errc::closed);
+  if (!tried.accepted) return fail(where.why_refused());
   return std::move(tried.work);
 }
 

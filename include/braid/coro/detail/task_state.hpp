@@ -59,7 +59,7 @@ class task_state final : public future_state<T> {
     made.is_detached_ = is_detached;
     posted_task<T> posted{.ahead = future_access::make<T>(made)};
     posted.accepted = where.try_post(made);
-    if (!posted.accepted) made.give_up(errc::closed);
+    if (!posted.accepted) made.give_up(where.why_refused());
     return posted;
   }
 

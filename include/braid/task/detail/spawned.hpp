@@ -113,18 +113,25 @@ struct spawn_attempt {
   bool accepted;
 };
 
-template <typename Stop, typename Fn, typename... Args>
-auto attempt_spawn(executor& where, Stop stop, Fn&& fn, Args&&... args)
+/// Posts by `try_post(job)`, which is that of `where`.
+template <typename Post, typename Stop, typename Fn, typename... Args>
+auto attempt_spawn_by(Post try_post, executor& where, Stop stop, Fn&& fn, Args&&... args)
     -> spawn_attempt<call_result<Stop, Fn, Args...>> {
   using result = call_result<Stop, Fn, Args...>;
   using state = spawned<result, Stop, bound_call<std::decay_t<Fn>, std::decay_t<Args>...>>;
   auto& made = make_state<state>(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
   auto work = future_access::make<future_value<result>>(made);
-  if (where.try_post(made)) return {std::move(work), true};
+  if (try_post(made)) return {std::move(work), true};
   cascade more;
-  made.give_up(errc::closed, more);
+  made.give_up(where.why_refused(), more);
   more.run();
   return {std::move(work), false};
+}
+
+template <typename Stop, typename Fn, typename... Args>
+auto attempt_spawn(executor& where, Stop stop, Fn&& fn, Args&&... args) {
+  return attempt_spawn_by([&where](job& made) noexcept { return where.try_post(made); }, where, std::move(stop),
+                          std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
 }  // namespace braid::detail

@@ -1,0 +1,153 @@
+// src/task/bounded_executor.cpp: counting the jobs that wait in another executor.
+#include <braid/task/bounded_executor.hpp>
+
+#include <braid/base/assert.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/job_block.hpp>
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace braid {
+
+/// Stands in the executor's queue for a job, and makes room when its turn has come.
+class bounded_executor::counted_job final : public job {
+ public:
+  counted_job(bounded_executor& by, job& work) noexcept : job(&act), by_(&by), work_(&work) {}
+
+  /// Null where there is no memory.
+  static auto create(bounded_executor& by, job& work) noexcept -> counted_job* {
+    try {
+      return std::construct_at(static_cast<counted_job*>(detail::allocate_block<counted_job>()), by, work);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
+
+  void free() noexcept { detail::free_block<counted_job>(this); }
+
+ private:
+  static void act(job& self, action what) {
+    auto& counted = static_cast<counted_job&>(self);
+    bounded_executor& by = *counted.by_;
+    job& work = *counted.work_;
+    counted.free();
+    by.leave();  // from here on it may be gone
+    if (what == action::run)
+      detail::run_job(work);
+    else
+      work.drop();
+  }
+
+  bounded_executor* by_;
+  job* work_;
+};
+
+/// Until there is room for one more. A thread that comes while others wait does so, too.
+class bounded_executor::wait_for_room final : public detail::blocking_wait {
+ public:
+  explicit wait_for_room(bounded_executor& in) noexcept : in_(&in) {}
+
+  [[nodiscard]] auto is_over() const noexcept -> bool override {
+    const std::lock_guard lock(in_->mutex_);
+    return in_->has_room() && (has_slept_ || in_->waiting_ == 0);
+  }
+  void sleep(std::optional<time_point> /*deadline*/) noexcept override {
+    std::unique_lock lock(in_->mutex_);
+    ++in_->waiting_;
+    in_->room_.wait(lock, [this] { return in_->has_room(); });
+    --in_->waiting_;
+    has_slept_ = true;
+  }
+
+ private:
+  bounded_executor* in_;
+  bool has_slept_ = false;
+};
+
+/// Until none of the jobs waits.
+class bounded_executor::wait_for_none final : public detail::blocking_wait {
+ public:
+  explicit wait_for_none(bounded_executor& in) noexcept : in_(&in) {}
+
+  [[nodiscard]] auto is_over() const noexcept -> bool override { return in_->pending() == 0; }
+  void sleep(std::optional<time_point> /*deadline*/) noexcept override {
+    std::unique_lock lock(in_->mutex_);
+    in_->none_.wait(lock, [this] { return in_->pending_ == 0; });
+  }
+
+ private:
+  bounded_executor* in_;
+};
+
+bounded_executor::bounded_executor(executor& over, bounded_options options) : over_(over), options_(options) {
+  BRAID_EXPECTS(options_.capacity != 0, "a bounded executor has room for one job at least");
+  share_id(over);
+}
+
+bounded_executor::~bounded_executor() {
+  wait_for_none left(*this);
+  detail::block(left, nullptr, std::nullopt, over_.id());
+  give_up_id();
+}
+
+auto bounded_executor::try_post(job& work) noexcept -> bool {
+  if (over_.is_current()) return over_.try_post(work);
+  switch (enter()) {
+    case entry::refused: return false;
+    case entry::caller_runs: try { detail::run_job(work);
+      } catch (...) {
+        report(std::current_exception());
+      }
+      return true;
+    case entry::counted: break;
+  }
+  counted_job* const counted = counted_job::create(*this, work);
+  if (counted != nullptr && over_.try_post(*counted)) return true;
+  if (counted != nullptr) counted->free();
+  leave();
+  if (counted == nullptr && over_.try_post(work)) return true;  // without memory it is not counted
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  return false;
+}
+
+auto bounded_executor::why_refused() const noexcept -> errc {
+  const std::lock_guard lock(mutex_);
+  return is_closed_ ? errc::closed : errc::full;
+}
+
+auto bounded_executor::pending() const -> std::size_t {
+  const std::lock_guard lock(mutex_);
+  return pending_;
+}
+
+auto bounded_executor::enter() noexcept -> entry {
+  for (bool has_waited = false;; has_waited = true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (has_room() && (has_waited || waiting_ == 0)) {
+        ++pending_;
+        return entry::counted;
+      }
+    }
+    if (options_.full == when_full::refuse) return entry::refused;
+    if (options_.full == when_full::run_inline) return entry::caller_runs;
+    wait_for_room room(*this);
+    detail::block(room, nullptr, std::nullopt, over_.id());
+  }
+}
+
+/// Those that wait are woken once half of the room is free, so that not each job wakes a thread. Under the lock: what
+/// waits for the last job may end this object as soon as it has the lock.
+void bounded_executor::leave() noexcept {
+  const std::lock_guard lock(mutex_);
+  --pending_;
+  if (waiting_ != 0 && pending_ == options_.capacity / 2) room_.notify_all();
+  if (pending_ == 0) none_.notify_all();
+}
+
+}  // namespace braid
