@@ -12,9 +12,9 @@ using namespace braid;
 using room = broadcast<std::string>;
 
 auto pass_on(room::receiver said, stream_socket& guest) -> task<void> {
-  static_cast<void>(co_await guest.write_all(bytes_of("welcome\n")));
+  static_cast<void>(co_await guest.write_all("welcome\n"));
   while (const auto line = co_await said.receive())
-    if (!co_await guest.write_all(bytes_of(line->value))) co_return;
+    if (!co_await guest.write_all(line->value)) co_return;
 }
 
 auto receive_guest(room& all, stream_socket guest) -> task<void> {
@@ -45,9 +45,9 @@ auto program(loop& io) -> task<void> {
     guests.spawn(receive_guest(all, or_throw(co_await door.accept())));
     const auto bob = or_throw(co_await stream_socket::connect(io, where));
     guests.spawn(receive_guest(all, or_throw(co_await door.accept())));
-    static_cast<void>(co_await ann.write_all(bytes_of("who is there?\n")));
+    static_cast<void>(co_await ann.write_all("who is there?\n"));
     co_await hear(bob, 2, "bob");
-    static_cast<void>(co_await bob.write_all(bytes_of("it is me\n")));
+    static_cast<void>(co_await bob.write_all("it is me\n"));
     co_await hear(ann, 3, "ann");
   };
   co_await with_scope(evening);

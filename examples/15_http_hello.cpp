@@ -13,14 +13,13 @@ using namespace braid;
 auto size(http_exchange& x) -> task<void> {  // a coroutine, because the body may have to be waited for
   const auto body = co_await x.read_all();
   if (!body) co_return;  // too large, too slow or cut off: answered by the server
-  x.reply(http_status::ok, "text/plain", std::to_string(body->size()));
+  x.reply(http_status::ok, std::to_string(body->size()));
 }
 
 auto make_routes() -> http_router {
   http_router routes;
-  routes.get("/", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "hello"); });
-  routes.get("/users/{id}",
-             [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "user " + std::string(x.value("id"))); });
+  routes.get("/", [](http_exchange& x) { x.reply(http_status::ok, "hello"); });
+  routes.get("/users/{id}", [](http_exchange& x) { x.reply(http_status::ok, "user " + std::string(x.value("id"))); });
   routes.post("/size", &size);
   return routes;
 }

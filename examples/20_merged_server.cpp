@@ -29,7 +29,7 @@ auto accept_all(runtime& all, stream_listener listener) -> task<void> {
 
 auto ask(loop& io, socket_address where, std::string_view line) -> task<bool> {
   const stream_socket server = or_throw(co_await stream_socket::connect(io, where));
-  or_throw(co_await server.write_all(bytes_of(line)));
+  or_throw(co_await server.write_all(line));
   std::array<std::byte, 5> answer;
   or_throw(co_await server.read_exactly(answer));
   co_return text_of(answer) == line;

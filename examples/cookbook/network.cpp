@@ -32,10 +32,10 @@ auto answer_or_refuse(braid::async_semaphore& slots, http_exchange& x) -> task<v
   if (!slot) {
     x.pace();  // the server reads less from those that it refuses
     static_cast<void>(x.set_field("Retry-After", "1"));
-    co_return x.reply(http_status::service_unavailable, "text/plain", "busy");
+    co_return x.reply(http_status::service_unavailable, "busy");
   }
   co_await braid::sleep_for(1ms);  // the work
-  x.reply(http_status::ok, "text/plain", "done");
+  x.reply(http_status::ok, "done");
 }
 // [/busy]
 
@@ -58,7 +58,7 @@ auto count_bytes(http_exchange& x) -> task<void> {
     if (piece->empty()) break;
     bytes += piece->size();
   }
-  x.reply(http_status::ok, "text/plain", std::to_string(bytes));
+  x.reply(http_status::ok, std::to_string(bytes));
 }
 // [/body]
 

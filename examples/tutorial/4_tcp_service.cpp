@@ -35,7 +35,7 @@ auto serve_client(store& texts, stream_socket client) -> task<void> {
     const auto line = co_await braid::with_timeout(30s, lines.read_until("\n"));
     if (!line || line->empty()) co_return;  // silent for too long, an error, or the end
     const std::string reply = answer(texts, braid::text_of(line->first(line->size() - 1)));
-    if (!co_await client.write_all(braid::bytes_of(reply))) co_return;
+    if (!co_await client.write_all(reply)) co_return;
   }
 }
 // [/client]
@@ -53,7 +53,7 @@ auto serve(store& texts, stream_listener& listener) -> task<void> {
 auto ask(braid::socket_address where, std::string question) -> task<void> {
   const auto server = co_await stream_socket::connect(braid::default_runtime().io(), where);
   if (!server) co_return std::puts(server.error().message().c_str()), void();
-  static_cast<void>(co_await server->write_all(braid::bytes_of(question)));
+  static_cast<void>(co_await server->write_all(question));
   static_cast<void>(server->shutdown(braid::socket_side::write));  // no more questions
   braid::buffered_reader lines(*server);
   for (;;) {

@@ -35,14 +35,13 @@ auto routes_of(service& all) -> braid::http_router {
   routes.get("/prices/{fruit}", [&all](http_exchange& x) {
     ++all.answered;
     const auto found = all.prices.find(x.value("fruit"));
-    if (found != all.prices.end()) return x.reply(http_status::ok, "text/plain", std::to_string(found->second));
+    if (found != all.prices.end()) return x.reply(http_status::ok, std::to_string(found->second));
     ++all.unknown;
-    x.reply(http_status::not_found, "text/plain", "no such fruit");
+    x.reply(http_status::not_found, "no such fruit");
   });
   routes.get("/metrics", [&all](http_exchange& x) {
-    x.reply(
-        http_status::ok, "text/plain",
-        "prices_answered " + std::to_string(all.answered) + "\nprices_unknown " + std::to_string(all.unknown) + "\n");
+    x.reply(http_status::ok, "prices_answered " + std::to_string(all.answered) + "\nprices_unknown " +
+                                 std::to_string(all.unknown) + "\n");
   });
   return routes;
 }

@@ -102,6 +102,13 @@ stream_listener::stream_listener(loop& on, descriptor owned, int family)
   keep_reserve();
 }
 
+auto stream_listener::listen(loop& on, std::string_view at, const listener_options& options)
+    -> result<stream_listener> {
+  const auto address = socket_address::parse(at);
+  if (!address) return fail(address.error());
+  return listen(on, *address, options);
+}
+
 auto stream_listener::listen(loop& on, const socket_address& at, const listener_options& options)
     -> result<stream_listener> {
   auto made = detail::make_socket(at.family(), SOCK_STREAM);

@@ -7,6 +7,7 @@
 #include <braid/coro/with_scope.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/promise.hpp>
+#include <braid/task/shared_future.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <tests/support/deaths.hpp>
@@ -330,4 +331,33 @@ TEST_CASE("a worker that waits for a task that has not begun begins it") {
   auto here = []() -> task<std::thread::id> { co_return std::this_thread::get_id(); };
   auto waits = [&] { return spawn(workers, here()).get() == std::this_thread::get_id(); };
   CHECK(spawn(workers, waits).get());
+}
+
+TEST_CASE("any number of tasks await a shared future, each sees the one value, and a failure reaches all") {
+  test_loop here;
+  promise<std::string> later;
+  const shared_future<std::string> shared = later.get_future().share();
+  std::vector<const std::string*> seen;
+  auto reader = [&]() -> task<void> { seen.push_back(&co_await shared); };
+  auto all = [&]() -> task<void> {
+    co_await with_scope([&](scope& in) -> task<void> {
+      in.spawn(reader);
+      in.spawn(reader);
+      const auto gone = co_await with_timeout(1us, reader);  // goes without it
+      CHECK(gone.error() == errc::deadline_exceeded);
+      CHECK(later.set_value("here").has_value());
+    });
+    co_await reader();  // of one that is ready
+  };
+  CHECK(here.run_through(all(), 1us).has_value());
+  REQUIRE(seen.size() == 3);
+  CHECK(*seen[0] == "here");
+  CHECK(seen[0] == seen[1]);
+  CHECK(seen[0] == seen[2]);
+
+  promise<void> broken;
+  const shared_future<void> none = broken.get_future().share();
+  CHECK(broken.set_exception(std::make_exception_ptr(std::runtime_error("broken"))).has_value());
+  auto waits = [&]() -> task<void> { co_await none; };
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(here.run(waits()).take(), std::runtime_error);
 }

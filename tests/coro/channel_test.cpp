@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,15 @@ TEST_CASE("a sender waits while there is no room, and its value keeps its place"
   CHECK(line.try_receive() == 3);
   CHECK(line.try_receive() == 4);
   CHECK_FALSE(line.try_receive());
+}
+
+TEST_CASE("a value that the caller keeps is sent as a copy") {
+  channel<std::string> line(1);
+  const std::string kept = "kept";
+  CHECK(line.try_send(kept));
+  CHECK(line.try_send(kept).error() == errc::full);
+  CHECK(kept == "kept");
+  CHECK(line.try_receive() == "kept");
 }
 
 TEST_CASE("move-only values pass, and a value that is refused stays with the sender") {

@@ -54,7 +54,7 @@ TEST_CASE("what the peer sends is read, and what is written arrives there") {
   auto body = [&]() -> task<void> {
     const std::string text = co_await read_text(both.served);
     CHECK(text == "hello");
-    const auto wrote = co_await both.served.write_all(bytes_of("good day"));
+    const auto wrote = co_await both.served.write_all("good day");
     CHECK(wrote.has_value());
   };
   CHECK(here.run(body()).has_value());

@@ -201,7 +201,7 @@ TEST_CASE("a client that waits for leave gets it when the body is wanted, and no
   CHECK(client->heard().find("100 Continue") == std::string::npos);
 }
 
-TEST_CASE("a field of the answer cannot bring others along") {
+TEST_CASE("a field of the answer cannot bring others along, and a text alone has its type") {
   http_router routes;
   routes.get("/", [](http_exchange& x) {
     CHECK(x.set_field("X", "a\r\nSet-Cookie: b").error() == http_errc::bad_field);
@@ -211,7 +211,11 @@ TEST_CASE("a field of the answer cannot bring others along") {
     CHECK(x.set_field("Y", "late").error() == errc::finished);
   });
   routes.get("/type", [](http_exchange& x) { x.reply(http_status::ok, "a\r\nX: y", "body"); });
+  routes.get("/text", [](http_exchange& x) { x.reply(http_status::ok, "a text"); });
   http_scene scene(routes);
+  const std::string text = scene.exchange("GET /text HTTP/1.1\r\nHost: a\r\n\r\n");
+  CHECK(text.find("Content-Type: text/plain; charset=utf-8\r\n") != std::string::npos);
+  CHECK(text.ends_with("\r\n\r\na text"));
   const std::string heard = scene.exchange(get);
   CHECK(heard.find("X: fine\r\n") != std::string::npos);
   CHECK(heard.find("Cookie") == std::string::npos);

@@ -34,8 +34,8 @@ inline auto printed_seed() -> std::uint64_t {
   return seed;
 }
 
-/// `count` times BRAID_STRESS; at least one. Where that is not set it is 1, and 0.25 under a sanitizer: one finds a race
-/// by the order of two accesses in any run, and the builds without look at many runs.
+/// `count` times BRAID_STRESS; at least one. Where that is not set it is 1, and 0.25 under a sanitizer: one finds a
+/// race by the order of two accesses in any run, and the builds without look at many runs.
 inline auto scaled(std::size_t count) -> std::size_t {
   const double usual = under_address_sanitizer || under_thread_sanitizer ? 0.25 : 1;
   const double factor = number_from_environment("BRAID_STRESS").value_or(usual);

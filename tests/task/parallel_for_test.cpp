@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -74,6 +75,12 @@ TEST_CASE_FIXTURE(watched, "signed numbers, narrow ones and the ends of their ra
     parallel_for(max_count - 10, max_count,
                  [&count](std::int64_t i) { count.fetch_add(i > max_count - 11 ? 1 : 100, relaxed); });
     CHECK(count.load(relaxed) == 265);
+    const std::size_t many = 3;
+    parallel_for(0, many, [](auto i) { static_assert(std::same_as<decltype(i), std::size_t>); });
+    constexpr auto beyond = std::int64_t{1} << 32;
+    std::vector<std::int64_t> last(1);
+    parallel_for(beyond, beyond + 1, [&last](std::int64_t i) { last[0] = i; });
+    CHECK(last[0] == beyond);
   });
 }
 

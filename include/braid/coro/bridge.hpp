@@ -8,8 +8,11 @@
 #include <braid/coro/task.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
+#include <braid/task/shared_future.hpp>
 #include <braid/task/promise.hpp>  // code that awaits futures makes some
 
+#include <concepts>
+#include <coroutine>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -83,6 +86,27 @@ class future_awaiter final : public queue_awaiter<future_awaiter<T>> {
   awaited_future<T>* of_;
 };
 
+/// Waits for a future of its own, which is ready when the shared one is.
+template <typename T>
+class shared_future_awaiter {
+ public:
+  explicit shared_future_awaiter(const shared_future<T>& from);
+
+  [[nodiscard]] auto await_ready() noexcept -> bool { return ready_.await_ready(); }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept {
+    return ready_.await_suspend(self);
+  }
+  auto await_resume() -> decltype(auto) {
+    ready_.await_resume();
+    return from_->get();
+  }
+
+ private:
+  const shared_future<T>* from_;
+  future_awaiter<void> ready_;
+};
+
 }  // namespace detail
 
 /// `co_await std::move(future)` waits for the value and takes it; the task goes on at home. A task that is stopped goes
@@ -99,6 +123,31 @@ template <typename T>
   more.run();
   return detail::future_awaiter<T>(between);
 }
+
+template <typename T>
+auto operator co_await(future<T>& /*from*/) {
+  static_assert(sizeof(T*) == 0, "a future is awaited once, and used up: co_await std::move(future)");
+}
+
+/// `co_await shared` waits for the value of a shared future, and gives it as `shared.get()` does: as a const T&, which
+/// lives as long as a copy of the future. Stop, errors: as above. Cost: two blocks of memory for jobs.
+template <typename T>
+[[nodiscard]] auto operator co_await(const shared_future<T>& from) {
+  return detail::shared_future_awaiter<T>(from);
+}
+template <typename T>
+auto operator co_await(shared_future<T>&& /*from*/) {
+  static_assert(sizeof(T*) == 0,
+                "the value lives as long as the shared future: keep that, and co_await it by its name");
+}
+
+namespace detail {
+
+template <typename T>
+shared_future_awaiter<T>::shared_future_awaiter(const shared_future<T>& from)
+    : from_(&from), ready_(operator co_await(from.then_inline([](const auto&... /*value*/) {}))) {}
+
+}  // namespace detail
 
 /// `co_await as_outcome(std::move(future))` waits likewise, and gives how the work ended instead of throwing. Work that
 /// fails with errc::stopped counts as stopped.

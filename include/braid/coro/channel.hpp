@@ -5,6 +5,7 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/detail/waiter.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -39,6 +40,12 @@ class channel {
 
   /// Sends without waiting. Errors: errc::full, errc::closed; `value` is as it was then.
   [[nodiscard]] auto try_send(T&& value) noexcept -> result<void>;
+  /// The same with a copy.
+  [[nodiscard]] auto try_send(const T& value) noexcept(std::is_nothrow_copy_constructible_v<T>) -> result<void>
+    requires std::copy_constructible<T>
+  {
+    return try_send(T(value));
+  }
 
   /// `co_await receive()` waits for a value. Gives a std::optional<T>, without a value once the channel is closed and
   /// nothing is left.

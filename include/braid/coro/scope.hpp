@@ -59,6 +59,12 @@ class BRAID_API scope : private job, private stop_callback {
   void spawn(Fn&& fn) {
     spawn(kept_until_end<std::decay_t<Fn>>(std::forward<Fn>(fn)));
   }
+  template <typename T>
+    requires(!std::is_void_v<T>)
+  void spawn(task<T> /*child*/) {
+    static_assert(sizeof(T) == 0,
+                  "this would drop the value of the task: braid::spawn(scope, task) gives a future of it");
+  }
 
   /// Waits until no task is left. Not cut short by a stop, because the tasks end by it themselves.
   /// Errors: rethrows the first task's exception.

@@ -75,6 +75,9 @@ class [[nodiscard]] task {
 
   /// Runs the task and gives its value. Its frame goes when the expression ends.
   auto operator co_await() && noexcept { return awaiter(release()); }
+  auto operator co_await() & noexcept {
+    static_assert(sizeof(T*) == 0, "a task is awaited once, and used up: co_await std::move(work)");
+  }
 
   /// Gives the frame to the caller, which destroys it.
   [[nodiscard]] auto release() noexcept -> std::coroutine_handle<promise_type> {

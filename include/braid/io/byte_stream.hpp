@@ -122,6 +122,8 @@ class BRAID_API byte_stream {
     return detail::write_operation<void>(open_.get(), bytes);
   }
 
+  [[nodiscard]] auto write_all(std::string_view text) const noexcept { return write_all(bytes_of(text)); }
+
   /// Writes all parts, one behind the other, without copying them together.
   [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const noexcept {
     return detail::write_operation<void>(open_.get(), parts);

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <memory>
 
 namespace braid {
@@ -38,6 +39,9 @@ class BRAID_API stream_listener {
 
   /// Errors: the system's, such as address_in_use, address_not_available, permission_denied.
   [[nodiscard]] static auto listen(loop& on, const socket_address& at, const listener_options& options = {})
+      -> result<stream_listener>;
+  /// The same with an address as `socket_address::parse` takes it: `127.0.0.1:8080`. Errors: as that, too.
+  [[nodiscard]] static auto listen(loop& on, std::string_view at, const listener_options& options = {})
       -> result<stream_listener>;
 
   [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }

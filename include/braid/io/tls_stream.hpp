@@ -59,6 +59,8 @@ class BRAID_API tls_stream {
   /// Writes all of `bytes`. A stop in between leaves a part written. Errors: broken_pipe after `shutdown`.
   [[nodiscard]] auto write_all(std::span<const std::byte> bytes) const -> task<result<void>>;
 
+  [[nodiscard]] auto write_all(std::string_view text) const -> task<result<void>> { return write_all(bytes_of(text)); }
+
   /// Writes all parts, one behind the other, in records that are as full as can be.
   [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const -> task<result<void>>;
 

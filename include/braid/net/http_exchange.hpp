@@ -48,8 +48,11 @@ class BRAID_API http_exchange {
 
   /// A field of the answer. Before it begins. Errors: as `check_field`; the answer has begun: errc::finished.
   [[nodiscard]] auto set_field(std::string_view name, std::string_view value) -> result<void>;
-  /// The whole answer. Requires that none has begun. A `type` that is not the value of a field makes it a 500.
-  void reply(http_status status, std::string_view type = {}, std::string_view body = {});
+  /// The whole answer. Requires that none has begun. A body without a type is text in UTF-8. A `type` that is not the
+  /// value of a field makes it a 500.
+  void reply(http_status status) { reply(status, {}, {}); }
+  void reply(http_status status, std::string_view text) { reply(status, "text/plain; charset=utf-8", text); }
+  void reply(http_status status, std::string_view type, std::string_view body);
   /// Says that the answer refuses because the server is full, so that `http_server_options::pacing` holds for this
   /// connection: once the answer is sent it may have to wait before its next request is read.
   void pace() noexcept;

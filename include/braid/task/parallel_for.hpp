@@ -34,22 +34,25 @@ auto parallel_for(const Stop& stop, Index first, Index last, Body& body, paralle
 
 }  // namespace detail
 
-/// Calls `body(i)` for each i from `first` to before `last`, on this worker and on those of its pool that have nothing
-/// else to do; from a thread that is no worker, in `default_pool`. The one body is called by all of them.
-/// Threads: any that may block. Blocks: until all have ended; the worker runs forks of others meanwhile. Errors: what
-/// `body` throws, one of it, when the chunks that had begun have ended; the others are left out. Cost: a few loads for
-/// each chunk.
-template <std::integral Index, std::invocable<Index> Body>
-void parallel_for(Index first, std::type_identity_t<Index> last, Body&& body, parallel_options how = {}) {
-  detail::parallel_for(detail::never_stopped{}, first, last, body, how);
+/// Calls `body(i)` for each i from `first` to before `last`, of the common type of both, on this worker and on those of
+/// its pool that have nothing else to do; from a thread that is no worker, in `default_pool`. The one body is called by
+/// all of them. Threads: any that may block. Blocks: until all have ended; the worker runs forks of others meanwhile.
+/// Errors: what `body` throws, one of it, when the chunks that had begun have ended; the others are left out. Cost: a
+/// few loads for each chunk.
+template <std::integral First, std::integral Last, std::invocable<std::common_type_t<First, Last>> Body>
+void parallel_for(First first, Last last, Body&& body, parallel_options how = {}) {
+  using index = std::common_type_t<First, Last>;
+  detail::parallel_for(detail::never_stopped{}, static_cast<index>(first), static_cast<index>(last), body, how);
 }
 
 /// As above, but chunks that have not begun when a stop is requested are left out. Errors: errc::stopped, or the reason
 /// of the flag, if any were.
-template <stop_signal Signal, std::integral Index, std::invocable<Index> Body>
-auto parallel_for(Signal&& stop, Index first, std::type_identity_t<Index> last, Body&& body, parallel_options how = {})
-    -> result<void> {
-  return detail::parallel_for(detail::stopped_by_t<Signal>(stop), first, last, body, how);
+template <stop_signal Signal, std::integral First, std::integral Last,
+          std::invocable<std::common_type_t<First, Last>> Body>
+auto parallel_for(Signal&& stop, First first, Last last, Body&& body, parallel_options how = {}) -> result<void> {
+  using index = std::common_type_t<First, Last>;
+  return detail::parallel_for(detail::stopped_by_t<Signal>(stop), static_cast<index>(first), static_cast<index>(last),
+                              body, how);
 }
 
 }  // namespace braid

@@ -1,0 +1,26 @@
+"""tests/refused/check.py: the compiler refuses each function of spellings.cpp, and its first error says what to write.
+
+    check.py COMPILER ARGUMENT…      which are those that compile a program of the library
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).with_name("spellings.cpp")
+
+
+def main():
+    wanted = re.findall(r"// says: (.*)\n", SOURCE.read_text())
+    done = subprocess.run([*sys.argv[1:], "-fsyntax-only", str(SOURCE)], capture_output=True, text=True, check=False)
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    if not wanted or not errors or wanted[0] not in errors[0]:
+        sys.exit("the first error is another one:\n" + done.stderr)
+    left = iter(errors)
+    missing = [text for text in wanted if not any(text in line for line in left)]
+    if missing:
+        sys.exit(f"no error says {missing}, or not in this order:\n" + "\n".join(errors))
+
+
+if __name__ == "__main__":
+    main()
