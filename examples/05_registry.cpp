@@ -45,7 +45,7 @@ int main() {
     std::puts(chaos ? "the reader is disturbed" : "no chaos");
   }
   std::puts("the reader has its CPUs again");
-  static_cast<void>(reader->request_stop());
-  static_cast<void>(reader->join());
+  reader->request_stop();
+  braid::or_throw(reader->join());
 }
 // [/program]

@@ -3,6 +3,7 @@
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/task/blocking_pool.hpp>
 #include <braid/task/bounded_executor.hpp>
+#include <braid/task/observed_executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/strand.hpp>
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <memory>
+#include <stdexcept>
 #include <stop_token>
 #include <system_error>
 #include <thread>
@@ -34,7 +36,7 @@ void strands_and_blocking(pool& workers) {
   // [strand]
   braid::strand account(workers);
   int balance = 0;  // touched by jobs of the strand only, and so without a lock
-  for (int i = 0; i < 100; ++i) static_cast<void>(post(account, [&balance] { balance += 1; }));
+  for (int i = 0; i < 100; ++i) braid::or_throw(post(account, [&balance] { balance += 1; }));
   std::printf("balance %d\n", spawn(account, [&balance] { return balance; }).get());
   // [/strand]
   // [blocking]
@@ -51,6 +53,16 @@ void strands_and_blocking(pool& workers) {
   }
   std::printf("counted %d, never more than 100 in the queue\n", counted);
   // [/bounded]
+  // [observed]
+  {
+    braid::observed_executor seen(workers, {.on_end = [](const braid::job_report& job) {
+                                    if (job.how == braid::job_end::failed)
+                                      std::printf("job %d failed\n", static_cast<int>(job.id.number));
+                                  }});
+    for (const int part : {1, 0, 2})
+      spawn(seen, [part] { return part != 0 ? 6 / part : throw std::domain_error("/ 0"); }).wait();
+  }
+  // [/observed]
 }
 
 void ending() {
@@ -88,17 +100,17 @@ int main() {
     std::printf("%d ", spawn(where, [] { return 6 * 7; }).get());
   }
   pool mine = on_this_thread();
-  static_cast<void>(post(mine, [] { std::puts("polled"); }));
+  braid::or_throw(post(mine, [] { std::puts("polled"); }));
   while (mine.poll()) {}
   pool workers = work_stealing();
   strands_and_blocking(workers);
   ending();
   outliving();
   // [process]
-  static_cast<void>(braid::initialize({.workers = 2}));  // not needed where the defaults will do
+  braid::or_throw(braid::initialize({.workers = 2}));  // not needed where the defaults will do
   std::printf("process-wide %d\n", braid::spawn([] { return 1; }).get());
-  static_cast<void>(braid::finalize());
-  static_cast<void>(braid::initialize());  // anew, as tests may want it
+  braid::or_throw(braid::finalize());
+  braid::or_throw(braid::initialize());  // anew, as tests may want it
   std::printf("process-wide %d\n", braid::spawn([] { return 2; }).get());
   // [/process]
 }

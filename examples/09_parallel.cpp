@@ -38,11 +38,14 @@ int main() {
     braid::task_group group;  // of functions that may start others
     braid::atomic<long> count{0};
     const std::function<void(int)> grow = [&](int height) {
-      if (height == 0) return static_cast<void>(count.fetch_add(1, braid::relaxed));
+      if (height == 0) {
+        count.fetch_add(1, braid::relaxed);
+        return;
+      }
       for (int i = 0; i < 3; ++i) group.run([&grow, height] { grow(height - 1); });
     };
     grow(5);
-    static_cast<void>(group.wait());
+    braid::or_throw(group.wait());
     return count.load(braid::relaxed);
   });
   std::printf("the tree has %ld leaves\n", leaves);

@@ -43,21 +43,21 @@ int main() {
 
   // A job may be scheduled before the threads are there.
   const auto hello = braid::or_throw(jobs.allocate([] { std::puts("hello"); }));
-  static_cast<void>(jobs.schedule(hello));
-  static_cast<void>(jobs.start());
-  static_cast<void>(jobs.wait(hello));
+  braid::or_throw(jobs.schedule(hello));
+  braid::or_throw(jobs.start());
+  braid::or_throw(jobs.wait(hello));
 
   // The state of a job, as it is after its run.
   const auto counted = braid::or_throw(jobs.allocate(counter{.count = 41}));
-  static_cast<void>(jobs.schedule(counted));
+  braid::or_throw(jobs.schedule(counted));
   std::printf("counted to %d\n", braid::or_throw(jobs.wait_result<counter>(counted)).count);
 
   // One after the other: only the first is scheduled.
   const auto root = braid::or_throw(jobs.allocate([] { std::puts("first"); }));
   const auto second = braid::or_throw(jobs.allocate([] { std::puts("second"); }));
-  static_cast<void>(jobs.continue_with(root, second));
-  static_cast<void>(jobs.schedule(root));
-  static_cast<void>(jobs.wait(second));
+  braid::or_throw(jobs.continue_with(root, second));
+  braid::or_throw(jobs.schedule(root));
+  braid::or_throw(jobs.wait(second));
 
   // The whole buffer is filled when the job that fills its first part has finished.
   std::array<unsigned char, 256> buffer{};
@@ -65,29 +65,29 @@ int main() {
   const auto whole = braid::or_throw(jobs.allocate(fill{all.first(64), 1}));
   for (std::size_t part = 1; part < 4; ++part) {
     const auto child = braid::or_throw(jobs.allocate(fill{all.subspan(part * 64, 64), 1}));
-    static_cast<void>(jobs.finish_with(child, whole));
-    static_cast<void>(jobs.schedule(child));
+    braid::or_throw(jobs.finish_with(child, whole));
+    braid::or_throw(jobs.schedule(child));
   }
   const auto none = jobs.allocate([] {});  // four slots, and the first of them has not finished
   std::printf("a fifth: %s\n", none.error().message().c_str());
-  static_cast<void>(jobs.schedule(whole));
-  static_cast<void>(jobs.wait(whole));
+  braid::or_throw(jobs.schedule(whole));
+  braid::or_throw(jobs.wait(whole));
   std::printf("sum of the buffer: %d\n", add_up(all));
 
   // [discard]
   // A job that is not wanted after all gives its slot back.
   const auto unwanted = braid::or_throw(jobs.allocate([] { std::puts("never"); }));
-  static_cast<void>(jobs.discard(unwanted));
+  braid::or_throw(jobs.discard(unwanted));
 
   // A result that cannot be copied is moved out.
   const auto made = braid::or_throw(jobs.allocate(table{}));
-  static_cast<void>(jobs.schedule(made));
+  braid::or_throw(jobs.schedule(made));
   std::printf("a table of %zu rows\n", braid::or_throw(jobs.wait_result<table>(made)).rows->size());
   // [/discard]
 
   // Their slots are used again by now, and the slab knows it.
   std::printf("the first job: %s\n", jobs.wait(hello).error().message().c_str());
   jobs.stop(braid::stop_mode::drain);
-  static_cast<void>(jobs.join());
+  braid::or_throw(jobs.join());
   // [/program]
 }

@@ -21,7 +21,7 @@ auto odd_numbers(int up_to) -> braid::generator<int> {
 
 // [channel]
 auto produce(braid::channel<int>& line) -> task<void> {
-  for (const int n : odd_numbers(9)) static_cast<void>(co_await line.send(n));  // waits while there is no room
+  for (const int n : odd_numbers(9)) braid::or_throw(co_await line.send(n));  // waits while there is no room
   line.close();
 }
 auto sum_of(braid::channel<int>& line) -> task<int> {

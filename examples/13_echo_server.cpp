@@ -36,7 +36,7 @@ auto serve(stream_listener listener) -> task<void> {
 auto ask(loop& io, socket_address where, std::string_view line) -> task<void> {
   const auto server = co_await stream_socket::connect(io, where);
   if (!server) co_return;
-  static_cast<void>(co_await server->write_all(line));
+  or_throw(co_await server->write_all(line));
   buffered_reader reader(*server);
   const auto answer = co_await reader.read_until("\n");
   if (answer) std::printf("%s", std::string(text_of(*answer)).c_str());

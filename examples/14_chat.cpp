@@ -12,7 +12,7 @@ using namespace braid;
 using room = broadcast<std::string>;
 
 auto pass_on(room::receiver said, stream_socket& guest) -> task<void> {
-  static_cast<void>(co_await guest.write_all("welcome\n"));
+  if (!co_await guest.write_all("welcome\n")) co_return;
   while (const auto line = co_await said.receive())
     if (!co_await guest.write_all(line->value)) co_return;
 }
@@ -22,7 +22,7 @@ auto receive_guest(room& all, stream_socket guest) -> task<void> {
     children.spawn(pass_on(all.subscribe(), guest));
     buffered_reader reader(guest);
     for (auto line = co_await reader.read_until("\n"); line && !line->empty(); line = co_await reader.read_until("\n"))
-      static_cast<void>(all.send(std::string(text_of(*line))));
+      if (!all.send(std::string(text_of(*line)))) co_return;
     children.request_stop();  // a guest that has left receives nothing more
   };
   co_await with_scope(both_ways);
@@ -45,9 +45,9 @@ auto program(loop& io) -> task<void> {
     guests.spawn(receive_guest(all, or_throw(co_await door.accept())));
     const auto bob = or_throw(co_await stream_socket::connect(io, where));
     guests.spawn(receive_guest(all, or_throw(co_await door.accept())));
-    static_cast<void>(co_await ann.write_all("who is there?\n"));
+    or_throw(co_await ann.write_all("who is there?\n"));
     co_await hear(bob, 2, "bob");
-    static_cast<void>(co_await bob.write_all("it is me\n"));
+    or_throw(co_await bob.write_all("it is me\n"));
     co_await hear(ann, 3, "ann");
   };
   co_await with_scope(evening);

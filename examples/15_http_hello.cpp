@@ -26,7 +26,7 @@ auto make_routes() -> http_router {
 // [/routes]
 
 auto serve(http_server& server, stream_listener listener) -> task<void> {
-  static_cast<void>(co_await server.serve(std::move(listener)));  // until it is stopped
+  or_throw(co_await server.serve(std::move(listener)));  // until it is stopped
 }
 
 auto ask(http_client& client, http_method method, std::string url, std::string body = {}) -> task<void> {

@@ -13,7 +13,8 @@ using namespace braid;
 
 auto send_file(http_exchange& x) -> task<void> {
   x.begin(http_status::ok, "application/octet-stream");
-  for (int i = 0; i < 30; ++i) static_cast<void>(co_await x.write(std::string(10'000, '#')));
+  for (int i = 0; i < 30; ++i)
+    if (!co_await x.write(std::string(10'000, '#'))) co_return;
 }
 auto send_for_ever(http_exchange& x) -> task<void> {
   x.begin(http_status::ok, "application/octet-stream");
@@ -33,7 +34,7 @@ auto download(http_client& client, std::string url) -> task<std::size_t> {
 }
 
 auto serve(http_server& server, stream_listener listener) -> task<void> {
-  static_cast<void>(co_await server.serve(std::move(listener)));
+  or_throw(co_await server.serve(std::move(listener)));
 }
 
 auto program(loop& io, const http_router& routes) -> task<void> {

@@ -26,7 +26,7 @@ auto program() -> task<void> {
   // [fiber]
   braid::channel<int> line(1);
   auto emits = [&] {
-    split(0, 5, [&](int part) { static_cast<void>(fiber_await(line.send(part))); });  // the fiber waits, not the thread
+    split(0, 5, [&](int part) { braid::or_throw(fiber_await(line.send(part))); });  // the fiber waits, not the thread
     line.close();
   };
   auto collects = [&]() -> task<int> {

@@ -108,7 +108,7 @@ auto fan_of_group(const parameters& given) -> sample {
       std::vector<std::uint64_t> values(width);
       braid::task_group group;
       for (std::uint64_t i = 0; i < width; ++i) group.run([&values, i] { values[i] = next(i); });
-      group.wait();
+      braid::or_throw(group.wait());
       return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
     });
   });

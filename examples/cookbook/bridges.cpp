@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -64,7 +65,7 @@ auto sum(int a, int b) -> task<int> {
   auto ahead = owned->get_future();
   auto done = [](void* context, int sum) {
     const std::unique_ptr<braid::promise<int>> to(static_cast<braid::promise<int>*>(context));
-    static_cast<void>(to->set_value(sum));
+    std::ignore = to->set_value(sum);  // of one that nothing else sets
   };
   sum_async(a, b, done, owned.release());
   co_return co_await std::move(ahead);
@@ -106,7 +107,7 @@ auto doubled() -> task<int> {
 /// Another library's thread hands work to the loop, where its data may be touched without a lock.
 void from_elsewhere(braid::loop& io, int& total) {
   std::jthread foreign([&] {
-    for (int i = 0; i < 10; ++i) static_cast<void>(post(io, [&total] { ++total; }));
+    for (int i = 0; i < 10; ++i) braid::or_throw(post(io, [&total] { ++total; }));
   });
 }
 // [/foreign_thread]

@@ -14,6 +14,7 @@
 #include <ranges>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using braid::result, braid::task;
@@ -37,11 +38,11 @@ auto mean_of(const std::vector<double>& values) -> double {  // the same bits fo
 auto find_factor(long number) -> long {
   braid::stop_flag found;
   std::atomic<long> factor = 0;
-  static_cast<void>(braid::parallel_for(found, 2L, number, [&](long candidate) {
+  std::ignore = braid::parallel_for(found, 2L, number, [&](long candidate) {
     if (number % candidate != 0) return;
     factor = candidate;
     found.request(braid::errc::stopped);  // chunks that have not begun are left out
-  }));
+  });
   return factor;  // some factor; 0 where there is none
 }
 // [/search]
@@ -56,7 +57,7 @@ auto sum_of(const node& root) -> int {
   braid::task_group group;
   std::atomic<int> sum = root.value;
   for (const node& child : root.children) group.run([&] { sum += sum_of(child); });
-  static_cast<void>(group.wait());  // a worker runs children meanwhile
+  braid::or_throw(group.wait());  // a worker runs children meanwhile
   return sum;
 }
 // [/recursion]
@@ -115,12 +116,12 @@ auto order_of_start() -> std::string {
   braid::pool worker({.workers = 1});
   std::mutex gate;
   gate.lock();
-  static_cast<void>(post(worker, [&] { const std::lock_guard wait(gate); }));
-  static_cast<void>(post(worker, priority::low, [&] { order += "cleanup "; }));
-  static_cast<void>(post(worker, [&] { order += "page "; }));
-  static_cast<void>(post(worker, priority::high, [&] { order += "payment "; }));
+  braid::or_throw(post(worker, [&] { const std::lock_guard wait(gate); }));
+  braid::or_throw(post(worker, priority::low, [&] { order += "cleanup "; }));
+  braid::or_throw(post(worker, [&] { order += "page "; }));
+  braid::or_throw(post(worker, priority::high, [&] { order += "payment "; }));
   gate.unlock();  // all are posted
-  static_cast<void>(worker.wait_idle());
+  braid::or_throw(worker.wait_idle());
   return order;
 }
 // [/urgent]

@@ -31,7 +31,7 @@ auto answer_or_refuse(braid::async_semaphore& slots, http_exchange& x) -> task<v
   const auto slot = slots.try_acquire();
   if (!slot) {
     x.pace();  // the server reads less from those that it refuses
-    static_cast<void>(x.set_field("Retry-After", "1"));
+    braid::or_throw(x.set_field("Retry-After", "1"));
     co_return x.reply(http_status::service_unavailable, "busy");
   }
   co_await braid::sleep_for(1ms);  // the work
@@ -91,7 +91,7 @@ auto serve_until_sigterm(braid::http_server& server, braid::stream_listener list
   std::printf("signal %d\n", signal);
   co_await server.stop(10s);  // answers what has begun
   everything.request_stop();  // and ends the rest
-  static_cast<void>(co_await std::move(serving));
+  braid::or_throw(co_await std::move(serving));
 }
 // [/sigterm]
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <tuple>
 
 #include <unistd.h>
 
@@ -34,7 +35,7 @@ auto page(braid::redis_connection& redis, std::string key, braid::duration limit
   if (cached && *cached) co_return std::string(**cached);
   std::string text = "page " + key;  // rendered, also where Redis is down or slow
   ++rendered;
-  static_cast<void>(co_await redis.set(key, text, limit));
+  std::ignore = co_await redis.set(key, text, limit);
   co_return text;
 }
 // [/cache]

@@ -72,7 +72,7 @@ auto report_of(int jobs) -> int {
   std::atomic<int> failed = 0;
   {
     braid::pool workers({.workers = 2, .on_error = [&](std::exception_ptr, const braid::error_origin&) { ++failed; }});
-    for (int i = 0; i < jobs; ++i) static_cast<void>(post(workers, [] { throw std::runtime_error("unheard"); }));
+    for (int i = 0; i < jobs; ++i) braid::or_throw(post(workers, [] { throw std::runtime_error("unheard"); }));
   }  // runs all jobs, and joins the workers
   return failed;
 }

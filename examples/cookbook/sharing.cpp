@@ -40,7 +40,7 @@ auto consumers() -> task<int> {
     while (const auto order = co_await orders.receive()) sum += *order;
   };
   auto produce = [&] -> task<void> {
-    for (int i = 1; i <= 100; ++i) static_cast<void>(co_await orders.send(i));
+    for (int i = 1; i <= 100; ++i) braid::or_throw(co_await orders.send(i));
     orders.close();  // the consumers end when nothing is left
   };
   co_await braid::when_all(produce(), consume(), consume(), consume());
@@ -53,7 +53,7 @@ auto pipeline(braid::pool& workers, std::vector<std::string> lines) -> task<std:
   braid::channel<braid::future<std::size_t>> pending(4);  // so many lines are in work at most
   auto read = [&] -> task<void> {
     auto measure = [](const std::string& line) { return line.size(); };
-    for (auto& line : lines) static_cast<void>(co_await pending.send(braid::spawn(workers, measure, std::move(line))));
+    for (auto& line : lines) braid::or_throw(co_await pending.send(braid::spawn(workers, measure, std::move(line))));
     pending.close();
   };
   auto write = [&] -> task<std::string> {
@@ -115,7 +115,7 @@ auto deposits(braid::pool& workers) -> task<int> {
 auto count(braid::pool& workers) -> int {
   int counted = 0;
   braid::strand one_at_a_time(workers);
-  for (int i = 0; i < 1000; ++i) static_cast<void>(post(one_at_a_time, [&counted] { ++counted; }));
+  for (int i = 0; i < 1000; ++i) braid::or_throw(post(one_at_a_time, [&counted] { ++counted; }));
   return spawn(one_at_a_time, [&counted] { return counted; }).get();  // after all that was posted before
 }
 // [/strand]
@@ -150,7 +150,7 @@ auto everybody() -> task<int> {
   };
   auto one = sum_of(prices.subscribe());
   auto other = sum_of(prices.subscribe());
-  for (const int price : {1, 2, 3}) static_cast<void>(prices.send(price));
+  for (const int price : {1, 2, 3}) braid::or_throw(prices.send(price));
   prices.close();
   const auto [first, second] = co_await braid::when_all(std::move(one), std::move(other));
   co_return first + second;
@@ -202,7 +202,7 @@ auto program() -> task<void> {
   co_await braid::when_all(write_alone(file, text, "hello "), write_alone(file, text, "world"));
   std::printf("%s, %s, %d\n", text.c_str(), (co_await newest()).c_str(), co_await everybody());
   braid::channel<int> numbers(10);
-  for (const int n : {1, 2, 3, 4}) static_cast<void>(numbers.try_send(int{n}));
+  for (const int n : {1, 2, 3, 4}) braid::or_throw(numbers.try_send(int{n}));
   const auto full = co_await next_batch(numbers, 3, 10s);
   const auto rest = co_await next_batch(numbers, 3, 5ms);
   std::printf("batches of %zu and %zu, rows %d\n", full.size(), rest.size(), co_await read_rows());

@@ -76,10 +76,10 @@ auto run_service() -> task<void> {
     auto serving = braid::spawn(tasks, server.serve(std::move(*listener)));
     tasks.spawn(refresh_prices(all));
     tasks.spawn(ask_some(all, url));  // the users
-    static_cast<void>(co_await ends->next());
+    braid::or_throw(co_await ends->next());
     co_await server.stop(10s);  // answers what has begun
     tasks.request_stop();       // the background job
-    static_cast<void>(co_await std::move(serving));
+    braid::or_throw(co_await std::move(serving));
   };
   co_await braid::with_scope(everything);
   std::printf("stopped after %d answers\n", all.answered);

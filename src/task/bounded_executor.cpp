@@ -83,19 +83,17 @@ class bounded_executor::wait_for_none final : public detail::blocking_wait {
   bounded_executor* in_;
 };
 
-bounded_executor::bounded_executor(executor& over, bounded_options options) : over_(over), options_(options) {
+bounded_executor::bounded_executor(executor& over, bounded_options options) : executor_layer(over), options_(options) {
   BRAID_EXPECTS(options_.capacity != 0, "a bounded executor has room for one job at least");
-  share_id(over);
 }
 
 bounded_executor::~bounded_executor() {
   wait_for_none left(*this);
-  detail::block(left, nullptr, std::nullopt, over_.id());
-  give_up_id();
+  detail::block(left, nullptr, std::nullopt, over().id());
 }
 
 auto bounded_executor::try_post(job& work) noexcept -> bool {
-  if (over_.is_current()) return over_.try_post(work);
+  if (over().is_current()) return over().try_post(work);
   switch (enter()) {
     case entry::refused: return false;
     case entry::caller_runs: try { detail::run_job(work);
@@ -106,10 +104,10 @@ auto bounded_executor::try_post(job& work) noexcept -> bool {
     case entry::counted: break;
   }
   counted_job* const counted = counted_job::create(*this, work);
-  if (counted != nullptr && over_.try_post(*counted)) return true;
+  if (counted != nullptr && over().try_post(*counted)) return true;
   if (counted != nullptr) counted->free();
   leave();
-  if (counted == nullptr && over_.try_post(work)) return true;  // without memory it is not counted
+  if (counted == nullptr && over().try_post(work)) return true;  // without memory it is not counted
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   return false;
@@ -137,7 +135,7 @@ auto bounded_executor::enter() noexcept -> entry {
     if (options_.full == when_full::refuse) return entry::refused;
     if (options_.full == when_full::run_inline) return entry::caller_runs;
     wait_for_room room(*this);
-    detail::block(room, nullptr, std::nullopt, over_.id());
+    detail::block(room, nullptr, std::nullopt, over().id());
   }
 }
 

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 
 using namespace braid;
@@ -34,7 +35,7 @@ auto echo(Stream of) -> task<void> {
     const result<void> wrote = co_await of.write_all(parts);
     CHECK(wrote.has_value());
   }
-  static_cast<void>(co_await end_writing(of));  // the peer may have gone
+  std::ignore = co_await end_writing(of);  // the peer may have gone
 }
 // [/echo]
 
@@ -58,7 +59,7 @@ auto ask_server(loop& io, tls_context as, socket_address at) -> task<result<std:
   std::array<std::byte, 7> room{};
   const result<void> read = co_await stream->read_exactly(room);
   if (!read) co_return fail(read.error());
-  static_cast<void>(co_await stream->shutdown());
+  std::ignore = co_await stream->shutdown();
   co_return std::string(text_of(room));
 }
 // [/ask]
@@ -69,7 +70,7 @@ auto ask(Stream of) -> task<std::string> {
   std::array<std::byte, 6> room{};
   const result<void> read = co_await of.read_exactly(room);
   CHECK(read.has_value());
-  static_cast<void>(co_await end_writing(of));
+  std::ignore = co_await end_writing(of);
   std::array<std::byte, 1> more{};
   const result<std::size_t> end = co_await of.read_some(more);
   CHECK(end == 0);

@@ -266,7 +266,7 @@ TEST_CASE("a task that forks and joins does not run another task in between") {
         task_group group;
         for (int i = 0; i < 50; ++i) group.run([&] { ran.fetch_add(1, relaxed); });
         for (int i = 0; i < 5; ++i) static_cast<void>(post(all->workers(), [&] { ran.fetch_add(1, relaxed); }));
-        group.wait();
+        CHECK(group.wait());
       }
       inside = false;
       while (!other_ran) co_await yield();

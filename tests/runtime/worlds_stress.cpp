@@ -43,6 +43,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -191,7 +192,7 @@ class promise_thing final : public thing {
     static_cast<void>(co_await std::move(own));
   }
   void poke() override {
-    if (promised_) std::exchange(promised_, std::nullopt)->set_value(1);
+    if (promised_) std::ignore = std::exchange(promised_, std::nullopt)->set_value(1);
   }
 
  private:

@@ -39,7 +39,7 @@ class broadcast {
   auto operator=(const broadcast&) -> broadcast& = delete;
 
   /// Errors: errc::closed; what the move of a value throws, and nothing is sent then.
-  auto send(T value) -> result<void>;
+  [[nodiscard]] auto send(T value) -> result<void>;
 
   /// Refuses what is sent from now on. Receivers get what is there, and then errc::closed.
   void close() noexcept {

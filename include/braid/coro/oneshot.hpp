@@ -55,7 +55,7 @@ class [[nodiscard]] oneshot_sender {
   }
 
   /// Requires that nothing was sent. Errors: errc::closed when the receiver has gone, and the value with it.
-  auto send(T value) noexcept -> result<void> {
+  [[nodiscard]] auto send(T value) noexcept -> result<void> {
     BRAID_EXPECTS(state_ != nullptr, "a oneshot sends one value");
     if (!leave(std::move(value))) return fail(errc::closed);
     return {};

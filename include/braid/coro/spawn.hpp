@@ -102,7 +102,7 @@ auto spawn(Where& where, spawn_options how, Fn&& fn, Args&&... args) {
 /// As `spawn`, but reports a refusal at once. Threads: any. Errors: errc::closed, and then `work` has been destroyed
 /// without having begun.
 template <std::derived_from<executor> Where, typename T>
-auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
+[[nodiscard]] auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
   auto tried = detail::task_state<T>::post(where, detail::begin_on<T>(where), spawn_options(), std::move(work));
   if (!tried.accepted) return fail(where.why_refused());
   return std::move(tried.ahead);
@@ -112,19 +112,19 @@ auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
 /// others and is rethrown by the scope's `join`. Threads, cost: as `spawn`. Errors: errc::closed, or errc::stopped in a
 /// scope that is stopped; then `work` has been destroyed without having begun.
 template <std::derived_from<executor> Where>
-auto post(Where& where, task<void> work) -> result<void> {
+[[nodiscard]] auto post(Where& where, task<void> work) -> result<void> {
   using state = detail::task_state<void>;
   const auto posted = state::post(where, detail::begin_on<void>(where), spawn_options(), std::move(work), true);
   if (!posted.accepted) return fail(where.why_refused());
   return {};
 }
-inline auto post(scope& in, task<void> work) -> result<void> {
+[[nodiscard]] inline auto post(scope& in, task<void> work) -> result<void> {
   if (in.stop().requested()) return fail(in.stop().reason());
   in.spawn(std::move(work));
   return {};
 }
 template <detail::task_place Where, detail::task_function Fn>
-auto post(Where& where, Fn&& fn) -> result<void> {
+[[nodiscard]] auto post(Where& where, Fn&& fn) -> result<void> {
   return post(where, detail::task_of(std::forward<Fn>(fn)));
 }
 

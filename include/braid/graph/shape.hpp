@@ -42,7 +42,7 @@ class BRAID_API graph_shape {
   [[nodiscard]] auto position(node_index node) const noexcept -> std::uint32_t { return position_[node]; }
 
  private:
-  auto sort() -> result<void>;
+  [[nodiscard]] auto sort() -> result<void>;
 
   std::vector<std::uint32_t> first_;  // of node i in targets_; one more than there are nodes
   std::vector<node_index> targets_;   // successors of node 0, of node 1, …

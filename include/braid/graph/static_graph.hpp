@@ -39,7 +39,7 @@ class BRAID_API static_graph {
   /// As above, but nodes that have not begun when a stop is requested are left out. Errors: errc::stopped, or the
   /// reason of the flag, if any were.
   template <stop_signal Signal>
-  auto run(Signal&& stop) -> result<void> {
+  [[nodiscard]] auto run(Signal&& stop) -> result<void> {
     if constexpr (std::is_same_v<std::remove_cvref_t<Signal>, stop_flag>)
       return run_until(&stop, nullptr);
     else
@@ -50,7 +50,7 @@ class BRAID_API static_graph {
   friend class graph_builder;
   explicit static_graph(std::unique_ptr<detail::static_block> nodes) noexcept;
 
-  auto run_until(const stop_flag* flag, const std::stop_token* token) -> result<void>;
+  [[nodiscard]] auto run_until(const stop_flag* flag, const std::stop_token* token) -> result<void>;
 
   std::unique_ptr<detail::static_block> nodes_;
 };

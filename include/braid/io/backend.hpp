@@ -84,7 +84,7 @@ class BRAID_API io_backend {
 /// Threads: any. Errors: the system's, such as too many open files, or that it refuses the chosen interface;
 /// unknown_backend where BRAID_IO names none. A refusal is no error for `automatic` without BRAID_IO: the next
 /// interface is taken.
-BRAID_API auto make_io_backend(io_backend_kind kind = io_backend_kind::automatic)
+[[nodiscard]] BRAID_API auto make_io_backend(io_backend_kind kind = io_backend_kind::automatic)
     -> result<std::unique_ptr<io_backend>>;
 
 }  // namespace braid

@@ -67,7 +67,7 @@ class BRAID_API child_process {
   [[nodiscard]] auto wait() -> task<result<exit_status>>;
 
   /// Sends a signal. Errors: no_such_process where it has ended.
-  auto kill(int signal = SIGTERM) const noexcept -> result<void>;
+  [[nodiscard]] auto kill(int signal = SIGTERM) const noexcept -> result<void>;
 
   [[nodiscard]] auto id() const noexcept -> pid_t { return id_; }
 

@@ -19,7 +19,7 @@ namespace braid {
 /// begins anew with another one; the one before is destroyed, and with it what references to its parts refer to.
 /// Threads: any, but none of a runtime that is ending. Errors: already_set while there is one that was not finalized,
 /// by whatever call it was made; closed at the end of the process; as `runtime::create`.
-BRAID_API auto initialize(runtime_options options = {}) -> result<void>;
+[[nodiscard]] BRAID_API auto initialize(runtime_options options = {}) -> result<void>;
 
 /// The runtime of the process: made with default options by the first call, unless `initialize` was called before, and
 /// the same for all code of the process, shared objects included, as long as braid is a shared library. At the latest
@@ -36,11 +36,11 @@ BRAID_API auto initialize(runtime_options options = {}) -> result<void>;
 /// those of the runtime. Lifetime: the runtime's parts can still be called, and refuse, until `initialize` makes
 /// another; after the end of the static objects that holds for its workers only.
 /// Errors: would_deadlock on a thread of the runtime.
-BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<void>;
+[[nodiscard]] BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<void>;
 
 /// The same by `runtime::shutdown_for`: what it returns late, the next `finalize` waits for, or the end of the process.
 /// Errors: deadline_exceeded when the time was over first; would_deadlock as above.
-BRAID_API auto finalize_for(duration limit) -> result<void>;
+[[nodiscard]] BRAID_API auto finalize_for(duration limit) -> result<void>;
 
 namespace detail {
 
@@ -59,7 +59,7 @@ namespace detail {
 /// runtime was made; else on those of the oldest runtime that lives, if the program has made one by itself.
 /// Threads: any. Errors: closed, and then `fn` has been destroyed without being called.
 template <job_function Fn>
-auto post(Fn&& fn) -> result<void> {
+[[nodiscard]] auto post(Fn&& fn) -> result<void> {
   const detail::executor_use where(detail::nearest_executor());
   if (!where) return fail(errc::closed);
   return post(*where.get(), std::forward<Fn>(fn));

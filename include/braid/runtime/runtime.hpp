@@ -95,7 +95,7 @@ class BRAID_API runtime {
   /// Starts a task without a handle. In a merged runtime any worker may start it, and then it lives on the loop of
   /// that one, or of another that has far fewer. What it throws goes to `on_error`. Errors: closed, and then it has
   /// been destroyed without having started.
-  auto post(task<void> work) -> result<void>;
+  [[nodiscard]] auto post(task<void> work) -> result<void>;
 
   /// How many functions, on workers and on threads that may block, have ended after their waiter had given up (see
   /// `offload` with a timeout).
@@ -104,12 +104,12 @@ class BRAID_API runtime {
   /// Stops the tasks of the loops, deals with accepted jobs as `mode` says, and joins the threads. Whatever comes later
   /// is refused with errc::closed. May be called again, and from several threads: all return after the threads ended.
   /// Errors: would_deadlock on a thread of this runtime.
-  auto shutdown(shutdown_mode mode) -> result<void>;
+  [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
   /// As a shutdown that drains, for so long at most. When the time is over pending jobs are dropped, a stop is
   /// requested from those that run, and the call returns while the last tasks and jobs still run; the destructor, or a
   /// `shutdown`, waits for them. Errors: deadline_exceeded when the time was over first; would_deadlock as `shutdown`.
-  auto shutdown_for(duration limit) -> result<void>;
+  [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
   /// Runs a task on a loop and blocks until it has ended. Errors: as `sync_wait`.
   template <typename T>
@@ -134,7 +134,7 @@ class BRAID_API runtime {
   /// As `post` does with the task that `std::move(make)()` gives, which is made by the thread that starts it, near its
   /// own memory.
   template <typename Make>
-  auto post_made(Make make) -> result<void> {
+  [[nodiscard]] auto post_made(Make make) -> result<void> {
     auto begin = [this, make = std::move(make)]() mutable { start(std::move(make)()); };
     return braid::post(entrance(), std::move(begin));
   }
@@ -198,13 +198,13 @@ auto spawn(runtime& where, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args..
 
 /// Without a handle: a task as `runtime::post` starts it, or a function on the workers. Threads: any.
 /// Errors: errc::closed, and then `work` has been destroyed without having begun.
-inline auto post(runtime& where, task<void> work) -> result<void> { return where.post(std::move(work)); }
+[[nodiscard]] inline auto post(runtime& where, task<void> work) -> result<void> { return where.post(std::move(work)); }
 template <detail::task_function Fn>
-auto post(runtime& where, Fn&& fn) -> result<void> {
+[[nodiscard]] auto post(runtime& where, Fn&& fn) -> result<void> {
   return where.post(detail::task_of(std::forward<Fn>(fn)));
 }
 template <job_function Fn>
-auto post(runtime& where, Fn&& fn) -> result<void> {
+[[nodiscard]] auto post(runtime& where, Fn&& fn) -> result<void> {
   return post(where.workers(), std::forward<Fn>(fn));
 }
 

@@ -42,7 +42,7 @@ auto vector_for(R& range) -> std::vector<T> {
 /// called.
 template <std::ranges::input_range R>
   requires job_function<detail::element<R>>
-auto post_all(executor& where, R&& range) -> result<void> {
+[[nodiscard]] auto post_all(executor& where, R&& range) -> result<void> {
   for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at) {
     auto posted = post(where, detail::handed_over<R>(at));
     if (!posted) return posted;

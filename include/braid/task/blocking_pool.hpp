@@ -60,12 +60,12 @@ class BRAID_API blocking_pool final : public executor {
   /// Refuses new jobs, deals with pending ones as `mode` says, and joins the threads. May be called again, and from
   /// several threads: all return after the threads have ended.
   /// Errors: would_deadlock on a thread of this pool.
-  auto shutdown(shutdown_mode mode) -> result<void>;
+  [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
   /// As a shutdown that drains, for so long at most. When the time is over pending jobs are dropped, a stop is
   /// requested, and the call returns while the last jobs still run; the destructor, or a `shutdown`, waits for them.
   /// Errors: deadline_exceeded when the time was over first; would_deadlock as `shutdown`.
-  auto shutdown_for(duration limit) -> result<void>;
+  [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  private:
   using thread_list = std::list<std::thread>;

@@ -4,15 +4,14 @@
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
+#include <braid/task/detail/executor_layer.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/when_full.hpp>
 
 #include <condition_variable>
 #include <cstddef>
-#include <exception>
 #include <mutex>
-#include <stop_token>
 
 namespace braid {
 
@@ -33,20 +32,13 @@ struct bounded_options {
 /// Lifetime: within that of the executor. The destructor waits until what was posted here has begun, or was dropped.
 /// Cost: a lock and a block of memory for jobs more than the executor; a wake for each half of the room that producers
 /// wait for.
-class BRAID_API bounded_executor final : public executor {
+class BRAID_API bounded_executor final : public detail::executor_layer {
  public:
   explicit bounded_executor(executor& over, bounded_options options = {});
   ~bounded_executor() override;
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
   [[nodiscard]] auto why_refused() const noexcept -> errc override;
-  [[nodiscard]] auto is_current() const noexcept -> bool override { return over_.is_current(); }
-  [[nodiscard]] auto needs_polls() const noexcept -> bool override { return over_.needs_polls(); }
-  [[nodiscard]] auto poll() noexcept -> bool override { return over_.poll(); }
-  [[nodiscard]] auto run_one() noexcept -> bool override { return over_.run_one(); }
-  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return over_.stop_token(); }
-  void ran_late() noexcept override { over_.ran_late(); }
-  void report(std::exception_ptr error) noexcept override { over_.report(std::move(error)); }
 
   /// How many jobs that were posted here have not begun.
   [[nodiscard]] auto pending() const -> std::size_t;
@@ -61,7 +53,6 @@ class BRAID_API bounded_executor final : public executor {
   void leave() noexcept;
   [[nodiscard]] auto has_room() const noexcept -> bool { return pending_ < options_.capacity; }  // under mutex_
 
-  executor& over_;
   const bounded_options options_;
   mutable std::mutex mutex_;
   // Under mutex_:

@@ -91,7 +91,7 @@ class BRAID_API executor {
 /// called; std::bad_alloc, and then
 /// nothing was posted.
 template <job_function Fn>
-auto post(executor& where, Fn&& fn) -> result<void> {
+[[nodiscard]] auto post(executor& where, Fn&& fn) -> result<void> {
   auto& work = make_job(std::forward<Fn>(fn));
   if (where.try_post(work)) return {};
   work.discard();

@@ -81,7 +81,7 @@ class BRAID_API job_slab {
 
   /// Starts the threads; with jobs that were scheduled before. Errors: closed; invalid_argument the second time;
   /// std::system_error when a thread cannot be started, and then the slab is stopped.
-  auto start() -> braid::result<void>;
+  [[nodiscard]] auto start() -> braid::result<void>;
 
   /// Puts a callable into the next slot of this thread's ring. Errors: full, see `when_full`; what the copy of the
   /// callable throws, and with `run_inline` what it throws itself. Cost: about 2 ns; a heap block beyond 80 bytes.
@@ -90,17 +90,17 @@ class BRAID_API job_slab {
 
   /// Queues the job. Errors: invalid_argument when it is queued already or continues another.
   /// Cost: about 2 ns; up to microseconds more for a job that another thread has allocated.
-  auto schedule(job_handle job) -> braid::result<void>;
+  [[nodiscard]] auto schedule(job_handle job) -> braid::result<void>;
 
   /// Gives up a job that is not to be scheduled: its callable is destroyed here, its slot may be used again, and it
   /// counts as one that a stop has dropped for its waiters and its dependents. A handle that is
   /// forgotten keeps its slot, and so the ring from going on, until the end of the slab. Errors: invalid_argument when
   /// it is scheduled or continues another; finished for one that was run inline.
-  auto discard(job_handle job) -> braid::result<void>;
+  [[nodiscard]] auto discard(job_handle job) -> braid::result<void>;
 
   /// Blocks until the job and all its children have finished. Errors: what the job has thrown; dropped when a stop came
   /// first, or has made it impossible that the job ever runs.
-  auto wait(job_handle job) -> braid::result<void>;
+  [[nodiscard]] auto wait(job_handle job) -> braid::result<void>;
 
   /// A copy of the callable as it is after its run. One that cannot be copied is moved out, once. Errors: unfinished;
   /// invalid_argument when the job is no `T`; finished when another call has taken a `T` that cannot be copied; what
@@ -116,11 +116,11 @@ class BRAID_API job_slab {
   /// in the order of these calls; those that it has when it finishes, and all that come before the last of them has
   /// ended, on one thread. Errors: invalid_argument when `next` is scheduled or continues a job; cycle where the two
   /// would wait for each other, as far as a search of 64 jobs finds it.
-  auto continue_with(job_handle first, job_handle next) -> braid::result<void>;
+  [[nodiscard]] auto continue_with(job_handle first, job_handle next) -> braid::result<void>;
 
   /// Keeps `parent` from finishing before `child` has. Each is scheduled on its own. A child has two parents at most.
   /// Errors: finished when the parent is; full when the child has two; cycle as above.
-  auto finish_with(job_handle child, job_handle parent) -> braid::result<void>;
+  [[nodiscard]] auto finish_with(job_handle child, job_handle parent) -> braid::result<void>;
 
   /// Takes nothing more. Queued jobs are run, or dropped with all that continues them: how many were dropped so far.
   /// Those that are running go on. Does not wait for the threads. Without threads, `join` runs what
@@ -128,7 +128,7 @@ class BRAID_API job_slab {
   auto stop(stop_mode mode) -> std::size_t;
 
   /// Blocks until `stop` was called and the threads have ended. Errors: would_deadlock from a job.
-  auto join() -> braid::result<void>;
+  [[nodiscard]] auto join() -> braid::result<void>;
 
   /// How many jobs were dropped. Final after `join`.
   [[nodiscard]] auto dropped() const noexcept -> std::size_t { return dropped_.load(relaxed); }
@@ -163,8 +163,8 @@ class BRAID_API job_slab {
 
   auto reserve() noexcept -> reserved;
   auto reserve_shared() noexcept -> reserved;
-  auto schedule_slowly(job_handle job) -> braid::result<void>;
-  auto wait_slowly(job_handle job) -> braid::result<void>;
+  [[nodiscard]] auto schedule_slowly(job_handle job) -> braid::result<void>;
+  [[nodiscard]] auto wait_slowly(job_handle job) -> braid::result<void>;
   void push(detail::slab_context* self, std::uint32_t slot) noexcept;
   void push_shared(std::uint32_t slot) noexcept;
   auto take_shared(std::uint32_t& slot) noexcept -> bool;

@@ -49,7 +49,8 @@ void parallel_for(First first, Last last, Body&& body, parallel_options how = {}
 /// of the flag, if any were.
 template <stop_signal Signal, std::integral First, std::integral Last,
           std::invocable<std::common_type_t<First, Last>> Body>
-auto parallel_for(Signal&& stop, First first, Last last, Body&& body, parallel_options how = {}) -> result<void> {
+[[nodiscard]] auto parallel_for(Signal&& stop, First first, Last last, Body&& body, parallel_options how = {})
+    -> result<void> {
   using index = std::common_type_t<First, Last>;
   return detail::parallel_for(detail::stopped_by_t<Signal>(stop), static_cast<index>(first), static_cast<index>(last),
                               body, how);

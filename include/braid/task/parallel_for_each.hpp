@@ -47,7 +47,7 @@ void parallel_for_each(Iterator first, Sentinel last, Fn&& fn, Proj proj = {}, p
 /// As above, but chunks that have not begun when a stop is requested are left out. Errors: errc::stopped, or the reason
 /// of the flag, if any were.
 template <stop_signal Signal, detail::divisible_range Range, typename Fn, typename Proj = std::identity>
-auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {})
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {})
     -> result<void> {
   return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range),
                                    std::ranges::size(range), fn, proj, how);
@@ -55,8 +55,8 @@ auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {}, pa
 
 template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn, typename Proj = std::identity>
   requires detail::divisible_pair<Iterator, Sentinel>
-auto parallel_for_each(Signal&& stop, Iterator first, Sentinel last, Fn&& fn, Proj proj = {}, parallel_options how = {})
-    -> result<void> {
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Iterator first, Sentinel last, Fn&& fn, Proj proj = {},
+                                     parallel_options how = {}) -> result<void> {
   const auto count = static_cast<std::size_t>(last - first);
   return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), first, count, fn, proj, how);
 }

@@ -61,8 +61,8 @@ auto parallel_reduce(Iterator first, Sentinel last, T init, Combine combine, Pro
 /// the reason of the flag.
 template <stop_signal Signal, detail::divisible_range Range, typename T, typename Combine,
           typename Proj = std::identity>
-auto parallel_reduce(Signal&& stop, Range&& range, T init, Combine combine, Proj proj = {}, parallel_options how = {})
-    -> result<T> {
+[[nodiscard]] auto parallel_reduce(Signal&& stop, Range&& range, T init, Combine combine, Proj proj = {},
+                                   parallel_options how = {}) -> result<T> {
   const detail::stopped_by_t<Signal> stopped(stop);
   return detail::parallel_reduce(stopped, std::ranges::begin(range), std::ranges::size(range), std::move(init), combine,
                                  proj, how);

@@ -38,8 +38,8 @@ auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {
 /// of the flag, if any were.
 template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out,
           typename Combine = std::plus<>>
-auto parallel_inclusive_scan(Signal&& stop, Range&& range, Out out, Combine combine = {}, parallel_options how = {})
-    -> result<void> {
+[[nodiscard]] auto parallel_inclusive_scan(Signal&& stop, Range&& range, Out out, Combine combine = {},
+                                           parallel_options how = {}) -> result<void> {
   using value = std::ranges::range_value_t<Range>;
   const detail::stopped_by_t<Signal> stopped(stop);
   if (auto done = detail::scan_all<value>(stopped, std::nullopt, range, out, combine, how); !done)
@@ -49,8 +49,8 @@ auto parallel_inclusive_scan(Signal&& stop, Range&& range, Out out, Combine comb
 
 template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out, typename T,
           typename Combine = std::plus<>>
-auto parallel_exclusive_scan(Signal&& stop, Range&& range, Out out, T init, Combine combine = {},
-                             parallel_options how = {}) -> result<T> {
+[[nodiscard]] auto parallel_exclusive_scan(Signal&& stop, Range&& range, Out out, T init, Combine combine = {},
+                                           parallel_options how = {}) -> result<T> {
   const detail::stopped_by_t<Signal> stopped(stop);
   auto done = detail::scan_all<T>(stopped, std::optional<T>(std::move(init)), range, out, combine, how);
   if (!done) return fail(done.error());

@@ -38,15 +38,15 @@ void parallel_stable_sort(Range&& range, Compare compare = {}, Proj proj = {}, p
 /// errc::stopped, or the reason of the flag, if any were.
 template <stop_signal Signal, detail::divisible_range Range, typename Compare = std::ranges::less,
           typename Proj = std::identity>
-auto parallel_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {})
-    -> result<void> {
+[[nodiscard]] auto parallel_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},
+                                 parallel_options how = {}) -> result<void> {
   return detail::sort_all(detail::stopped_by_t<Signal>(stop), detail::quick_sorter{}, range, compare, proj, how);
 }
 
 template <stop_signal Signal, detail::divisible_range Range, typename Compare = std::ranges::less,
           typename Proj = std::identity>
-auto parallel_stable_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {})
-    -> result<void> {
+[[nodiscard]] auto parallel_stable_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},
+                                        parallel_options how = {}) -> result<void> {
   return detail::sort_all(detail::stopped_by_t<Signal>(stop), detail::merge_sorter{}, range, compare, proj, how);
 }
 

@@ -84,7 +84,7 @@ class BRAID_API pool : public executor {
 
   /// What `post` does. Errors: closed, and then `fn` has been destroyed without being called; std::bad_alloc.
   template <job_function Fn>
-  auto post_callable(Fn&& fn) -> result<void>;
+  [[nodiscard]] auto post_callable(Fn&& fn) -> result<void>;
 
   /// Whether jobs run by themselves; else on the thread that posts, or on the one that waits for them.
   [[nodiscard]] auto has_threads() const noexcept -> bool { return has_threads_; }
@@ -101,18 +101,18 @@ class BRAID_API pool : public executor {
   /// Blocks until no job is queued or running. Every capture of the jobs that ran has been destroyed by then. Where the
   /// scheduler is `current_thread` the jobs run here.
   /// Errors: would_deadlock on a worker of this pool.
-  auto wait_idle() -> result<void>;
+  [[nodiscard]] auto wait_idle() -> result<void>;
 
   /// Refuses new jobs, deals with pending ones as `mode` says, and joins the workers. May be called again, and from
   /// several threads: all return after the workers have stopped.
   /// Errors: would_deadlock on a worker of this pool, which stays usable.
-  auto shutdown(shutdown_mode mode) -> result<void>;
+  [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
   /// As a shutdown that drains, for so long at most. When the time is over pending jobs are dropped, a stop is
   /// requested, and the call returns while the last jobs still run; the destructor, or another shutdown, waits for
   /// them. When it returns, each job that was accepted has run, or is running, or has been dropped. Errors:
   /// deadline_exceeded when the time was over first; would_deadlock as `shutdown`.
-  auto shutdown_for(duration limit) -> result<void>;
+  [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  protected:
   /// A pool whose scheduler is made by `make`. Requires that the workers need threads.
@@ -124,7 +124,7 @@ class BRAID_API pool : public executor {
   friend class detail::inline_scheduler;
 
   template <job_function Fn>
-  auto post_own(worker& self, Fn&& fn) -> result<void>;
+  [[nodiscard]] auto post_own(worker& self, Fn&& fn) -> result<void>;
 
   void make_workers();
   void start_threads();
@@ -174,13 +174,13 @@ class BRAID_API pool : public executor {
 /// Runs `fn` on `where`, some time later, once, as the other `post`. From outside, captures of up to 56 bytes lie in
 /// the inbox of a worker; no memory is allocated for them. Threads, errors: as the other.
 template <job_function Fn>
-auto post(pool& where, Fn&& fn) -> result<void> {
+[[nodiscard]] auto post(pool& where, Fn&& fn) -> result<void> {
   return where.post_callable(std::forward<Fn>(fn));
 }
 
 /// The same with a priority. Threads: any. Errors: errc::closed, and then `fn` is destroyed; std::bad_alloc.
 template <job_function Fn>
-auto post(pool& where, priority level, Fn&& fn) -> result<void> {
+[[nodiscard]] auto post(pool& where, priority level, Fn&& fn) -> result<void> {
   auto& work = make_job(std::forward<Fn>(fn));
   if (where.try_post(work, level)) return {};
   work.discard();

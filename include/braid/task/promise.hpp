@@ -41,10 +41,10 @@ class promise {
   /// result; throws what the making of the T throws, and there is no result then.
   template <typename... Args>
     requires(std::is_void_v<T> ? sizeof...(Args) == 0 : std::constructible_from<T, Args...>)
-  auto set_value(Args&&... args) -> result<void>;
+  [[nodiscard]] auto set_value(Args&&... args) -> result<void>;
 
   /// Lets the future fail. Errors: errc::already_set when there is a result.
-  auto set_exception(std::exception_ptr failure) noexcept -> result<void>;
+  [[nodiscard]] auto set_exception(std::exception_ptr failure) noexcept -> result<void>;
 
  private:
   explicit promise(detail::executor_id where)

@@ -43,8 +43,8 @@ class scheduled_closure final : public scheduled_state {
  public:
   /// `now` is the time that `first` was computed from. Errors: errc::closed where the timers are closed.
   template <typename F>
-  static auto start(executor& where, const shared_timers& timers, tick_rule rule, time_point first, time_point now,
-                    F&& fn) -> result<scheduled_task>;
+  [[nodiscard]] static auto start(executor& where, const shared_timers& timers, tick_rule rule, time_point first,
+                                  time_point now, F&& fn) -> result<scheduled_task>;
 
   template <typename F>
   scheduled_closure(executor_id where, std::shared_ptr<timer_keeper> keeper, tick_rule rule, F&& fn)
@@ -101,7 +101,7 @@ auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers&
 /// Lifetime: `where` may be gone by then, which ends the task as `refused`.
 /// Cost: one allocation from the lists of `allocate_job`, and one arming of a timer.
 template <scheduled_function Fn>
-auto post_at(executor& where, shared_timers& timers, time_point when, Fn&& fn) -> result<scheduled_task> {
+[[nodiscard]] auto post_at(executor& where, shared_timers& timers, time_point when, Fn&& fn) -> result<scheduled_task> {
   using closure = detail::scheduled_closure<std::decay_t<Fn>, detail::repeats::no>;
   return closure::start(where, timers, {}, when, timers.now(), std::forward<Fn>(fn));
 }
@@ -109,7 +109,8 @@ auto post_at(executor& where, shared_timers& timers, time_point when, Fn&& fn) -
 /// As `post_at`, `delay` from now: a duration of any unit. Threads, lifetime, cost: as there.
 /// Errors: also errc::invalid_argument for one that is negative or leads beyond the end of time.
 template <scheduled_function Fn>
-auto post_after(executor& where, shared_timers& timers, detail::time_span delay, Fn&& fn) -> result<scheduled_task> {
+[[nodiscard]] auto post_after(executor& where, shared_timers& timers, detail::time_span delay, Fn&& fn)
+    -> result<scheduled_task> {
   const auto when = detail::later(timers.now(), delay.value());
   if (delay.value() < duration::zero() || !when) return fail(errc::invalid_argument);
   return post_at(where, timers, *when, std::forward<Fn>(fn));
@@ -122,7 +123,8 @@ auto post_after(executor& where, shared_timers& timers, detail::time_span delay,
 /// Errors: errc::closed when the timers are closed; errc::invalid_argument for an interval that is not positive or
 /// leads beyond the end of time.
 template <periodic_function Fn>
-auto post_every(executor& where, shared_timers& timers, every_options how, Fn&& fn) -> result<scheduled_task> {
+[[nodiscard]] auto post_every(executor& where, shared_timers& timers, every_options how, Fn&& fn)
+    -> result<scheduled_task> {
   using closure = detail::scheduled_closure<std::decay_t<Fn>, detail::repeats::yes>;
   const detail::tick_rule rule{.interval = how.interval.value(), .mode = how.mode, .missed = how.missed};
   const time_point now = timers.now();

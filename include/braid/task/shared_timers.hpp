@@ -45,7 +45,7 @@ class BRAID_API shared_timers : public timer_service {
   /// Ends the service. Nothing fires after this; what is pending is dropped, by the caller, and counted. Repeated calls
   /// find nothing to drop. Blocks: while a timer fires on another thread.
   /// Errors: would_deadlock from a function of a timer of these timers.
-  auto close() noexcept -> result<std::size_t>;
+  [[nodiscard]] auto close() noexcept -> result<std::size_t>;
 
   /// For scheduled work.
   [[nodiscard]] auto keeper() const noexcept -> std::shared_ptr<detail::timer_keeper>;

@@ -95,7 +95,7 @@ auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> stoppable
 /// without being called.
 template <typename Fn, typename... Args>
   requires spawnable<Fn, Args...>
-auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<spawned_future<Fn, Args...>> {
+[[nodiscard]] auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<spawned_future<Fn, Args...>> {
   auto stop = detail::own_stop_of<Fn, Args...>(where);
   auto tried = detail::attempt_spawn(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
   if (!tried.accepted) return fail(where.why_refused());
@@ -104,7 +104,7 @@ auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<spawned_futur
 
 template <stop_signal Signal, typename Fn, typename... Args>
   requires stoppable<Signal, Fn, Args...>
-auto try_spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args)
+[[nodiscard]] auto try_spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args)
     -> result<stoppable_future<Signal, Fn, Args...>> {
   using stopped_by = detail::stopped_by_t<Signal>;
   auto tried = detail::attempt_spawn(where, stopped_by(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);

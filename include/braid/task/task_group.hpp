@@ -113,7 +113,7 @@ class BRAID_API task_group {
   /// other forks meanwhile. Errors: rethrows what a function threw first, after which those that had not begun were
   /// left out; gives errc::stopped, or the reason of the flag, when functions were left out because of a stop; and
   /// errc::dropped when a pool that shuts down has not run some.
-  auto wait() -> result<void>;
+  [[nodiscard]] auto wait() -> result<void>;
 
  private:
   friend class detail::group_task;

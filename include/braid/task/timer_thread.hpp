@@ -40,7 +40,7 @@ class BRAID_API timer_thread final : public shared_timers, public detail::thread
   [[nodiscard]] auto info() const -> result<thread_info> { return thread_.info(); }
 
  private:
-  auto start(timer_thread_options options) -> result<thread>;
+  [[nodiscard]] auto start(timer_thread_options options) -> result<thread>;
 
   thread thread_;
 };

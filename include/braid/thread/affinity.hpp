@@ -17,14 +17,14 @@ namespace braid {
 
 /// The allowed CPUs of the memory node with this id. Errors: no_such_device where there is none; errc::invalid_argument
 /// where none of its CPUs is allowed.
-BRAID_API auto affinity_for_node(const topology& machine, unsigned id) -> result<cpu_set>;
+[[nodiscard]] BRAID_API auto affinity_for_node(const topology& machine, unsigned id) -> result<cpu_set>;
 /// The allowed CPUs of the package with this id. Errors: as above.
-BRAID_API auto affinity_for_package(const topology& machine, unsigned id) -> result<cpu_set>;
+[[nodiscard]] BRAID_API auto affinity_for_package(const topology& machine, unsigned id) -> result<cpu_set>;
 /// The allowed CPUs of the shared cache at this position of `topology::l3`. Errors: as above.
-BRAID_API auto affinity_for_l3(const topology& machine, std::size_t position) -> result<cpu_set>;
+[[nodiscard]] BRAID_API auto affinity_for_l3(const topology& machine, std::size_t position) -> result<cpu_set>;
 
 /// The allowed CPUs of all cores of one kind. Errors: as above.
-BRAID_API auto affinity_for_kind(const topology& machine, core_kind kind) -> result<cpu_set>;
+[[nodiscard]] BRAID_API auto affinity_for_kind(const topology& machine, core_kind kind) -> result<cpu_set>;
 
 /// The first allowed CPU of every core that has one: as many as can compute without sharing a core.
 BRAID_API auto one_per_core(const topology& machine) -> cpu_set;

@@ -43,12 +43,12 @@ BRAID_API auto cgroup_cpu_set(const std::filesystem::path& root = "/") -> std::o
 /// Threads: any. Blocks: while the kernel moves the thread.
 /// Errors: invalid_argument for a folder that is no cgroup, or a thread below 1; the system's own codes, such as
 /// operation_not_supported for a cgroup of version 2 that is not of the kind for threads.
-BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder, ::pid_t thread) -> result<void>;
+[[nodiscard]] BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder, ::pid_t thread) -> result<void>;
 
 namespace this_thread {
 
 /// Moves the calling thread, as `braid::attach_to_cgroup` does. Blocks and errors: as there.
-BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder) -> result<void>;
+[[nodiscard]] BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder) -> result<void>;
 
 }  // namespace this_thread
 }  // namespace braid

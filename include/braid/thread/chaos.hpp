@@ -56,7 +56,7 @@ struct chaos_options {
 class BRAID_API chaos {
  public:
   /// Errors: invalid_argument for an interval of 0 or less; that of starting a thread.
-  static auto start(const std::vector<thread_info>& threads, chaos_options options) -> result<chaos>;
+  [[nodiscard]] static auto start(const std::vector<thread_info>& threads, chaos_options options) -> result<chaos>;
 
   chaos(chaos&& other) noexcept;
   auto operator=(chaos&& other) noexcept -> chaos&;

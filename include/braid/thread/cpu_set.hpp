@@ -31,7 +31,7 @@ class BRAID_API cpu_set {
 
   /// Reads `0-3,8`, the form of the system's own files; blanks around the text and an empty text are fine.
   /// Errors: invalid_argument for anything else, a range that runs backwards, or a number of `limit` or more.
-  static auto parse(std::string_view text) -> result<cpu_set>;
+  [[nodiscard]] static auto parse(std::string_view text) -> result<cpu_set>;
 
   /// The CPUs from `first` to `last`, both included. Requires first <= last < limit.
   static auto range(unsigned first, unsigned last) -> cpu_set;

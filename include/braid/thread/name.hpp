@@ -19,7 +19,7 @@ BRAID_API auto indexed_thread_name(std::string_view prefix, std::size_t index) -
 namespace this_thread {
 
 /// Names the calling thread. Errors: invalid_argument for more than 15 bytes or a zero byte; the system's codes.
-BRAID_API auto set_name(std::string_view name) -> result<void>;
+[[nodiscard]] BRAID_API auto set_name(std::string_view name) -> result<void>;
 
 /// The name of the calling thread.
 BRAID_API auto name() -> std::string;

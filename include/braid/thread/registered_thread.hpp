@@ -29,7 +29,8 @@ class registered_thread : public thread {
   /// Errors: as `thread::create`; also throws what the registration threw, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
-  static auto create(registered_thread_options options, Fn&& fn, Args&&... args) -> result<registered_thread>;
+  [[nodiscard]] static auto create(registered_thread_options options, Fn&& fn, Args&&... args)
+      -> result<registered_thread>;
 
   /// The entry as the registry got it.
   [[nodiscard]] auto entry() const noexcept -> const thread_entry& { return entry_; }

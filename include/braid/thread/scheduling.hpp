@@ -36,7 +36,7 @@ class nice_value {
   }
 
   /// A number that is known only when the program runs. Errors: invalid_argument outside of the range.
-  static constexpr auto from(int value) -> result<nice_value>;
+  [[nodiscard]] static constexpr auto from(int value) -> result<nice_value>;
 
   [[nodiscard]] constexpr auto value() const noexcept -> int { return value_; }
   auto operator<=>(const nice_value&) const = default;
@@ -56,7 +56,7 @@ class realtime_priority {
   }
 
   /// A number that is known only when the program runs. Errors: invalid_argument outside of the range.
-  static constexpr auto from(int value) -> result<realtime_priority>;
+  [[nodiscard]] static constexpr auto from(int value) -> result<realtime_priority>;
 
   [[nodiscard]] constexpr auto value() const noexcept -> int { return value_; }
   auto operator<=>(const realtime_priority&) const = default;

@@ -13,20 +13,20 @@
 namespace braid::this_thread {
 
 /// The CPUs that the calling thread may run on.
-BRAID_API auto affinity() -> result<cpu_set>;
+[[nodiscard]] BRAID_API auto affinity() -> result<cpu_set>;
 /// Lets the calling thread run on these CPUs only.
-BRAID_API auto set_affinity(const cpu_set& cpus) -> result<void>;
+[[nodiscard]] BRAID_API auto set_affinity(const cpu_set& cpus) -> result<void>;
 /// The policy and priority by which the system schedules the calling thread.
-BRAID_API auto scheduling() -> result<braid::scheduling>;
+[[nodiscard]] BRAID_API auto scheduling() -> result<braid::scheduling>;
 /// Gives the calling thread another policy and priority.
-BRAID_API auto set_scheduling(const braid::scheduling& wanted) -> result<void>;
+[[nodiscard]] BRAID_API auto set_scheduling(const braid::scheduling& wanted) -> result<void>;
 /// The nice value of the calling thread.
-BRAID_API auto nice() -> result<nice_value>;
+[[nodiscard]] BRAID_API auto nice() -> result<nice_value>;
 /// Gives the calling thread another nice value.
-BRAID_API auto set_nice(nice_value wanted) -> result<void>;
+[[nodiscard]] BRAID_API auto set_nice(nice_value wanted) -> result<void>;
 /// The real-time priority of the calling thread.
-BRAID_API auto priority() -> result<realtime_priority>;
+[[nodiscard]] BRAID_API auto priority() -> result<realtime_priority>;
 /// Gives the calling thread another real-time priority.
-BRAID_API auto set_priority(realtime_priority wanted) -> result<void>;
+[[nodiscard]] BRAID_API auto set_priority(realtime_priority wanted) -> result<void>;
 
 }  // namespace braid::this_thread

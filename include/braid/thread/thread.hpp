@@ -56,7 +56,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// Throws std::bad_alloc, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
-  static auto create(thread_options options, Fn&& fn, Args&&... args) -> result<thread>;
+  [[nodiscard]] static auto create(thread_options options, Fn&& fn, Args&&... args) -> result<thread>;
 
   thread(thread&& other) noexcept;
   /// Ends the thread that it had as the destructor does.
@@ -73,7 +73,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
 
   /// Waits until it has ended.
   /// Errors: invalid_argument where there is no thread; would_deadlock where it is the caller.
-  auto join() -> result<void>;
+  [[nodiscard]] auto join() -> result<void>;
 
   /// True for the call that requested it; false as well where the callable takes no stop token.
   auto request_stop() noexcept -> bool { return stop_.request_stop(); }
@@ -91,10 +91,10 @@ class BRAID_API thread : public detail::thread_control<thread> {
  private:
   struct beginning;
 
-  static auto start(thread_options options, std::unique_ptr<detail::thread_body> body, std::stop_source stop)
-      -> result<thread>;
-  auto launch(beginning& first) -> result<void>;
-  auto launch_with_stack(beginning& first) -> result<void>;
+  [[nodiscard]] static auto start(thread_options options, std::unique_ptr<detail::thread_body> body,
+                                  std::stop_source stop) -> result<thread>;
+  [[nodiscard]] auto launch(beginning& first) -> result<void>;
+  [[nodiscard]] auto launch_with_stack(beginning& first) -> result<void>;
   static void run(beginning& first) noexcept;
   static void configure(beginning& first);
   void end() noexcept;

@@ -24,7 +24,7 @@ namespace braid {
 class BRAID_API thread_info {
  public:
   /// The thread that has this id now.
-  static auto of(::pid_t id) -> result<thread_info>;
+  [[nodiscard]] static auto of(::pid_t id) -> result<thread_info>;
 
   /// A thread that was seen before; `start_ticks` is what `start_ticks()` gave then.
   constexpr thread_info(::pid_t id, std::uint64_t start_ticks) noexcept : id_(id), start_ticks_(start_ticks) {}
@@ -40,31 +40,31 @@ class BRAID_API thread_info {
   [[nodiscard]] auto name() const -> result<std::string>;
 
   /// Errors: invalid_argument for more than 15 bytes, for a zero byte, and for threads of other processes.
-  auto set_name(std::string_view name) const -> result<void>;
+  [[nodiscard]] auto set_name(std::string_view name) const -> result<void>;
 
   [[nodiscard]] auto affinity() const -> result<cpu_set>;
 
   /// Lets it run on these CPUs only. CPUs that do not exist or are not granted are left out.
   /// Errors: invalid_argument when none is left.
-  auto set_affinity(const cpu_set& cpus) const -> result<void>;
+  [[nodiscard]] auto set_affinity(const cpu_set& cpus) const -> result<void>;
 
   /// Errors: operation_not_supported for a policy that `braid::scheduling` does not know.
   [[nodiscard]] auto scheduling() const -> result<braid::scheduling>;
 
   /// Replaces the policy and its numbers. Whether children of the thread inherit them stays as it was.
-  auto set_scheduling(const braid::scheduling& wanted) const -> result<void>;
+  [[nodiscard]] auto set_scheduling(const braid::scheduling& wanted) const -> result<void>;
 
   /// Every thread has one, whatever its policy.
   [[nodiscard]] auto nice() const -> result<nice_value>;
 
   /// Keeps the policy.
-  auto set_nice(nice_value wanted) const -> result<void>;
+  [[nodiscard]] auto set_nice(nice_value wanted) const -> result<void>;
 
   /// Errors: invalid_argument when its policy has no priority.
   [[nodiscard]] auto priority() const -> result<realtime_priority>;
 
   /// Keeps the policy. Errors: invalid_argument when the policy has no priority.
-  auto set_priority(realtime_priority wanted) const -> result<void>;
+  [[nodiscard]] auto set_priority(realtime_priority wanted) const -> result<void>;
 
   auto operator==(const thread_info&) const -> bool = default;
 
@@ -75,19 +75,19 @@ class BRAID_API thread_info {
 
 /// The threads of this process that run now, the oldest first.
 /// Threads: any. Errors: the system's own codes. Cost: a read of a file of /proc for each thread; so also below.
-BRAID_API auto all_threads() -> result<std::vector<thread_info>>;
+[[nodiscard]] BRAID_API auto all_threads() -> result<std::vector<thread_info>>;
 
 /// Those of them with this name.
-BRAID_API auto find_threads(std::string_view name) -> result<std::vector<thread_info>>;
+[[nodiscard]] BRAID_API auto find_threads(std::string_view name) -> result<std::vector<thread_info>>;
 
 /// The oldest of them with this name. Errors: no_such_process where there is none.
-BRAID_API auto find_thread(std::string_view name) -> result<thread_info>;
+[[nodiscard]] BRAID_API auto find_thread(std::string_view name) -> result<thread_info>;
 
 namespace this_thread {
 
 /// The calling thread, for others to control. Errors: the system's own codes. Cost: a read of a file of /proc; keep the
 /// answer.
-BRAID_API auto info() -> result<thread_info>;
+[[nodiscard]] BRAID_API auto info() -> result<thread_info>;
 
 }  // namespace this_thread
 }  // namespace braid

@@ -17,32 +17,32 @@ namespace braid {
 
 /// Identity of a thread of each kind, for the system. Threads: as the object.
 /// Errors: no_such_process where there is no thread, or none any more.
-BRAID_API auto info_of(const std::thread& thread) -> result<thread_info>;
-BRAID_API auto info_of(const std::jthread& thread) -> result<thread_info>;
-inline auto info_of(const thread_info& thread) -> result<thread_info> { return thread; }
+[[nodiscard]] BRAID_API auto info_of(const std::thread& thread) -> result<thread_info>;
+[[nodiscard]] BRAID_API auto info_of(const std::jthread& thread) -> result<thread_info>;
+[[nodiscard]] inline auto info_of(const thread_info& thread) -> result<thread_info> { return thread; }
 
 /// Requires a thread that has been neither joined nor detached, as every use of a pthread_t does.
-BRAID_API auto info_of(::pthread_t thread) -> result<thread_info>;
+[[nodiscard]] BRAID_API auto info_of(::pthread_t thread) -> result<thread_info>;
 
 template <typename T>
   requires requires(const T& thread) {
     { thread.info() } -> std::same_as<result<thread_info>>;
   }
-auto info_of(const T& thread) -> result<thread_info> {
+[[nodiscard]] auto info_of(const T& thread) -> result<thread_info> {
   return thread.info();
 }
 
 /// Waits until the thread has ended. Threads: as the object. Blocks: until then.
 /// Errors: invalid_argument where there is nothing to join; would_deadlock where it is the caller.
-BRAID_API auto join(std::thread& thread) -> result<void>;
-BRAID_API auto join(std::jthread& thread) -> result<void>;
-BRAID_API auto join(::pthread_t thread) -> result<void>;
+[[nodiscard]] BRAID_API auto join(std::thread& thread) -> result<void>;
+[[nodiscard]] BRAID_API auto join(std::jthread& thread) -> result<void>;
+[[nodiscard]] BRAID_API auto join(::pthread_t thread) -> result<void>;
 
 template <typename T>
   requires requires(T& thread) {
     { thread.join() } -> std::same_as<result<void>>;
   }
-auto join(T& thread) -> result<void> {
+[[nodiscard]] auto join(T& thread) -> result<void> {
   return thread.join();
 }
 
@@ -86,7 +86,7 @@ class thread_view : public detail::thread_control<thread_view<T>> {
   [[nodiscard]] auto info() const -> result<thread_info> { return info_of(get()); }
 
   /// Waits until it has ended. Errors: as the function `join`.
-  auto join() const -> result<void>
+  [[nodiscard]] auto join() const -> result<void>
     requires requires(const thread_view& self) { braid::join(self.get()); }
   {
     return braid::join(get());

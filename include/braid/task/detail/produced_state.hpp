@@ -3,6 +3,7 @@
 #pragma once
 
 #include <braid/task/detail/future_state.hpp>
+#include <braid/task/detail/job_outcome.hpp>
 
 #include <exception>
 #include <type_traits>
@@ -107,6 +108,7 @@ void produced_state<R>::produce(Body&& body, CleanUp&& clean_up, cascade& more) 
     clean_up();
     if (thrown == nullptr) return this->settle(verdict::value, more);
   }
+  job_outcome::note_failure(*this, thrown);
   this->fail(std::move(thrown), more);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/error.hpp>
+#include <braid/task/detail/job_outcome.hpp>
 #include <braid/task/detail/produced_state.hpp>
 #include <braid/task/detail/stopped_by.hpp>
 #include <braid/task/executor.hpp>
@@ -76,7 +77,10 @@ class spawned final : public produced_state<R> {
   }
 
   void run(cascade& more) noexcept {
-    if (const auto reason = stop_.reason()) return give_up(*reason, more);
+    if (const auto reason = stop_.reason()) {
+      job_outcome::note_stop(*this, *reason);
+      return give_up(*reason, more);
+    }
     const auto clean_up = [this] { std::destroy_at(std::addressof(call_)); };
     this->produce([this]() -> R { return std::move(call_)(stop_); }, clean_up, more);
   }

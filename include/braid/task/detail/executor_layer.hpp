@@ -1,0 +1,37 @@
+// braid/task/detail/executor_layer.hpp: what an executor has in common with one that lies in front of it.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+
+#include <exception>
+#include <stop_token>
+#include <utility>
+
+namespace braid::detail {
+
+/// A way into another executor, whose name it has: continuations, resumptions and timers that name the one go to the
+/// other. Lifetime: within that of the other.
+class executor_layer : public executor {
+ public:
+  [[nodiscard]] auto is_current() const noexcept -> bool override { return over_.is_current(); }
+  [[nodiscard]] auto needs_polls() const noexcept -> bool override { return over_.needs_polls(); }
+  [[nodiscard]] auto poll() noexcept -> bool override { return over_.poll(); }
+  [[nodiscard]] auto run_one() noexcept -> bool override { return over_.run_one(); }
+  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return over_.stop_token(); }
+  [[nodiscard]] auto why_refused() const noexcept -> errc override { return over_.why_refused(); }
+  void ran_late() noexcept override { over_.ran_late(); }
+  void report(std::exception_ptr error) noexcept override { over_.report(std::move(error)); }
+
+ protected:
+  explicit executor_layer(executor& over) : over_(over) { share_id(over); }
+  ~executor_layer() override { give_up_id(); }
+
+  [[nodiscard]] auto over() const noexcept -> executor& { return over_; }
+
+ private:
+  executor& over_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,211 @@
+// src/task/observed_executor.cpp: timing jobs, counting them, and calling hooks around them.
+#include <braid/task/observed_executor.hpp>
+
+#include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/failure_of.hpp>
+#include <braid/task/detail/job_block.hpp>
+#include <braid/task/detail/job_outcome.hpp>
+#include <braid/trace/detail/symbols.hpp>
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace braid {
+
+namespace detail {
+namespace {
+
+constinit thread_local job_outcome* innermost_outcome = nullptr;
+
+}  // namespace
+
+job_outcome::job_outcome(const job& of) noexcept : of_(&of), outer_(std::exchange(innermost_outcome, this)) {}
+job_outcome::~job_outcome() { innermost_outcome = outer_; }
+
+auto job_outcome::find(const job& work) noexcept -> job_outcome* {
+  job_outcome* found = innermost_outcome;
+  while (found != nullptr && found->of_ != &work) found = found->outer_;
+  return found;
+}
+
+void job_outcome::note_failure(const job& work, const std::exception_ptr& error) noexcept {
+  if (job_outcome* const by = find(work); by != nullptr) by->error = error;
+}
+
+void job_outcome::note_stop(const job& work, errc reason) noexcept {
+  job_outcome* const by = find(work);
+  if (by == nullptr) return;
+  by->error = failure_of(reason);
+  by->is_stopped = true;
+}
+
+}  // namespace detail
+
+auto job_report::function() const -> std::string {
+  static std::mutex lock;
+  static detail::symbol_table names;
+  const std::lock_guard guard(lock);
+  return code != nullptr ? names.name(reinterpret_cast<std::uintptr_t>(code)) : std::string();
+}
+
+/// Stands in the executor's queue for a job.
+class observed_executor::seen_job final : public job {
+ public:
+  seen_job(observed_executor& by, job& work) noexcept
+      : job(&act), by_(&by), work_(&work), id_(by.next_id_.fetch_add(1, relaxed)), posted_(by.clock_.now()) {}
+
+  /// Null where there is no memory.
+  static auto create(observed_executor& by, job& work) noexcept -> seen_job* {
+    try {
+      return std::construct_at(static_cast<seen_job*>(detail::allocate_block<seen_job>()), by, work);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
+
+  void free() noexcept { detail::free_block<seen_job>(this); }
+
+ private:
+  static void act(job& self, action what) {
+    auto& seen = static_cast<seen_job&>(self);
+    observed_executor& by = *seen.by_;
+    job& work = *seen.work_;
+    const job_report report{.id = {seen.id_}, .code = work.code(), .queued = by.clock_.now() - seen.posted_};
+    seen.free();
+    if (what == action::run) return run(by, work, report);
+    work.drop();
+    by.end(report, {}, job_end::dropped, detail::failure_of(errc::dropped));
+  }
+
+  static void run(observed_executor& by, job& work, job_report report) {
+    by.begin(report);
+    const time_point began = by.clock_.now();
+    std::exception_ptr thrown;
+    detail::job_outcome outcome(work);
+    try {
+      detail::run_job(work);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    const std::exception_ptr& error = thrown != nullptr ? thrown : outcome.error;
+    const job_end how = outcome.is_stopped ? job_end::stopped : error != nullptr ? job_end::failed : job_end::finished;
+    by.end(report, by.clock_.now() - began, how, error);
+    if (thrown != nullptr) std::rethrow_exception(thrown);
+  }
+
+  observed_executor* by_;
+  job* work_;
+  std::uint64_t id_;
+  time_point posted_;
+};
+
+/// Until no job of it is left.
+class observed_executor::wait_for_all final : public detail::blocking_wait {
+ public:
+  explicit wait_for_all(observed_executor& in) noexcept : in_(&in) {}
+
+  [[nodiscard]] auto is_over() const noexcept -> bool override {
+    const std::lock_guard lock(in_->mutex_);
+    return in_->inside_ == 0;
+  }
+  void sleep(std::optional<time_point> /*deadline*/) noexcept override {
+    std::unique_lock lock(in_->mutex_);
+    in_->none_.wait(lock, [this] { return in_->inside_ == 0; });
+  }
+
+ private:
+  observed_executor* in_;
+};
+
+observed_executor::observed_executor(executor& over, job_hooks hooks, const clock_source& clock)
+    : executor_layer(over), clock_(clock), hooks_(std::make_shared<const job_hooks>(std::move(hooks))) {}
+
+observed_executor::~observed_executor() {
+  wait_for_all ended(*this);
+  detail::block(ended, nullptr, std::nullopt, over().id());
+}
+
+auto observed_executor::try_post(job& work) noexcept -> bool {
+  seen_job* const seen = seen_job::create(*this, work);
+  if (seen == nullptr) return over().try_post(work);  // without memory it is not seen
+  {
+    const std::lock_guard lock(mutex_);
+    ++counts_.posted;
+    ++counts_.pending;
+    ++inside_;
+  }
+  if (over().try_post(*seen)) return true;
+  seen->free();
+  const std::lock_guard lock(mutex_);
+  --counts_.posted;
+  --counts_.pending;
+  ++counts_.refused;
+  if (--inside_ == 0) none_.notify_all();
+  return false;
+}
+
+void observed_executor::set_hooks(job_hooks hooks) {
+  auto wanted = std::make_shared<const job_hooks>(std::move(hooks));
+  const std::lock_guard lock(mutex_);
+  hooks_.swap(wanted);
+}
+
+auto observed_executor::counts() const -> job_counts {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void observed_executor::begin(const job_report& report) noexcept {
+  shared_hooks hooks;
+  {
+    const std::lock_guard lock(mutex_);
+    --counts_.pending;
+    ++counts_.running;
+    counts_.queued += report.queued;
+    counts_.max_queued = std::max(counts_.max_queued, report.queued);
+    hooks = hooks_;
+  }
+  call(hooks->on_start, report);
+}
+
+/// The job is counted before its hook is called; the object may go once the lock is given up the second time.
+void observed_executor::end(job_report report, duration ran, job_end how, const std::exception_ptr& error) noexcept {
+  report.ran = ran;
+  report.how = how;
+  report.error = error;
+  shared_hooks hooks;
+  {
+    const std::lock_guard lock(mutex_);
+    --(how == job_end::dropped ? counts_.pending : counts_.running);
+    ++count_of(how);
+    counts_.ran += ran;
+    counts_.max_ran = std::max(counts_.max_ran, ran);
+    hooks = hooks_;
+  }
+  call(hooks->on_end, report);
+  const std::lock_guard lock(mutex_);
+  if (--inside_ == 0) none_.notify_all();
+}
+
+auto observed_executor::count_of(job_end how) noexcept -> std::uint64_t& {
+  switch (how) {
+    case job_end::failed: return counts_.failed;
+    case job_end::stopped: return counts_.stopped;
+    case job_end::dropped: return counts_.dropped;
+    case job_end::finished: break;
+  }
+  return counts_.finished;
+}
+
+void observed_executor::call(const std::function<void(const job_report&)>& hook, const job_report& report) noexcept {
+  if (!hook) return;
+  try {
+    hook(report);
+  } catch (...) {
+    this->report(std::current_exception());
+  }
+}
+
+}  // namespace braid
