@@ -50,6 +50,7 @@ const skip = existsSync(join(folder, "bad_plans.ndjson")) ? false : "the table i
 for (const [table, good] of [
   ["bad_plans.ndjson", "good_plan.json"],
   ["bad_named.ndjson", "good_named_plan.json"],
+  ["bad_feed.ndjson", "good_feed_plan.json"],
 ] as const)
   test(`each bad plan of ${table} of the engine gets its diagnostics and no others`, { skip }, () => {
     const registry = join(folder, "registry");

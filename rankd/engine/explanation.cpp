@@ -120,6 +120,7 @@ auto to_string(drop_reason reason) noexcept -> std::string_view {
     case drop_reason::count: return "count";
     case drop_reason::duplicate: return "duplicate";
     case drop_reason::match: return "match";
+    case drop_reason::diversity: return "diversity";
     case drop_reason::replaced: return "replaced";
     case drop_reason::not_done: return "not_done";
     case drop_reason::other: break;

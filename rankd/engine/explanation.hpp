@@ -57,6 +57,7 @@ enum class drop_reason : std::uint8_t {
   count,      ///< they stand behind the first ones
   duplicate,  ///< another row has the same value
   match,      ///< a join, for what the other side has or has not
+  diversity,  ///< too many rows with the same value stand before it, or it has no slot
   replaced,   ///< the node gives rows of its own for those that it takes
   not_done,   ///< the node had not ended
   other,

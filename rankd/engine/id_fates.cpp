@@ -73,6 +73,7 @@ auto reason_of(row_change change) -> drop_reason {
     case row_change::matched: return drop_reason::match;
     case row_change::prefix:
     case row_change::selection: return drop_reason::count;
+    case row_change::diversified: return drop_reason::diversity;
     case row_change::preserves_view:
     case row_change::permutation:
     case row_change::concatenation: break;

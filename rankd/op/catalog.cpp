@@ -17,6 +17,7 @@ auto all_ops() -> std::span<const op_entry> {
       detail::candidates_entry(),
       detail::concat_entry(),
       detail::dedupe_entry(),
+      detail::diversify_entry(),
       detail::extract_features_entry(),
       detail::fetch_features_entry(),
       detail::filter_entry(),

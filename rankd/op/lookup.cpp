@@ -59,6 +59,13 @@ auto find_typed_key_at(std::uint32_t key_id, const std::string& pointer, const p
 
 }  // namespace
 
+auto choice_of(const plan_node& node, const param_shape& shape) -> std::size_t {
+  const plan_param* given = node.find_param(shape.name);
+  if (given == nullptr) return 0;
+  const auto at = std::ranges::find(shape.choices, std::get<std::string>(given->value));
+  return static_cast<std::size_t>(at - shape.choices.begin());
+}
+
 auto find_key(const plan_param& param, key_use use, const bind_context& with, braid::diagnostics& problems)
     -> const key_entry* {
   return find_key_at(param.index(), param.pointer, use, with, problems);

@@ -237,19 +237,6 @@ constexpr std::array join_shape{
                 .when = {.param = "how", .values = of_left}},
 };
 
-template <std::size_t Count>
-constexpr auto shape_of(const std::array<param_shape, Count>& shapes, std::string_view name) -> const param_shape& {
-  return *std::ranges::find(shapes, name, &param_shape::name);
-}
-
-/// The position of a choice among those of its shape; zero, the default, where it is not given.
-auto choice_of(const plan_node& node, const param_shape& shape) -> std::size_t {
-  const plan_param* given = node.find_param(shape.name);
-  if (given == nullptr) return 0;
-  const auto at = std::ranges::find(shape.choices, std::get<std::string>(given->value));
-  return static_cast<std::size_t>(at - shape.choices.begin());
-}
-
 /// The key that rows are compared by: `id` where the node names none. Null after a diagnostic.
 auto find_by(const plan_node& node, const param_shape& shape, const bind_context& with, braid::diagnostics& problems)
     -> const key_entry* {

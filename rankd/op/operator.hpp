@@ -105,6 +105,7 @@ enum class row_change : std::uint8_t {
   prefix,          ///< the first of the rows
   permutation,     ///< the same rows in another order
   selection,       ///< some of the rows, in any order
+  diversified,     ///< some of the rows, in any order: by what stands near them
   concatenation,   ///< all rows of the first source, then all of the second
   distinct,        ///< some of the rows, in the same order: one of those that are equal
   matched,         ///< some of the rows of the first source, in the same order; what is in the second decides

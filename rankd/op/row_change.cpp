@@ -75,6 +75,7 @@ auto keeps_promise(row_change promise, std::span<const row_set> inputs, const ro
     case row_change::prefix:
       return after.size() <= before.size() && std::equal(after.begin(), after.end(), before.begin());
     case row_change::permutation: return is_permutation_of(before, after);
+    case row_change::diversified:
     case row_change::selection: return is_selection(after, before);
     default: return false;
   }

@@ -136,6 +136,24 @@ auto distinct(const row_set& rows, const distinct_options& how, braid::arena& me
   return rows.select(bitmap(stays.data()), memory);
 }
 
+auto number_values(const row_set& rows, std::uint32_t key_id, braid::arena& memory) -> numbered_values {
+  const std::span<std::uint32_t> numbers = memory.filled(rows.size(), no_value);
+  const std::optional<column> by = rows.table().find(key_id);
+  if (!by) return {.numbers = numbers, .count = 0};
+  std::uint32_t count = 0;
+  word_table known(rows.size(), memory);
+  with_words(*by, {}, [&](auto word) {
+    for (std::size_t position = 0; position < rows.size(); ++position) {
+      const std::uint32_t row = rows.row(position);
+      if (by->is_null(row)) continue;
+      std::uint32_t& number = known[word(row)];
+      if (number == word_table::nothing) number = count++;
+      numbers[position] = number;
+    }
+  });
+  return {.numbers = numbers, .count = count};
+}
+
 auto find_partners(const row_set& left, const row_set& right, std::uint32_t key_id, braid::arena& memory)
     -> std::expected<std::span<const std::uint32_t>, repeated_value> {
   const std::span<std::uint32_t> partners = memory.filled(left.size(), no_partner);

@@ -27,6 +27,20 @@ struct distinct_options {
 /// and -0 equals 0. Copies no column. Cost: about one lookup in a hash table for each active row.
 auto distinct(const row_set& rows, const distinct_options& how, braid::arena& memory) -> row_set;
 
+/// Stands for the number of a null. There are fewer values than that.
+inline constexpr std::uint32_t no_value = std::numeric_limits<std::uint32_t>::max();
+
+/// The values of rows, told apart by numbers.
+struct numbered_values {
+  std::span<const std::uint32_t> numbers;  ///< for each position of the rows
+  std::uint32_t count = 0;                 ///< every number but `no_value` is below it
+};
+
+/// For each position the number of its value under the key, which is the same for equal values (as for `distinct`).
+/// Values are numbered from 0 in the order in which they first come. A null, and every row where there is no such
+/// column, has `no_value`. Cost: about one lookup in a hash table for each active row.
+auto number_values(const row_set& rows, std::uint32_t key_id, braid::arena& memory) -> numbered_values;
+
 /// Stands for the partner of a row that has none. A batch has no row of that number.
 inline constexpr std::uint32_t no_partner = std::numeric_limits<std::uint32_t>::max();
 

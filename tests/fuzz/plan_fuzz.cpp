@@ -88,6 +88,9 @@ constexpr std::array<std::string_view, 82> words{
     "{\"node_id\":\"z\",\"op\":\"core::take\",\"inputs\":[\"v\"],\"params\":{\"count\":1}}",
     "[\"v\",\"z\"]",
     "\"core::dedupe\"",
+    "{\"node_id\":\"z\",\"op\":\"core::diversify\",\"inputs\":[\"v\"],\"params\":{\"strategy\":\"window\","
+    "\"by\":3001,\"at_most\":1,\"window\":3,\"overflow\":\"drop\"}}",
+    "\"strategy\":\"quota\",\"by\":1,\"values\":[2,7],\"every_nth\":2,\"first\":1",
     "\"core::join\"",
     "\"strategy\":\"max_by\",\"score_key\":2001",
     "\"how\":\"left\",\"select\":[1001,3001],\"on_missing\":\"default\"",

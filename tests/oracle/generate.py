@@ -355,6 +355,27 @@ def _strategy(draft: _Draft, source: str) -> dict[str, Any]:
     return rng.choice([{}, {"strategy": None}, {"strategy": "first"}, {"strategy": "last"}, highest, highest])
 
 
+def _add_diversify(draft: _Draft) -> None:
+    rng, source = draft.rng, draft.some_node()
+    overflow = rng.choice([{}, {"overflow": None}, {"overflow": "later"}, {"overflow": "drop"}, {"overflow": "drop"}])
+    if draft.bounds[source] > MOST_ROWS:
+        return  # the interpreter looks at every row for each position
+    if rng.random() < 0.6:
+        present = sorted(draft.keys[source].intersection(draft.world.sort_keys))
+        at_most = rng.choice([1, 1, 2, 3, 10_000_000])
+        window = rng.choice([{}, {"window": None}, *[{"window": at_most + more} for more in (1, 2, 5)]])
+        if at_most == 10_000_000:
+            window = {}
+        more = {"strategy": "window", "by": rng.choice(present), "at_most": at_most} | window
+    else:
+        listed = sorted(draft.keys[source].intersection([*draft.world.int_keys, *draft.world.string_keys]))
+        key = rng.choice(listed) if rng.random() < 0.9 else rng.choice(draft.world.string_keys)
+        choices: list[Any] = words.STRINGS if key in draft.world.string_keys else rng.choice([words.IDS, [1, 2, 3, 5, 8]])
+        more = {"strategy": "quota", "by": key, "values": rng.sample(choices, rng.randint(1, 3))}
+        more |= {"every_nth": rng.choice([1, 2, 3, 7])} | rng.choice([{}, {"first": None}, {"first": 1}, {"first": 4}])
+    draft.add("core::diversify", [source], draft.bounds[source], **more, **overflow)
+
+
 def _add_join(draft: _Draft) -> None:
     """A join whose right side has each value once, mostly because a dedupe stands before it."""
     rng, left, right = draft.rng, draft.some_node(), draft.some_node()
@@ -606,6 +627,7 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_filter: 5,
     _add_concat: 3,
     _add_dedupe: 2,
+    _add_diversify: 2,
     _add_join: 3,
     _add_fetch: 3,
     _add_named: 5,

@@ -125,6 +125,7 @@ class _Run:
             "core::filter": self._filter,
             "core::concat": self._concat,
             "core::dedupe": self._dedupe,
+            "core::diversify": self._diversify,
             "core::join": self._join,
             "core::fetch_features": self._fetch_features,
             "core::list": lambda node, params: self._named(node, params, listed),
@@ -271,6 +272,10 @@ class _Run:
                 kept.append(group[0] if strategy == "first" else group[-1])
         return [rows[at] for at in sorted(kept)]
 
+    def _diversify(self, node: Node, params: dict[str, Any]) -> Rows:
+        spread = _windowed if params["strategy"] == "window" else _slotted
+        return spread(list(self._input(node)), params)
+
     def _join(self, node: Node, params: dict[str, Any]) -> Rows:
         key, how = _given(params, "by", ID), params["how"]
         partners: dict[Any, Row] = {}
@@ -356,6 +361,41 @@ class _Run:
         if params.get("fail_after_sleep", False):
             raise NodeFailed("test_failure")
         return self._input(node)
+
+
+def _windowed(left: Rows, params: dict[str, Any]) -> Rows:
+    """Row by row the first of those that are left that the rows before it allow."""
+    key, window = params["by"], _given(params, "window", None)
+    drops = _given(params, "overflow", "later") == "drop"
+    placed: Rows = []
+
+    def may_come(row: Row) -> bool:
+        recent = placed if window is None else placed[max(0, len(placed) - window + 1) :]
+        value = row.get(key)
+        return value is None or sum(other.get(key) == value for other in recent) < params["at_most"]
+
+    while left:
+        place = 0 if drops else next((at for at, row in enumerate(left) if may_come(row)), 0)
+        row = left.pop(place)
+        if not drops or may_come(row):
+            placed.append(row)
+    return placed
+
+
+def _slotted(rows: Rows, params: dict[str, Any]) -> Rows:
+    """Rows with some values every so many positions, the others between them."""
+    wanted = [row for row in rows if row.get(params["by"]) in params["values"]]
+    others = [row for row in rows if row.get(params["by"]) not in params["values"]]
+    every = params["every_nth"]
+    first = _given(params, "first", every)
+    out: Rows = []
+    while wanted or others:
+        position = len(out) + 1
+        is_slot = position >= first and (position - first) % every == 0
+        if not others and not is_slot and _given(params, "overflow", "later") == "drop":
+            break
+        out.append(wanted.pop(0) if wanted and (is_slot or not others) else others.pop(0))
+    return out
 
 
 def _given(params: dict[str, Any], name: str, otherwise: Any) -> Any:

@@ -357,6 +357,24 @@ class Operators(unittest.TestCase):
         found = [(candidate.id, dict(candidate.fields)["final_score"]) for candidate in answer.candidates]
         self.assertEqual(found, [(1, 2.0), (2, 4.0), (3, 9.0)])
 
+    def test_diversify_moves_drops_and_fills_slots(self) -> None:
+        twice = node("c", "core::concat", "three", rhs="three")  # 1 2 3 1 2 3
+
+        def ids(**params: Any) -> list[int]:
+            answer = run(plan_of(THREE, twice, node("d", "core::diversify", "c", **params)))
+            assert isinstance(answer, Answer), answer
+            return [candidate.id for candidate in answer.candidates]
+
+        window = {"strategy": "window", "by": 1, "at_most": 1}
+        self.assertEqual(ids(**window, window=3), [1, 2, 3, 1, 2, 3])
+        self.assertEqual(ids(**window, window=5), [1, 2, 3, 1, 2, 3])
+        self.assertEqual(ids(**window, window=5, overflow="drop"), [1, 2, 3])
+        self.assertEqual(ids(**window | {"by": 3001}, window=2), [1, 2, 3, 1, 2, 3])
+        quota = {"strategy": "quota", "by": 1, "values": [3]}
+        self.assertEqual(ids(**quota, every_nth=2, first=1), [3, 1, 3, 2, 1, 2])
+        self.assertEqual(ids(**quota, every_nth=4), [1, 2, 1, 3, 2, 3])
+        self.assertEqual(ids(**quota, every_nth=4, overflow="drop"), [1, 2, 1, 3, 2])
+
     def test_a_join_takes_columns_over_or_only_looks(self) -> None:
         five = node("five", "test::fixed_source", row_count=5)
         vm = node("vm", "core::vm", "three", out_key=2001, expr_id="e")
@@ -540,7 +558,7 @@ class Generator(unittest.TestCase):
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
-        self.assertEqual(len(used), 23)
+        self.assertEqual(len(used), 24)
 
 
 class Comparing(unittest.TestCase):

@@ -41,6 +41,9 @@ auto call_models_entry() -> op_entry;
 auto dedupe_entry() -> op_entry;
 auto join_entry() -> op_entry;
 
+// What looks at a list as a whole.
+auto diversify_entry() -> op_entry;
+
 // What a sort and a take behind it become together: see fuse.hpp.
 auto bind_first_of_sort(const plan_node& sort, const plan_node& take, const bind_context& with)
     -> braid::checked<std::unique_ptr<const bound_op>>;

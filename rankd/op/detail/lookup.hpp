@@ -4,6 +4,8 @@
 #include <braid/base/diagnostics.hpp>
 #include <rankd/op/operator.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +13,15 @@
 #include <vector>
 
 namespace rankd::detail {
+
+/// The shape of that name. Requires that there is one.
+template <std::size_t Count>
+constexpr auto shape_of(const std::array<param_shape, Count>& shapes, std::string_view name) -> const param_shape& {
+  return *std::ranges::find(shapes, name, &param_shape::name);
+}
+
+/// The position of a choice among those of its shape; zero, the default, where it is not given.
+auto choice_of(const plan_node& node, const param_shape& shape) -> std::size_t;
 
 /// The key that a param names. Complains with unknown_key, blocked_key, unreadable_key or unwritable_key; null then.
 auto find_key(const plan_param& param, key_use use, const bind_context& with, braid::diagnostics& problems)

@@ -197,14 +197,16 @@ TEST_CASE("rows that go because of other rows are told apart from those that a p
   const std::string nodes = source("a", 4) + "," + source("b", 2) + "," +
                             node("all", "core::concat", "a", R"({"rhs":"b"})") + "," +
                             node("once", "core::dedupe", "all", R"({"strategy":"last"})") + "," +
-                            node("few", "core::join", "once", R"({"rhs":"b","how":"anti"})");
+                            node("few", "core::join", "once", R"({"rhs":"b","how":"anti"})") + "," +
+                            node("apart", "core::diversify", "all",
+                                 R"({"strategy":"window","by":1,"at_most":1,"window":9,"overflow":"drop"})");
   const ranking answer =
-      world.rank(world.bind(artifact_of(nodes, R"("few")")), R"({"user_id":1,"explain":{"ids":[1,3]}})");
+      world.rank(world.bind(artifact_of(nodes, R"("few","apart")")), R"({"user_id":1,"explain":{"ids":[1,3]}})");
   const auto& ids = answer.explained->ids;
   // The first row of id 1 is not the last, and the other is in `b`, whose rows only decide.
-  CHECK((drops_of(ids[0]) == names{"once duplicate 1 1", "few match 1 3"}));
+  CHECK((drops_of(ids[0]) == names{"once duplicate 1 1", "few match 1 3", "apart diversity 1 5"}));
   CHECK(ids[1].drops.empty());
-  CHECK((ids[1].positions == std::vector<std::size_t>{1}));
+  CHECK((ids[1].positions == std::vector<std::size_t>{1, 5}));
 }
 
 TEST_CASE("rows that a node replaces by its own are told, with the values that they had") {

@@ -54,7 +54,7 @@ class plan_maker {
 
   void add_operator(const std::string& from) {
     const std::string list = R"({"endpoint":"ep_0001","fanout":)" + std::to_string(1 + random_.below(4)) + "}";
-    switch (random_.below(16)) {
+    switch (random_.below(17)) {
       case 0: return add(sleep(next(), from, static_cast<int>(random_.below(3))));
       case 1: return add(sleep(next(), from, static_cast<int>(random_.below(3)), sometimes_failing()));
       case 2: return add(busy(next(), from, static_cast<int>(random_.below(2))));
@@ -70,6 +70,7 @@ class plan_maker {
       case 12: return add_join(from);
       case 13: return add_fetch(from);
       case 14: return add_extract(from);
+      case 15: return add_diversify(from);
       default: {
         const std::string other = pick();
         return add(node(next(), "core::concat", from, R"({"rhs":")" + other + "\"}"));
@@ -103,6 +104,14 @@ class plan_maker {
         R"("transform":"clip","keys":[2001],"min":0.25,"max":0.75)"};
     const std::string feature(features[random_.below(features.size())]);
     add(node(next(), "core::extract_features", from, R"({"out_keys":[1002],)" + feature + "}"));
+  }
+
+  void add_diversify(const std::string& from) {
+    constexpr std::array<std::string_view, 3> rules{
+        R"("strategy":"window","at_most":1,"window":3)", R"("strategy":"window","at_most":2,"overflow":"drop")",
+        R"("strategy":"quota","values":["US"],"every_nth":3)"};
+    const std::string rule(rules[random_.below(rules.size())]);
+    add(node(next(), "core::diversify", from, R"({"by":3001,)" + rule + "}"));
   }
 
   auto sometimes_failing() -> sleep_end { return random_.below(3) == 0 ? sleep_end::failing : sleep_end::well; }

@@ -78,6 +78,8 @@ TEST_CASE("an operator says whether it computes or waits, and what computing cos
       {"core::dedupe", "{}"},
       {"core::join", R"({"rhs":"right","how":"semi"})"},
       {"core::sort", R"({"by":1})"},
+      {"core::diversify", R"({"strategy":"window","by":1,"at_most":1})"},
+      {"core::diversify", R"({"strategy":"quota","by":1,"values":[1],"every_nth":2})"},
       {"core::extract_features", R"({"transform":"is_null","keys":[1],)"
                                  R"("out_keys":[1001]})"}};
   for (const auto& [op, params] : computing) {

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::array all_changes{row_change::dense_source, row_change::preserves_view, row_change::stable_filter,
                                  row_change::prefix,       row_change::permutation,    row_change::selection,
-                                 row_change::distinct,     row_change::matched,        row_change::concatenation};
+                                 row_change::distinct,     row_change::matched,        row_change::concatenation,
+                                 row_change::diversified};
 
 /// Rows of one batch of five, in orders that a test names.
 struct world {
@@ -87,11 +88,12 @@ TEST_CASE("a permutation is all of the rows in any order") {
 TEST_CASE("a selection is some of the rows in any order") {
   world w;
   const row_set view = w.rows({3, 1, 4});
-  for (const row_set& fine : {view, w.rows({4, 1}), w.rows({1}), view.take(0)})
-    CHECK(w.kept(row_change::selection, view, fine));
-  CHECK_FALSE(w.kept(row_change::selection, view, w.rows({3, 3})));
-  CHECK_FALSE(w.kept(row_change::selection, view, w.rows({4, 2})));
-  CHECK_FALSE(w.kept(row_change::selection, view, w.bench.rows_of({40, 20})));
+  for (const row_change promise : {row_change::selection, row_change::diversified}) {
+    for (const row_set& fine : {view, w.rows({4, 1}), w.rows({1}), view.take(0)}) CHECK(w.kept(promise, view, fine));
+    CHECK_FALSE(w.kept(promise, view, w.rows({3, 3})));
+    CHECK_FALSE(w.kept(promise, view, w.rows({4, 2})));
+    CHECK_FALSE(w.kept(promise, view, w.bench.rows_of({40, 20})));
+  }
 }
 
 TEST_CASE("a concatenation is a batch of the ids of the first input, then those of the second") {

@@ -38,7 +38,7 @@ auto found_in(const std::string& artifact) -> std::vector<std::string> {
 
 TEST_CASE("the plans that the tables change are right, and use every operator") {
   std::set<std::string> used;
-  for (const char* name : {"good_plan.json", "good_named_plan.json"}) {
+  for (const char* name : {"good_plan.json", "good_named_plan.json", "good_feed_plan.json"}) {
     CAPTURE(name);
     const std::string artifact = table_file(name);
     CHECK(joined(found_in(artifact)).empty());
@@ -64,4 +64,8 @@ TEST_CASE("each bad plan of the table gets its diagnostics and no others") {
 
 TEST_CASE("each plan with bad keys of a store gets its diagnostics and no others") {
   check_table("bad_named.ndjson", table_file("good_named_plan.json"), 50, found_in);
+}
+
+TEST_CASE("each plan with bad nodes about a whole list gets its diagnostics and no others") {
+  check_table("bad_feed.ndjson", table_file("good_feed_plan.json"), 30, found_in);
 }

@@ -1,6 +1,7 @@
 // validate.ts: the engine's rules for artifacts, so that what compiles also loads.
 import { checkColumns, checkMap, checkModels } from "./columns.js";
 import { checkExtract } from "./features.js";
+import { checkFeed } from "./feed.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
 import { itemRule, itemValue, nameProblem } from "./items.js";
 import { checkHoles, checkNamed, parseTemplate } from "./key_template.js";
@@ -508,6 +509,7 @@ class Validator {
       if (node.op?.name === "core::call_models") checkModels(node, this.problems);
       checkNamed(node, this.declared, this.problems);
       if (node.op?.name === "core::extract_features") checkExtract(node, this.declared, this.problems);
+      checkFeed(node, this.declared, this.problems);
     }
     if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);
   }

@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops d21965023743027d65063f3f4991b17a96d45174322cf6a18040a480de4f4897
+// digest ops 292d2becac42f13d292ef8ab8b3821ca1d668f2830696b0a73621a5cf36267a6
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {
@@ -94,6 +94,26 @@ export interface DedupeOptions extends NodeOptions {
   readonly strategy?: "first" | "last" | "max_by";
   /** `score_key`. Only where strategy is max_by, and then required. */
   readonly scoreKey?: KeyToken<"int" | "float", { read: true }>;
+}
+
+/** Options of core::diversify. */
+export interface DiversifyOptions<AtMost extends number | bigint, Window extends number | bigint, EveryNth extends number | bigint, First extends number | bigint> extends NodeOptions {
+  /** `strategy`. */
+  readonly strategy: "window" | "quota";
+  /** `by`. */
+  readonly by: KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
+  /** `at_most`. From 1 to 10000000. Only where strategy is window, and then required. */
+  readonly atMost?: AtMost & Whole<AtMost, 1>;
+  /** `window`. From 2 to 10000000. Only where strategy is window. */
+  readonly window?: Window & Whole<Window, 1>;
+  /** `values`. At least 1 of them. Only where strategy is quota, and then required. */
+  readonly values?: readonly (number | bigint)[] | readonly string[];
+  /** `every_nth`. From 1 to 10000000. Only where strategy is quota, and then required. */
+  readonly everyNth?: EveryNth & Whole<EveryNth, 1>;
+  /** `first`. From 1 to 10000000. Only where strategy is quota. */
+  readonly first?: First & Whole<First, 1>;
+  /** `overflow`. */
+  readonly overflow?: "later" | "drop";
 }
 
 /** Options of core::extract_features. */
@@ -315,6 +335,8 @@ export interface CandidateSet {
   concat(options: ConcatOptions): CandidateSet;
   /** One row of each value of a key, `id` unless it says otherwise. */
   dedupe(options?: DedupeOptions): CandidateSet;
+  /** Keeps rows with the same value apart, or gives rows of some kind fixed positions. */
+  diversify<AtMost extends number | bigint, Window extends number | bigint, EveryNth extends number | bigint, First extends number | bigint>(options: DiversifyOptions<AtMost, Window, EveryNth, First>): CandidateSet;
   /** Adds float columns: one transform of columns, as models want them. */
   extractFeatures(options: ExtractFeaturesOptions): CandidateSet;
   /** Adds columns: the fields of hash features:ID, by the names of their keys. */
@@ -396,6 +418,23 @@ export const operators: readonly OperatorInfo[] = [
       { name: "by", option: "by", kind: "key_id" },
       { name: "strategy", option: "strategy", kind: "choice" },
       { name: "score_key", option: "scoreKey", kind: "key_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::diversify",
+    scope: "",
+    method: "diversify",
+    inputs: 1,
+    params: [
+      { name: "strategy", option: "strategy", kind: "choice" },
+      { name: "by", option: "by", kind: "key_id" },
+      { name: "at_most", option: "atMost", kind: "int" },
+      { name: "window", option: "window", kind: "int" },
+      { name: "values", option: "values", kind: "literals" },
+      { name: "every_nth", option: "everyNth", kind: "int" },
+      { name: "first", option: "first", kind: "int" },
+      { name: "overflow", option: "overflow", kind: "choice" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },

@@ -1,0 +1,183 @@
+// rankd/op/feed_ops.cpp: the operators that look at a list as a whole: diversify.
+#include <rankd/op/detail/bound.hpp>
+#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/lookup.hpp>
+#include <rankd/rows/diversify.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rankd::detail {
+namespace {
+
+auto problem(std::string code, std::string pointer, std::string message) -> braid::diagnostic {
+  return {.code = std::move(code),
+          .pointer = std::move(pointer),
+          .message = std::move(message),
+          .hint = {},
+          .node = {},
+          .source = {}};
+}
+
+auto count_of(const plan_param* given, std::size_t otherwise) -> std::size_t {
+  return given == nullptr ? otherwise : static_cast<std::size_t>(std::get<std::int64_t>(given->value));
+}
+
+// Diversify
+
+struct window_params {
+  window_options how;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return 30.0 * static_cast<double>(rows); }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    return limit_repeats(context.inputs[0], how, context.memory);
+  }
+};
+
+struct quota_params {
+  std::uint32_t key_id = 0;
+  std::vector<std::int64_t> integers;  ///< ascending
+  std::vector<std::string> strings;
+  slot_options slots;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return 8.0 * static_cast<double>(rows); }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    const row_set& rows = context.inputs[0];
+    const std::optional<column> by = rows.table().find(key_id);
+    if (!by) return rows;
+    return fill_slots(rows, bitmap(wanted(rows, *by, context.memory).data()), slots, context.memory);
+  }
+
+ private:
+  /// A bit for the position of each row with one of the values.
+  [[nodiscard]] auto wanted(const row_set& rows, const column& by, braid::arena& memory) const
+      -> std::span<const std::uint64_t> {
+    const std::span<std::uint64_t> bits = memory.filled(words_for(rows.size()) + 1, std::uint64_t{0});
+    const auto mark = [&](auto is_wanted) {
+      for (std::size_t position = 0; position < rows.size(); ++position) {
+        const std::uint32_t row = rows.row(position);
+        if (!by.is_null(row) && is_wanted(row)) set_bit(bits.data(), position);
+      }
+    };
+    if (const string_values* text = by.strings()) {
+      const std::span<bool> codes = memory.filled(text->words->size(), false);
+      for (std::uint32_t code = 0; code < codes.size(); ++code)
+        codes[code] = std::ranges::find(strings, (*text->words)[code]) != strings.end();
+      mark([&](std::uint32_t row) { return codes[text->codes[row]]; });
+    } else {
+      mark([&, all = *by.integers()](std::uint32_t row) { return std::ranges::binary_search(integers, all[row]); });
+    }
+    return bits;
+  }
+};
+
+constexpr std::array<std::string_view, 4> comparable_types{"int", "float", "string", "bool"};
+constexpr std::int64_t max_count = 10'000'000;
+
+constexpr std::array<std::string_view, 2> diversify_strategies{"window", "quota"};
+constexpr std::array<std::string_view, 1> of_window{"window"};
+constexpr std::array<std::string_view, 1> of_quota{"quota"};
+constexpr std::array<std::string_view, 2> overflow_rules{"later", "drop"};
+constexpr std::array diversify_shape{
+    param_shape{.name = "strategy", .kind = param_kind::enumeration, .choices = diversify_strategies},
+    param_shape{.name = "by", .kind = param_kind::key_id, .choices = comparable_types},
+    param_shape{.name = "at_most",
+                .kind = param_kind::int64,
+                .range = {.min = 1, .max = max_count},
+                .when = {.param = "strategy", .values = of_window}},
+    param_shape{.name = "window",
+                .kind = param_kind::int64,
+                .need = presence::nullable,
+                .range = {.min = 2, .max = max_count},
+                .when = {.param = "strategy", .values = of_window}},
+    param_shape{.name = "values",
+                .kind = param_kind::literals,
+                .min_items = 1,
+                .when = {.param = "strategy", .values = of_quota}},
+    param_shape{.name = "every_nth",
+                .kind = param_kind::int64,
+                .range = {.min = 1, .max = max_count},
+                .when = {.param = "strategy", .values = of_quota}},
+    param_shape{.name = "first",
+                .kind = param_kind::int64,
+                .need = presence::nullable,
+                .range = {.min = 1, .max = max_count},
+                .when = {.param = "strategy", .values = of_quota}},
+    param_shape{
+        .name = "overflow", .kind = param_kind::enumeration, .need = presence::nullable, .choices = overflow_rules},
+};
+
+auto bind_window(const plan_node& node, const key_entry* by, overflow_rule overflow, braid::diagnostics& problems)
+    -> braid::checked<bound_ptr> {
+  const plan_param& at_most = *node.find_param("at_most");
+  const window_options how{.key_id = by == nullptr ? 0 : by->key_id,
+                           .at_most = count_of(&at_most, 1),
+                           .window = count_of(node.find_param("window"), 0),
+                           .overflow = overflow};
+  if (how.window != 0 && how.at_most >= how.window)
+    problems.add(problem("out_of_range", at_most.pointer, "`at_most` must be less than `window`"));
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return make_bound(window_params{how});
+}
+
+/// Whether a quota can tell the rows with these values by a key.
+void check_quota(const plan_node& node, const key_entry& by, braid::diagnostics& problems) {
+  const std::string named = "key " + std::to_string(by.key_id) + " (" + by.name + ") is of type " +
+                            std::string(to_string(by.type));
+  if (by.type != value_type::integer && by.type != value_type::string)
+    return problems.add(
+        problem("wrong_key_type", node.find_param("by")->pointer, named + "; `quota` takes one of: int, string"));
+  const plan_param& values = *node.find_param("values");
+  const bool strings = std::holds_alternative<std::string>(values.items.front());
+  if (strings != (by.type == value_type::string))
+    problems.add(problem("wrong_type", values.pointer,
+                         "`values` must be " + std::string(strings ? "integers" : "strings") + ", as " + named));
+}
+
+auto bind_quota(const plan_node& node, const key_entry* by, overflow_rule overflow, braid::diagnostics& problems)
+    -> braid::checked<bound_ptr> {
+  if (by != nullptr) check_quota(node, *by, problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  const std::size_t every = count_of(node.find_param("every_nth"), 1);
+  quota_params quota{
+      .key_id = by->key_id,
+      .integers = {},
+      .strings = {},
+      .slots = {.first = count_of(node.find_param("first"), every), .every = every, .overflow = overflow}};
+  for (const scalar& each : node.find_param("values")->items) {
+    if (const auto* text = std::get_if<std::string>(&each))
+      quota.strings.push_back(*text);
+    else
+      quota.integers.push_back(std::get<std::int64_t>(each));
+  }
+  std::ranges::sort(quota.integers);
+  return make_bound(std::move(quota));
+}
+
+auto bind_diversify(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  const key_entry* by = find_typed_key(*node.find_param("by"), shape_of(diversify_shape, "by"), with, problems);
+  const auto overflow = static_cast<overflow_rule>(choice_of(node, shape_of(diversify_shape, "overflow")));
+  const bool is_window = choice_of(node, shape_of(diversify_shape, "strategy")) == 0;
+  return is_window ? bind_window(node, by, overflow, problems) : bind_quota(node, by, overflow, problems);
+}
+
+}  // namespace
+
+auto diversify_entry() -> op_entry {
+  return {.shape = {.name = "core::diversify", .inputs = 1, .params = diversify_shape},
+          .change = row_change::diversified,
+          .doc = "Keeps rows with the same value apart, or gives rows of some kind fixed positions.",
+          .bind = &bind_diversify};
+}
+
+}  // namespace rankd::detail
