@@ -13,6 +13,7 @@ bound_op::~bound_op() = default;
 
 auto all_ops() -> std::span<const op_entry> {
   static const std::array entries{
+      detail::aggregate_entry(),
       detail::call_models_entry(),
       detail::candidates_entry(),
       detail::concat_entry(),
@@ -27,7 +28,9 @@ auto all_ops() -> std::span<const op_entry> {
       detail::list_entry(),
       detail::media_entry(),
       detail::members_of_entry(),
+      detail::rank_fusion_entry(),
       detail::recommendation_entry(),
+      detail::sample_entry(),
       detail::set_entry(),
       detail::sort_entry(),
       detail::sorted_set_entry(),

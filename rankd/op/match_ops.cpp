@@ -34,7 +34,7 @@ struct dedupe_params {
 // Join
 
 /// What a join makes of the rows of its first source.
-enum class join_kind : std::uint8_t { inner, left, semi, anti };
+enum class join_kind : std::uint8_t { inner, left, semi, anti, broadcast };
 
 /// What a row without partner gets in the columns of a left join.
 enum class missing_rule : std::uint8_t { null, default_value, error };
@@ -147,10 +147,15 @@ struct join_params {
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     matched_rows rows{.left = context.inputs[0], .right = context.inputs[1], .partners = {}};
-    const auto partners = find_partners(rows.left, rows.right, key_id, context.memory);
-    if (!partners) return refused_repeat(rows.right, partners.error().row);
-    rows.partners = *partners;
-    if (how != join_kind::left) return kept(rows, context.memory);
+    if (how == join_kind::broadcast) {
+      if (rows.right.size() > 1) return refused_rows(rows.right.size());
+      rows.partners = context.memory.filled(rows.left.size(), rows.right.empty() ? no_partner : rows.right.row(0));
+    } else {
+      const auto partners = find_partners(rows.left, rows.right, key_id, context.memory);
+      if (!partners) return refused_repeat(rows.right, partners.error().row);
+      rows.partners = *partners;
+      if (how != join_kind::left) return kept(rows, context.memory);
+    }
     if (missing == missing_rule::error)
       for (std::size_t position = 0; position < rows.partners.size(); ++position)
         if (rows.partners[position] == no_partner) return refused_missing(rows.left, rows.left.row(position));
@@ -190,9 +195,14 @@ struct join_params {
                                                               key_name + "` as one before it"});
   }
 
+  static auto refused_rows(std::size_t rows) -> std::unexpected<op_error> {
+    return std::unexpected(op_error{
+        "not_one_row", "the right side has " + std::to_string(rows) + " rows, and only one can be for all of the left"});
+  }
+
   [[nodiscard]] auto refused_missing(const row_set& left, std::uint32_t row) const -> std::unexpected<op_error> {
-    return std::unexpected(
-        op_error{"missing_join_partner", row_text(left, row) + " has no partner with the same `" + key_name + "`"});
+    const std::string why = how == join_kind::broadcast ? "" : " with the same `" + key_name + "`";
+    return std::unexpected(op_error{"missing_join_partner", row_text(left, row) + " has no partner" + why});
   }
 };
 
@@ -212,14 +222,19 @@ constexpr std::array dedupe_shape{
                 .when = {.param = "strategy", .values = of_max_by}},
 };
 
-constexpr std::array<std::string_view, 4> join_kinds{"inner", "left", "semi", "anti"};
-constexpr std::array<std::string_view, 2> of_adding{"inner", "left"};
-constexpr std::array<std::string_view, 1> of_left{"left"};
+constexpr std::array<std::string_view, 5> join_kinds{"inner", "left", "semi", "anti", "broadcast"};
+constexpr std::array<std::string_view, 4> of_comparing{"inner", "left", "semi", "anti"};
+constexpr std::array<std::string_view, 3> of_adding{"inner", "left", "broadcast"};
+constexpr std::array<std::string_view, 2> of_keeping{"left", "broadcast"};
 constexpr std::array<std::string_view, 3> missing_rules{"null", "default", "error"};
 constexpr std::array join_shape{
     param_shape{.name = "rhs", .kind = param_kind::node_ref},
     param_shape{.name = "how", .kind = param_kind::enumeration, .choices = join_kinds},
-    param_shape{.name = "by", .kind = param_kind::key_id, .need = presence::nullable, .choices = comparable_types},
+    param_shape{.name = "by",
+                .kind = param_kind::key_id,
+                .need = presence::nullable,
+                .choices = comparable_types,
+                .when = {.param = "how", .values = of_comparing}},
     param_shape{.name = "select",
                 .kind = param_kind::key_ids,
                 .choices = comparable_types,
@@ -234,7 +249,7 @@ constexpr std::array join_shape{
                 .kind = param_kind::enumeration,
                 .need = presence::nullable,
                 .choices = missing_rules,
-                .when = {.param = "how", .values = of_left}},
+                .when = {.param = "how", .values = of_keeping}},
 };
 
 /// The key that rows are compared by: `id` where the node names none. Null after a diagnostic.
@@ -284,11 +299,12 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
                                    std::string(to_string(from[at]->type))));
 }
 
-/// A left join whose rows without a partner would get nulls under keys that allow none.
+/// A join that keeps rows without a partner, where these would get nulls under keys that allow none.
 void check_missing(const plan_node& node, const plan_param& targets, std::span<const key_entry* const> to,
                    braid::diagnostics& problems) {
-  const bool is_left = join_kinds[choice_of(node, shape_of(join_shape, "how"))] == "left";
-  if (!is_left || missing_rules[choice_of(node, shape_of(join_shape, "on_missing"))] != "null") return;
+  const std::string_view how = join_kinds[choice_of(node, shape_of(join_shape, "how"))];
+  const bool keeps = std::ranges::find(of_keeping, how) != of_keeping.end();
+  if (!keeps || missing_rules[choice_of(node, shape_of(join_shape, "on_missing"))] != "null") return;
   for (std::size_t at = 0; at < to.size(); ++at)
     if (!to[at]->nullable)
       problems.add({.code = "null_in_key",

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,6 +82,9 @@ auto row_bytes(const batch& table) -> std::uint64_t {
 }
 
 struct concat_params {
+  std::uint32_t source_key = 0;             ///< of the column that says where a row is from; 0: there is none
+  std::array<std::string, 2> source_names;  ///< of the input, and of the other node
+
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return 20.0 * static_cast<double>(rows); }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
@@ -90,7 +95,26 @@ struct concat_params {
     const std::uint64_t rows = left.size() + right.size();
     if (!context.may_make(rows, rows * std::max(row_bytes(left.table()), row_bytes(right.table()))))
       return over_budget();
-    return concat(left, right, context.memory);
+    const row_set both = concat(left, right, context.memory);
+    return source_key == 0 ? both : with_sources(both, left.size(), context.memory);
+  }
+
+ private:
+  /// Rows that say where they are from, as those of a concat before this one, keep their word.
+  [[nodiscard]] auto with_sources(const row_set& rows, std::size_t left, braid::arena& memory) const -> row_set {
+    const std::optional<column> known = rows.table().find(source_key);
+    dictionary_builder words(memory);
+    if (known)
+      for (const std::string_view word : known->strings()->words->entries()) static_cast<void>(words.intern_shared(word));
+    const std::uint32_t of_left = words.intern_shared(source_names[0]);
+    const std::uint32_t of_right = words.intern_shared(source_names[1]);
+    const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(rows.size());
+    for (std::size_t row = 0; row < codes.size(); ++row) {
+      codes[row] = row < left ? of_left : of_right;
+      if (known && !known->is_null(row)) codes[row] = known->strings()->codes[row];
+    }
+    const column values{.values = string_values{codes, words.finish()}, .validity = {}};
+    return rows.with_column(source_key, values, memory);
   }
 };
 
@@ -141,7 +165,16 @@ constexpr std::array vm_shape{
     param_shape{.name = "expr_id", .kind = param_kind::expr_id},
 };
 constexpr std::array filter_shape{param_shape{.name = "pred_id", .kind = param_kind::pred_id}};
-constexpr std::array concat_shape{param_shape{.name = "rhs", .kind = param_kind::node_ref}};
+constexpr std::array<std::string_view, 1> source_types{"string"};
+constexpr std::array concat_shape{
+    param_shape{.name = "rhs", .kind = param_kind::node_ref},
+    param_shape{.name = "out_key",
+                .kind = param_kind::key_id,
+                .need = presence::nullable,
+                .use = key_use::write,
+                .choices = source_types},
+    param_shape{.name = "sources", .kind = param_kind::texts, .need = presence::nullable, .min_items = 2},
+};
 constexpr std::array take_shape{param_shape{.name = "count", .kind = param_kind::int64, .range = {.min = 1}}};
 
 constexpr std::array<std::string_view, 2> directions{"asc", "desc"};
@@ -178,8 +211,31 @@ auto bind_filter(const plan_node& node, const bind_context& with) -> braid::chec
   return make_bound(filter_params{with.preds[node.find_param("pred_id")->index()]});
 }
 
-auto bind_concat(const plan_node& /*node*/, const bind_context& /*with*/) -> braid::checked<bound_ptr> {
-  return make_bound(concat_params{});
+auto wrong_sources(std::string code, std::string pointer, std::string message) -> braid::diagnostic {
+  return {.code = std::move(code),
+          .pointer = std::move(pointer),
+          .message = std::move(message),
+          .hint = "`sources` names the input and `rhs`, and `out_key` the column that holds the names",
+          .node = {},
+          .source = {}};
+}
+
+auto bind_concat(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  const plan_param* out_key = node.find_param("out_key");
+  const plan_param* sources = node.find_param("sources");
+  const key_entry* key =
+      out_key == nullptr ? nullptr : find_typed_key(*out_key, shape_of(concat_shape, "out_key"), with, problems);
+  if (sources != nullptr && out_key == nullptr)
+    problems.add(wrong_sources("unused_param", sources->pointer, "`sources` means something only beside `out_key`"));
+  else if (out_key != nullptr && sources == nullptr)
+    problems.add(wrong_sources("missing_field", braid::json_pointer(node.pointer, "params"),
+                               "the field `sources` is missing: `out_key` needs names for it"));
+  else if (sources != nullptr && sources->names.size() > 2)
+    problems.add(wrong_sources("too_many_items", sources->pointer, "`sources` has more than two names"));
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  if (key == nullptr) return make_bound(concat_params{});
+  return make_bound(concat_params{.source_key = key->key_id, .source_names = {sources->names[0], sources->names[1]}});
 }
 
 auto find_sort_params(const plan_node& node, const bind_context& with) -> braid::checked<sort_params> {

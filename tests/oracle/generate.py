@@ -221,7 +221,7 @@ class _Draft:
             return self.keys[node["inputs"][0]].union(params["out_keys"])
         if node["op"] == "core::join":
             return self.keys[node["inputs"][0]].union(params.get("map") or params.get("select") or [])
-        written = {params["out_key"]} if node["op"] in ("core::vm", "core::members_of") else set()
+        written = {params["out_key"]} if params.get("out_key") else set()
         return written.union(*(self.keys[source] for source in edges_into(node)))
 
     def some_node(self) -> str:
@@ -330,8 +330,12 @@ def _named(rng: random.Random, table: dict[str, Tree], prefix: str, tree: Tree) 
 def _add_concat(draft: _Draft) -> None:
     left, right = draft.some_node(), draft.some_node()
     bound = draft.bounds[left] + draft.bounds[right]
+    more = draft.rng.choice([{}, {}, {"out_key": None, "sources": None}])
+    keys = draft.world.written_like(3001)
+    if keys and draft.rng.random() < 0.4:
+        more = {"out_key": draft.rng.choice(keys), "sources": draft.rng.sample(words.STRINGS[:6], 2)}
     if bound <= draft.max_rows:
-        draft.add("core::concat", [left], bound, rhs=right)
+        draft.add("core::concat", [left], bound, rhs=right, **more)
 
 
 def _add_dedupe(draft: _Draft) -> None:
@@ -376,6 +380,38 @@ def _add_diversify(draft: _Draft) -> None:
     draft.add("core::diversify", [source], draft.bounds[source], **more, **overflow)
 
 
+def _add_fusion(draft: _Draft) -> None:
+    """Ranks of lists that a column of a few values tells apart, such as that of a concat."""
+    rng, source = draft.rng, draft.some_node()
+    have = draft.keys[source].intersection(draft.world.sort_keys)
+    key = rng.choice(sorted(have.intersection(draft.world.string_keys) or have))
+    k = rng.choice([{}, {"k": None}, {"k": 0}, {"k": 60}, {"k": 0.5}])
+    out_key = rng.choice(draft.world.out_keys)
+    draft.add("core::rank_fusion", [source], draft.bounds[source], by=key, out_key=out_key, **k)
+
+
+def _add_aggregate(draft: _Draft) -> None:
+    rng, source = draft.rng, draft.some_node()
+    of = rng.choice(["count", "sum", "mean", "min", "max"])
+    have = draft.keys[source]
+    per = rng.choice(sorted(have.intersection(draft.world.sort_keys)))
+    more = rng.choice([{}, {"per": None}, {"per": per}, {"per": per}, {"per": rng.choice(draft.world.sort_keys)}])
+    key = rng.choice(sorted(have.intersection(draft.world.number_keys)))
+    if of != "count":
+        more = more | {"key": key}
+    is_null = of != "count" and key != 1 and rng.random() > draft.carelessness
+    out = draft.world.nullable_out_keys if is_null else draft.world.out_keys
+    if out:
+        draft.add("core::aggregate", [source], draft.bounds[source], of=of, out_key=rng.choice(out), **more)
+
+
+def _add_sample(draft: _Draft) -> None:
+    source = draft.some_node()
+    count = draft.rng.choice([1, 2, 5, 10, 64, 10_000_000])
+    seed = draft.rng.choice(["a", "%", _template(draft, source, "seed")])
+    draft.add("core::sample", [source], min(count, draft.bounds[source]), count=count, seed=seed)
+
+
 def _add_join(draft: _Draft) -> None:
     """A join whose right side has each value once, mostly because a dedupe stands before it."""
     rng, left, right = draft.rng, draft.some_node(), draft.some_node()
@@ -383,11 +419,16 @@ def _add_join(draft: _Draft) -> None:
     if rng.random() > draft.carelessness:
         draft.add("core::dedupe", [right], draft.bounds[right], **by, **_strategy(draft, right))
         right = draft.nodes[-1]["node_id"]
-    how = rng.choice(["inner", "left", "left", "semi", "anti"])
+    how = rng.choice(["inner", "left", "left", "semi", "anti", "broadcast"])
     more: dict[str, Any] = {}
-    if how in ("inner", "left"):
+    if how == "broadcast":
+        by = rng.choice([{}, {"by": None}])
+        if rng.random() > draft.carelessness:
+            draft.add("core::take", [right], 1, count=1)
+            right = draft.nodes[-1]["node_id"]
+    if how in ("inner", "left", "broadcast"):
         more = _joined_columns(draft, left, right)
-    if how == "left":
+    if how in ("left", "broadcast"):
         more |= rng.choice([{}, {"on_missing": None}, {"on_missing": "null"}, {"on_missing": "default"}])
         if rng.random() < draft.carelessness:
             more["on_missing"] = "error"
@@ -628,6 +669,9 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_concat: 3,
     _add_dedupe: 2,
     _add_diversify: 2,
+    _add_fusion: 1,
+    _add_aggregate: 2,
+    _add_sample: 1,
     _add_join: 3,
     _add_fetch: 3,
     _add_named: 5,

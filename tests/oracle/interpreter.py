@@ -116,6 +116,9 @@ class _Run:
         self._malformed_values = 0
         self._rows: dict[str, Rows] = {}
         self._operators: dict[str, Callable[[Node, dict[str, Any]], Rows]] = {
+            "core::aggregate": self._aggregate,
+            "core::rank_fusion": self._rank_fusion,
+            "core::sample": self._sample,
             "core::viewer": self._viewer,
             "core::candidates": self._candidates,
             "core::follow": lambda node, params: self._linked(node, params, "follow"),
@@ -253,7 +256,12 @@ class _Run:
         return tree
 
     def _concat(self, node: Node, params: dict[str, Any]) -> Rows:
-        return self._input(node) + self._rows[params["rhs"]]
+        sides = (self._input(node), self._rows[params["rhs"]])
+        key = _given(params, "out_key", None)
+        if key is None:
+            return sides[0] + sides[1]
+        named = zip(sides, params["sources"])
+        return [row | {key: name if row.get(key) is None else row[key]} for rows, name in named for row in rows]
 
     def _dedupe(self, node: Node, params: dict[str, Any]) -> Rows:
         key, strategy = _given(params, "by", ID), _given(params, "strategy", "first")
@@ -276,8 +284,42 @@ class _Run:
         spread = _windowed if params["strategy"] == "window" else _slotted
         return spread(list(self._input(node)), params)
 
+    def _rank_fusion(self, node: Node, params: dict[str, Any]) -> Rows:
+        k = float(_given(params, "k", 60))
+        lists: dict[Any, list[int]] = {}
+        for row in self._input(node):
+            if row.get(params["by"]) is not None:
+                lists.setdefault(row[params["by"]], []).append(row[ID])
+        scores: dict[int, float] = {}
+        for ids in lists.values():
+            for number in dict.fromkeys(ids):
+                scores[number] = scores.get(number, 0.0) + 1.0 / (k + (ids.index(number) + 1))
+        first = {row[ID]: row for row in reversed(self._input(node))}
+        once = dict.fromkeys(row[ID] for row in self._input(node))
+        return [first[number] | {params["out_key"]: scores.get(number, 0.0)} for number in once]
+
+    def _aggregate(self, node: Node, params: dict[str, Any]) -> Rows:
+        out, per = self._registry.keys[params["out_key"]], _given(params, "per", None)
+        groups: dict[Any, Rows] = {}
+        names: list[Any] = []
+        for position, row in enumerate(self._input(node)):
+            # A null is the same as nothing else, so it makes a group of its own.
+            known = per is None or row.get(per) is not None
+            names.append(("value", None if per is None else row[per]) if known else ("null", position))
+            groups.setdefault(names[-1], []).append(row)
+        made = {name: _checked(_aggregated(rows, params), out) for name, rows in groups.items()}
+        return [row | {out.number: made[name]} for row, name in zip(self._input(node), names)]
+
+    def _sample(self, node: Node, params: dict[str, Any]) -> Rows:
+        rows = self._input(node)
+        drawn = [(_drawn(self._key(params["seed"], row) or "", row[ID]), at) for at, row in enumerate(rows)]
+        return [rows[at] for at in sorted(at for _, at in sorted(drawn)[: params["count"]])]
+
     def _join(self, node: Node, params: dict[str, Any]) -> Rows:
         key, how = _given(params, "by", ID), params["how"]
+        on_missing = _given(params, "on_missing", "null")
+        if how == "broadcast":
+            return self._broadcast(node, params, on_missing)
         partners: dict[Any, Row] = {}
         for row in self._rows[params["rhs"]]:
             if row.get(key) is None:
@@ -290,11 +332,19 @@ class _Run:
             return [row for row, partner in pairs if (partner is None) == (how == "anti")]
         if how == "inner":
             pairs = [pair for pair in pairs if pair[1] is not None]
-        on_missing = _given(params, "on_missing", "null")
         if on_missing == "error" and any(partner is None for _, partner in pairs):
             raise NodeFailed("missing_join_partner")
-        columns = list(zip(params["select"], _given(params, "map", params["select"])))
+        columns = _joined_columns(params)
         return [row | self._joined(partner, columns, on_missing) for row, partner in pairs]
+
+    def _broadcast(self, node: Node, params: dict[str, Any], on_missing: str) -> Rows:
+        rows, others = self._input(node), self._rows[params["rhs"]]
+        if len(others) > 1:
+            raise NodeFailed("not_one_row")
+        if rows and not others and on_missing == "error":
+            raise NodeFailed("missing_join_partner")
+        more = self._joined(others[0] if others else None, _joined_columns(params), on_missing)
+        return [row | more for row in rows]
 
     def _joined(self, partner: Row | None, columns: list[tuple[int, int]], on_missing: str) -> Row:
         if partner is not None:
@@ -361,6 +411,44 @@ class _Run:
         if params.get("fail_after_sleep", False):
             raise NodeFailed("test_failure")
         return self._input(node)
+
+
+def _joined_columns(params: dict[str, Any]) -> list[tuple[int, int]]:
+    """Pairs of keys: of the other side, and of what becomes of it."""
+    return list(zip(params["select"], _given(params, "map", params["select"])))
+
+
+def _aggregated(rows: Rows, params: dict[str, Any]) -> float | None:
+    if params["of"] == "count":
+        return float(len(rows))
+    values = [float(row[params["key"]]) for row in rows if row.get(params["key"]) is not None]
+    if not values:
+        return None
+    if params["of"] in ("min", "max"):
+        return min(values) if params["of"] == "min" else max(values)
+    total = 0.0
+    for value in values:  # `sum` of newer versions of Python rounds once
+        total += value
+    return total / len(values) if params["of"] == "mean" else total
+
+
+_WORD = 2**64 - 1
+
+
+def _mixed(word: int) -> int:
+    """The finalizer of SplitMix64."""
+    word = (word + 0x9E3779B97F4A7C15) & _WORD
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & _WORD
+    return word ^ (word >> 31)
+
+
+def _drawn(seed: str, number: int) -> int:
+    """What a row is drawn by: FNV-1a of the seed, mixed with the id."""
+    hashed = 0xCBF29CE484222325
+    for byte in seed.encode("utf-8"):
+        hashed = ((hashed ^ byte) * 0x100000001B3) & _WORD
+    return _mixed(hashed ^ _mixed(number & _WORD))
 
 
 def _windowed(left: Rows, params: dict[str, Any]) -> Rows:

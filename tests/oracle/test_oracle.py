@@ -375,6 +375,59 @@ class Operators(unittest.TestCase):
         self.assertEqual(ids(**quota, every_nth=4), [1, 2, 1, 3, 2, 3])
         self.assertEqual(ids(**quota, every_nth=4, overflow="drop"), [1, 2, 1, 3, 2])
 
+    def test_concat_says_where_rows_are_from_and_their_ranks_are_fused(self) -> None:
+        ten = node("ten", "test::fixed_source", row_count=2)
+        first = node("a", "core::concat", "three", rhs="ten", out_key=3002, sources=["three", "ten"])
+        more = node("b", "core::concat", "a", rhs="ten", out_key=3002, sources=["before", "again"])
+        fused = node("f", "core::rank_fusion", "b", by=3002, out_key=2001, k=1)
+        answer = run(plan_of(THREE, ten, first, more))
+        assert isinstance(answer, Answer), answer
+        self.assertEqual(
+            [(candidate.id, candidate.fields[0][1]) for candidate in answer.candidates],
+            [(1, "three"), (2, "three"), (3, "three"), (1, "ten"), (2, "ten"), (1, "again"), (2, "again")],
+        )
+        answer = run(plan_of(THREE, ten, first, more, fused))
+        assert isinstance(answer, Answer), answer
+        scores = [(candidate.id, dict(candidate.fields)["final_score"]) for candidate in answer.candidates]
+        self.assertEqual(scores, [(1, 0.5 + 0.5 + 0.5), (2, 1 / 3 + 1 / 3 + 1 / 3), (3, 0.25)])
+
+    def test_aggregates_are_of_all_rows_or_of_a_value(self) -> None:
+        twice = node("c", "core::concat", "three", rhs="three", out_key=3002, sources=["a", "b"])
+
+        def made(**params: Any) -> list[float]:
+            answer = run(plan_of(THREE, twice, node("g", "core::aggregate", "c", out_key=2001, **params)))
+            assert isinstance(answer, Answer), answer
+            return [dict(candidate.fields)["final_score"] for candidate in answer.candidates]
+
+        self.assertEqual(made(of="count"), [6.0] * 6)
+        self.assertEqual(made(of="sum", key=1, per=3002), [6.0] * 6)
+        self.assertEqual(made(of="mean", key=1, per=1), [1.0, 2.0, 3.0] * 2)
+        self.assertEqual(made(of="max", key=1), [3.0] * 6)
+        self.assertEqual(made(of="min", key=1, per=3001), [1.0, 2.0, 3.0] * 2)
+
+    def test_a_sample_depends_on_its_seed_and_keeps_the_order(self) -> None:
+        many = node("m", "test::fixed_source", row_count=100)
+
+        def drawn(seed: str) -> list[int]:
+            answer = run(plan_of(many, node("s", "core::sample", "m", count=10, seed=seed)))
+            assert isinstance(answer, Answer), answer
+            return [candidate.id for candidate in answer.candidates]
+
+        self.assertEqual(drawn("a"), drawn("a"))
+        self.assertEqual(drawn("a"), sorted(drawn("a")))
+        self.assertEqual(len(drawn("a")), 10)
+        self.assertNotEqual(drawn("a"), drawn("b"))
+
+    def test_a_broadcast_gives_all_rows_the_columns_of_one(self) -> None:
+        one = node("one", "test::fixed_source")
+        vm = node("vm", "core::vm", "one", out_key=2001, expr_id="e")
+        cast = node("j", "core::join", "three", rhs="vm", how="broadcast", select=[2001])
+        answer = run(plan_of(THREE, one, vm, cast, expr_table={"e": const(7)}))
+        assert isinstance(answer, Answer), answer
+        self.assertEqual([candidate.fields for candidate in answer.candidates], [[("final_score", 7.0)]] * 3)
+        many = node("j", "core::join", "one", rhs="three", how="broadcast", select=[])
+        self.assertEqual(run(plan_of(THREE, one, many)), Failure("not_one_row", "j"))
+
     def test_a_join_takes_columns_over_or_only_looks(self) -> None:
         five = node("five", "test::fixed_source", row_count=5)
         vm = node("vm", "core::vm", "three", out_key=2001, expr_id="e")
@@ -558,7 +611,7 @@ class Generator(unittest.TestCase):
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
-        self.assertEqual(len(used), 24)
+        self.assertEqual(len(used), 27)
 
 
 class Comparing(unittest.TestCase):

@@ -42,7 +42,10 @@ auto dedupe_entry() -> op_entry;
 auto join_entry() -> op_entry;
 
 // What looks at a list as a whole.
+auto aggregate_entry() -> op_entry;
 auto diversify_entry() -> op_entry;
+auto rank_fusion_entry() -> op_entry;
+auto sample_entry() -> op_entry;
 
 // What a sort and a take behind it become together: see fuse.hpp.
 auto bind_first_of_sort(const plan_node& sort, const plan_node& take, const bind_context& with)

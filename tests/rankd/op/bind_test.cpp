@@ -44,6 +44,15 @@ TEST_CASE("nodes that use what they may are bound") {
       {"core::diversify", R"({"strategy":"window","by":1502,"at_most":10000000,"window":null,"overflow":"drop"})"},
       {"core::diversify", R"({"strategy":"quota","by":3001,"values":["a"],"every_nth":1,"first":null})"},
       {"core::diversify", R"({"strategy":"quota","by":1,"values":[-1,0],"every_nth":10000000,"first":1})"},
+      {"core::aggregate", R"({"of":"count","per":3001,"out_key":5002})"},
+      {"core::aggregate", R"({"of":"mean","key":1501,"per":null,"out_key":2001})"},
+      {"core::rank_fusion", R"({"by":1502,"k":0.5,"out_key":2001})"},
+      {"core::rank_fusion", R"({"by":1,"k":null,"out_key":1001})"},
+      {"core::sample", R"({"count":10000000,"seed":"{P.pattern}:{id}"})"},
+      {"core::concat", R"({"rhs":"right","out_key":null,"sources":null})"},
+      {"core::concat", R"({"rhs":"right","out_key":3002,"sources":["","ads"]})"},
+      {"core::join", R"({"rhs":"right","how":"broadcast","select":[1001],"on_missing":null,"by":null})"},
+      {"core::join", R"({"rhs":"right","how":"broadcast","select":[1],"map":[1501],"on_missing":"error"})"},
       {"core::sort", R"({"by":1})"},
       {"core::sort", R"({"by":5003,"order":"desc"})"},
       {"core::sort", R"({"by":3001,"order":null})"},
@@ -63,8 +72,11 @@ TEST_CASE("nodes that use what they may are bound") {
 
 TEST_CASE("a left join whose nulls would come under a key that allows none is refused") {
   const auto is_refused = [](const std::string& rest) {
-    const lines found = diagnostics("core::join", R"({"rhs":"right","how":"left",)" + rest + "}");
-    return found.size() == 1 && found.front().starts_with("null_in_key ");
+    const auto found = [&](const std::string& how) {
+      return diagnostics("core::join", R"({"rhs":"right","how":")" + how + "\"," + rest + "}");
+    };
+    CHECK((found("left") == found("broadcast")));
+    return found("left").size() == 1 && found("left").front().starts_with("null_in_key ");
   };
   CHECK(is_refused(R"("select":[1001,2001])"));
   CHECK(is_refused(R"("select":[1001],"map":[2001],"on_missing":"null")"));

@@ -126,6 +126,25 @@ TEST_CASE("the columns of a node are those that it names, makes, and has from it
   CHECK(columns[4].has == keys{1, 1001, 3001});
 }
 
+TEST_CASE("a broadcast compares no key, and what a concat says of its rows is a column of both sides") {
+  const auto loaded = parse_plan(
+      R"({"schema_version":1,"plan_name":"t","outputs":["g"],"nodes":[)" + node("v", "core::viewer", "", from_store) +
+          "," + node("c", "core::concat", "v", R"("rhs":"v","out_key":3002,"sources":["a","b"])") + "," +
+          R"({"node_id":"b","op":"core::join","inputs":["c"],)"
+          R"("params":{"rhs":"v","how":"broadcast","select":[]}},)" +
+          node("g", "core::aggregate", "b", R"("of":"max","key":1,"per":3002,"out_key":1001)") + "]}",
+      "t.json", {all_op_shapes(), op_world()});
+  REQUIRE(loaded.has_value());
+  const auto columns = columns_of(*loaded, op_world());
+  using keys = std::vector<std::uint32_t>;
+  CHECK(columns[1].reads == keys{});
+  CHECK(columns[1].writes == keys{3002});
+  CHECK(columns[2].reads == keys{});
+  CHECK(columns[2].has == keys{1, 3001, 3002});
+  CHECK(columns[3].reads == keys{1, 3002});
+  CHECK(columns[3].has == keys{1, 1001, 3001, 3002});
+}
+
 TEST_CASE("a key that a node reads and that no node before it writes is reported, and no other") {
   const auto found = [](const std::string& nodes, const std::string& output) {
     const auto loaded = parse_plan(

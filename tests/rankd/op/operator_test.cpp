@@ -80,6 +80,9 @@ TEST_CASE("an operator says whether it computes or waits, and what computing cos
       {"core::sort", R"({"by":1})"},
       {"core::diversify", R"({"strategy":"window","by":1,"at_most":1})"},
       {"core::diversify", R"({"strategy":"quota","by":1,"values":[1],"every_nth":2})"},
+      {"core::aggregate", R"({"of":"count","out_key":1001})"},
+      {"core::rank_fusion", R"({"by":3001,"out_key":1001})"},
+      {"core::sample", R"({"count":1,"seed":"a"})"},
       {"core::extract_features", R"({"transform":"is_null","keys":[1],)"
                                  R"("out_keys":[1001]})"}};
   for (const auto& [op, params] : computing) {

@@ -229,6 +229,27 @@ TEST_CASE("concat gives the rows of the left, then of the right, with the column
   CHECK((ids_of(bench.rows("core::concat", R"({"rhs":"right"})", {row_set(), right})) == ids{1, 5}));
 }
 
+TEST_CASE("concat says from which side a row is, unless the row says where it is from") {
+  op_bench bench;
+  const std::string params = R"({"rhs":"right","out_key":3002,"sources":["left","right"]})";
+  const auto sources = [&](const row_set& rows) {
+    texts out;
+    const column values = rows.table().find(3002).value();
+    rows.for_each_row([&](std::uint32_t row) {
+      out.push_back(values.is_null(row) ? std::nullopt : std::optional((*values.strings())[row]));
+    });
+    return out;
+  };
+  const row_set once = bench.rows("core::concat", params, {bench.rows_of({1, 2}).take(1), bench.rows_of({3, 1})});
+  CHECK((ids_of(once) == ids{1, 3, 1}));
+  CHECK((sources(once) == texts{"left", "right", "right"}));
+  const row_set some = bench.with<std::string_view>(bench.rows_of({7, 8}), 3002, {"old", std::nullopt});
+  const std::string other = R"({"rhs":"right","out_key":3002,"sources":["right","new"]})";
+  CHECK((sources(bench.rows("core::concat", other, {once, some})) ==
+         texts{"left", "right", "right", "old", "new"}));
+  CHECK(sources(bench.rows("core::concat", params, {row_set(), row_set()})).empty());
+}
+
 TEST_CASE("sort is stable, ascending unless told otherwise, with nulls last both ways") {
   op_bench bench;
   const row_set rows = bench.with<double>(bench.rows_of({1, 2, 3, 4, 5}), score, {2.0, std::nullopt, 1.0, 2.0, 3.0});
@@ -277,6 +298,9 @@ namespace {
 
 constexpr std::uint32_t title = 3002;
 
+/// A bitmap of the second of two rows.
+constexpr std::uint64_t second = 0b10;
+
 /// Rows of which a join knows some: 2 and 3 have a score, of which one is null, and a title.
 struct join_bench : op_bench {
   row_set left = rows_of({1, 2, 3, 2});
@@ -317,6 +341,26 @@ TEST_CASE("an inner join keeps the rows that have a partner and takes its column
   const column taken = moved.table().find(1501).value();
   CHECK((*taken.integers())[moved.row(1)] == 3);
   CHECK((ids_of(bench.join(R"("how":"inner","select":[])").value()) == ids{2, 3, 2}));
+}
+
+TEST_CASE("a broadcast gives every row the columns of the only row of the right") {
+  join_bench bench;
+  const row_set all = bench.right;
+  const auto cast = [&](const row_set& right, const std::string& more) {
+    bench.right = right;
+    return bench.join(R"("how":"broadcast",)" + more);
+  };
+  const row_set out = cast(all.take(2).select(bitmap(&second), bench.memory()), R"("select":[1001,3002])").value();
+  CHECK((ids_of(out) == ids{1, 2, 3, 2}));
+  CHECK((floats_of(out, score) == floats(4, 2.5)));
+  CHECK((texts_of(out, title) == texts(4, "two")));
+  const row_set none = cast(all.take(0), R"("select":[1001],"map":[2001],"on_missing":"default")").value();
+  CHECK((floats_of(none, final_score) == floats(4, 0.0)));
+  CHECK((floats_of(cast(all.take(0), R"("select":[1001])").value(), score) == floats(4, std::nullopt)));
+  CHECK(error_of(cast(all.take(0), R"("select":[],"on_missing":"error")")) ==
+        "missing_join_partner: row 0 (id 1) has no partner");
+  CHECK(error_of(cast(all, R"("select":[])")) ==
+        "not_one_row: the right side has 3 rows, and only one can be for all of the left");
 }
 
 TEST_CASE("a left join keeps every row; one without partner gets null, the key's default, or fails") {

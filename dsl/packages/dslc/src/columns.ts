@@ -61,7 +61,7 @@ export function checkMap(node: ColumnNode, declared: Registries, problems: Probl
   if (problems.length === before) checkMissing(node, "map", map, declared, problems);
 }
 
-/** Complains where rows of a left join without a partner would have null under a key that allows none. */
+/** Complains where rows that a join keeps without a partner would have null under a key that allows none. */
 function checkMissing(
   node: ColumnNode,
   param: string,
@@ -69,7 +69,7 @@ function checkMissing(
   declared: Registries,
   problems: Problem[],
 ): void {
-  if (node.params["how"] !== "left" || (node.params["on_missing"] ?? "null") !== "null") return;
+  if (!["left", "broadcast"].includes(String(node.params["how"])) || (node.params["on_missing"] ?? "null") !== "null") return;
   for (const [index, id] of targets.entries()) {
     const key = declared.keys.find((each) => each.id === id)!;
     if (key.nullable) continue;

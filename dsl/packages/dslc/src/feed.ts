@@ -15,9 +15,21 @@ function readKey(value: unknown, declared: Registries): Entry | undefined {
 export function checkFeed(node: ColumnNode, declared: Registries, problems: Problem[]): void {
   const params = pointerTo(node.pointer, "params");
   const report = (code: string, param: string, message: string): void => {
-    problems.push({ code, pointer: pointerTo(params, param), message, hint: "", node: node.id });
+    const pointer = param === "" ? params : pointerTo(params, param);
+    problems.push({ code, pointer, message, hint: "", node: node.id });
   };
+  if (node.op?.name === "core::concat") checkSources(node, report);
   if (node.op?.name === "core::diversify") checkDiversify(node, declared, report);
+}
+
+function checkSources(node: ColumnNode, report: (code: string, param: string, message: string) => void): void {
+  const [key, sources] = [node.params["out_key"] ?? undefined, node.params["sources"]];
+  const isNamed = Array.isArray(sources);
+  if (isNamed && key === undefined)
+    report("unused_param", "sources", "`sources` means something only beside `out_key`");
+  else if (!isNamed && key !== undefined)
+    report("missing_field", "", "the field `sources` is missing: `out_key` needs names for it");
+  else if (isNamed && sources.length > 2) report("too_many_items", "sources", "`sources` has more than two names");
 }
 
 function checkDiversify(

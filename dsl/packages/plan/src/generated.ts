@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 292d2becac42f13d292ef8ab8b3821ca1d668f2830696b0a73621a5cf36267a6
+// digest ops 76181e035b1f452aa4a4c5deb4650ddfa8360c24d5a6118468d1dea50ecb5141
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {
@@ -66,6 +66,18 @@ export interface NodeOptions {
   readonly trace?: string | null;
 }
 
+/** Options of core::aggregate. */
+export interface AggregateOptions extends NodeOptions {
+  /** `of`. */
+  readonly of: "count" | "sum" | "mean" | "min" | "max";
+  /** `key`. Only where of is sum or mean or min or max, and then required. */
+  readonly key?: KeyToken<"int" | "float", { read: true }>;
+  /** `per`. */
+  readonly per?: KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
+  /** `out_key`. */
+  readonly outKey: KeyToken<"float", { write: true }>;
+}
+
 /** Options of core::call_models. */
 export interface CallModelsOptions extends NodeOptions {
   /** `models`. At least 1 of them. */
@@ -84,6 +96,10 @@ export interface CandidatesOptions extends NodeOptions {
 export interface ConcatOptions extends NodeOptions {
   /** `rhs`. */
   readonly rhs: CandidateSet;
+  /** `out_key`. */
+  readonly outKey?: KeyToken<"string", { write: true }>;
+  /** `sources`. At least 2 of them. */
+  readonly sources?: readonly string[];
 }
 
 /** Options of core::dedupe. */
@@ -177,14 +193,14 @@ export interface JoinOptions extends NodeOptions {
   /** `rhs`. */
   readonly rhs: CandidateSet;
   /** `how`. */
-  readonly how: "inner" | "left" | "semi" | "anti";
-  /** `by`. */
+  readonly how: "inner" | "left" | "semi" | "anti" | "broadcast";
+  /** `by`. Only where how is inner or left or semi or anti. */
   readonly by?: KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
-  /** `select`. Only where how is inner or left, and then required. */
+  /** `select`. Only where how is inner or left or broadcast, and then required. */
   readonly select?: readonly KeyToken<"int" | "float" | "string" | "bool", { read: true }>[];
-  /** `map`. Only where how is inner or left. */
+  /** `map`. Only where how is inner or left or broadcast. */
   readonly map?: readonly KeyToken<"int" | "float" | "string" | "bool", { write: true }>[];
-  /** `on_missing`. Only where how is left. */
+  /** `on_missing`. Only where how is left or broadcast. */
   readonly onMissing?: "null" | "default" | "error";
 }
 
@@ -222,12 +238,30 @@ export interface MembersOfOptions extends NodeOptions {
   readonly outKey: KeyToken<"bool" | "float", { write: true }>;
 }
 
+/** Options of core::rank_fusion. */
+export interface RankFusionOptions extends NodeOptions {
+  /** `by`. */
+  readonly by: KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
+  /** `k`. From 0 to 1000000000. */
+  readonly k?: number | bigint;
+  /** `out_key`. */
+  readonly outKey: KeyToken<"float", { write: true }>;
+}
+
 /** Options of core::recommendation. */
 export interface RecommendationOptions<Fanout extends number | bigint> extends NodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000000. */
   readonly fanout: Fanout & Whole<Fanout, 1>;
+}
+
+/** Options of core::sample. */
+export interface SampleOptions<Count extends number | bigint> extends NodeOptions {
+  /** `count`. From 1 to 10000000. */
+  readonly count: Count & Whole<Count, 1>;
+  /** `seed`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
+  readonly seed: string;
 }
 
 /** Options of core::set. */
@@ -329,6 +363,8 @@ export interface PlanContext {
 
 /** Rows on their way through a plan; each method makes a node that takes them. */
 export interface CandidateSet {
+  /** Adds a float column: a count, sum, mean, minimum or maximum over all rows, or those of a value. */
+  aggregate(options: AggregateOptions): CandidateSet;
   /** Adds float columns: the scores of models from files. */
   callModels(options: CallModelsOptions): CandidateSet;
   /** The rows of the input, then those of another node. */
@@ -355,8 +391,12 @@ export interface CandidateSet {
   media<Fanout extends number | bigint>(options: MediaOptions<Fanout>): CandidateSet;
   /** Adds a column: whether the set under a key of one's own has a member, or the member's score. */
   membersOf(options: MembersOfOptions): CandidateSet;
+  /** One row of each id, with a float column: the sum of 1 / (k + rank) over the lists that have it. */
+  rankFusion(options: RankFusionOptions): CandidateSet;
   /** For each row the first ids of list recommendation:ID, each with its country. */
   recommendation<Fanout extends number | bigint>(options: RecommendationOptions<Fanout>): CandidateSet;
+  /** So many rows, chosen by a hash of a seed and their ids, in their order. */
+  sample<Count extends number | bigint>(options: SampleOptions<Count>): CandidateSet;
   /** For each row, or once, the smallest ids of the set under a key of one's own. */
   set<Count extends number | bigint>(options: SetOptions<Count>): CandidateSet;
   /** Orders the rows by a key, stable, nulls last. */
@@ -378,6 +418,19 @@ export interface CandidateSet {
 
 /** The operators as data. */
 export const operators: readonly OperatorInfo[] = [
+  {
+    op: "core::aggregate",
+    scope: "",
+    method: "aggregate",
+    inputs: 1,
+    params: [
+      { name: "of", option: "of", kind: "choice" },
+      { name: "key", option: "key", kind: "key_id" },
+      { name: "per", option: "per", kind: "key_id" },
+      { name: "out_key", option: "outKey", kind: "key_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
   {
     op: "core::call_models",
     scope: "",
@@ -406,6 +459,8 @@ export const operators: readonly OperatorInfo[] = [
     inputs: 1,
     params: [
       { name: "rhs", option: "rhs", kind: "node_ref" },
+      { name: "out_key", option: "outKey", kind: "key_id" },
+      { name: "sources", option: "sources", kind: "texts" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
@@ -556,6 +611,18 @@ export const operators: readonly OperatorInfo[] = [
     ],
   },
   {
+    op: "core::rank_fusion",
+    scope: "",
+    method: "rankFusion",
+    inputs: 1,
+    params: [
+      { name: "by", option: "by", kind: "key_id" },
+      { name: "k", option: "k", kind: "float" },
+      { name: "out_key", option: "outKey", kind: "key_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
     op: "core::recommendation",
     scope: "",
     method: "recommendation",
@@ -563,6 +630,17 @@ export const operators: readonly OperatorInfo[] = [
     params: [
       { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
       { name: "fanout", option: "fanout", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::sample",
+    scope: "",
+    method: "sample",
+    inputs: 1,
+    params: [
+      { name: "count", option: "count", kind: "int" },
+      { name: "seed", option: "seed", kind: "key_template" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
