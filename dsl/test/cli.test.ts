@@ -270,6 +270,29 @@ status = "blocked"
   assert.match(using("score(2)", "Key.gone * 2"), /^plans\/a\.plan\.ts:5:97: type_error: .*'gone'/);
 });
 
+test("a param of the context is a token like any other, whose documentation says where its value comes from", () => {
+  const folder = projectFolder();
+  const file = join(folder, "registry/params.toml");
+  const row = (id: number, name: string, more: string): string =>
+    `\n[[param]]\nparam_id = ${id}\nname = "${name}"\ntype = "int"\nnullable = true\nsource = "context"\n${more}\n`;
+  writeFileSync(file, readFileSync(file, "utf8") + row(71, "hour", "required = true") + row(72, "day", 'doc = "Day."'));
+  assert.equal(dslc(folder, "bindings", "--out", "generated.ts").status, 0);
+  const generated = readFileSync(join(folder, "generated.ts"), "utf8");
+  assert.match(generated, /\/\*\* The params that requests give or override\. \*\//);
+  assert.match(
+    generated,
+    /\/\*\* Param 71, int, of the context, required\. \*\/\n {2}hour: paramToken<"int">\(71, "hour", "int"\)/,
+  );
+  assert.match(generated, /\/\*\* Day\. Param 72, int, of the context\. \*\//);
+
+  const using = (from: string, to: string): string => {
+    writeFileSync(join(folder, "plans/a.plan.ts"), plan("a").replace("Key }", "Key, P }").replace(from, to));
+    return dslc(folder, "check", "plans/a.plan.ts").err;
+  };
+  assert.equal(using("score(2)", "P.hour + (P.day ?? 1)"), "");
+  assert.match(using("score(2)", "P.huor * 2"), /type_error: .*'huor'/);
+});
+
 test("what changes while plans are compiled is compiled once more", { timeout: 120_000 }, async () => {
   const folder = scratchFolder();
   const file = join(folder, "a.plan.ts");

@@ -52,7 +52,13 @@ auto value_json(std::string_view id_field, std::uint32_t id, const Entry& entry)
 }
 
 auto to_json(const key_entry& key) -> ordered { return value_json("key_id", key.key_id, key); }
-auto to_json(const param_entry& param) -> ordered { return value_json("param_id", param.param_id, param); }
+
+auto to_json(const param_entry& param) -> ordered {
+  ordered out = value_json("param_id", param.param_id, param);
+  out["source"] = to_string(param.source);
+  out["required"] = param.required;
+  return out;
+}
 
 auto to_json(const feature_entry& feature) -> ordered {
   return {{"feature_id", feature.feature_id},
@@ -136,11 +142,22 @@ auto value_table() -> text_table {
                      {"doc"}});
 }
 
+auto default_of(const key_entry& key) -> std::string { return value_cell(key.default_value); }
+auto default_of(const param_entry& param) -> std::string {
+  return param.required ? "required" : value_cell(param.default_value);
+}
+
+/// Of a param of the context, that it comes from there.
+auto all_uses_of(const key_entry& key) -> std::string { return use_of(key); }
+auto all_uses_of(const param_entry& param) -> std::string {
+  return param.source == param_source::context ? use_of(param) + ", context" : use_of(param);
+}
+
 template <typename Entry>
 void add_value(text_table& table, std::uint32_t id, const Entry& entry) {
   table.add({std::to_string(id), entry.name, std::string(to_string(entry.type)), yes_or_no(entry.nullable),
-             value_cell(entry.default_value), std::string(to_string(entry.status)), use_of(entry),
-             id_cell(entry.replaced_by), text_cell(entry.doc)});
+             default_of(entry), std::string(to_string(entry.status)), all_uses_of(entry), id_cell(entry.replaced_by),
+             text_cell(entry.doc)});
 }
 
 auto table_of(std::span<const key_entry> keys) -> text_table {

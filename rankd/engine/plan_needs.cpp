@@ -3,11 +3,13 @@
 
 #include <rankd/engine/detail/diagnostic_list.hpp>
 #include <rankd/op/catalog.hpp>
+#include <rankd/plan/key_template.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace rankd {
 namespace {
@@ -51,12 +53,66 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
   }
 }
 
+/// Whether a request lacks a value that only it can give.
+auto lacks(const rank_request& request, std::size_t param) -> bool {
+  return std::ranges::find(request.in_context, param) == request.in_context.end() &&
+         std::ranges::find(request.overridden, param) == request.overridden.end();
+}
+
+/// Collects the required params of the context that the nodes of a plan read.
+class required_params {
+ public:
+  explicit required_params(const registries& declared) : declared_(&declared) {}
+
+  void add_those_of(const plan& loaded, const plan_node& node) {
+    for (const plan_param& param : node.params) {
+      if (param.kind == param_kind::expr_id) add(loaded.expr_table[param.index()].tree);
+      if (param.kind == param_kind::pred_id) add(loaded.pred_table[param.index()].tree);
+      if (param.kind == param_kind::key_template) add_holes(std::get<std::string>(param.value));
+    }
+  }
+
+  /// Each once, ascending.
+  auto take() -> std::vector<const param_entry*> {
+    std::ranges::sort(found_);
+    const auto repeated = std::ranges::unique(found_);
+    found_.erase(repeated.begin(), repeated.end());
+    return std::move(found_);
+  }
+
+ private:
+  void add(const syntax_tree& tree) {
+    for (const tree_node& node : tree.nodes) {
+      if (const auto* const param = std::get_if<param_number>(&node.payload))
+        add(declared_->find_param(param->param_id));
+      const auto* const test = std::get_if<regex_test>(&node.payload);
+      const auto* const pattern = test == nullptr ? nullptr : std::get_if<param_number>(&test->pattern);
+      if (pattern != nullptr) add(declared_->find_param(pattern->param_id));
+    }
+  }
+
+  void add_holes(const std::string& text) {
+    const auto keys = key_template::parse(text);  // named: g++ 12 ends temporaries early
+    for (const template_hole& hole : keys->holes)
+      if (hole.from == template_hole::source_kind::param) add(declared_->find_param(hole.name));
+  }
+
+  void add(const param_entry* param) {
+    if (param->required) found_.push_back(param);
+  }
+
+  const registries* declared_;
+  std::vector<const param_entry*> found_;
+};
+
 }  // namespace
 
 auto needs_of(const plan& loaded, const registries& declared) -> plan_needs {
   plan_needs out;
   std::vector<std::uint32_t> keys;
+  required_params params(declared);
   for (const plan_node& node : loaded.nodes) {
+    params.add_those_of(loaded, node);
     const request_part part = find_op(node.op)->reads;
     out.user = out.user || part == request_part::user;
     if (part != request_part::candidates) continue;
@@ -68,6 +124,7 @@ auto needs_of(const plan& loaded, const registries& declared) -> plan_needs {
   const auto repeated = std::ranges::unique(keys);
   keys.erase(repeated.begin(), repeated.end());
   for (const std::uint32_t key : keys) out.candidate_keys.push_back(declared.find_key(key));
+  out.context_params = params.take();
   return out;
 }
 
@@ -76,6 +133,10 @@ auto check_needs(const rank_request& request, const plan_needs& needs, const reg
   braid::diagnostics all;
   diagnostic_list problems{all};
   if (needs.user && request.user_id == 0) problems.add("missing_field", "", "the field `user_id` is missing");
+  for (const param_entry* param : needs.context_params)
+    if (lacks(request, declared.index_of(*param)))
+      problems.add("missing_field", "/context",
+                   "the field `" + param->name + "` is missing in `context`: the plan reads it, and it has no default");
   if (needs.candidates && request.candidates == nullptr)
     problems.add(
         "missing_field", "",

@@ -15,9 +15,10 @@ namespace rankd {
 
 /// The parts of a request that the nodes of a plan read. Found once, when the plan is bound.
 struct plan_needs {
-  bool user = false;                                  ///< a node reads `user_id`
-  bool candidates = false;                            ///< a node reads `candidates`
-  std::vector<const key_entry*> candidate_keys = {};  ///< columns that these nodes take, ascending, without `id`
+  bool user = false;                                    ///< a node reads `user_id`
+  bool candidates = false;                              ///< a node reads `candidates`
+  std::vector<const key_entry*> candidate_keys = {};    ///< columns that these nodes take, ascending, without `id`
+  std::vector<const param_entry*> context_params = {};  ///< that a node reads and a request must give, ascending
 };
 
 /// Requires a plan whose nodes were bound without diagnostic. Lifetime: the registries outlive the result.

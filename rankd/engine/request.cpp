@@ -56,6 +56,44 @@ auto read_user_id(object_reader& in, diagnostic_list problems) -> std::int64_t {
   return id;
 }
 
+/// Replaces the default of a param, once it is known that the request may give a value.
+void read_param(const param_entry& param, const nlohmann::json& value, const std::string& pointer, scalar& place,
+                diagnostic_list problems) {
+  if (value.is_null()) {
+    if (!param.nullable) return problems.add("null_param", pointer, "param `" + param.name + "` must not be null");
+    place = scalar{};
+    return;
+  }
+  auto read = scalar_from_json(value, param.type);
+  if (read)
+    place = std::move(*read);
+  else
+    problems.add(read.error().code, pointer, read.error().message);
+}
+
+auto context_names(const registries& declared) -> std::vector<std::string_view> {
+  std::vector<std::string_view> out;
+  for (const param_entry& param : declared.params())
+    if (param.source == param_source::context) out.emplace_back(param.name);
+  return out;
+}
+
+void read_context_value(const std::string& name, const nlohmann::json& value, const std::string& pointer,
+                        const registries& declared, rank_request& into, diagnostic_list problems) {
+  const param_entry* param = declared.find_param(name);
+  if (param == nullptr)
+    return problems.add("unknown_param", pointer, "no param is called " + quote_name(name),
+                        braid::did_you_mean(name, context_names(declared)));
+  if (param->status == lifecycle::blocked)
+    return problems.add("blocked_param", pointer, "param `" + name + "` is blocked", declared.successor_hint(*param));
+  if (param->source != param_source::context)
+    return problems.add("wrong_source", pointer, "param `" + name + "` is no part of the context",
+                        "give its value in `param_overrides`");
+  const std::size_t index = declared.index_of(*param);
+  into.in_context.push_back(index);
+  read_param(*param, value, pointer, into.params[index], problems);
+}
+
 void read_override(const std::string& name, const nlohmann::json& value, const std::string& pointer,
                    const registries& declared, rank_request& into, diagnostic_list problems) {
   const param_entry* param = declared.find_param(name);
@@ -65,19 +103,13 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
   if (param->status == lifecycle::blocked)
     return problems.add("blocked_param", pointer, "param `" + name + "` is blocked", declared.successor_hint(*param));
   if (!param->allow_write)
-    return problems.add("unwritable_param", pointer, "param `" + name + "` must not be overridden");
-  scalar& place = into.params[declared.index_of(*param)];
-  into.overridden.push_back(declared.index_of(*param));
-  if (value.is_null()) {
-    if (!param->nullable) return problems.add("null_param", pointer, "param `" + name + "` must not be null");
-    place = scalar{};
-    return;
-  }
-  auto read = scalar_from_json(value, param->type);
-  if (read)
-    place = std::move(*read);
-  else
-    problems.add(read.error().code, pointer, read.error().message);
+    return problems.add("unwritable_param", pointer, "param `" + name + "` must not be overridden",
+                        param->source == param_source::context ? "give its value in `context`" : "");
+  const std::size_t index = declared.index_of(*param);
+  if (std::ranges::find(into.in_context, index) != into.in_context.end())
+    return problems.add("duplicate_value", pointer, "param `" + name + "` has a value in `context` already");
+  into.overridden.push_back(index);
+  read_param(*param, value, pointer, into.params[index], problems);
 }
 
 void read_output_key(const nlohmann::json& name, const std::string& pointer, const registries& declared,
@@ -96,13 +128,18 @@ void read_output_key(const nlohmann::json& name, const std::string& pointer, con
   into.push_back(key->key_id);
 }
 
-void read_overrides(object_reader& in, const registries& declared, rank_request& into, diagnostic_list problems) {
-  const nlohmann::json* overrides = in.object("param_overrides", presence::optional);
-  if (overrides == nullptr) return;
-  const std::string pointer = in.pointer_of("param_overrides");
-  for (const auto& [name, value] : overrides->items()) {
+using read_value = void (*)(const std::string& name, const nlohmann::json& value, const std::string& pointer,
+                            const registries& declared, rank_request& into, diagnostic_list problems);
+
+/// An object of params by name; `read` takes one of them.
+void read_params(object_reader& in, std::string_view field, read_value read, const registries& declared,
+                 rank_request& into, diagnostic_list problems) {
+  const nlohmann::json* values = in.object(field, presence::optional);
+  if (values == nullptr) return;
+  const std::string pointer = in.pointer_of(field);
+  for (const auto& [name, value] : values->items()) {
     if (problems.out.size() >= max_diagnostics) return;
-    read_override(name, value, braid::json_pointer(pointer, name), declared, into, problems);
+    read(name, value, braid::json_pointer(pointer, name), declared, into, problems);
   }
 }
 
@@ -255,7 +292,8 @@ auto parse_request(std::string_view text, const registries& declared, request_or
   rank_request request = request_with_defaults(text, declared, from, id != nullptr ? std::optional(*id) : std::nullopt);
   request.user_id = read_user_id(in, {problems});
   if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;
-  read_overrides(in, declared, request, {problems});
+  read_params(in, "context", &read_context_value, declared, request, {problems});
+  read_params(in, "param_overrides", &read_override, declared, request, {problems});
   if (const nlohmann::json* candidates = in.value("candidates", presence::optional))
     request.candidates = detail::read_candidates(*candidates, declared, max_diagnostics, problems);
   read_output_keys(in, declared, request, {problems});

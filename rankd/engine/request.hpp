@@ -31,13 +31,14 @@ enum class deadline_source : std::uint8_t {
 inline constexpr std::size_t max_explained_ids = 100;
 
 struct rank_request {
-  std::string request_id;               ///< as given, or made up from the request's bytes or its line
-  std::string engine_request_id;        ///< made up from the request's bytes
-  std::string plan;                     ///< empty where the request names none
-  std::int64_t user_id = 0;             ///< 0 where the request has none
-  std::vector<scalar> params;           ///< one for each of registries::params: the override or the default
-  std::vector<std::size_t> overridden;  ///< positions in `params` whose values the request gives, by name
-  std::shared_ptr<const candidate_rows> candidates;       ///< null where the request carries none
+  std::string request_id;                            ///< as given, or made up from the request's bytes or its line
+  std::string engine_request_id;                     ///< made up from the request's bytes
+  std::string plan;                                  ///< empty where the request names none
+  std::int64_t user_id = 0;                          ///< 0 where the request has none
+  std::vector<scalar> params;                        ///< one for each of registries::params: as given, or the default
+  std::vector<std::size_t> overridden;               ///< positions in `params` that `param_overrides` sets, by name
+  std::vector<std::size_t> in_context;               ///< the same of `context`; none is in both
+  std::shared_ptr<const candidate_rows> candidates;  ///< null where the request carries none
   std::optional<std::vector<std::uint32_t>> output_keys;  ///< ascending key ids; nothing for all
   std::optional<std::chrono::milliseconds> deadline;
   deadline_source deadline_from = deadline_source::request;
@@ -54,9 +55,9 @@ struct request_origin {
 /// Reads a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of
 /// digits, which may begin with zeros; the empty plan counts as none. What its plan demands is for `check_needs`.
 /// Errors: every diagnostic at once: those of `parse_json`, which count lines from that of the origin, and
-/// `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, null_param, unknown_key, blocked_key,
-/// unreadable_key, duplicate_value, bad_id, too_many_ids; of candidates too_many_candidates, unwritable_key,
-/// wrong_length, null_value. As many as a person can use.
+/// `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, wrong_source, null_param, unknown_key,
+/// blocked_key, unreadable_key, duplicate_value, bad_id, too_many_ids; of candidates too_many_candidates,
+/// unwritable_key, wrong_length, null_value. As many as a person can use.
 auto parse_request(std::string_view text, const registries& declared, request_origin from = {})
     -> braid::checked<rank_request>;
 

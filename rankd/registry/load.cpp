@@ -61,6 +61,9 @@ using detail::used_once;
 constexpr std::array<std::string_view, 5> type_names{"int", "float", "string", "bool", "feature_bundle"};
 constexpr std::span<const std::string_view> plain_type_names(type_names.data(), 4);
 
+/// In the order of param_source, as params.toml spells them.
+constexpr std::array<std::string_view, 2> source_names{"override", "context"};
+
 /// How keys and params differ in the file.
 template <typename Entry>
 struct row_shape {
@@ -97,6 +100,16 @@ void check_replacements(const std::vector<replacement>& all, const used_once<std
   }
 }
 
+void read_own_fields(object_reader& /*row*/, key_entry& /*out*/) {}
+
+/// A param of the context is overridden only where its row allows that.
+void read_own_fields(object_reader& row, param_entry& out) {
+  out.source = static_cast<param_source>(row.choice("source", presence::optional, source_names).value_or(0));
+  out.required = row.boolean("required", presence::optional).value_or(false);
+  if (out.source == param_source::context && row.value("allow_write", presence::optional) == nullptr)
+    out.allow_write = false;
+}
+
 /// What keys and params share. The type is nothing where it was not given.
 template <typename Entry>
 auto read_fields(object_reader& row, const row_shape<Entry>& shape, Entry& out) -> std::optional<value_type> {
@@ -115,6 +128,7 @@ auto read_fields(object_reader& row, const row_shape<Entry>& shape, Entry& out) 
   out.allow_read = row.boolean("allow_read", presence::optional).value_or(true);
   out.allow_write = row.boolean("allow_write", presence::optional).value_or(true);
   out.replaced_by = row.id("replaced_by", presence::optional);
+  read_own_fields(row, out);
   return type;
 }
 
@@ -172,9 +186,19 @@ auto read_keys(section& from) -> std::vector<key_entry> {
   return out;
 }
 
-auto read_params(section& from) -> std::vector<param_entry> {
-  return read_values(from, param_rows, [](object_reader&, const param_entry&) {});
+/// A value that a request knows must come from somewhere: the request, the default, or it may be null.
+void check_param(object_reader& row, const param_entry& param) {
+  const bool has_default = row.value("default", presence::optional) != nullptr;
+  if (param.required && param.source != param_source::context)
+    row.report("required", "bad_required", "only a param whose source is context can be required");
+  else if (param.required && has_default)
+    row.report("required", "bad_required", "a param that is required has no default");
+  else if (param.source == param_source::context && !param.required && !param.nullable && !has_default)
+    row.report("default", "missing_default",
+               "a param of the context that is neither required nor nullable needs a default");
 }
+
+auto read_params(section& from) -> std::vector<param_entry> { return read_values(from, param_rows, check_param); }
 
 auto read_features(section& from) -> std::vector<feature_entry> {
   std::vector<feature_entry> out;
@@ -278,6 +302,10 @@ auto unknown_environment(std::string_view environment) -> braid::diagnostic {
 }
 
 }  // namespace
+
+auto to_string(param_source source) noexcept -> std::string_view {
+  return source_names[static_cast<std::size_t>(source)];
+}
 
 auto registries::load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries> {
   if (std::ranges::find(environments, environment) == environments.end())

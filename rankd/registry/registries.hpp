@@ -35,7 +35,15 @@ struct key_entry {
   std::optional<std::uint32_t> replaced_by;
 };
 
-/// A value that requests may override.
+/// The part of a request that gives a param its value.
+enum class param_source : std::uint8_t {
+  overrides,  ///< `param_overrides`, in place of the default
+  context,    ///< `context`: what the request knows, such as a device
+};
+
+auto to_string(param_source source) noexcept -> std::string_view;
+
+/// A value that requests give or override.
 struct param_entry {
   std::uint32_t param_id = 0;
   std::string name;
@@ -45,8 +53,10 @@ struct param_entry {
   std::string doc;
   lifecycle status = lifecycle::active;
   bool allow_read = true;
-  bool allow_write = true;
+  bool allow_write = true;  ///< whether `param_overrides` may set it; of a context param false unless stated
   std::optional<std::uint32_t> replaced_by;
+  param_source source = param_source::overrides;
+  bool required = false;  ///< whether a request must give it where its plan reads it; context params alone
 };
 
 /// A server at a fixed address.

@@ -13,8 +13,8 @@
 namespace rankd {
 namespace {
 
-constexpr std::array<std::string_view, 7> hidden_fields{
-    "user_id", "request_id", "engine_request_id", "client", "param_overrides", "output_keys", "explain"};
+constexpr std::array<std::string_view, 8> hidden_fields{"user_id", "request_id",      "engine_request_id", "client",
+                                                        "context", "param_overrides", "output_keys",       "explain"};
 
 void append_name(std::string& out, std::string_view name) {
   if (!out.ends_with('{')) out += ',';
@@ -68,7 +68,8 @@ class request_writer {
     if (shows("request_id")) append_member(text_, "request_id", request_->request_id);
     if (request_->user_id != 0 && shows("user_id")) append_number(text_, "user_id", request_->user_id);
     append_member(text_, "plan", request_->plan);
-    if (!request_->overridden.empty() && shows("param_overrides")) write_overrides();
+    write_params("context", request_->in_context);
+    write_params("param_overrides", request_->overridden);
     if (request_->output_keys && shows("output_keys")) write_output_keys();
     if (request_->deadline) append_number(text_, "deadline_ms", request_->deadline->count());
     if (request_->explain == explain_mode::on && shows("explain")) write_explain();
@@ -87,10 +88,11 @@ class request_writer {
     return false;
   }
 
-  void write_overrides() {
-    append_name(text_, "param_overrides");
+  void write_params(std::string_view field, const std::vector<std::size_t>& given) {
+    if (given.empty() || !shows(field)) return;
+    append_name(text_, field);
     text_ += '{';
-    for (const std::size_t param : request_->overridden) {
+    for (const std::size_t param : given) {
       const std::string& name = declared_->params()[param].name;
       if (!shows(name)) continue;
       append_name(text_, name);

@@ -24,7 +24,8 @@ class redaction {
  public:
   redaction() = default;  ///< hides nothing
 
-  /// Names are params, or user_id, request_id, client, param_overrides, output_keys, explain.
+  /// Names are params, or user_id, request_id, engine_request_id, client, context, param_overrides, output_keys,
+  /// explain.
   /// Errors: unknown_name, one for each that is none of these; pointers lead into rankd.toml.
   static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
 

@@ -5,7 +5,9 @@
 
 #include <rankd/engine/request.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 32> words{"\"user_id\":1",
+constexpr std::array<std::string_view, 36> words{"\"user_id\":1",
                                                  "\"request_id\":\"r\"",
                                                  "\"plan\":\"feed\"",
                                                  "\"param_overrides\":{\"weight\":@}",
@@ -47,7 +49,11 @@ constexpr std::array<std::string_view, 32> words{"\"user_id\":1",
                                                  "\"title\":\"a\"",
                                                  "\"features\":1",
                                                  "\"fixed\":[1]",
-                                                 "\"id\":[]"};
+                                                 "\"id\":[]",
+                                                 "\"context\":{\"hour\":9}",
+                                                 "\"hour\":-1",
+                                                 "\"device\":\"tv\"",
+                                                 "\"device\":null"};
 
 auto to_json(const scalar& value) -> json {
   return std::visit(
@@ -84,8 +90,11 @@ auto written(const rank_request& request) -> std::string {
   if (request.user_id != 0) out["user_id"] = request.user_id;
   if (request.candidates != nullptr) out["candidates"] = columns_of(request.candidates->rows);
   for (const param_entry& param : op_world().params()) {
-    const scalar& value = request.params[op_world().index_of(param)];
-    if (param.allow_write && param.status != lifecycle::blocked && (param.nullable || !is_null(value)))
+    const std::size_t index = op_world().index_of(param);
+    const scalar& value = request.params[index];
+    if (std::ranges::find(request.in_context, index) != request.in_context.end())
+      out["context"][param.name] = to_json(value);
+    else if (param.allow_write && param.status != lifecycle::blocked && (param.nullable || !is_null(value)))
       out["param_overrides"][param.name] = to_json(value);
   }
   if (request.output_keys) {

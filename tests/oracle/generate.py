@@ -697,7 +697,10 @@ def make_request(world: World, seed: str, plan: dict[str, Any]) -> dict[str, Any
     sources = [node for node in plan["nodes"] if node["op"] == "core::candidates"]
     if sources:
         request["candidates"] = _candidates(world, rng, sources)
-    overrides = _overrides(world, rng)
+    context = _context(world, rng)
+    if context or rng.random() < 0.05:
+        request["context"] = context
+    overrides = {name: value for name, value in _overrides(world, rng).items() if name not in context}
     if overrides or rng.random() < 0.1:
         request["param_overrides"] = overrides
     if rng.random() < 0.3:
@@ -740,6 +743,12 @@ def _candidate_value(row: dict[str, Any], rng: random.Random) -> Any:
     return value_of_type(rng, row["type"])
 
 
+def _context(world: World, rng: random.Random) -> dict[str, Any]:
+    """Nearly always what plans may demand."""
+    rows = [row for row in world.params if row.get("source") == "context" and row.get("status") != "blocked"]
+    return {row["name"]: _override(row, rng) for row in rows if rng.random() < (0.97 if row.get("required") else 0.5)}
+
+
 def _overrides(world: World, rng: random.Random) -> dict[str, Any]:
     """Texts most of the time: without one, a pattern that a plan takes from a param is null, and its node fails."""
     out: dict[str, Any] = {}
@@ -765,6 +774,10 @@ def _faults_of(world: World) -> list[dict[str, Any]]:
     wrong = {"int": 1.5, "float": "1", "bool": 1, "string": 1}
     for row in world.params:
         good = {"int": 1, "float": 1.0, "bool": True, "string": "a"}[row["type"]]
+        is_context = row.get("source") == "context"
+        out.append({"context": {row["name"]: wrong[row["type"]] if is_context else good}})
+        if is_context and not row["nullable"]:
+            out.append({"context": {row["name"]: None}})
         if not is_writable(row):
             out.append({"param_overrides": {row["name"]: good}})
             continue
@@ -789,4 +802,5 @@ _FAULTS: list[dict[str, Any]] = [
     {"output_keys": ["country", "no_such_key"]},
     {"output_keys": ["country", "country"]},
     {"param_overrides": {"no_such_param": 1}},
+    {"context": {"no_such_param": 1}},
 ]

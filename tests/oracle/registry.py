@@ -23,7 +23,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Param:
-    """A value that a request may override."""
+    """A value that a request gives or may override."""
 
     number: int
     name: str
@@ -32,6 +32,8 @@ class Param:
     default: Any
     writable: bool = True
     blocked: bool = False
+    in_context: bool = False
+    required: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ def _param(row: dict[str, Any]) -> Param:
         type=row["type"],
         nullable=row["nullable"],
         default=default,
-        writable=row.get("allow_write", True),
+        writable=row.get("allow_write", row.get("source") != "context"),
         blocked=row.get("status") == "blocked",
+        in_context=row.get("source") == "context",
+        required=row.get("required", False),
     )

@@ -7,10 +7,16 @@ from typing import Any
 
 from .registry import Key, Param, Registry
 from .store import ID_MAX, parse_id
+from .templates import holes_of
 
-_FIELDS = {"request_id", "user_id", "plan", "param_overrides", "output_keys", "deadline_ms", "explain", "candidates"}
+_FIELDS = {
+    "request_id", "user_id", "plan", "context", "param_overrides", "output_keys", "deadline_ms", "explain", "candidates",
+}
 
 MOST_CANDIDATES = 10_000
+
+# The operators with a template of keys.
+KEYED = {"core::list", "core::set", "core::sorted_set", "core::hash", "core::members_of"}
 
 
 class RequestError(Exception):
@@ -42,12 +48,16 @@ def read_request(request: dict[str, Any], plan: dict[str, Any], registry: Regist
         raise RequestError("plan_mismatch")
     if not isinstance(request.get("request_id", ""), str):
         raise RequestError("wrong_type")
-    return Asked(
+    asked = Asked(
         user=_user(request.get("user_id", 1)),
-        params=_params(request.get("param_overrides", {}), registry),
+        params=_params(request.get("context", {}), request.get("param_overrides", {}), registry),
         shown=_shown(request.get("output_keys"), registry),
         candidates=_candidates(request, plan, registry),
     )
+    given = {**request.get("context", {}), **request.get("param_overrides", {})}
+    if any(param.required and param.name not in given for param in _params_of(plan, registry)):
+        raise RequestError("missing_field")
+    return asked
 
 
 def _user(value: Any) -> int:
@@ -57,21 +67,55 @@ def _user(value: Any) -> int:
     return number
 
 
-def _params(overrides: dict[str, Any], registry: Registry) -> dict[int, Any]:
+def _params(context: dict[str, Any], overrides: dict[str, Any], registry: Registry) -> dict[int, Any]:
     values = {number: param.default for number, param in registry.params.items()}
+    for name, value in context.items():
+        param = _param_named(name, registry)
+        if not param.in_context:
+            raise RequestError("wrong_source")
+        values[param.number] = _param_value(param, value)
     for name, value in overrides.items():
-        param = registry.param_named(name)
-        if param is None:
-            raise RequestError("unknown_param")
-        values[param.number] = _override(param, value)
+        param = _param_named(name, registry)
+        if not param.writable:
+            raise RequestError("unwritable_param")
+        if name in context:
+            raise RequestError("duplicate_value")
+        values[param.number] = _param_value(param, value)
     return values
 
 
-def _override(param: Param, value: Any) -> Any:
+def _params_of(plan: dict[str, Any], registry: Registry) -> list[Param]:
+    """The params that the nodes of a plan read, in formulas and in keys."""
+    numbers: set[int] = set()
+
+    def walk(tree: Any) -> None:
+        if isinstance(tree, dict):
+            if "param_id" in tree:
+                numbers.add(tree["param_id"])
+            for part in tree.values():
+                walk(part)
+
+    names: set[str] = set()
+    for node in plan["nodes"]:
+        params = node.get("params") or {}
+        for table in ("expr", "pred"):
+            if f"{table}_id" in params:
+                walk(plan[f"{table}_table"][params[f"{table}_id"]])
+        if node["op"] in KEYED:
+            names |= {name[2:] for name in holes_of(params["key"]) if name.startswith("P.")}
+    return [param for param in registry.params.values() if param.number in numbers or param.name in names]
+
+
+def _param_named(name: str, registry: Registry) -> Param:
+    param = registry.param_named(name)
+    if param is None:
+        raise RequestError("unknown_param")
     if param.blocked:
         raise RequestError("blocked_param")
-    if not param.writable:
-        raise RequestError("unwritable_param")
+    return param
+
+
+def _param_value(param: Param, value: Any) -> Any:
     if value is None:
         if not param.nullable:
             raise RequestError("null_param")

@@ -32,6 +32,12 @@ def key_of(template: str, value_of: Lookup) -> str | None:
     return key if 1 <= len(key.encode("utf-8")) <= LONGEST_KEY else None
 
 
+def holes_of(template: str) -> list[str]:
+    """The names in the holes of a template."""
+    pieces = _PIECES.split(template)
+    return [piece[1:-1] for piece in pieces if piece.startswith("{") and piece != "{{"]
+
+
 def spelled(value: Any) -> str:
     """A value as it stands in a key."""
     if isinstance(value, bool):

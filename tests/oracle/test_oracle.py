@@ -561,9 +561,39 @@ class Requests(unittest.TestCase):
             ({"param_overrides": {"x": 1}}, "unknown_param"),
             ({"param_overrides": {"esr_cutoff": None}}, "null_param"),
             ({"param_overrides": {"esr_cutoff": True}}, "wrong_type"),
+            ({"context": {"x": 1}}, "unknown_param"),
+            ({"context": {"esr_cutoff": 1}}, "wrong_source"),
         ]
         for request, code in faults:
             self.assertEqual(run(plan_of(VIEWER), **request), Failure(code), request)
+
+    def test_a_context_is_held_against_the_registry_and_the_plan(self) -> None:
+        def asked(plan: dict[str, Any], **request: Any) -> Any:
+            registry = Registry(REGISTRY.keys, {
+                7: Param(7, "hour", "int", False, None, writable=False, in_context=True, required=True),
+                8: Param(8, "device", "string", True, "phone", in_context=True),
+            })
+            return interpret(Known(registry, Store()), plan, request)
+
+        reads = plan_of(
+            THREE, node("vm", "core::vm", "three", out_key=2001, expr_id="e"),
+            expr_table={"e": {"op": "param_ref", "param_id": 7}},
+        )
+        listed = plan_of({"node_id": "l", "op": "core::list", "inputs": [], "params": {
+            "endpoint": "ep_0001", "key": "shelf:{{x}}{P.hour}", "count": 1}})
+        for plan in (reads, listed):
+            self.assertEqual(asked(plan), Failure("missing_field"))
+            self.assertNotIsInstance(asked(plan, context={"hour": 9}), Failure)
+        self.assertNotIsInstance(asked(plan_of(THREE)), Failure)
+        self.assertEqual([dict(each.fields) for each in asked(reads, context={"hour": 9}).candidates], [{"final_score": 9.0}] * 3)
+        faults: list[tuple[dict[str, Any], str]] = [
+            ({"context": {"hour": "9"}}, "wrong_type"),
+            ({"context": {"hour": None}}, "null_param"),
+            ({"context": {"hour": 9}, "param_overrides": {"hour": 9}}, "unwritable_param"),
+            ({"context": {"hour": 9, "device": "tv"}, "param_overrides": {"device": "tv"}}, "duplicate_value"),
+        ]
+        for request, code in faults:
+            self.assertEqual(asked(plan_of(THREE), **request), Failure(code), request)
 
     def test_rows_and_columns_are_the_same_candidates(self) -> None:
         plan = plan_of({"node_id": "c", "op": "core::candidates", "inputs": [], "params": {"keys": [2001, 3001]}})

@@ -84,6 +84,25 @@ nullable = true
 default = 2.5
 doc = "A float that requests must not override."
 allow_write = false
+
+[[param]]
+param_id = 107
+name = "c_hour"
+type = "int"
+nullable = false
+default = 9
+doc = "An int of the context with a default."
+source = "context"
+
+[[param]]
+param_id = 108
+name = "c_device"
+type = "string"
+nullable = true
+doc = "A text of the context that plans cannot do without."
+source = "context"
+required = true
+allow_write = true
 """
 
 _P53 = 2**53

@@ -116,7 +116,7 @@ def is_readable(row: Row) -> bool:
 
 def is_writable(row: Row) -> bool:
     """Whether plans may write a key, and requests override a param."""
-    return row.get("status") != "blocked" and row.get("allow_write", True)
+    return row.get("status") != "blocked" and row.get("allow_write", row.get("source") != "context")
 
 
 def make_world(seed: int) -> World:
@@ -143,7 +143,9 @@ def _random_world(rng: random.Random) -> World:
     numbers = rng.sample([2, 7, 1001, 1002, 3002, 4001, 9001, 2**31, 2**32 - 1, *range(100, 120)], rng.randint(3, 12))
     keys += [_random_row(rng, "key_id", number, [*TYPES, "float", "float", "feature_bundle"]) for number in numbers]
     numbers = rng.sample([1, 2, 3, 77, 2**32 - 1, 2**31 + 1, *range(200, 210)], rng.randint(2, 9))
-    params = [_random_row(rng, "param_id", number, TYPES) for number in numbers]
+    params = [_random_row(rng, "param_id", number, TYPES) | _random_source(rng) for number in numbers]
+    for row in params:
+        _complete(row, rng)
     rng.shuffle(keys)
     endpoints = rng.sample(range(1, 9999), 3)
     files = {
@@ -169,6 +171,20 @@ def _random_row(rng: random.Random, id_field: str, number: int, types: list[str]
     if rng.random() < 0.3:
         row["doc"] = words.string(rng)
     return row
+
+
+def _random_source(rng: random.Random) -> Row:
+    return rng.choice([{}, {}, {"source": "override"}, {"source": "context"}, {"source": "context", "required": True}])
+
+
+def _complete(row: Row, rng: random.Random) -> None:
+    """Leaves a param of the context one source of its value at least, and one that is required no default."""
+    if row.get("required"):
+        row.pop("default", None)
+    elif row.get("source") == "context" and not row["nullable"] and "default" not in row:
+        row["default"] = value_of_type(rng, row["type"])
+    if row.get("source") == "context" and rng.random() < 0.3:
+        row["allow_write"] = True
 
 
 def value_of_type(rng: random.Random, kind: str) -> Any:

@@ -110,8 +110,8 @@ inline auto wrong_body(braid::random_source& random) -> std::string {
                                                     "86400001",
                                                     "[\"country\",\"country\"]",
                                                     "{\"nope\":1}"};
-  constexpr std::array<std::string_view, 8> members{"user_id",     "plan",    "request_id",      "deadline_ms",
-                                                    "output_keys", "explain", "param_overrides", "what"};
+  constexpr std::array<std::string_view, 9> members{
+      "user_id", "plan", "request_id", "deadline_ms", "output_keys", "explain", "param_overrides", "context", "what"};
   switch (random.below(4)) {
     case 0: return mutated(body_for("bad", "mine", any_user(random)), random);
     case 1: return std::string(1 + random.below(100'000), random.below(2) == 0 ? '[' : ' ');

@@ -46,7 +46,7 @@ auto requests() -> std::string {
   std::string lines;
   for (const std::string_view customer : {"7", "8", "null", "-1"})
     for (const std::string_view country : {"US", "DE", "", "US:x"})
-      lines += R"({"plan":"home","param_overrides":{"customer":)" + std::string(customer) + R"(,"country":")" +
+      lines += R"({"plan":"home","context":{"customer":)" + std::string(customer) + R"(,"country":")" +
                std::string(country) + "\"}}\n";
   return lines;
 }
@@ -120,4 +120,36 @@ TEST_CASE("a key of the shop that is wrong is found when the plan is loaded") {
   CHECK(has(done.out, "unknown_param"));
   CHECK(has(done.out, "/nodes/0/params/key"));
   CHECK(has(done.out, "did you mean `country`?"));
+}
+
+TEST_CASE("the shop refuses a context that lacks what its plan reads") {
+  const shop_project project;
+  const process_end done = rankd_in(project.path(), {"rank"}, R"({"plan":"home","context":{"customer":7}})");
+  CHECK(done.status == 1);
+  const json error = json::parse(done.out).at("error");
+  CHECK(error.at("code") == "missing_field");
+  CHECK(error.at("pointer") == "/context");
+  CHECK(has(error.at("message").get<std::string>(), "`country`"));
+  const process_end listed = rankd_in(project.path(), {"registry", "params"});
+  CHECK(has(listed.out, " 1  customer  int     yes       -         active  read, context"));
+  CHECK(has(listed.out, " 2  country   string  no        required  active  read, context"));
+  const json params = json::parse(rankd_in(project.path(), {"registry", "params", "--json"}).out).at("params");
+  CHECK(params[1].at("source") == "context");
+  CHECK(params[1].at("required") == true);
+  CHECK(params[1].at("allow_write") == false);
+}
+
+TEST_CASE("a batch of the shop answers each line by its own context, and a load takes requests that have one") {
+  const shop_project project;
+  const process_end answers = rankd_in(project.path(), {"batch", "--plan", "home"},
+                                       R"({"context":{"country":"DE"}})"
+                                       "\n{}\n");
+  CHECK(answers.status == 1);
+  CHECK(has(answers.out, R"("title":"Umbrella")"));
+  CHECK(has(answers.out, R"("code":"missing_field")"));
+  project.write("asked.ndjson", R"({"context":{"country":"DE"}})");
+  const process_end load = rankd_in(project.path(), {"bench", "--plan", "home", "--requests", "asked.ndjson",
+                                                     "--duration-ms", "20", "--clients", "1", "--json"});
+  CHECK(load.status == 0);
+  CHECK(json::parse(load.out).at("runs")[0].at("failed") == 0);
 }

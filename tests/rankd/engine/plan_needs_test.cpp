@@ -7,6 +7,7 @@
 #include <tests/rankd/op/some_budgets.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -99,6 +100,32 @@ TEST_CASE("a user_id is demanded where a node reads it, and candidates are refus
   CHECK((found_in(viewer, R"({"user_id":1,"candidates":[]})") == lines{"unknown_field /candidates"}));
   CHECK(found_in(source("s", 3), "{}").empty());
   CHECK(found_in(source("s", 3), R"({"user_id":1})").empty());
+}
+
+TEST_CASE("a required param of the context is demanded where a node of the plan reads it") {
+  const auto missing = [](const std::string& nodes, const std::string& tables, const std::string& request) {
+    const registries& known = op_world();
+    const std::string artifact = R"({"schema_version":1,"plan_name":"t","nodes":[)" + source("a", 3) + nodes +
+                                 R"(],"outputs":["s"])" + tables + "}";
+    const plan loaded = value_of(parse_plan(artifact, "t.json", {all_op_shapes(), known}));
+    return rankd::testing::list(check_needs(value_of(parse_request(request, known)), needs_of(loaded, known), known));
+  };
+  const std::string hour = R"({"op":"param_ref","param_id":10})";
+  const std::string vm = "," + node("s", "core::vm", "a", R"({"out_key":1001,"expr_id":"e"})");
+  const std::string formula = R"(,"expr_table":{"e":{"op":"add","a":)" + hour + R"(,"b":)" + hour + "}}";
+  const std::string filter = "," + node("s", "core::filter", "a", R"({"pred_id":"p"})");
+  const std::string truth = R"(,"pred_table":{"p":{"op":"is_null","x":)" + hour + "}}";
+  const std::string list = "," + node("s", "core::list", "a", R"({"endpoint":"ep_0001","key":"a:{P.hour}","count":1})");
+  for (const auto& [nodes, tables] :
+       {std::pair(vm, formula), std::pair(filter, truth), std::pair(list, std::string())}) {
+    CHECK((missing(nodes, tables, "{}") == lines{"missing_field /context"}));
+    CHECK((missing(nodes, tables, R"({"context":{"device":"tv"}})") == lines{"missing_field /context"}));
+    CHECK(missing(nodes, tables, R"({"context":{"hour":9}})").empty());
+  }
+  const std::string take = "," + node("s", "core::take", "a", R"({"count":1})");
+  CHECK(missing(take, "", "{}").empty());
+  const std::string device = R"(,"pred_table":{"p":{"op":"is_null","x":{"op":"param_ref","param_id":4}}})";
+  CHECK(missing(filter, device, "{}").empty());
 }
 
 TEST_CASE("candidates count for the budget of the plan, and an explanation knows their node") {

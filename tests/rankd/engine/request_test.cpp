@@ -168,11 +168,31 @@ TEST_CASE("a full request is read, with every name resolved") {
            R"("pattern":null},"output_keys":["country","id","score"],"deadline_ms":50,"explain":true})");
   CHECK(request.request_id == "r 1");
   CHECK(request.plan == "feed");
-  const std::vector<scalar> params{2.0, scalar{}, std::int64_t{-3}, true, scalar{}, scalar{}, scalar{}, scalar{}};
+  const std::vector<scalar> params{2.0,      scalar{}, std::int64_t{-3}, true,    scalar{}, scalar{},
+                                   scalar{}, scalar{}, scalar{},         "phone", scalar{}};
   CHECK((request.params == params));
   CHECK((request.output_keys == std::vector<std::uint32_t>{1, 1001, 3001}));
   CHECK(request.deadline == std::chrono::milliseconds(50));
   CHECK(request.explain == explain_mode::on);
+}
+
+TEST_CASE("a context gives params their values, and an override may give one that allows it") {
+  const auto value = [](const rank_request& request, std::string_view name) {
+    return request.params[op_world().index_of(*op_world().find_param(name))];
+  };
+  const rank_request given = read(R"({"context":{"hour":9,"device":null},"param_overrides":{"weight":2}})");
+  CHECK(value(given, "hour") == scalar(std::int64_t{9}));
+  CHECK(is_null(value(given, "device")));
+  CHECK(given.in_context.size() == 2);
+  CHECK(given.overridden.size() == 1);
+  const rank_request overridden = read(R"({"param_overrides":{"device":"tv"}})");
+  CHECK(value(overridden, "device") == scalar("tv"));
+  CHECK(overridden.in_context.empty());
+  CHECK(read(R"({"context":{}})").in_context.empty());
+  const auto refused = parse_request(R"({"context":{"huor":9},"param_overrides":{"hour":9}})", op_world());
+  CHECK(refused.error().front().hint == "did you mean `hour`?");
+  CHECK(testing::list(refused.error()) ==
+        lines{"unknown_param /context/huor", "unwritable_param /param_overrides/hour"});
 }
 
 TEST_CASE("an explanation may be asked for with ids") {
@@ -199,7 +219,8 @@ TEST_CASE("what is wrong with the ids of an explanation is told with its place")
 TEST_CASE("what a request leaves open has its default") {
   const rank_request request = read(R"({"user_id":7,"explain":false,"param_overrides":{}})");
   CHECK(request.plan.empty());
-  const std::vector<scalar> params{0.5, scalar{}, scalar{}, scalar{}, scalar{}, scalar{}, scalar{}, scalar{}};
+  const std::vector<scalar> params{0.5,      scalar{}, scalar{}, scalar{}, scalar{}, scalar{},
+                                   scalar{}, scalar{}, scalar{}, "phone",  scalar{}};
   CHECK((request.params == params));
   CHECK_FALSE(request.output_keys);
   CHECK_FALSE(request.deadline);

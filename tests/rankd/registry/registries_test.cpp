@@ -166,6 +166,14 @@ const std::vector<bad_edit> bad_edits{
     {"params", "\"float\"", "\"feature_bundle\"", {"bad_value /param/0/type"}},
     {"params", "default = 3", "default = true", {"wrong_type /param/0/default"}},
     {"params", "default = 3", "key_id = 3", {"unknown_field /param/0/key_id"}},
+    {"params", "default = 3", "source = \"contxt\"", {"bad_value /param/0/source"}},
+    {"params", "default = 3", "source = 1", {"wrong_type /param/0/source"}},
+    {"params", "default = 3", "source = \"context\"", {"missing_default /param/0/default"}},
+    {"params", "default = 3", "default = true\nsource = \"context\"", {"wrong_type /param/0/default"}},
+    {"params", "default = 3", "required = true", {"bad_required /param/0/required"}},
+    {"params", "default = 3", "required = 1", {"wrong_type /param/0/required"}},
+    {"params", "default = 3", "default = 3\nsource = \"context\"\nrequired = true", {"bad_required /param/0/required"}},
+    {"keys", "status = \"deprecated\"", "source = \"context\"", {"unknown_field /key/2/source"}},
     // features
     {"features", "feature_id = 5", "feature_id = 4294967296", {"out_of_range /feature/0/feature_id"}},
     {"features", "\"esr\"", "\"e-sr\"", {"bad_name /feature/0/stage"}},
@@ -263,6 +271,29 @@ TEST_CASE("every field reaches its entry") {
   CHECK(api.host == "localhost");
   CHECK(api.port == 80);
   CHECK(read->find_endpoint("ep_0002")->policy.request_timeout.count() == 1000);
+}
+
+TEST_CASE("a param of the context is required, or has a default, or may be null, and is overridden only if allowed") {
+  const auto of = [](const std::string& more) {
+    files all = good_files();
+    all["params.toml"] = replaced(all["params.toml"], "nullable = false\ndefault = 3\n", more);
+    const auto read = load(all);
+    REQUIRE(read);
+    return read->params().front();
+  };
+  const param_entry usual = of("nullable = false\n");
+  CHECK(usual.source == param_source::overrides);
+  CHECK(usual.allow_write);
+  CHECK_FALSE(usual.required);
+  CHECK(of("nullable = false\nsource = \"override\"\n").source == param_source::overrides);
+  const param_entry demanded = of("nullable = false\nsource = \"context\"\nrequired = true\n");
+  CHECK(demanded.source == param_source::context);
+  CHECK(demanded.required);
+  CHECK_FALSE(demanded.allow_write);
+  CHECK(of("nullable = true\nsource = \"context\"\nallow_write = true\n").allow_write);
+  CHECK(of("nullable = false\nsource = \"context\"\ndefault = 2\n").default_value == scalar(2.0));
+  CHECK(to_string(param_source::overrides) == "override");
+  CHECK(to_string(param_source::context) == "context");
 }
 
 TEST_CASE("what is not declared is not found") {

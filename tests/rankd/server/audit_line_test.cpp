@@ -2,11 +2,13 @@
 #include <rankd/server/audit_line.hpp>
 
 #include <rankd/registry/file.hpp>
+#include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -136,4 +138,27 @@ TEST_CASE("only names that an audit could have are redacted") {
   CHECK(refused.error().front().pointer == "/audit/redact/1");
   CHECK(refused.error().front().hint == "did you mean `media_age_penalty_weight`?");
   CHECK_FALSE(redaction().hides("user_id"));
+}
+
+TEST_CASE("a line has the context of a request, but for what is redacted") {
+  const registries& known = rankd::testing::op_world();
+  const std::string text =
+      R"({"plan":"p","request_id":"r","context":{"device":"tv","hour":9},"param_overrides":{"weight":2}})";
+  const rank_request request = value_of(parse_request(text, known));
+  const auto line = [&](std::vector<std::string> names) {
+    const redaction hidden = value_of(redaction::make(std::move(names), known));
+    const audited_request made = audited(request, known, hidden);
+    return std::pair(json::parse(made.json), made.redacted);
+  };
+  using names = std::vector<std::string>;
+  CHECK(line({}) == std::pair(json::parse(text), names{}));
+  const auto [without_one, one] = line({"device"});
+  CHECK(without_one.at("context") == json::parse(R"({"hour":9})"));
+  CHECK(one == names{"device"});
+  const auto [without, all] = line({"context"});
+  CHECK_FALSE(without.contains("context"));
+  CHECK(without.contains("param_overrides"));
+  CHECK(all == names{"context"});
+  const audited_request again = audited(value_of(parse_request(line({}).first.dump(), known)), known, {});
+  CHECK(json::parse(again.json) == json::parse(text));
 }

@@ -41,15 +41,28 @@ function keys(declared: Registries): string {
   return `/** The keys that plans may name. */\nexport const Key = ${braced(items)} as const;\n`;
 }
 
+/** Whose value a request gives in `context`, and whether it must. */
+function contextOf(param: Entry): string {
+  if (!param.context) return "";
+  return param.required ? ", of the context, required" : ", of the context";
+}
+
 function params(declared: Registries): string {
-  const items = declared.params
-    .filter((param) => param.status !== "blocked" && param.read)
-    .map(
-      (param) =>
-        doc([param.doc, `Param ${param.id}, ${param.type}.`, deprecated(param, "param", param.replacedBy)], "  ") +
-        `  ${param.name}: paramToken<${string(param.type)}>(${param.id}, ${string(param.name)}, ${string(param.type)}),\n`,
-    );
-  return `/** The params that requests may override. */\nexport const P = ${braced(items)} as const;\n`;
+  const known = declared.params.filter((param) => param.status !== "blocked" && param.read);
+  const items = known.map(
+    (param) =>
+      doc(
+        [
+          param.doc,
+          `Param ${param.id}, ${param.type}${contextOf(param)}.`,
+          deprecated(param, "param", param.replacedBy),
+        ],
+        "  ",
+      ) +
+      `  ${param.name}: paramToken<${string(param.type)}>(${param.id}, ${string(param.name)}, ${string(param.type)}),\n`,
+  );
+  const about = known.some((param) => param.context) ? "give or override" : "may override";
+  return `/** The params that requests ${about}. */\nexport const P = ${braced(items)} as const;\n`;
 }
 
 function endpoints(declared: Registries): string {

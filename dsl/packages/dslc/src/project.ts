@@ -5,7 +5,7 @@ import { parse } from "smol-toml";
 
 import { canonicalJson, sha256 } from "./json.js";
 
-/** A key or a param of the registry. */
+/** A key or a param of the registry. `context` and `required` are those of params. */
 export interface Entry {
   readonly id: number;
   readonly name: string;
@@ -14,6 +14,10 @@ export interface Entry {
   readonly status: string;
   readonly read: boolean;
   readonly write: boolean;
+  /** Whether a request gives its value in `context`. */
+  readonly context: boolean;
+  /** Whether a request must. */
+  readonly required: boolean;
   readonly replacedBy: number | undefined;
   readonly doc: string;
 }
@@ -129,7 +133,9 @@ function entryOf(row: Row, idField: string): Entry {
     nullable: row["nullable"] === true,
     status: text(row, "status") || "active",
     read: row["allow_read"] !== false,
-    write: row["allow_write"] !== false,
+    write: row["source"] === "context" ? row["allow_write"] === true : row["allow_write"] !== false,
+    context: row["source"] === "context",
+    required: row["required"] === true,
     replacedBy: row["replaced_by"] === undefined ? undefined : Number(row["replaced_by"]),
     doc: text(row, "doc"),
   };
