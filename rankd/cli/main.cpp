@@ -225,6 +225,9 @@ void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) 
   command.add_option("--queue", server.queue, "Requests that wait to be ranked; more are refused")
       ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
+  command.add_option("--max-batch", server.max_batch, "Requests in one call of /v1/rank/batch; more get 413")
+      ->check(whole_number(1, 10'000))
+      ->capture_default_str();
   command
       .add_option("--client-in-flight", server.client_in_flight,
                   "Requests of each client of --token-file at a time; more get 429; default: no limit of its own")

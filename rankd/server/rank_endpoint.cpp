@@ -1,5 +1,5 @@
 // rankd/server/rank_endpoint.cpp: POST /v1/rank, from the head of a request to its answer.
-#include <rankd/server/detail/shard.hpp>
+#include <rankd/server/detail/rank_parts.hpp>
 
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/names.hpp>
@@ -44,11 +44,6 @@ auto make_diagnostic(std::string code, std::string pointer, std::string message)
                              .source = "request"});
 }
 
-/// Whether a refusal before the body is read keeps the connection, or keeps the body from being sent.
-auto may_refuse_unread(const braid::http_exchange& x) -> bool {
-  return x.has_whole_body() || x.request().expects_continue;
-}
-
 /// The time that is left, as whole milliseconds, of which there is one at least.
 auto left_until(braid::time_point deadline, braid::time_point now) -> std::chrono::milliseconds {
   return std::max(std::chrono::ceil<std::chrono::milliseconds>(deadline - now), std::chrono::milliseconds(1));
@@ -56,34 +51,13 @@ auto left_until(braid::time_point deadline, braid::time_point now) -> std::chron
 
 }  // namespace
 
-/// A body, counted among those that the loop holds from its first piece on until the request is answered.
-struct shard::held_body {
-  explicit held_body(shard& l) noexcept : of(&l) {}
-  held_body(const held_body&) = delete;
-  auto operator=(const held_body&) -> held_body& = delete;
-  ~held_body() { of->held_bytes_ -= size; }
-
-  /// False where the loop holds too much already.
-  [[nodiscard]] auto count(std::size_t more) noexcept -> bool {
-    if (of->held_bytes_ + more > of->shares_.body_memory) return false;
-    of->held_bytes_ += more;
-    size += more;
-    return true;
-  }
-
-  shard* of;
-  std::size_t size = 0;
-  std::string pieces;     // those that came one by one
-  std::string_view text;  // of all, once it is read: there, or in the memory of the connection
-};
-
 /// Reports a request when it ends, whatever way.
 struct shard::record_end {
   shard* by;  // null: other code reports
   request_record* record;
   braid::time_point begun;
   ~record_end() {
-    if (by != nullptr) by->note(*record, begun);
+    if (by != nullptr) by->note(*record, begun, endpoint::rank);
   }
 };
 
@@ -121,41 +95,53 @@ auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid:
   }
   if (!*read) co_return fail_body(x, record, read->error());
 
+  auto ready = prepare(x, record, body.text);
+  if (!ready) co_return;
+  braid::task<void> work = run(x, record, ready->plan, std::move(ready->request), begun);
+  co_await std::move(work);
+}
+
+/// Reads a request, finds its plan, and counts it for that. Nothing where it has been answered.
+auto shard::prepare(reply_place to, request_record& record, std::string_view text) -> std::optional<ready_request> {
+  const auto refuse = [&](const error_answer& error) {
+    fail(to, record, error);
+    return std::nullopt;
+  };
   const request_origin from{.line = 0, .request_id = record.request_id};  // which the head has given
-  auto request = parse_request(body.text, *all_->context.declared, from);
+  auto request = parse_request(text, *all_->context.declared, from);
   if (!request) {
-    record.request_id = request_id_of(body.text, from);
-    co_return fail(x, record, answer_error(http_status::bad_request, request.error(), record.request_id));
+    record.request_id = request_id_of(text, from);
+    return refuse(answer_error(http_status::bad_request, request.error(), record.request_id));
   }
   record.request_id = request->request_id;
   record.user_id = request->user_id;
   if (all_->context.audit != nullptr) record.asked = audited(*request, *all_->context.declared, all_->context.redacted);
   if (request->plan.empty()) {
     const auto missing = make_diagnostic("missing_field", "/plan", "a request names the plan to run");
-    co_return fail(x, record, answer_error(http_status::bad_request, missing, record.request_id));
+    return refuse(answer_error(http_status::bad_request, missing, record.request_id));
   }
-  const auto plan = all_->context.plans->find(request->plan);
-  if (!plan) co_return fail(x, record, unknown_plan(request->plan, "/plan", record.request_id));
+  auto plan = all_->context.plans->find(request->plan);
+  if (!plan) return refuse(unknown_plan(request->plan, "/plan", record.request_id));
   record.plan = plan->name;
   if (!plan->bound) {
     metrics_.count_refusal(plan->name, "plan_left_out");
-    co_return fail(x, record, answer_left_out(plan->name, plan->problems, record.request_id));
+    return refuse(answer_left_out(plan->name, plan->problems, record.request_id));
   }
   record.plan_digest = plan->bound->digest;
   if (const auto missing = check_needs(*request, plan->bound->needs, *all_->context.declared); !missing.empty())
-    co_return fail(x, record, answer_error(http_status::bad_request, missing, record.request_id));
-  const auto of_plan = all_->of_plans.try_enter(plan->name, plan->bound->budget.in_flight);
+    return refuse(answer_error(http_status::bad_request, missing, record.request_id));
+  auto of_plan = all_->of_plans.try_enter(plan->name, plan->bound->budget.in_flight);
   if (!of_plan) {
     metrics_.count_refusal(plan->name, "plan_busy");
-    co_return busy(x, record, "plan_busy", "this plan has as many requests under way as it may; try again later");
+    busy(to, record, "plan_busy", "this plan has as many requests under way as it may; try again later");
+    return std::nullopt;
   }
-  braid::task<void> work = run(x, record, *plan, std::move(*request), begun);
-  co_await std::move(work);
+  return ready_request{std::move(*plan), std::move(*request), std::move(*of_plan)};
 }
 
 /// A request that has been read: waits to be admitted, and ranks. Between both, those that came at the same time are
 /// read, so that the gate knows of them.
-auto shard::run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
+auto shard::run(reply_place to, request_record& record, const known_plan& plan, rank_request request,
                 braid::time_point begun) -> braid::task<void> {
   const plan_budget& budget = plan.bound->budget;
   if (!request.deadline) request.deadline = budget.default_deadline.value_or(all_->options.default_deadline);
@@ -165,7 +151,7 @@ auto shard::run(braid::http_exchange& x, request_record& record, const known_pla
   if (!pass) {
     auto entering = gate_.enter(io_->now(), deadline);
     braid::result<admission_gate::pass> entered = co_await std::move(entering);
-    if (!entered && entered.error() == braid::errc::full) co_return overloaded(x, record);
+    if (!entered && entered.error() == braid::errc::full) co_return overloaded(to, record);
     if (entered) pass.emplace(std::move(*entered));
   }
   const braid::time_point admitted = io_->now();
@@ -174,7 +160,7 @@ auto shard::run(braid::http_exchange& x, request_record& record, const known_pla
   if (!pass || now >= deadline) {
     const rank_error late{
         "deadline_exceeded", "the deadline of the request passed while it waited to be admitted", {}, {}};
-    co_return fail(x, record, answer_error(late, record.request_id));
+    co_return fail(to, record, answer_error(late, record.request_id));
   }
   request.deadline = left_until(deadline, now);
   auto ranking_task = ranker_->rank(plan.bound, std::move(request));
@@ -186,7 +172,7 @@ auto shard::run(braid::http_exchange& x, request_record& record, const known_pla
     metrics_.count_malformed(plan.name, result.malformed_ids, result.malformed_values);
   metrics_.count_nodes(*plan.bound, result.nodes, *all_->context.plans);
   learn(result, plan, ended - admitted, *pass);
-  answer(x, record, result);
+  answer(to, record, result);
 }
 
 /// What a request takes once it is let in; its wait before says how many came, and not how many at a time are too many.
@@ -199,15 +185,16 @@ void shard::learn(const ranking& result, const known_plan& plan, braid::duration
   gate_.note(pace->second.note(took), pass);
 }
 
-void shard::answer(braid::http_exchange& x, request_record& record, const ranking& result) {
-  if (result.error) return fail(x, record, answer_error(*result.error, result.request_id));
+void shard::answer(reply_place to, request_record& record, const ranking& result) {
+  if (result.error) return fail(to, record, answer_error(*result.error, result.request_id));
   record.status = http_status::ok;
   record.code = "ok";
   record.candidates = result.rows.size();
+  if (to.x == nullptr) return append_json(*to.text, result);
   answer_.clear();
   append_json(answer_, result);
   answer_ += '\n';
-  x.reply(http_status::ok, json_type, answer_);
+  to.x->reply(http_status::ok, json_type, answer_);
   if (answer_.capacity() > largest_kept_answer) answer_ = std::string();
 }
 
@@ -272,12 +259,12 @@ void shard::fail_body(braid::http_exchange& x, request_record& record, std::erro
 }
 
 /// Must cost less than what it saves: the words are made once, and only the id is filled in.
-void shard::overloaded(braid::http_exchange& x, request_record& record) {
+void shard::overloaded(reply_place to, request_record& record) {
   record.is_shed = true;
-  x.pace();
-  if (record.request_id.empty()) return fail(x, record, refusal_);
+  if (to.x != nullptr) to.x->pace();
+  if (record.request_id.empty()) return fail(to, record, refusal_);
   const error_answer named{refusal_.status, refusal_.code, with_request_id(refusal_.body, record.request_id)};
-  fail(x, record, named);
+  fail(to, record, named);
 }
 
 auto shard::make_refusal() -> error_answer {
@@ -285,21 +272,30 @@ auto shard::make_refusal() -> error_answer {
 }
 
 /// The share of one client or plan is used up, whatever room the server has.
-void shard::busy(braid::http_exchange& x, request_record& record, std::string code, std::string_view message) {
-  fail(x, record, answer_error(http_status::too_many_requests, std::move(code), message, record.request_id));
+void shard::busy(reply_place to, request_record& record, std::string code, std::string_view message) {
+  fail(to, record, answer_error(http_status::too_many_requests, std::move(code), message, record.request_id));
 }
 
-void shard::fail(braid::http_exchange& x, request_record& record, const error_answer& error) {
+void shard::fail(reply_place to, request_record& record, const error_answer& error) {
   record.status = error.status;
   record.code = error.code;
+  if (to.x == nullptr) {
+    to.text->assign(error.body, 0, error.body.find_last_not_of('\n') + 1);
+    return;
+  }
   if (error.status == http_status::service_unavailable || error.status == http_status::too_many_requests)
-    static_cast<void>(x.set_field("Retry-After", retry_after_s));
-  x.reply(error.status, json_type, error.body);
+    static_cast<void>(to.x->set_field("Retry-After", retry_after_s));
+  to.x->reply(error.status, json_type, error.body);
 }
 
-void shard::note(request_record& record, braid::time_point begun) {
+void shard::note(request_record& record, braid::time_point begun, endpoint which) {
+  metrics_.count_end(which, record.status, io_->now() - begun, gate_.counts(), unread());
+  report(record, begun);
+}
+
+/// In the log and the audit.
+void shard::report(request_record& record, braid::time_point begun) {
   record.took = io_->now() - begun;
-  metrics_.count_end(record.status, record.took, gate_.counts(), unread());
   const serve_log& log = all_->context.log;
   const int status = static_cast<int>(record.status);
   const log_level level = status >= 500 && !record.is_shed ? log_level::warning : log_level::debug;

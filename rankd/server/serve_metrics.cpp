@@ -16,6 +16,7 @@ using kind = exposition::kind;
 auto name_of(endpoint which) noexcept -> std::string_view {
   switch (which) {
     case endpoint::rank: return "/v1/rank";
+    case endpoint::batch: return "/v1/rank/batch";
     case endpoint::plans: return "/v1/plans";
     case endpoint::plan: return "/v1/plans/{name}";
     case endpoint::health: return "/healthz";
@@ -37,13 +38,18 @@ void serve_metrics::count_answer(endpoint which, braid::http_status status) {
   ++answers_[{which, static_cast<int>(status)}];
 }
 
-void serve_metrics::count_end(braid::http_status status, braid::duration took, const admission_counts& now,
-                              std::size_t unread) {
+void serve_metrics::count_end(endpoint which, braid::http_status status, braid::duration took,
+                              const admission_counts& now, std::size_t unread) {
   const std::scoped_lock lock(mutex_);
-  if (status != braid::http_status{}) ++answers_[{endpoint::rank, static_cast<int>(status)}];
-  times_[endpoint::rank].add(took);
+  if (status != braid::http_status{}) ++answers_[{which, static_cast<int>(status)}];
+  times_[which].add(took);
   gate_ = now;
   unread_ = unread;
+}
+
+void serve_metrics::count_batch(std::size_t requests) {
+  const std::scoped_lock lock(mutex_);
+  in_batches_ += requests;
 }
 
 /// Under the mutex.
@@ -89,6 +95,7 @@ void serve_metrics::add_to(serve_metrics& sums) const {
   const std::scoped_lock lock(mutex_);
   for (const auto& [key, count] : answers_) sums.answers_[key] += count;
   for (const auto& [which, times] : times_) sums.times_[which].add(times);
+  sums.in_batches_ += in_batches_;
   for (const auto& [name, metrics] : plans_) {
     plan_metrics& sum = sums.plans_[name];
     for (const auto& [code, count] : metrics.codes) sum.codes[code] += count;
@@ -115,6 +122,9 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
     out.sample({{"endpoint", name_of(key.first)}, {"status", std::to_string(key.second)}}, static_cast<double>(count));
   out.family("rankd_http_request_duration_seconds", kind::histogram, "Time from the head of a request to its answer.");
   for (const auto& [which, times] : all.times_) write_histogram(out, {{"endpoint", name_of(which)}}, times);
+
+  out.family("rankd_batch_requests_total", kind::counter, "Requests that came in batches.");
+  out.sample({}, static_cast<double>(all.in_batches_));
 
   out.family("rankd_requests_total", kind::counter, "Requests that were ranked, by plan and outcome.");
   for (const auto& [name, metrics] : all.plans_)

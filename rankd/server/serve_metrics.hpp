@@ -25,6 +25,7 @@ namespace rankd {
 /// The endpoints of a server; `other` for what leads to none.
 enum class endpoint : std::uint8_t {
   rank,
+  batch,
   plans,
   plan,
   health,
@@ -45,9 +46,12 @@ class serve_metrics {
  public:
   /// An answer of any kind.
   void count_answer(endpoint which, braid::http_status status);
-  /// The end of a request to rank: its answer, 0 for none, how long it took from its head on, and the requests at the
-  /// gate now.
-  void count_end(braid::http_status status, braid::duration took, const admission_counts& now, std::size_t unread);
+  /// The end of a request to rank, or of a call with a batch: its answer, 0 for none, how long it took from its head on,
+  /// and the requests at the gate now.
+  void count_end(endpoint which, braid::http_status status, braid::duration took, const admission_counts& now,
+                 std::size_t unread);
+  /// The requests that came by one call.
+  void count_batch(std::size_t requests);
   /// The end of a request that came as far as its plan; `code` is `ok`, or why there are no candidates. The names of
   /// plans are those of a server's plans, so that there are not too many.
   void count_run(std::string_view plan, std::string_view code, braid::duration took, std::size_t candidates);
@@ -105,6 +109,7 @@ class serve_metrics {
   mutable std::mutex mutex_;
   std::map<answer_key, std::uint64_t> answers_;
   std::map<endpoint, time_histogram> times_;
+  std::uint64_t in_batches_ = 0;  // requests
   std::map<std::string, plan_metrics, std::less<>> plans_;
   std::map<std::string, plan_nodes_seen, std::less<>> nodes_;  // by plan
   admission_counts gate_;

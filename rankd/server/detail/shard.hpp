@@ -57,6 +57,15 @@ struct shard_credentials {
   std::optional<braid::tls_context> tls;     // nothing: no TLS
 };
 
+/// Where the answer to one request goes: an exchange of its own, or its place in the answer to a batch.
+struct reply_place {
+  reply_place(braid::http_exchange& exchange) noexcept : x(&exchange) {}  // NOLINT(*-explicit-*): it stands for it
+  explicit reply_place(std::string& answer) noexcept : text(&answer) {}
+
+  braid::http_exchange* x = nullptr;  // null: a part of a batch
+  std::string* text = nullptr;        // of that part
+};
+
 /// Whether other listeners may have the same port: those of the other loops.
 enum class port_use : std::uint8_t { alone, shared };
 
@@ -89,6 +98,8 @@ class shard {
  private:
   struct held_body;
   struct record_end;
+  struct ready_request;
+  struct call_end;
 
   void add_routes();
   /// A path that needs a token, whatever the method.
@@ -113,22 +124,30 @@ class shard {
   auto rank(braid::http_exchange& x) -> braid::task<void>;
   auto read_and_rank(braid::http_exchange& x, request_record record, braid::time_point begun,
                      in_flight_shares::pass of_client) -> braid::task<void>;
-  auto run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
+  auto prepare(reply_place to, request_record& record, std::string_view text) -> std::optional<ready_request>;
+  auto run(reply_place to, request_record& record, const known_plan& plan, rank_request request,
            braid::time_point begun) -> braid::task<void>;
   auto read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>>;
   [[nodiscard]] static auto read_body_now(braid::http_exchange& x, held_body& into)
       -> std::optional<braid::result<void>>;
   auto check_head(braid::http_exchange& x, request_record& record) -> bool;
-  void answer(braid::http_exchange& x, request_record& record, const ranking& result);
-  void fail(braid::http_exchange& x, request_record& record, const error_answer& error);
+  void answer(reply_place to, request_record& record, const ranking& result);
+  void fail(reply_place to, request_record& record, const error_answer& error);
   void fail_body(braid::http_exchange& x, request_record& record, std::error_code why);
-  void overloaded(braid::http_exchange& x, request_record& record);
+  void overloaded(reply_place to, request_record& record);
   static auto make_refusal() -> error_answer;
-  void busy(braid::http_exchange& x, request_record& record, std::string code, std::string_view message);
+  void busy(reply_place to, request_record& record, std::string code, std::string_view message);
   void learn(const ranking& result, const known_plan& plan, braid::duration took, const admission_gate::pass& pass);
-  void note(request_record& record, braid::time_point begun);
+  void note(request_record& record, braid::time_point begun, endpoint which);
+  void report(request_record& record, braid::time_point begun);
   [[nodiscard]] auto unread() const noexcept -> std::size_t { return server_ ? server_->counts().paced : 0; }
   void report_refusals(braid::time_point now);
+
+  // batch_endpoint.cpp
+  auto rank_batch(braid::http_exchange& x) -> braid::task<void>;
+  auto read_batch(braid::http_exchange& x, request_record record, braid::time_point begun) -> braid::task<void>;
+  auto rank_part(std::string_view text, request_record record, std::string& answer, braid::time_point begun)
+      -> braid::task<bool>;
 
   // change_endpoints.cpp
   void add_change_routes();

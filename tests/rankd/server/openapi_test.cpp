@@ -98,6 +98,32 @@ void explore_rank(explorer& out, serve_world& world) {
   out.note(rank, slow.hear().value());
 }
 
+void explore_batch(explorer& out, serve_world& world) {
+  const std::string batch = "post /v1/rank/batch";
+  const std::string good = R"({"requests":[{"user_id":1,"plan":"ten"}]})";
+  const auto ask = [&](std::string_view body, std::string_view fields = {}) {
+    out.note(batch, world.ask("POST", "/v1/rank/batch", body, fields));
+  };
+  ask(good);
+  ask("{}");
+  ask(std::string(2000, ' '));
+  ask(good, "Content-Type: text/plain\r\n");
+  ask({}, "X: " + std::string(2000, 'x') + "\r\n");
+  auto slow = world.caller();
+  slow.say("POST /v1/rank/batch HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
+  out.note(batch, slow.hear().value());
+  serve_options narrow;
+  narrow.max_in_flight = 1;
+  narrow.queue = 0;
+  serve_world full(narrow);
+  auto running = full.caller();
+  running.say(
+      braid::testing::request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
+  CHECK(braid::testing::eventually(
+      [&] { return full.ask("GET", "/metrics").body.find("\nrankd_in_flight 1\n") != std::string::npos; }));
+  out.note(batch, full.ask("POST", "/v1/rank/batch", good));
+}
+
 void explore_others(explorer& out, serve_world& world) {
   for (const std::string path : {"/v1/plans", "/v1/openapi.json", "/healthz", "/readyz", "/metrics"})
     out.note("get " + path, world.ask("GET", path));
@@ -144,6 +170,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
   {
     serve_world world(small_options(), nullptr, {}, {&away, nullptr});
     explore_rank(found, world);
+    explore_batch(found, world);
     explore_others(found, world);
     world.server().announce_stop();
     found.note("get /readyz", world.ask("GET", "/readyz"));
@@ -154,6 +181,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
   for (const std::string path : {"/v1/plans", "/metrics"}) found.note("get " + path, world.ask("GET", path));
   found.note("get /v1/plans/{name}", world.ask("GET", "/v1/plans/ten"));
   found.note("post /v1/rank", world.rank("{}"));
+  found.note("post /v1/rank/batch", world.ask("POST", "/v1/rank/batch", "{}"));
   explore_changes(found);
 
   const auto promised = operations();

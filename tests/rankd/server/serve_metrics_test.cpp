@@ -20,7 +20,7 @@ using rankd::testing::read_metrics;
 TEST_CASE("the metrics of several loops are added up") {
   serve_metrics one;
   serve_metrics two;
-  one.count_end(http_status::ok, 2ms,
+  one.count_end(endpoint::rank, http_status::ok, 2ms,
                 {.admitted = 1, .refused = 2, .late = 3, .under_way = 4, .waiting = 5, .limit = 6}, 7);
   two.count_answer(endpoint::rank, http_status::ok);
   two.count_answer(endpoint::rank, http_status::service_unavailable);
@@ -30,7 +30,7 @@ TEST_CASE("the metrics of several loops are added up") {
   one.count_malformed("p", 1, 2);
   two.count_malformed("p", 10, 20);
   two.note_gate({.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
-  two.count_end({}, 0ms, {.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
+  two.count_end(endpoint::rank, {}, 0ms, {.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
   exposition out;
   serve_metrics::write(out, std::array{&one, &two});
   write_process_metrics(out);

@@ -1,0 +1,46 @@
+// rankd/server/detail/rank_parts.hpp: what ranking one request and ranking a batch have in common.
+#pragma once
+
+#include <rankd/engine/request.hpp>
+#include <rankd/server/detail/shard.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace rankd::detail {
+
+/// A body, counted among those that the loop holds from its first piece on until the request is answered.
+struct shard::held_body {
+  explicit held_body(shard& l) noexcept : of(&l) {}
+  held_body(const held_body&) = delete;
+  auto operator=(const held_body&) -> held_body& = delete;
+  ~held_body() { of->held_bytes_ -= size; }
+
+  /// False where the loop holds too much already.
+  [[nodiscard]] auto count(std::size_t more) noexcept -> bool {
+    if (of->held_bytes_ + more > of->shares_.body_memory) return false;
+    of->held_bytes_ += more;
+    size += more;
+    return true;
+  }
+
+  shard* of;
+  std::size_t size = 0;
+  std::string pieces;     // those that came one by one
+  std::string_view text;  // of all, once it is read: there, or in the memory of the connection
+};
+
+/// A request that may wait to be admitted: read, its plan found, and counted for that.
+struct shard::ready_request {
+  known_plan plan;
+  rank_request request;
+  in_flight_shares::pass of_plan;
+};
+
+/// Whether a refusal before the body is read keeps the connection, or keeps the body from being sent.
+[[nodiscard]] inline auto may_refuse_unread(const braid::http_exchange& x) -> bool {
+  return x.has_whole_body() || x.request().expects_continue;
+}
+
+}  // namespace rankd::detail
