@@ -34,6 +34,7 @@ auto all_ops() -> std::span<const op_entry> {
       detail::set_entry(),
       detail::sort_entry(),
       detail::sorted_set_entry(),
+      detail::strings_entry(),
       detail::take_entry(),
       detail::viewer_entry(),
       detail::vm_entry(),

@@ -186,8 +186,8 @@ auto each_once(std::vector<std::uint32_t> keys) -> std::vector<std::uint32_t> {
 /// Whether a param that is not given would have a meaning.
 auto has_default(const plan_node& node, const param_shape& shape) -> bool {
   const plan_param* const decisive = node.find_param(shape.when.param);
-  return decisive == nullptr || std::ranges::find(shape.when.values, std::get<std::string>(decisive->value)) !=
-                                    shape.when.values.end();
+  return decisive == nullptr ||
+         std::ranges::find(shape.when.values, std::get<std::string>(decisive->value)) != shape.when.values.end();
 }
 
 /// A `by` or `member` that is not given is `id`, for every operator that has one; rows that come from the store for
@@ -203,7 +203,8 @@ auto read_keys(const plan& loaded, const plan_node& node, const registries& decl
   for (const param_shape& shape : op.shape.params) {
     const plan_param* const param = node.find_param(shape.name);
     if (param == nullptr) {
-      if (shape.kind == param_kind::key_id && (shape.name == "by" || shape.name == "member") && has_default(node, shape))
+      if (shape.kind == param_kind::key_id && (shape.name == "by" || shape.name == "member") &&
+          has_default(node, shape))
         keys.push_back(registries::id_key);
       continue;
     }

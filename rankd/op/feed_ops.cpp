@@ -236,8 +236,7 @@ constexpr param_shape out_key_shape{
 
 constexpr std::array fusion_shape{
     param_shape{.name = "by", .kind = param_kind::key_id, .choices = comparable_types},
-    param_shape{
-        .name = "k", .kind = param_kind::float64, .need = presence::nullable, .floats = {.min = 0, .max = 1e9}},
+    param_shape{.name = "k", .kind = param_kind::float64, .need = presence::nullable, .floats = {.min = 0, .max = 1e9}},
     out_key_shape,
 };
 
@@ -272,10 +271,10 @@ auto bind_window(const plan_node& node, const key_entry* by, overflow_rule overf
   return make_bound(window_params{how});
 }
 
-/// Whether a quota can tell the rows with these values by a key.
+/// Whether a quota can find the rows with these values by a key.
 void check_quota(const plan_node& node, const key_entry& by, braid::diagnostics& problems) {
-  const std::string named = "key " + std::to_string(by.key_id) + " (" + by.name + ") is of type " +
-                            std::string(to_string(by.type));
+  const std::string named =
+      "key " + std::to_string(by.key_id) + " (" + by.name + ") is of type " + std::string(to_string(by.type));
   if (by.type != value_type::integer && by.type != value_type::string)
     return problems.add(
         problem("wrong_key_type", node.find_param("by")->pointer, named + "; `quota` takes one of: int, string"));

@@ -91,14 +91,11 @@ struct fetch_params {
 };
 
 constexpr std::array<std::string_view, 1> by_types{"int"};
-constexpr std::array<std::string_view, 4> feature_types{"int", "float", "string", "bool"};
 constexpr param_shape by_shape{
     .name = "by", .kind = param_kind::key_id, .need = presence::nullable, .choices = by_types};
-constexpr param_shape keys_shape{
-    .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = feature_types};
 constexpr std::array fetch_shape{
     store_endpoint,
-    keys_shape,
+    feature_keys,
     param_shape{.name = "hash", .kind = param_kind::name, .need = presence::nullable},
     by_shape,
 };
@@ -109,14 +106,7 @@ auto bind_fetch_features(const plan_node& node, const bind_context& with) -> bra
   params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
   const plan_param* hash = node.find_param("hash");
   params.prefix = (hash == nullptr ? std::string(usual_hash) : std::get<std::string>(hash->value)) + ":";
-  const plan_param& keys = *node.find_param("keys");
-  for (const key_entry* key : find_typed_keys(keys, keys_shape, with, problems)) {
-    if (key == nullptr) continue;
-    params.wanted.push_back({.key_id = key->key_id,
-                             .name = key->name,
-                             .type = key->type,
-                             .otherwise = key->nullable ? scalar() : key->default_value});
-  }
+  params.wanted = find_wanted(node, nullptr, with, problems);
   if (const plan_param* by = node.find_param("by"))
     if (const key_entry* key = find_typed_key(*by, by_shape, with, problems)) params.by_key = key->key_id;
   if (!problems.empty()) return std::unexpected(std::move(problems));

@@ -196,8 +196,8 @@ struct join_params {
   }
 
   static auto refused_rows(std::size_t rows) -> std::unexpected<op_error> {
-    return std::unexpected(op_error{
-        "not_one_row", "the right side has " + std::to_string(rows) + " rows, and only one can be for all of the left"});
+    return std::unexpected(op_error{"not_one_row", "the right side has " + std::to_string(rows) +
+                                                       " rows, and only one can be for all of the left"});
   }
 
   [[nodiscard]] auto refused_missing(const row_set& left, std::uint32_t row) const -> std::unexpected<op_error> {

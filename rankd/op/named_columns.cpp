@@ -1,4 +1,5 @@
-// rankd/op/named_columns.cpp: operators that add columns from values under keys of one's own: hash, members_of.
+// rankd/op/named_columns.cpp: operators that add columns from values under keys of one's own: hash, strings,
+// members_of.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/bound_template.hpp>
@@ -18,9 +19,11 @@ namespace {
 
 static_assert(row_keys::none == asked_rows::none);
 
-struct hash_params {
+/// Columns from fields of hashes, or one from strings.
+struct stored_params {
   std::uint32_t endpoint = 0;
   bound_template keys;
+  read_kind kind = read_kind::fields;
   std::vector<wanted_feature> wanted;
 
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
@@ -34,7 +37,7 @@ struct hash_params {
     if (!named.asked.empty()) {
       std::vector<std::string_view> names;
       for (const wanted_feature& each : wanted) names.emplace_back(each.name);
-      const named_read what{.kind = read_kind::fields, .keys = named.asked, .fields = names};
+      const named_read what{.kind = kind, .keys = named.asked, .fields = names};
       auto reading = from->read(what, context.memory);
       const store_result<item_batch> got = co_await std::move(reading);
       if (!got) co_return store_failed(*from, got.error());
@@ -50,8 +53,8 @@ struct hash_params {
     const asked_rows of{.rows = rows, .asked = named.asked.size(), .places = named.places};
     row_set out = rows;
     for (std::size_t field = 0; field < wanted.size(); ++field) {
-      const auto find = [&](std::size_t hash, const wanted_feature& /*what*/) -> std::optional<std::string_view> {
-        const stored_item& item = found.of_key[hash][field];
+      const auto find = [&](std::size_t key, const wanted_feature& /*what*/) -> std::optional<std::string_view> {
+        const stored_item& item = found.of_key[key][field];
         return item.is_there ? std::optional(item.text) : std::nullopt;
       };
       out = out.with_column(wanted[field].key_id, column_of(wanted[field], of, find, context), context.memory);
@@ -60,31 +63,36 @@ struct hash_params {
   }
 };
 
-constexpr std::array<std::string_view, 4> field_types{"int", "float", "string", "bool"};
-constexpr param_shape keys_shape{
-    .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = field_types};
 constexpr std::array hash_shape{
     store_endpoint,
     key_shape,
-    keys_shape,
+    feature_keys,
     param_shape{.name = "fields", .kind = param_kind::texts, .need = presence::nullable},
 };
 
 auto bind_hash(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  hash_params params;
+  stored_params params;
   params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
   params.keys = bound_template::bind(*node.find_param("key"), with, problems);
-  const plan_param& keys = *node.find_param("keys");
-  const plan_param* fields = node.find_param("fields");
-  const auto found = find_typed_keys(keys, keys_shape, with, problems);
-  if (fields != nullptr) check_same_length(*fields, fields->names.size(), keys, found.size(), problems);
+  params.wanted = find_wanted(node, node.find_param("fields"), with, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  for (std::size_t at = 0; at < found.size(); ++at)
-    params.wanted.push_back({.key_id = found[at]->key_id,
-                             .name = fields == nullptr ? found[at]->name : fields->names[at],
-                             .type = found[at]->type,
-                             .otherwise = found[at]->nullable ? scalar() : found[at]->default_value});
+  return make_bound(std::move(params));
+}
+
+constexpr param_shape string_shape{
+    .name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = feature_types};
+constexpr std::array strings_shape{store_endpoint, key_shape, string_shape};
+
+auto bind_strings(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  stored_params params;
+  params.kind = read_kind::strings;
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
+  params.keys = bound_template::bind(*node.find_param("key"), with, problems);
+  if (const key_entry* key = find_typed_key(*node.find_param("out_key"), string_shape, with, problems))
+    params.wanted.push_back(wanted_of(*key, key->name));
+  if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }
 
@@ -229,6 +237,13 @@ auto hash_entry() -> op_entry {
           .change = row_change::preserves_view,
           .doc = "Adds columns: fields of the hash under a key of one's own.",
           .bind = &bind_hash};
+}
+
+auto strings_entry() -> op_entry {
+  return {.shape = {.name = "core::strings", .inputs = 1, .params = strings_shape},
+          .change = row_change::preserves_view,
+          .doc = "Adds a column: the string under a key of one's own, by the type of the column's key.",
+          .bind = &bind_strings};
 }
 
 auto members_of_entry() -> op_entry {

@@ -105,7 +105,8 @@ struct concat_params {
     const std::optional<column> known = rows.table().find(source_key);
     dictionary_builder words(memory);
     if (known)
-      for (const std::string_view word : known->strings()->words->entries()) static_cast<void>(words.intern_shared(word));
+      for (const std::string_view word : known->strings()->words->entries())
+        static_cast<void>(words.intern_shared(word));
     const std::uint32_t of_left = words.intern_shared(source_names[0]);
     const std::uint32_t of_right = words.intern_shared(source_names[1]);
     const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(rows.size());

@@ -87,8 +87,7 @@ auto aggregate(const row_set& rows, const aggregate_options& how, braid::arena& 
   const numbered_values groups = groups_of(rows, how.group_key, memory);
   const std::span<group_sums> sums = memory.filled(groups.count, group_sums{});
   for (const std::uint32_t group : groups.numbers) ++sums[group].rows;
-  const std::optional<column> values =
-      how.kind == aggregate_kind::count ? std::nullopt : rows.table().find(how.key_id);
+  const std::optional<column> values = how.kind == aggregate_kind::count ? std::nullopt : rows.table().find(how.key_id);
   if (values) {
     with_floats(*values, [&](auto value_of) {
       for (std::size_t position = 0; position < rows.size(); ++position) {

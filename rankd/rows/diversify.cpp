@@ -17,7 +17,8 @@ namespace {
 class recent_values {
  public:
   recent_values(const numbered_values& values, const window_options& how, braid::arena& memory)
-      : how_(how), counts_(memory.filled(values.count, std::uint32_t{0})),
+      : how_(how),
+        counts_(memory.filled(values.count, std::uint32_t{0})),
         placed_(memory.uninitialized<std::uint32_t>(values.numbers.size())) {}
 
   [[nodiscard]] auto may_come(std::uint32_t value) const -> bool {
@@ -50,7 +51,8 @@ class waiting_rows {
   static constexpr std::uint32_t none = no_value;
 
   waiting_rows(const numbered_values& values, braid::arena& memory)
-      : ends_(memory.filled(values.count, queue_ends{})), next_(memory.uninitialized<std::uint32_t>(values.numbers.size())) {}
+      : ends_(memory.filled(values.count, queue_ends{})),
+        next_(memory.uninitialized<std::uint32_t>(values.numbers.size())) {}
 
   /// The first position that waits with a value, or none.
   [[nodiscard]] auto first(std::uint32_t value) const -> std::uint32_t {
@@ -75,7 +77,7 @@ class waiting_rows {
     std::uint32_t last = none;
   };
 
-  std::span<queue_ends> ends_;      // per value
+  std::span<queue_ends> ends_;     // per value
   std::span<std::uint32_t> next_;  // per position
 };
 

@@ -30,7 +30,7 @@ auto distinct(const row_set& rows, const distinct_options& how, braid::arena& me
 /// Stands for the number of a null. There are fewer values than that.
 inline constexpr std::uint32_t no_value = std::numeric_limits<std::uint32_t>::max();
 
-/// The values of rows, told apart by numbers.
+/// A number for each distinct value of rows.
 struct numbered_values {
   std::span<const std::uint32_t> numbers;  ///< for each position of the rows
   std::uint32_t count = 0;                 ///< every number but `no_value` is below it

@@ -49,6 +49,7 @@ auto form_of(record_kind kind) -> line_form {
     case record_kind::hash: return {"{\"hash\":", ",\"fields\":{", "}}\n"};
     case record_kind::set: return {"{\"set\":", ",\"members\":[", "]}\n"};
     case record_kind::sorted_set: return {"{\"sorted_set\":", ",\"scores\":{", "}}\n"};
+    case record_kind::string: return {"{\"string\":", ",\"value\":", "}\n"};
     case record_kind::id_list:
     case record_kind::text_list: break;
   }

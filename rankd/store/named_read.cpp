@@ -20,6 +20,7 @@ auto suits(record_kind record, read_kind kind) -> bool {
     case read_kind::scores: return record == record_kind::sorted_set;
     case read_kind::set:
     case read_kind::members: return record == record_kind::set;
+    case read_kind::strings: return record == record_kind::string;
     case read_kind::fields: break;
   }
   return record == record_kind::hash;
@@ -60,6 +61,7 @@ class named_reader {
   auto read(const std::optional<record_view>& record, std::size_t key) -> items {
     switch (what_->kind) {
       case read_kind::fields: return fields_of(record);
+      case read_kind::strings: return text_of(record);
       case read_kind::members:
       case read_kind::scores: return known_of(record, what_->members[key]);
       default: break;
@@ -102,6 +104,13 @@ class named_reader {
     return out;
   }
 
+  [[nodiscard]] auto text_of(const std::optional<record_view>& record) const -> items {
+    const std::span<stored_item> out = arena_->filled(1, stored_item());
+    if (record && record->kind() == record_kind::string)
+      out[0] = {.is_there = true, .text = arena_->copied(record->text_at(0))};
+    return out;
+  }
+
   [[nodiscard]] auto known_of(const std::optional<record_view>& record, std::span<const std::string_view> members) const
       -> items {
     const std::span<stored_item> out = arena_->filled(members.size(), stored_item());
@@ -131,7 +140,8 @@ auto read_named(const embedded_store::snapshot& from, const named_read& what, br
     auto record = from.find(what.keys[at]);
     if (!record) return braid::fail(record.error());
     if (*record && (*record)->count() == 0) record = std::nullopt;  // other stores cannot hold such
-    if (*record && !suits((*record)->kind(), what.kind)) return braid::fail(store_errc::wrong_type);
+    const bool may_differ = what.kind == read_kind::strings;
+    if (*record && !may_differ && !suits((*record)->kind(), what.kind)) return braid::fail(store_errc::wrong_type);
     out[at] = reader.read(*record, at);
   }
   return item_batch{out, reader.malformed()};

@@ -18,6 +18,7 @@ enum class read_kind : std::uint8_t {
   fields,      ///< named fields of a hash
   members,     ///< whether some texts are members of a set
   scores,      ///< the scores that some texts have in a sorted set
+  strings,     ///< the text of a string; a key with another kind of value counts as absent, as for MGET of Redis
 };
 
 enum class score_order : std::uint8_t { ascending, descending };
@@ -47,11 +48,11 @@ struct stored_item {
   bool is_there = false;
   std::int64_t id = 0;    ///< of an element or member
   double score = 0;       ///< of a member of a sorted set; may be infinite
-  std::string_view text;  ///< of a field
+  std::string_view text;  ///< of a field or string
 };
 
 /// For each key, in order, what was found: the elements or members that are ids, nothing where the key is absent; or
-/// one item for each field or member that was asked for.
+/// one item for each field or member that was asked for, and of strings one item for each key.
 struct item_batch {
   std::span<const std::span<const stored_item>> of_key;
   std::uint64_t malformed = 0;  ///< elements and members that are no ids and were left out

@@ -11,8 +11,8 @@
 
 namespace rankd {
 
-/// What a key holds. A list whose elements are all 64-bit integers is packed; any other keeps its elements as text.
-enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, sorted_set = 4, set = 5 };
+/// What a key holds. A string is one text. A list whose elements are all 64-bit integers is packed; any other keeps its elements as text.
+enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, sorted_set = 4, set = 5, string = 6 };
 
 /// The place in the data that a record was loaded from.
 struct record_origin {
@@ -45,7 +45,7 @@ class record_view {
   static auto parse(std::span<const std::byte> bytes) noexcept -> std::optional<record_view>;
 
   [[nodiscard]] auto kind() const noexcept -> record_kind { return kind_; }
-  /// Fields of a hash, elements of a list, members of a set.
+  /// Fields of a hash, elements of a list, members of a set; 1 for a string.
   [[nodiscard]] auto count() const noexcept -> std::size_t { return count_; }
   [[nodiscard]] auto origin() const noexcept -> record_origin { return origin_; }
   [[nodiscard]] auto bytes() const noexcept -> std::span<const std::byte> { return bytes_; }
@@ -58,7 +58,7 @@ class record_view {
   }
 
   /// An element of a text list, or a member of a set or sorted set, by position: members of a set are sorted by bytes,
-  /// those of a sorted set by score. Requires index < count().
+  /// those of a sorted set by score. The text of a string at 0. Requires index < count().
   [[nodiscard]] auto text_at(std::size_t index) const noexcept -> std::string_view { return piece(index); }
   /// An element of an id list. Requires index < count().
   [[nodiscard]] auto id_at(std::size_t index) const noexcept -> std::int64_t;
@@ -92,6 +92,7 @@ class record_builder {
   auto text_list(std::span<const std::string_view> elements, record_origin origin) -> std::span<const std::byte>;
   /// Members in the order of a sorted set, none twice.
   auto sorted_set(std::span<const scored_member> members, record_origin origin) -> std::span<const std::byte>;
+  auto string(std::string_view text, record_origin origin) -> std::span<const std::byte>;
   /// Members sorted by bytes, none twice.
   auto set(std::span<const std::string_view> members, record_origin origin) -> std::span<const std::byte>;
 

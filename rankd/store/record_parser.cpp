@@ -63,7 +63,7 @@ struct line_kind {
   std::string_view body;
 };
 constexpr std::array line_kinds{line_kind{"hash", "fields"}, line_kind{"list", "values"}, line_kind{"set", "members"},
-                                line_kind{"sorted_set", "scores"}};
+                                line_kind{"sorted_set", "scores"}, line_kind{"string", "value"}};
 
 /// The members of a line, each at most once: of each kind its head and its body.
 struct members {
@@ -113,6 +113,7 @@ class record_parser::machine {
   void read_element(dom::element element, std::string_view parent, std::size_t index);
   auto read_set(dom::element element) -> std::span<const std::byte>;
   auto read_sorted_set(dom::element element) -> std::span<const std::byte>;
+  auto read_string(dom::element element) -> std::span<const std::byte>;
   auto read_body(std::size_t kind, dom::element element) -> std::span<const std::byte>;
   void become_text();
   auto digits(std::int64_t id) -> std::string_view;
@@ -184,7 +185,7 @@ void record_parser::machine::check_pairing(const members& found) {
     return;
   }
   if (kinds.empty()) {
-    report("missing_member", "", "none of `hash`, `list`, `set` and `sorted_set` names the key");
+    report("missing_member", "", "none of `hash`, `list`, `set`, `sorted_set` and `string` names the key");
     return;
   }
   const std::string head = in_backquotes(line_kinds[kinds[0]].head);
@@ -303,12 +304,19 @@ auto record_parser::machine::read_sorted_set(dom::element element) -> std::span<
   return builder_.sorted_set(scored_, origin_);
 }
 
+auto record_parser::machine::read_string(dom::element element) -> std::span<const std::byte> {
+  if (element.is_string()) return builder_.string(element.get_string().value_unsafe(), origin_);
+  wrong_type("/value", "a string", element, "write numbers as strings: \"1.5\"");
+  return {};
+}
+
 auto record_parser::machine::read_body(std::size_t kind, dom::element element) -> std::span<const std::byte> {
   switch (kind) {
     case 0: return read_hash(element);
     case 1: return read_list(element);
     case 2: return read_set(element);
-    default: return read_sorted_set(element);
+    case 3: return read_sorted_set(element);
+    default: return read_string(element);
   }
 }
 

@@ -21,7 +21,8 @@ struct parsed_record {
 };
 
 /// Understands `{"hash": key, "fields": {name: text, …}}`, `{"list": key, "values": [id or text, …]}`,
-/// `{"set": key, "members": [id or text, …]}` and `{"sorted_set": key, "scores": {member: number, …}}`.
+/// `{"set": key, "members": [id or text, …]}`, `{"sorted_set": key, "scores": {member: number, …}}` and
+/// `{"string": key, "value": text}`.
 /// A list of integers only is packed; one with any text keeps text, and an integer in it becomes its decimal digits,
 /// as in every set.
 /// Threads: one. Lifetime: what a call returns is valid until the next one, and as long as the line.

@@ -193,6 +193,7 @@ auto command_of(record_kind kind) -> std::string_view {
     case record_kind::hash: return "HSET";
     case record_kind::set: return "SADD";
     case record_kind::sorted_set: return "ZADD";
+    case record_kind::string: return "SET";
     case record_kind::id_list:
     case record_kind::text_list: break;
   }
@@ -222,7 +223,8 @@ void add_value(braid::redis_batch& batch, std::string_view key, const record_vie
         }
         case record_kind::id_list: words.push_back(digits.emplace_back(std::to_string(view.id_at(at)))); break;
         case record_kind::text_list:
-        case record_kind::set: words.push_back(view.text_at(at)); break;
+        case record_kind::set:
+        case record_kind::string: words.push_back(view.text_at(at)); break;
       }
     }
     batch.add_words(words);

@@ -5,9 +5,13 @@
 #include <rankd/store/batch.hpp>
 #include <rankd/store/detail/by_id.hpp>
 
+#include <braid/net/redis_slot.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -51,6 +55,7 @@ auto command_name(read_kind kind) -> std::string_view {
     case read_kind::set: return "SMEMBERS";
     case read_kind::fields: return "HMGET";
     case read_kind::members: return "SMISMEMBER";
+    case read_kind::strings: return "MGET";
     case read_kind::scores: break;
   }
   return "ZMSCORE";
@@ -73,6 +78,27 @@ void add_members(braid::redis_batch& batch, const named_read& what, std::size_t 
     command.insert(command.end(), asked.begin(), asked.end());
     batch.add_words(command);
   }
+}
+
+using key_positions = std::vector<std::uint32_t>;
+
+/// The keys that each command for strings has: consecutive ones, or those of one slot.
+auto groups_of(const named_read& what, key_spread spread) -> std::vector<key_positions> {
+  key_positions order(what.keys.size());
+  std::iota(order.begin(), order.end(), std::uint32_t{0});
+  std::vector<std::uint16_t> slots(order.size(), 0);
+  if (spread == key_spread::by_slot) {
+    std::ranges::transform(what.keys, slots.begin(), braid::redis_slot_of);
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t at) { return slots[at]; });
+  }
+  std::vector<key_positions> out;
+  for (const std::uint32_t at : order) {
+    const bool goes_on =
+        !out.empty() && out.back().size() < max_keys_asked && slots[out.back().front()] == slots[at];
+    if (!goes_on) out.emplace_back();
+    out.back().push_back(at);
+  }
+  return out;
 }
 
 /// A score as RESP3 gives it, or RESP2.
@@ -210,10 +236,37 @@ class reply_reader {
   std::uint64_t malformed_ = 0;
 };
 
+/// One item for each key, from the replies to each group of them.
+auto strings_of(const named_read& what, std::span<const resp_value> replies, braid::arena& arena,
+                const std::vector<key_positions>& groups) -> std::optional<item_batch> {
+  const std::span<stored_item> items = arena.filled(what.keys.size(), stored_item());
+  const auto out = arena.filled(what.keys.size(), std::span<const stored_item>());
+  for (std::size_t at = 0; at < out.size(); ++at) out[at] = items.subspan(at, 1);
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const resp_value& reply = replies[group];
+    if (!reply.has_items() || reply.items().size() != groups[group].size()) return std::nullopt;
+    for (std::size_t at = 0; at < groups[group].size(); ++at) {
+      const resp_value& each = reply.items()[at];
+      if (each.is_null()) continue;
+      if (each.type() != resp_type::bulk_string) return std::nullopt;
+      items[groups[group][at]] = {.is_there = true, .text = each.text()};
+    }
+  }
+  return item_batch{out, 0};
+}
+
 }  // namespace
 
-auto commands_of(const named_read& what) -> braid::redis_batch {
+auto commands_of(const named_read& what, key_spread spread) -> braid::redis_batch {
   braid::redis_batch batch(braid::redis_replies::texts);
+  if (what.kind == read_kind::strings) {
+    for (const key_positions& group : groups_of(what, spread)) {
+      words command{command_name(what.kind)};
+      for (const std::uint32_t at : group) command.push_back(what.keys[at]);
+      batch.add_words(command);
+    }
+    return batch;
+  }
   std::vector<std::string> range;
   if (what.kind == read_kind::list || what.kind == read_kind::sorted_set) range = rest_of_range(what);
   words rest(range.begin(), range.end());
@@ -230,8 +283,9 @@ auto commands_of(const named_read& what) -> braid::redis_batch {
   return batch;
 }
 
-auto answer_of(const named_read& what, std::span<const resp_value> replies, braid::arena& arena)
+auto answer_of(const named_read& what, std::span<const resp_value> replies, braid::arena& arena, key_spread spread)
     -> std::optional<item_batch> {
+  if (what.kind == read_kind::strings) return strings_of(what, replies, arena, groups_of(what, spread));
   return reply_reader(what, replies, arena).read();
 }
 

@@ -217,11 +217,12 @@ auto redis_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& 
 }
 
 auto redis_store::read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> {
-  const braid::redis_batch batch = detail::commands_of(what);
+  const auto spread = options_.server.is_cluster() ? detail::key_spread::by_slot : detail::key_spread::one_server;
+  const braid::redis_batch batch = detail::commands_of(what, spread);
   auto running = run(*this, batch, arena);
   const auto replies = co_await std::move(running);
   if (!replies) co_return std::unexpected(replies.error());
-  const auto found = detail::answer_of(what, *replies, arena);
+  const auto found = detail::answer_of(what, *replies, arena, spread);
   if (!found) co_return braid::fail(redis_errc::unexpected_reply);
   co_return *found;
 }

@@ -18,7 +18,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 82> words{
+constexpr std::array<std::string_view, 83> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",
@@ -111,6 +111,8 @@ constexpr std::array<std::string_view, 82> words{
     "\"user:{id}\",\"keys\":[1501,3002],\"fields\":[\"a\",\"b\"]}}",
     "{\"node_id\":\"z\",\"op\":\"core::members_of\",\"inputs\":[\"v\"],\"params\":{\"endpoint\":\"ep_0001\",\"key\":"
     "\"seen:{country}\",\"out_key\":1502}}",
+    "{\"node_id\":\"z\",\"op\":\"core::strings\",\"inputs\":[\"v\"],\"params\":{\"endpoint\":\"ep_0001\",\"key\":"
+    "\"price:{id}\",\"out_key\":1501}}",
     "\"transform\":\"bucket\",\"keys\":[1],\"out_keys\":[1001],\"boundaries\":[-1e300,0,7.5]"};
 
 constexpr std::size_t max_list = 6;

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 20> words{"\"hash\":\"user:1\"",
+constexpr std::array<std::string_view, 23> words{"\"hash\":\"user:1\"",
                                                  "\"fields\":{\"country\":@}",
                                                  "\"list\":\"follow:1\"",
                                                  "\"values\":[@]",
@@ -32,6 +32,9 @@ constexpr std::array<std::string_view, 20> words{"\"hash\":\"user:1\"",
                                                  "\"scores\":{\"1\":@}",
                                                  "{\"set\":\"k\",\"members\":[1,\"b\"]}",
                                                  "{\"sorted_set\":\"k\",\"scores\":{\"2\":0.5}}",
+                                                 "\"string\":\"price:1\"",
+                                                 "\"value\":\"9.5\"",
+                                                 "{\"string\":\"k\",\"value\":\"\"}",
                                                  "\"x17\"",
                                                  "-9223372036854775809",
                                                  "\"\\u2028\"",
@@ -125,6 +128,10 @@ void expect_same(const parsed_record& made, std::string_view line) {
   } else if (document->contains("set")) {
     expect_key("set");
     expect_set(*record, document->at("members"));
+  } else if (document->contains("string")) {
+    expect_key("string");
+    BRAID_EXPECTS(record->kind() == record_kind::string && record->text_at(0) == document->at("value").get<std::string>(),
+                  "the text is kept");
   } else if (document->contains("sorted_set")) {
     expect_key("sorted_set");
     expect_sorted_set(*record, document->at("scores"));

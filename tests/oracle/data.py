@@ -44,6 +44,8 @@ def _named_lines(world: World, rng: random.Random) -> list[dict[str, Any]]:
             scores = {str(each): words.number(rng) for each in _list_values(rng)}
             lines.append({"sorted_set": f"near:{name}", "scores": scores})
         if rng.random() < 0.7:
+            lines.append({"string": f"price:{name}", "value": words.feature(rng, rng.choice(TYPES))})
+        if rng.random() < 0.7:
             lines.append({"hash": f"item:{name}", "fields": _features(world, rng, 0.8) | {"odd-name": words.string(rng)}})
     return lines
 

@@ -537,6 +537,13 @@ def _add_hash(draft: _Draft) -> None:
     draft.add("core::hash", [source], draft.bounds[source], endpoint=endpoint, key=key, keys=keys, **fields)
 
 
+def _add_strings(draft: _Draft) -> None:
+    rng, source, keys = draft.rng, draft.some_node(), draft.world.fetched_keys
+    if keys:
+        key, endpoint = _template(draft, source, "price"), rng.choice(draft.world.endpoints)
+        draft.add("core::strings", [source], draft.bounds[source], endpoint=endpoint, key=key, out_key=rng.choice(keys))
+
+
 def _add_members(draft: _Draft) -> None:
     rng, source, world = draft.rng, draft.some_node(), draft.world
     is_sorted = rng.random() < 0.5
@@ -676,6 +683,7 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_fetch: 3,
     _add_named: 5,
     _add_hash: 2,
+    _add_strings: 2,
     _add_members: 2,
     _add_extract: 4,
     _add_models: 2,

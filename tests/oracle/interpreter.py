@@ -135,6 +135,7 @@ class _Run:
             "core::set": lambda node, params: self._named(node, params, members),
             "core::sorted_set": lambda node, params: self._named(node, params, ranked),
             "core::hash": self._hash,
+            "core::strings": self._strings,
             "core::members_of": self._members_of,
             "core::extract_features": self._extract_features,
             "core::call_models": self._call_models,
@@ -220,6 +221,23 @@ class _Run:
         found = {name: self._fetched(keys, name, fields) for name in dict.fromkeys(names) if name is not None}
         missing = {key.number: None if key.nullable else key.default for key in keys}
         return [row | missing | ({} if name is None else found[name]) for row, name in zip(rows, names)]
+
+    def _strings(self, node: Node, params: dict[str, Any]) -> Rows:
+        """Each key is read once, so what is malformed under it counts once."""
+        key = self._registry.keys[params["out_key"]]
+        rows = self._input(node)
+        names = [self._key(params["key"], row) for row in rows]
+        found: dict[str, Any] = {}
+        for name in dict.fromkeys(names):
+            text = None if name is None else self._store.strings.get(name)
+            if name is None or text is None:
+                continue
+            found[name] = spelled(key, text)
+            if found[name] is None:
+                self._malformed_values += 1
+        missing = None if key.nullable else key.default
+        values = [None if name is None else found.get(name) for name in names]
+        return [row | {key.number: missing if value is None else value} for row, value in zip(rows, values)]
 
     def _members_of(self, node: Node, params: dict[str, Any]) -> Rows:
         out = self._registry.keys[params["out_key"]]

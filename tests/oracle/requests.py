@@ -16,7 +16,7 @@ _FIELDS = {
 MOST_CANDIDATES = 10_000
 
 # The operators with a template of keys.
-KEYED = {"core::list", "core::set", "core::sorted_set", "core::hash", "core::members_of"}
+KEYED = {"core::list", "core::set", "core::sorted_set", "core::hash", "core::strings", "core::members_of"}
 
 
 class RequestError(Exception):

@@ -15,12 +15,13 @@ _DIGITS = re.compile(r"-?[0-9]+")
 
 @dataclass
 class Store:
-    """Hashes, lists and sets by key; elements and members are texts."""
+    """Hashes, lists, sets and strings by key; elements and members are texts."""
 
     hashes: dict[str, dict[str, str]] = field(default_factory=dict)
     lists: dict[str, list[str]] = field(default_factory=dict)
     sets: dict[str, set[str]] = field(default_factory=dict)
     sorted_sets: dict[str, dict[str, float]] = field(default_factory=dict)
+    strings: dict[str, str] = field(default_factory=dict)
 
     def country(self, user: int) -> str | None:
         return self.hashes.get(f"user:{user}", {}).get("country")
@@ -54,6 +55,8 @@ def load_store(files: Iterable[Path]) -> Store:
 def _add(store: Store, row: dict) -> None:
     if "hash" in row:
         store.hashes[row["hash"]] = dict(row["fields"])
+    elif "string" in row:
+        store.strings[row["string"]] = row["value"]
     elif "set" in row:
         store.sets[row["set"]] = {str(member) for member in row["members"]}
     elif "sorted_set" in row:

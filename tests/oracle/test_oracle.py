@@ -510,6 +510,16 @@ class Operators(unittest.TestCase):
         scored = node("x", "core::members_of", "three", endpoint="ep_0001", key="near:7", of="sorted_set", out_key=2001)
         self.assertEqual(self.made(plan_of(THREE, scored), "final_score", store), [0.0, 0.0, 2.5])
 
+    def test_strings_are_read_by_the_type_of_their_key(self) -> None:
+        store = Store(strings={"s:1": "0.5", "s:2": "x", "s:3": "-1e-3"})
+        read = node("x", "core::strings", "three", endpoint="ep_0001", key="s:{id}", out_key=1001)
+        answer = run(plan_of(THREE, read), store)
+        assert isinstance(answer, Answer)
+        self.assertEqual([dict(each.fields)["model_score_1"] for each in answer.candidates], [0.5, 0.0, -0.001])
+        self.assertEqual(answer.malformed_values, 1)
+        texts = node("x", "core::strings", "three", endpoint="ep_0001", key="s:2", out_key=3002)
+        self.assertEqual(self.made(plan_of(THREE, texts), "title", store), ["x", "x", "x"])
+
     def test_features_are_extracted(self) -> None:
         def made(transform: str, key: int = 1, **params: Any) -> list[Any]:
             extract = node("x", "core::extract_features", "three", transform=transform, keys=[key], out_keys=[2001], **params)
@@ -641,7 +651,7 @@ class Generator(unittest.TestCase):
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
-        self.assertEqual(len(used), 27)
+        self.assertEqual(len(used), 28)
 
 
 class Comparing(unittest.TestCase):

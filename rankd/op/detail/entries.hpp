@@ -22,6 +22,7 @@ auto list_entry() -> op_entry;
 auto set_entry() -> op_entry;
 auto sorted_set_entry() -> op_entry;
 auto hash_entry() -> op_entry;
+auto strings_entry() -> op_entry;
 auto members_of_entry() -> op_entry;
 
 // What takes the rows of the request.

@@ -1,6 +1,7 @@
 // rankd/op/detail/stored_columns.hpp: fields of hashes in a store as typed columns of rows.
 #pragma once
 
+#include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/operator.hpp>
 #include <rankd/rows/bitmap.hpp>
 #include <rankd/rows/column.hpp>
@@ -8,6 +9,7 @@
 
 #include <braid/base/arena.hpp>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -19,6 +21,7 @@
 #include <system_error>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace rankd::detail {
 
@@ -38,6 +41,34 @@ struct asked_rows {
   std::size_t asked = 0;                  ///< hashes that are asked for
   std::span<const std::uint32_t> places;  ///< for each position of `rows`
 };
+
+/// The param that names the keys of several such columns.
+inline constexpr std::array<std::string_view, 4> feature_types{"int", "float", "string", "bool"};
+inline constexpr param_shape feature_keys{
+    .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = feature_types};
+
+/// A column for a key, from the field or string called `name`.
+inline auto wanted_of(const key_entry& key, std::string name) -> wanted_feature {
+  return {.key_id = key.key_id,
+          .name = std::move(name),
+          .type = key.type,
+          .otherwise = key.nullable ? scalar() : key.default_value};
+}
+
+/// The columns for the keys of the param `keys`, from fields of their names, or of the names in `fields`, if given, one
+/// for each. Complains as `find_typed_keys` does, and with wrong_length.
+inline auto find_wanted(const plan_node& node, const plan_param* fields, const bind_context& with,
+                        braid::diagnostics& problems) -> std::vector<wanted_feature> {
+  const plan_param& keys = *node.find_param(feature_keys.name);
+  const std::vector<const key_entry*> found = find_typed_keys(keys, feature_keys, with, problems);
+  if (fields != nullptr) check_same_length(*fields, fields->names.size(), keys, found.size(), problems);
+  std::vector<wanted_feature> out;
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    if (found[at] == nullptr || (fields != nullptr && at >= fields->names.size())) continue;
+    out.push_back(wanted_of(*found[at], fields == nullptr ? found[at]->name : fields->names[at]));
+  }
+  return out;
+}
 
 // What the text of a feature spells; nothing where it is none of that type.
 

@@ -8,6 +8,7 @@
 #include <braid/net/resp.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -16,11 +17,18 @@ namespace rankd::detail {
 /// Members that one command asks about: a key with more of them has several commands, so that none is long.
 inline constexpr std::size_t max_members_asked = 1'000;
 
-/// The commands of all keys, in their order. Errors: std::bad_alloc.
-auto commands_of(const named_read& what) -> braid::redis_batch;
+/// Keys of one command that reads strings.
+inline constexpr std::size_t max_keys_asked = 1'000;
+
+/// Whether one command may have keys of several slots.
+enum class key_spread : std::uint8_t { one_server, by_slot };
+
+/// The commands of all keys, in their order; of strings those of one slot after the other in a cluster.
+/// Errors: std::bad_alloc.
+auto commands_of(const named_read& what, key_spread spread = key_spread::one_server) -> braid::redis_batch;
 
 /// What the replies to these commands say, none of which is an error; nothing where one does not fit its command.
-auto answer_of(const named_read& what, std::span<const braid::resp_value> replies, braid::arena& arena)
-    -> std::optional<item_batch>;
+auto answer_of(const named_read& what, std::span<const braid::resp_value> replies, braid::arena& arena,
+               key_spread spread = key_spread::one_server) -> std::optional<item_batch>;
 
 }  // namespace rankd::detail

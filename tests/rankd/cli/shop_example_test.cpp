@@ -153,3 +153,40 @@ TEST_CASE("a batch of the shop answers each line by its own context, and a load 
   CHECK(load.status == 0);
   CHECK(json::parse(load.out).at("runs")[0].at("failed") == 0);
 }
+
+TEST_CASE("the shop may read prices by country from strings, whatever store has them") {
+  const auto priced = [](const shop_project& project) {
+    std::string plan = example("plans/home.json");
+    const auto replace = [&plan](std::string_view from, std::string_view to) {
+      REQUIRE(plan.find(from) != std::string::npos);
+      plan.replace(plan.find(from), from.size(), to);
+    };
+    replace(R"("keys": [2, 3, 4]}},)", R"("keys": [2, 4]}},
+      {"node_id": "priced", "op": "core::strings", "inputs": ["products"],
+       "params": {"endpoint": "ep_0001", "key": "price:{id}:{P.country}", "out_key": 3}},)");
+    replace(R"("inputs": ["products"], "params": {"pred_id": "in_stock"})",
+            R"("inputs": ["priced"], "params": {"pred_id": "in_stock"})");
+    project.write("plans/home.json", plan);
+    project.write("data/prices.ndjson", R"({"string":"price:102:US","value":"100"}
+{"string":"price:103:US","value":"cheap"}
+{"string":"price:106:DE","value":"1"}
+)");
+  };
+  const shop_project embedded;
+  priced(embedded);
+  const std::string expected = rankd_in(embedded.path(), {"rank"}, example("request.json")).out;
+  const json answer = json::parse(expected);
+  CHECK(answer.at("malformed_values") == 1);
+  CHECK(answer.at("candidates")[0].at("id") == 103);  // without a price it costs nothing
+  CHECK(answer.at("candidates")[1].at("fields").at("score") == 7.5);
+  CHECK(json::parse(rankd_in(embedded.path(), {"dump", "--prefix", "price:106"}).out) ==
+        json::parse(R"({"string":"price:106:DE","value":"1"})"));
+
+  const redis_server server;
+  const std::string port = std::to_string(server.port());
+  const shop_project remote;
+  priced(remote);
+  REQUIRE(rankd_in(remote.path(), {"load", "data/prices.ndjson", "--store", "redis://127.0.0.1:" + port}).status == 0);
+  remote.move_to("redis://127.0.0.1:" + port, R"(type = "static", host = "127.0.0.1", port = )" + port);
+  CHECK(rankd_in(remote.path(), {"rank"}, example("request.json")).out == expected);
+}

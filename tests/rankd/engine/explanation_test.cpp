@@ -99,7 +99,7 @@ TEST_CASE("every state and every reason has a word of its own") {
   for (const auto& [reason, word] :
        {std::pair{drop_reason::predicate, "predicate"}, std::pair{drop_reason::count, "count"},
         std::pair{drop_reason::duplicate, "duplicate"}, std::pair{drop_reason::match, "match"},
-        std::pair{drop_reason::diversity, "diversity"}, std::pair{drop_reason::replaced, "replaced"}, std::pair{drop_reason::not_done, "not_done"},
-        std::pair{drop_reason::other, "other"}})
+        std::pair{drop_reason::diversity, "diversity"}, std::pair{drop_reason::replaced, "replaced"},
+        std::pair{drop_reason::not_done, "not_done"}, std::pair{drop_reason::other, "other"}})
     CHECK(to_string(reason) == word);
 }

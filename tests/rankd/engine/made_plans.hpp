@@ -107,9 +107,9 @@ class plan_maker {
   }
 
   void add_diversify(const std::string& from) {
-    constexpr std::array<std::string_view, 3> rules{
-        R"("strategy":"window","at_most":1,"window":3)", R"("strategy":"window","at_most":2,"overflow":"drop")",
-        R"("strategy":"quota","values":["US"],"every_nth":3)"};
+    constexpr std::array<std::string_view, 3> rules{R"("strategy":"window","at_most":1,"window":3)",
+                                                    R"("strategy":"window","at_most":2,"overflow":"drop")",
+                                                    R"("strategy":"quota","values":["US"],"every_nth":3)"};
     const std::string rule(rules[random_.below(rules.size())]);
     add(node(next(), "core::diversify", from, R"({"by":3001,)" + rule + "}"));
   }

@@ -61,6 +61,10 @@ constexpr std::string_view odd_data = R"({"hash":"follow:900","fields":{"a":"b"}
 {"hash":"near:903","fields":{"a":"b"}}
 {"set":"seen:905","members":[906,"x",-7,905]}
 {"list":"seen:2","values":[1]}
+{"string":"price:905","value":"0.25"}
+{"string":"price:906","value":"much"}
+{"string":"price:903","value":""}
+{"list":"price:-1","values":[1]}
 )";
 
 /// The reference data and the odd one, which is written into `folder`.
@@ -158,8 +162,10 @@ auto named_plan() -> std::string {
           named("a", "core::sorted_set", "", "near:905", R"(,"count":9,"offset":1)") +
           named("s", "core::set", "l", "seen:{id}", R"(,"count":2)") +
           named("h", "core::hash", "t", "features:{id}", R"(,"keys":[2001,1001,3002])") +
+          named("p", "core::strings", "l", "price:{id}", R"(,"out_key":1001)") +
+          named("q", "core::strings", "p", "price:905", R"(,"out_key":3002)") +
           named("m", "core::members_of", "a", "near:905", R"(,"of":"sorted_set","out_key":1002)"),
-      R"("l","n","s","h","m")");
+      R"("q","n","s","h","m")");
 }
 
 /// What many plans answer to many users.

@@ -26,8 +26,9 @@ TEST_CASE("the operators are those that plans know, with their number of inputs"
       {"test::sleep", 1},          {"test::busy_cpu", 1},    {"test::fixed_source", 0},
       {"core::fetch_features", 1}, {"core::call_models", 1}, {"core::extract_features", 1},
       {"core::list", 1},           {"core::set", 1},         {"core::sorted_set", 1},
-      {"core::hash", 1},           {"core::members_of", 1},  {"core::diversify", 1},
-      {"core::aggregate", 1},      {"core::rank_fusion", 1}, {"core::sample", 1}};
+      {"core::hash", 1},           {"core::members_of", 1},  {"core::strings", 1},
+      {"core::diversify", 1},      {"core::aggregate", 1},   {"core::rank_fusion", 1},
+      {"core::sample", 1}};
   CHECK((found == expected));
 }
 

@@ -1,4 +1,5 @@
-// tests/rankd/op/feed_ops_test.cpp: the operators that look at a list as a whole: aggregate, diversify, rank_fusion, sample.
+// tests/rankd/op/feed_ops_test.cpp: the operators that look at a list as a whole: aggregate, diversify, rank_fusion,
+// sample.
 #include <rankd/op/operator.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
@@ -36,8 +37,8 @@ struct feed_bench : op_bench {
   row_set rows;
 
   feed_bench() {
-    const row_set table = with<std::string_view>(
-        rows_of({8, 7, 6, 5, 4, 3, 2, 1}), country, {"DE", std::nullopt, "CA", "US", "CA", "US", "US", "US"});
+    const row_set table = with<std::string_view>(rows_of({8, 7, 6, 5, 4, 3, 2, 1}), country,
+                                                 {"DE", std::nullopt, "CA", "US", "CA", "US", "US", "US"});
     rows = with<std::int64_t>(table, count, {5, 5, 5, 7, std::nullopt, 7, 9, 5});
     const std::vector<std::uint32_t> order{7, 6, 5, 4, 3, 2, 1, 0};
     rows = row_set(rows.table(), memory().copied(std::span<const std::uint32_t>(order)));
@@ -60,8 +61,7 @@ TEST_CASE("diversify lets at most so many rows of a value stand in a window, and
 
 TEST_CASE("diversify without a window gives the first rows of each value, and all without one") {
   feed_bench bench;
-  CHECK((bench.diversified(R"("strategy":"window","by":3001,"at_most":2,"overflow":"drop")") ==
-         ids{1, 2, 4, 6, 7, 8}));
+  CHECK((bench.diversified(R"("strategy":"window","by":3001,"at_most":2,"overflow":"drop")") == ids{1, 2, 4, 6, 7, 8}));
   CHECK((bench.diversified(R"("strategy":"window","by":3001,"at_most":2)") == ids{1, 2, 4, 6, 7, 8, 3, 5}));
   CHECK((bench.diversified(R"("strategy":"window","by":3002,"at_most":1,"overflow":"drop")") ==
          ids{1, 2, 3, 4, 5, 6, 7, 8}));
@@ -127,7 +127,8 @@ TEST_CASE("rank fusion adds the reciprocal ranks of an id over the lists that ha
 TEST_CASE("a sample is the same for the same seed and ids, whatever stands around them, and keeps the order") {
   feed_bench bench;
   const auto sampled = [&](const std::string& seed, std::size_t rows) {
-    return ids_of(bench.op_bench::rows("core::sample", R"({"count":3,"seed":")" + seed + "\"}", {bench.rows.take(rows)}));
+    return ids_of(
+        bench.op_bench::rows("core::sample", R"({"count":3,"seed":")" + seed + "\"}", {bench.rows.take(rows)}));
   };
   CHECK((sampled("a", 8) == ids{1, 2, 4}));
   CHECK((sampled("a", 5) == ids{1, 2, 4}));

@@ -114,6 +114,31 @@ TEST_CASE("fields of hashes become columns, by the names of their keys or by oth
   CHECK((*plain.table().find(count)->integers())[0] == 12);
 }
 
+TEST_CASE("strings become one column by the type of its key, each key read once") {
+  op_bench bench;
+  bench.store.strings = {{"price:1", "12"}, {"price:2", "x"}, {"price:4", ""}};
+  const row_set rows = bench.rows_of({1, 2, 1, 3, 2, 4});
+  const row_set out = bench.rows("core::strings", with_key("price:{id}", R"("out_key":1501)"), {rows});
+  CHECK((bench.store.asked == lines{"strings price:1 price:2 price:3 price:4"}));
+  CHECK((ids_of(out) == ids{1, 2, 1, 3, 2, 4}));
+  const column whole = *out.table().find(count);
+  CHECK((*whole.integers())[0] == 12);
+  CHECK((*whole.integers())[2] == 12);
+  for (const std::uint32_t row : {1U, 3U, 4U, 5U}) CHECK(whole.is_null(row));
+  CHECK(bench.malformed_values == 2);  // `x` counts once, and so does the empty text
+  const row_set texts = bench.rows("core::strings", with_key("price:{id}", R"("out_key":3002)"), {rows});
+  CHECK((*texts.table().find(title)->strings())[1] == "x");
+  CHECK((*texts.table().find(title)->strings())[5] == "");
+  CHECK(texts.table().find(title)->is_null(3));
+  CHECK(bench.malformed_values == 0);
+  const row_set floats = bench.rows("core::strings", with_key("price:{id}", R"("out_key":2001)"), {rows});
+  CHECK((*floats.table().find(final_score)->floats())[0] == 12);
+  CHECK_FALSE(floats.table().find(final_score)->is_null(3));  // the default
+  const row_set flags = bench.rows("core::strings", with_key("price:{id}", R"("out_key":1502)"), {rows});
+  CHECK(flags.table().find(fresh)->is_null(0));
+  CHECK(bench.malformed_values == 3);
+}
+
 TEST_CASE("membership and scores of ids and of texts") {
   op_bench bench;
   bench.store.sets["seen:7"] = {"1", "3", "US"};
@@ -183,6 +208,7 @@ TEST_CASE("a store that refuses fails the node") {
   for (const auto& [op, more] :
        std::vector<std::pair<std::string, std::string>>{{"core::list", R"("count":1)"},
                                                         {"core::hash", R"("keys":[1501])"},
+                                                        {"core::strings", R"("out_key":1501)"},
                                                         {"core::members_of", R"("out_key":1502)"}}) {
     const auto failed = bench.run(*bind_op(op, with_key("a:{id}", more)).value(), {rows});
     REQUIRE_FALSE(failed.has_value());

@@ -46,7 +46,7 @@ inline auto op_world() -> const registries& {
   return loaded;
 }
 
-/// Hashes, lists and sets in maps, and a note of every batch that was asked for: "hget user:1 user:2",
+/// Hashes, lists, sets and strings in maps, and a note of every batch that was asked for: "hget user:1 user:2",
 /// "lrange 3 follow:1", "set 10 bought:7". Of sorted sets it knows neither offsets nor ranges nor the other order.
 class memory_store : public store {
  public:
@@ -54,6 +54,7 @@ class memory_store : public store {
   std::map<std::string, std::vector<std::string>> lists;
   std::map<std::string, std::map<std::string, double>> sorted_sets;
   std::map<std::string, std::set<std::string>> sets;
+  std::map<std::string, std::string> strings;
   std::vector<std::string> asked;
   std::error_code refusal;  ///< what every batch fails with, if anything
 
@@ -107,7 +108,7 @@ class memory_store : public store {
   }
 
   auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    constexpr std::array names{"list", "sorted_set", "set", "fields", "members", "scores"};
+    constexpr std::array names{"list", "sorted_set", "set", "fields", "members", "scores", "strings"};
     std::string note = names[static_cast<std::size_t>(what.kind)];
     if (what.count != 0) note += " " + std::to_string(what.count);
     for (const std::string_view key : what.keys) note += " " + std::string(key);
@@ -145,6 +146,13 @@ class memory_store : public store {
                             : stored_item{.is_there = true, .text = arena.copied(std::string_view(found->second))});
         }
         break;
+      case read_kind::strings: {
+        const auto found = strings.find(key);
+        out.push_back(found == strings.end()
+                          ? stored_item()
+                          : stored_item{.is_there = true, .text = arena.copied(std::string_view(found->second))});
+        break;
+      }
       case read_kind::members:
         for (const std::string_view text : what.members[at])
           out.push_back({.is_there = sets[key].contains(std::string(text)), .text = {}});

@@ -245,8 +245,7 @@ TEST_CASE("concat says from which side a row is, unless the row says where it is
   CHECK((sources(once) == texts{"left", "right", "right"}));
   const row_set some = bench.with<std::string_view>(bench.rows_of({7, 8}), 3002, {"old", std::nullopt});
   const std::string other = R"({"rhs":"right","out_key":3002,"sources":["right","new"]})";
-  CHECK((sources(bench.rows("core::concat", other, {once, some})) ==
-         texts{"left", "right", "right", "old", "new"}));
+  CHECK((sources(bench.rows("core::concat", other, {once, some})) == texts{"left", "right", "right", "old", "new"}));
   CHECK(sources(bench.rows("core::concat", params, {row_set(), row_set()})).empty());
 }
 

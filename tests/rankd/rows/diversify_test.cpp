@@ -137,7 +137,9 @@ TEST_CASE("wanted rows take the slots in their order, and the others stand betwe
   braid::arena memory;
   const row_set rows = set_of({1, 2, 3, 4, 5, 6, 7}, memory);
   const std::uint64_t last_three = 0b1110000;
-  const auto filled = [&](const slot_options& how) { return ids_of(fill_slots(rows, bitmap(&last_three), how, memory)); };
+  const auto filled = [&](const slot_options& how) {
+    return ids_of(fill_slots(rows, bitmap(&last_three), how, memory));
+  };
   CHECK((filled({.first = 2, .every = 3}) == ids{1, 5, 2, 3, 6, 4, 7}));
   CHECK((filled({.first = 1, .every = 5}) == ids{5, 1, 2, 3, 4, 6, 7}));
   CHECK((filled({.first = 1, .every = 5, .overflow = overflow_rule::drop}) == ids{5, 1, 2, 3, 4, 6}));

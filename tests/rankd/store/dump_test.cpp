@@ -83,6 +83,8 @@ TEST_CASE("a dump that is loaded gives the same dump") {
 {"sorted_set":"scores","scores":{"17":0.1,"b":-3,"9":-3,"\u0001":9007199254740993,"":1e-300}}
 {"set":"no members","members":[]}
 {"sorted_set":"no scores","scores":{}}
+{"string":"text","value":"\u0001\"9.5\u20ac"}
+{"string":"no text","value":""}
 )"
                                    "{\"list\":\"" +
                                        longest + "\",\"values\":[5]}\n{\"hash\":\"" + std::string(510, 'k') +
@@ -92,6 +94,8 @@ TEST_CASE("a dump that is loaded gives the same dump") {
   CHECK(first.find(R"("values":["1","","x","-9223372036854775808"]})") != std::string::npos);
   CHECK(first.find(R"({"set":"members","members":["\u0001","-3","17","9","b"]})") != std::string::npos);
   CHECK(first.find(R"("scores":{"9":-3,"b":-3,"":1e-300,"17":0.1,"\u0001":9007199254740992}})") != std::string::npos);
+  CHECK(first.find(R"({"string":"no text","value":""})") != std::string::npos);
+  CHECK(first.find(R"({"string":"text","value":"\u0001\"9.5)") != std::string::npos);
   CHECK(first.find(longest) != std::string::npos);
   load(folder.path() / "again", folder.write("dump.ndjson", first));
   CHECK(dump(folder.path() / "again") == first);

@@ -42,6 +42,9 @@ constexpr std::string_view data = R"({"list":"shelf:spring","values":[5,6,7,-8,9
 {"set":"bought:8","members":[]}
 {"set":"codes","members":["007","7","+7"]}
 {"hash":"product:17","fields":{"price":"9.5","unit-price":"0.5"}}
+{"string":"price:17","value":"9.5"}
+{"string":"price:18","value":""}
+{"string":"price:{DE}","value":"\u0000 \u20ac"}
 )";
 
 /// One store of each kind with the same data.
@@ -106,6 +109,7 @@ struct three_stores {
   static auto text_of(const stored_item& item, const named_read& what) -> std::string {
     if (!item.is_there) return "-";
     if (what.kind == read_kind::fields) return std::string(item.text);
+    if (what.kind == read_kind::strings) return "<" + std::string(item.text) + ">";
     if (what.kind == read_kind::members) return "yes";
     std::string score = std::to_string(item.score);
     score.resize(score.find('.') + 3);
@@ -187,13 +191,47 @@ TEST_CASE("more members than one command asks about") {
   CHECK(said.size() == 3 + 2 * ids.size() - 1 + 4 * 2);
 }
 
+TEST_CASE("strings, in any order and of any slot, and nothing for a key of another kind") {
+  const watchdog guard(120s);
+  three_stores& all = shared_stores();
+  const names keys{"price:18", "price:{DE}", "price:17", "price:none", "product:17", "shelf:empty", "price:17"};
+  const std::string odd("<\0 \u20ac>", 7);
+  CHECK(all.ask({.kind = read_kind::strings, .keys = keys}) == "<> | " + odd + " | <9.5> | - | - | - | <9.5>");
+  CHECK(all.ask({.kind = read_kind::strings, .keys = {}}).empty());
+}
+
+TEST_CASE("more strings than one command reads") {
+  const watchdog guard(120s);
+  three_stores& all = shared_stores();
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at <= 2 * detail::max_keys_asked; ++at)
+    texts.push_back(at % 1000 == 999 ? "price:17" : "price:none:" + std::to_string(at) + (at % 2 == 0 ? "{DE}" : ""));
+  const names keys(texts.begin(), texts.end());
+  const std::string said = all.ask({.kind = read_kind::strings, .keys = keys});
+  CHECK(said.size() == keys.size() + 3 * (keys.size() - 1) + 2 * 4);
+  CHECK(said.find("<9.5>") == 999 * 4);
+}
+
+TEST_CASE("the keys of a command for strings are of one slot in a cluster") {
+  const names keys{"a{1}", "b{2}", "c{1}", "d{2}", "e{1}"};
+  const named_read what{.kind = read_kind::strings, .keys = keys};
+  const auto count = [&](detail::key_spread spread) {
+    const std::string bytes(detail::commands_of(what, spread).bytes());
+    std::size_t found = 0;
+    for (auto at = bytes.find("MGET"); at != std::string::npos; at = bytes.find("MGET", at + 1)) ++found;
+    return found;
+  };
+  CHECK(count(detail::key_spread::one_server) == 1);
+  CHECK(count(detail::key_spread::by_slot) == 2);
+}
+
 TEST_CASE("a key that holds another kind fails the batch") {
   const watchdog guard(120s);
   three_stores& all = shared_stores();
   const names ids{"1"};
   const names fields{"price"};
   const std::vector<std::span<const std::string_view>> asked{ids};
-  for (const std::string_view key : {"shelf:spring", "trending:US", "bought:7", "product:17"}) {
+  for (const std::string_view key : {"shelf:spring", "trending:US", "bought:7", "product:17", "price:17"}) {
     CAPTURE(key);
     const names keys{key};
     int refused = 0;
@@ -201,6 +239,7 @@ TEST_CASE("a key that holds another kind fails the batch") {
                                  read_kind::members, read_kind::scores})
       if (all.ask({.kind = kind, .keys = keys, .count = 1, .fields = fields, .members = asked}) == "store_wrong_type")
         ++refused;
-    CHECK(refused == (key == "shelf:spring" || key == "product:17" ? 5 : 4));
+    const int others = key == "price:17" ? 6 : 5;
+    CHECK(refused == (key == "trending:US" || key == "bought:7" ? 4 : others));
   }
 }

@@ -94,7 +94,7 @@ auto bad_lines() -> std::vector<bad_line> {
   };
 }
 
-/// The same of sets and sorted sets.
+/// The same of sets, sorted sets and strings.
 auto bad_sets() -> std::vector<bad_line> {
   return {
       {R"({"set":"a"})", {"missing_member"}, ""},
@@ -113,6 +113,15 @@ auto bad_sets() -> std::vector<bad_line> {
       {R"({"sorted_set":"a","scores":{"1":2,"1":2}})", {"duplicate_value"}, "/scores/1"},
       {R"({"sorted_set":"a","scores":{"1":1e400}})", {"bad_number"}, ""},
       {R"({"sorted_set":")" + std::string(512, 'k') + R"(","scores":{}})", {"key_too_long"}, "/sorted_set"},
+      {R"({"string":"a"})", {"missing_member"}, ""},
+      {R"({"string":"a","values":["b"]})", {"missing_member", "unknown_member"}, ""},
+      {R"({"string":"a","value":1})", {"wrong_type"}, "/value"},
+      {R"({"string":"a","value":null})", {"wrong_type"}, "/value"},
+      {R"({"string":"a","value":["b"]})", {"wrong_type"}, "/value"},
+      {R"({"string":"a","value":"b","value":"c"})", {"duplicate_member"}, "/value"},
+      {R"({"string":"","value":""})", {"empty_key"}, "/string"},
+      {R"({"string":7,"value":""})", {"wrong_type"}, "/string"},
+      {R"({"string":"a","set":"a","value":"","members":[]})", {"ambiguous_record"}, ""},
   };
 }
 

@@ -25,6 +25,7 @@ auto touch(const record_view& view) -> std::size_t {
   for (std::size_t i = 0; i < view.count(); ++i) {
     if (view.kind() == record_kind::hash) sum += view.field_at(i).name.size() + view.field_at(i).value.size();
     if (view.kind() == record_kind::text_list || view.kind() == record_kind::set) sum += view.text_at(i).size();
+    if (view.kind() == record_kind::string) sum += view.text_at(i).size();
     if (view.kind() == record_kind::sorted_set)
       sum +=
           view.text_at(i).size() + static_cast<std::size_t>(view.score_at(i) > 0) + view.find_member("a").value_or(0);
@@ -96,6 +97,24 @@ TEST_CASE("a set finds its members, and a list has none") {
   }
   CHECK_FALSE(view.find_member("8").has_value());
   CHECK_FALSE(view_of(builder.text_list(texts, {})).find_member("7").has_value());
+}
+
+TEST_CASE("a string is one text, which may be empty") {
+  record_builder builder;
+  for (const std::string_view text : {"", "9.5", "\xff"}) {
+    const record_view view = view_of(builder.string(text, {1, 2}));
+    CHECK(view.kind() == record_kind::string);
+    REQUIRE(view.count() == 1);
+    CHECK(view.text_at(0) == text);
+    CHECK(view.origin() == record_origin{1, 2});
+    CHECK_FALSE(view.field("9.5").has_value());
+    CHECK_FALSE(view.find_member("9.5").has_value());
+  }
+  const auto bytes = builder.string("abc", {});
+  std::vector<std::byte> two(bytes.begin(), bytes.end());
+  two[4] = std::byte{2};  // a count of two
+  two.resize(two.size() + 8);
+  CHECK_FALSE(record_view::parse(two).has_value());
 }
 
 TEST_CASE("empty records are records") {
