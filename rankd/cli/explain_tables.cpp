@@ -62,6 +62,16 @@ auto fields_text(const id_drop& drop) -> std::string {
   return out;
 }
 
+/// "top: count is 3, the override of page_size"
+auto option_text(const node_report& node, const option_report& option) -> std::string {
+  std::string value;
+  if (const auto* whole = std::get_if<std::int64_t>(&option.value)) append_json_number(value, *whole);
+  if (const auto* fraction = std::get_if<double>(&option.value)) append_json_number(value, *fraction);
+  return printable(node.node_id + ": " + option.option + " is " + value + ", the " +
+                   std::string(to_string(option.from)) + " of " + option.param) +
+         "\n";
+}
+
 auto why_text(const id_drop& drop) -> std::string {
   switch (drop.reason) {
     case drop_reason::predicate: return "the predicate is false";
@@ -114,7 +124,10 @@ auto nodes_text(const explanation& what) -> std::string {
     table.add({node.node_id, node.op, std::string(to_string(node.state)), between(node.ready, node.started),
                between(node.started, node.ended), std::to_string(node.rows_in), std::to_string(node.rows_out),
                joined(node.keys_added), node.fused_with});
-  return table.to_text() + "total: " + microseconds(what.total) + " us\n";
+  std::string out = table.to_text();
+  for (const node_report& node : what.nodes)
+    for (const option_report& option : node.options) out += option_text(node, option);
+  return out + "total: " + microseconds(what.total) + " us\n";
 }
 
 auto path_text(const explanation& what) -> std::string {

@@ -4,6 +4,7 @@
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/columns.hpp>
 #include <rankd/op/fuse.hpp>
+#include <rankd/op/option_value.hpp>
 #include <rankd/plan/source_location.hpp>
 #include <rankd/registry/digest.hpp>
 
@@ -67,13 +68,24 @@ auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<brai
   return edges;
 }
 
+/// Requires params that are declared.
+auto bound_options(const plan_node& node, const registries& declared) -> std::vector<bound_option> {
+  std::vector<bound_option> out;
+  for (const plan_param& option : node.params)
+    if (option.bound) out.push_back({option.name, declared.index_of(*declared.find_param(option.bound->param_id))});
+  return out;
+}
+
 auto bind_node(const plan_node& node, const bind_context& with, braid::diagnostics& problems) -> bound_node {
   const op_entry* entry = find_op(node.op);
   BRAID_EXPECTS(entry != nullptr, "the loader of plans knows the same operators");
+  braid::diagnostics own;
+  check_bindings(node, with.declared, own);
   auto op = entry->bind(node, with);
-  if (!op) {
-    op.error().set_node(node.node_id);
-    problems.append(std::move(op.error()));
+  if (!op) own.append(std::move(op.error()));
+  if (!own.empty()) {
+    own.set_node(node.node_id);
+    problems.append(std::move(own));
     return {};
   }
   return {.node_id = node.node_id,
@@ -82,7 +94,8 @@ auto bind_node(const plan_node& node, const bind_context& with, braid::diagnosti
           .op = std::move(*op),
           .sources = node.sources,
           .change = entry->change,
-          .fused_with = std::nullopt};
+          .fused_with = std::nullopt,
+          .options = bound_options(node, with.declared)};
 }
 
 /// Of models that were found.

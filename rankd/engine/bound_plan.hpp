@@ -11,12 +11,19 @@
 #include <braid/base/diagnostics.hpp>
 #include <braid/graph/shape.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace rankd {
+
+/// An option of a node that a param of the request gives.
+struct bound_option {
+  std::string name;
+  std::size_t param = 0;  ///< a position in registries::params
+};
 
 struct bound_node {
   std::string node_id;
@@ -26,6 +33,7 @@ struct bound_node {
   std::vector<node_index> sources;  ///< whose rows it takes, in order
   row_change change = row_change::dense_source;
   std::optional<node_index> fused_with;  ///< the other one of two nodes that do their work together
+  std::vector<bound_option> options = {};
 };
 
 /// Immutable; shared by all requests. Threads: any.

@@ -65,6 +65,19 @@ auto keys_added(const request_state& state, node_index node, const registries& d
   return added;
 }
 
+auto options_of(const rank_request& request, const bound_node& node, const registries& declared)
+    -> std::vector<option_report> {
+  std::vector<option_report> out;
+  for (const bound_option& option : node.options) {
+    const bool given = std::ranges::find(request.overridden, option.param) != request.overridden.end();
+    out.push_back({.option = option.name,
+                   .param = declared.params()[option.param].name,
+                   .value = request.params[option.param],
+                   .from = given ? value_source::request : value_source::standard});
+  }
+  return out;
+}
+
 auto report_of(const run_picture& run, node_index node, const registries& declared) -> node_report {
   const bound_plan& plan = *run.state.plan;
   const bound_node& what = plan.nodes[node];
@@ -80,7 +93,8 @@ auto report_of(const run_picture& run, node_index node, const registries& declar
                      .waits = what.op->work() == op_work::waits,
                      .rows_in = slot.rows_in,
                      .rows_out = 0,
-                     .keys_added = {}};
+                     .keys_added = {},
+                     .options = options_of(run.state.request, what, declared)};
   if (report.state != node_state::done) return report;
   report.rows_out = slot.output.size();
   report.keys_added = keys_added(run.state, node, declared);

@@ -24,6 +24,19 @@ void append_times(std::string& out, const node_report& node) {
   append_microseconds(out, node.waits ? "io_us" : "run_us", *node.ended - *node.started);
 }
 
+void append_option(std::string& out, const option_report& option) {
+  out += '{';
+  append_field(out, "option", option.option);
+  out += ',';
+  append_field(out, "param", option.param);
+  out += ",\"value\":";
+  if (const auto* whole = std::get_if<std::int64_t>(&option.value)) append_json_number(out, *whole);
+  if (const auto* fraction = std::get_if<double>(&option.value)) append_json_number(out, *fraction);
+  out += ',';
+  append_field(out, "from", to_string(option.from));
+  out += '}';
+}
+
 void append_node(std::string& out, const node_report& node) {
   out += '{';
   append_field(out, "node", node.node_id);
@@ -42,6 +55,10 @@ void append_node(std::string& out, const node_report& node) {
   append_count(out, "rows_out", node.rows_out);
   out += ',';
   append_list(out, "keys_added", node.keys_added, append_json_string);
+  if (!node.options.empty()) {
+    out += ',';
+    append_list(out, "options", node.options, append_option);
+  }
   out += '}';
 }
 
@@ -112,6 +129,10 @@ auto to_string(node_state state) noexcept -> std::string_view {
     case node_state::skipped: break;
   }
   return "skipped";
+}
+
+auto to_string(value_source from) noexcept -> std::string_view {
+  return from == value_source::request ? "override" : "default";
 }
 
 auto to_string(drop_reason reason) noexcept -> std::string_view {

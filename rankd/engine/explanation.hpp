@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/registry/registries.hpp>
+#include <rankd/registry/value.hpp>
 #include <rankd/rows/row_set.hpp>
 
 #include <braid/base/clock.hpp>
@@ -27,6 +28,23 @@ enum class node_state : std::uint8_t {
 
 auto to_string(node_state state) noexcept -> std::string_view;
 
+/// Source of the value of an option that is bound to a param.
+enum class value_source : std::uint8_t {
+  standard,  ///< the default of the param
+  request,   ///< what the request gives in its place
+};
+
+/// override or default.
+auto to_string(value_source from) noexcept -> std::string_view;
+
+/// The value that a param gave an option of a node.
+struct option_report {
+  std::string option;
+  std::string param;
+  scalar value;
+  value_source from = value_source::standard;
+};
+
 /// What one node of a plan did for one request. Times count from the admission of the request; what had not happened
 /// has none.
 struct node_report {
@@ -41,6 +59,7 @@ struct node_report {
   std::size_t rows_in = 0;
   std::size_t rows_out = 0;
   std::vector<std::string> keys_added;
+  std::vector<option_report> options = {};  ///< those that params give
 };
 
 /// One node of the critical path.

@@ -4,6 +4,7 @@
 #include <rankd/engine/detail/diagnostic_list.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/key_template.hpp>
+#include <rankd/registry/json_text.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -105,6 +106,37 @@ class required_params {
   std::vector<const param_entry*> found_;
 };
 
+/// A number, or another value for a message.
+auto text_of(const scalar& value) -> std::string {
+  std::string out;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) append_json_number(out, *whole);
+  if (const auto* fraction = std::get_if<double>(&value)) append_json_number(out, *fraction);
+  return out.empty() ? "null" : out;
+}
+
+/// The values that all options take which are bound to the same param: where one takes less, it decides.
+void add_range(std::vector<param_range>& ranges, std::size_t param, const param_binding& bound) {
+  const auto known = std::ranges::find(ranges, param, &param_range::param);
+  if (known == ranges.end()) {
+    ranges.push_back({.param = param, .min = bound.min, .max = bound.max});
+    return;
+  }
+  known->min = std::max(known->min, bound.min);
+  known->max = std::min(known->max, bound.max);
+}
+
+/// A default lies within, so that only what a request gives can lie outside. Null does.
+void check_range(const rank_request& request, const param_range& range, const registries& declared,
+                 diagnostic_list problems) {
+  const scalar& value = request.params[range.param];
+  if (!is_null(value) && !(value < range.min) && !(range.max < value)) return;
+  const std::string& name = declared.params()[range.param].name;
+  const bool is_context = std::ranges::find(request.in_context, range.param) != request.in_context.end();
+  problems.add("param_out_of_range", braid::json_pointer(is_context ? "/context" : "/param_overrides", name),
+               "the plan takes `" + name + "` from " + text_of(range.min) + " to " + text_of(range.max) + ", not " +
+                   text_of(value));
+}
+
 }  // namespace
 
 auto needs_of(const plan& loaded, const registries& declared) -> plan_needs {
@@ -115,11 +147,15 @@ auto needs_of(const plan& loaded, const registries& declared) -> plan_needs {
     params.add_those_of(loaded, node);
     const request_part part = find_op(node.op)->reads;
     out.user = out.user || part == request_part::user;
+    for (const plan_param& option : node.params)
+      if (option.bound)
+        add_range(out.ranges, declared.index_of(*declared.find_param(option.bound->param_id)), *option.bound);
     if (part != request_part::candidates) continue;
     out.candidates = true;
     if (const plan_param* taken = node.find_param("keys"))
       keys.insert(keys.end(), taken->key_ids.begin(), taken->key_ids.end());
   }
+  std::ranges::sort(out.ranges, {}, &param_range::param);
   std::ranges::sort(keys);
   const auto repeated = std::ranges::unique(keys);
   keys.erase(repeated.begin(), repeated.end());
@@ -145,6 +181,7 @@ auto check_needs(const rank_request& request, const plan_needs& needs, const reg
     problems.add("unknown_field", "/candidates", "no node of the plan takes candidates from the request");
   else if (request.candidates != nullptr)
     check_candidates(*request.candidates, needs, declared, problems);
+  for (const param_range& range : needs.ranges) check_range(request, range, declared, problems);
   all.set_source("request");
   return all;
 }

@@ -4,14 +4,23 @@
 #include <rankd/engine/request.hpp>
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/registries.hpp>
+#include <rankd/registry/value.hpp>
 
 #include <braid/base/diagnostics.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace rankd {
+
+/// The values of a param that every option which is bound to it takes; both ends included.
+struct param_range {
+  std::size_t param = 0;  ///< a position in registries::params
+  scalar min;             ///< int64 or double, as the param
+  scalar max;
+};
 
 /// The parts of a request that the nodes of a plan read. Found once, when the plan is bound.
 struct plan_needs {
@@ -19,13 +28,14 @@ struct plan_needs {
   bool candidates = false;                              ///< a node reads `candidates`
   std::vector<const key_entry*> candidate_keys = {};    ///< columns that these nodes take, ascending, without `id`
   std::vector<const param_entry*> context_params = {};  ///< that a node reads and a request must give, ascending
+  std::vector<param_range> ranges = {};  ///< of params that give options of nodes, each once, ascending
 };
 
 /// Requires a plan whose nodes were bound without diagnostic. Lifetime: the registries outlive the result.
 auto needs_of(const plan& loaded, const registries& declared) -> plan_needs;
 
 /// What a request lacks for a plan, or carries although no node of the plan takes it.
-/// Errors: missing_field, unknown_field, unknown_column.
+/// Errors: missing_field, unknown_field, unknown_column, param_out_of_range.
 auto check_needs(const rank_request& request, const plan_needs& needs, const registries& declared)
     -> braid::diagnostics;
 

@@ -18,13 +18,13 @@ auto plan_nodes::mode(braid::node_index node) noexcept -> braid::node_mode {
 auto plan_nodes::place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_mode {
   if (op.work() == op_work::waits) return braid::node_mode::task;
   if (options_->order == run_order::one_by_one) return braid::node_mode::here;
-  return op.cost_ns(rows) <= options_->max_inline_ns ? braid::node_mode::here : braid::node_mode::worker;
+  return op.cost_ns(rows, state_->request.params) <= options_->max_inline_ns ? braid::node_mode::here : braid::node_mode::worker;
 }
 
 /// How many rows make a part that is worth a job of its own; only workers share theirs.
 auto plan_nodes::part_of(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t {
   if (slot.mode != braid::node_mode::worker) return evaluate_options::one_part;
-  const double parts = op.cost_ns(slot.rows_in) / options_->part_ns;
+  const double parts = op.cost_ns(slot.rows_in, state_->request.params) / options_->part_ns;
   if (!(parts >= 2)) return evaluate_options::one_part;
   return static_cast<std::size_t>(static_cast<double>(slot.rows_in) / parts);
 }

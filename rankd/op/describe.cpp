@@ -56,6 +56,7 @@ void append_param(std::string& out, const param_shape& param) {
   if (param.kind == param_kind::key_id || param.kind == param_kind::key_ids)
     append_line(out, "use", param.use == key_use::read ? quoted("read") : quoted("write"));
   if (!param.choices.empty()) append_line(out, choices_field(param.kind), list_of(param.choices));
+  if (param.bindable) append_line(out, "bindable", "true");
   if (param.when.param.empty()) return;
   append_line(out, "when", quoted(param.when.param));
   append_line(out, "when_values", list_of(param.when.values));

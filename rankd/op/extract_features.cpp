@@ -3,6 +3,7 @@
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/option_value.hpp>
 #include <rankd/rows/defect.hpp>
 
 #include <braid/task/parallel_for.hpp>
@@ -33,9 +34,13 @@ struct canvas {
   row_set rows;
   std::size_t rows_of_part;
   braid::arena& memory;
+  std::span<const scalar> params;  ///< of the request
 
   explicit canvas(const node_context& context)
-      : rows(context.inputs[0]), rows_of_part(std::max(context.rows_of_part, min_part)), memory(context.memory) {
+      : rows(context.inputs[0]),
+        rows_of_part(std::max(context.rows_of_part, min_part)),
+        memory(context.memory),
+        params(context.params) {
     // Where every row is active their order does not matter, and columns can be read straight through.
     if (rows.size() == rows.table().size()) rows = row_set(rows.table());
   }
@@ -146,8 +151,8 @@ struct bucket_rule {
 };
 
 struct clip_rule {
-  double min = std::numeric_limits<double>::lowest();
-  double max = std::numeric_limits<double>::max();
+  option_value<double> min{std::numeric_limits<double>::lowest()};
+  option_value<double> max{std::numeric_limits<double>::max()};
 
   [[nodiscard]] auto row_ns() const noexcept -> double { return 2; }
 
@@ -159,7 +164,7 @@ struct clip_rule {
  private:
   template <typename T>
   auto clipped(std::span<const T> values, bitmap known, const canvas& on) const -> column {
-    return on.draw(known, [values, low = min, high = max](std::size_t row) {
+    return on.draw(known, [values, low = min.in(on.params), high = max.in(on.params)](std::size_t row) {
       const auto value = static_cast<double>(values[row]);
       const double raised = value < low ? low : value;
       return raised > high ? high : raised;
@@ -301,11 +306,13 @@ constexpr std::array extract_shape{
     param_shape{.name = "min",
                 .kind = param_kind::float64,
                 .need = presence::nullable,
-                .when = {.param = "transform", .values = of_clip}},
+                .when = {.param = "transform", .values = of_clip},
+                .bindable = true},
     param_shape{.name = "max",
                 .kind = param_kind::float64,
                 .need = presence::nullable,
-                .when = {.param = "transform", .values = of_clip}},
+                .when = {.param = "transform", .values = of_clip},
+                .bindable = true},
     param_shape{.name = "values",
                 .kind = param_kind::literals,
                 .min_items = 1,
@@ -333,6 +340,7 @@ struct extract_checks {
   const plan_node& node;
   transform how;
   std::span<const key_entry* const> from;  ///< null after a diagnostic
+  const registries& declared;
   braid::diagnostics& problems;
 
   [[nodiscard]] auto name() const -> std::string {
@@ -377,10 +385,9 @@ struct extract_checks {
     if (min == nullptr && max == nullptr)
       problems.add(problem("missing_field", braid::json_pointer(node.pointer, "params"),
                            name() + " takes `min`, `max` or both, and has neither"));
-    if (min != nullptr) rule.min = std::get<double>(min->value);
-    if (max != nullptr) rule.max = std::get<double>(max->value);
-    if (max != nullptr && rule.max < rule.min)
-      problems.add(problem("out_of_range", max->pointer, "`max` must not be less than `min`"));
+    if (min != nullptr) rule.min = option_value<double>(*min, declared);
+    if (max != nullptr) rule.max = option_value<double>(*max, declared);
+    check_ends(min, max, problems);
     return rule;
   }
 
@@ -403,7 +410,7 @@ auto bind_extract_features(const plan_node& node, const bind_context& with) -> b
   const auto place = static_cast<std::size_t>(std::ranges::find(transform_names, chosen) - transform_names.begin());
   const auto from = find_typed_keys(*node.find_param("keys"), keys_shape, with, problems);
   const auto to = find_typed_keys(*node.find_param("out_keys"), out_keys_shape, with, problems);
-  const extract_checks checks{.node = node, .how = static_cast<transform>(place), .from = from, .problems = problems};
+  const extract_checks checks{.node = node, .how = static_cast<transform>(place), .from = from, .declared = with.declared, .problems = problems};
   checks.types();
   checks.lengths();
 

@@ -4,10 +4,12 @@
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/option_value.hpp>
 #include <rankd/rows/column_builder.hpp>
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,10 +26,19 @@ struct score_column {
   std::optional<double> otherwise;
 };
 
+/// The ends of a range of scores; infinite where the plan says nothing of one.
+struct score_ends {
+  option_value<double> min{-std::numeric_limits<double>::infinity()};
+  option_value<double> max{std::numeric_limits<double>::infinity()};
+};
+
 struct source_params {
   std::uint32_t endpoint = 0;
   bound_template keys;
-  named_read what;  ///< without keys
+  named_read what;  ///< without keys, and what params of a request may give
+  option_value<std::int64_t> count;
+  option_value<std::int64_t> offset{0};
+  std::optional<score_ends> range = {};
   std::optional<score_column> scores = {};
 
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
@@ -36,8 +47,7 @@ struct source_params {
     const row_keys rows = keys.keys_of(context);
     item_batch found;
     if (!rows.asked.empty()) {
-      named_read asking = what;
-      asking.keys = rows.asked;
+      const named_read asking = asked_by(context, rows.asked);
       auto reading = from->read(asking, context.memory);
       const store_result<item_batch> got = co_await std::move(reading);
       if (!got) co_return store_failed(*from, got.error());
@@ -48,6 +58,16 @@ struct source_params {
   }
 
  private:
+  [[nodiscard]] auto asked_by(const node_context& context, std::span<const std::string_view> asked) const
+      -> named_read {
+    named_read asking = what;
+    asking.keys = asked;
+    asking.count = static_cast<std::uint32_t>(count.in(context.params));
+    asking.offset = static_cast<std::uint32_t>(offset.in(context.params));
+    if (range) asking.range = {.min = range->min.in(context.params), .max = range->max.in(context.params)};
+    return asking;
+  }
+
   [[nodiscard]] static auto total_of(const row_keys& rows, const item_batch& found) -> std::size_t {
     std::size_t total = 0;
     for (const std::uint32_t place : rows.places)
@@ -94,9 +114,12 @@ struct source_params {
 };
 
 constexpr param_shape count_shape{
-    .name = "count", .kind = param_kind::int64, .range = {.min = 1, .max = max_rows_of_a_source}};
-constexpr param_shape offset_shape{
-    .name = "offset", .kind = param_kind::int64, .need = presence::nullable, .range = {.min = 0, .max = max_offset}};
+    .name = "count", .kind = param_kind::int64, .range = {.min = 1, .max = max_rows_of_a_source}, .bindable = true};
+constexpr param_shape offset_shape{.name = "offset",
+                                   .kind = param_kind::int64,
+                                   .need = presence::nullable,
+                                   .range = {.min = 0, .max = max_offset},
+                                   .bindable = true};
 constexpr std::array<std::string_view, 2> orders{"asc", "desc"};
 constexpr std::array<std::string_view, 1> score_types{"float"};
 constexpr param_shape score_shape{.name = "out_key",
@@ -113,8 +136,8 @@ constexpr std::array sorted_set_shape{
     count_shape,
     offset_shape,
     param_shape{.name = "order", .kind = param_kind::enumeration, .need = presence::nullable, .choices = orders},
-    param_shape{.name = "min", .kind = param_kind::float64, .need = presence::nullable},
-    param_shape{.name = "max", .kind = param_kind::float64, .need = presence::nullable},
+    param_shape{.name = "min", .kind = param_kind::float64, .need = presence::nullable, .bindable = true},
+    param_shape{.name = "max", .kind = param_kind::float64, .need = presence::nullable, .bindable = true},
     score_shape,
 };
 
@@ -125,8 +148,9 @@ auto bind_source(read_kind kind, const plan_node& node, const bind_context& with
   params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
   params.keys = bound_template::bind(*node.find_param("key"), with, problems);
   params.what.kind = kind;
-  params.what.count = node.find_param("count")->index();
-  if (const plan_param* offset = node.find_param("offset")) params.what.offset = offset->index();
+  params.count = option_value<std::int64_t>(*node.find_param("count"), with.declared);
+  if (const plan_param* offset = node.find_param("offset"))
+    params.offset = option_value<std::int64_t>(*offset, with.declared);
   return params;
 }
 
@@ -139,20 +163,15 @@ auto bind_plain(const plan_node& node, const bind_context& with) -> braid::check
 }
 
 /// The range of scores that a node wants; nothing where it wants all.
-auto range_of(const plan_node& node, braid::diagnostics& problems) -> std::optional<score_range> {
+auto range_of(const plan_node& node, const bind_context& with, braid::diagnostics& problems)
+    -> std::optional<score_ends> {
   const plan_param* min = node.find_param("min");
   const plan_param* max = node.find_param("max");
   if (min == nullptr && max == nullptr) return std::nullopt;
-  score_range range;
-  if (min != nullptr) range.min = std::get<double>(min->value);
-  if (max != nullptr) range.max = std::get<double>(max->value);
-  if (range.max < range.min)
-    problems.add({.code = "out_of_range",
-                  .pointer = max->pointer,
-                  .message = "`max` must not be less than `min`",
-                  .hint = {},
-                  .node = {},
-                  .source = {}});
+  score_ends range;
+  if (min != nullptr) range.min = option_value<double>(*min, with.declared);
+  if (max != nullptr) range.max = option_value<double>(*max, with.declared);
+  check_ends(min, max, problems);
   return range;
 }
 
@@ -166,7 +185,7 @@ auto bind_sorted_set(const plan_node& node, const bind_context& with) -> braid::
       params.scores = score_column{.key_id = key->key_id, .otherwise = std::nullopt};
       if (!key->nullable) params.scores->otherwise = std::get<double>(key->default_value);
     }
-  params.what.range = range_of(node, problems);
+  params.range = range_of(node, with, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }

@@ -86,8 +86,12 @@ class bound_op {
 
   [[nodiscard]] virtual auto work() const noexcept -> op_work = 0;
 
-  /// A guess of the time that `run` takes, in nanoseconds, from the number of active rows that come in.
-  [[nodiscard]] virtual auto cost_ns(std::size_t rows) const noexcept -> double = 0;
+  /// A guess of the time that `run` takes, in nanoseconds, from the number of active rows that come in and the values
+  /// of the params of the request, one for each of registries::params.
+  [[nodiscard]] virtual auto cost_ns(std::size_t rows, std::span<const scalar> params) const noexcept -> double = 0;
+
+  /// The same of an operator none of whose options is bound to a param.
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_ns(rows, {}); }
 
   /// Requires op_work::computes.
   [[nodiscard]] virtual auto run(node_context& context) const -> op_result<row_set> = 0;

@@ -3,6 +3,7 @@
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/option_value.hpp>
 #include <rankd/rows/concat.hpp>
 #include <rankd/rows/defect.hpp>
 #include <rankd/rows/sort.hpp>
@@ -135,14 +136,16 @@ struct sort_params {
 /// A sort of which a take behind it wants the first rows only.
 struct first_of_sort_params {
   sort_params by;
-  std::size_t count = 0;
+  option_value<std::int64_t> count;
 
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
-    return std::min(by.cost_ns(rows), 2.0 * static_cast<double>(rows) + 4 * by.cost_ns(std::min(rows, count)));
+  [[nodiscard]] auto cost_ns(std::size_t rows, std::span<const scalar> params) const noexcept -> double {
+    const std::size_t taken = std::min(rows, static_cast<std::size_t>(count.in(params)));
+    return std::min(by.cost_ns(rows), 2.0 * static_cast<double>(rows) + 4 * by.cost_ns(taken));
   }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
-    return sort_first(context.inputs[0], by.key_id, by.direction, count, context.memory);
+    return sort_first(context.inputs[0], by.key_id, by.direction, static_cast<std::size_t>(count.in(context.params)),
+                      context.memory);
   }
 };
 
@@ -153,11 +156,13 @@ struct pass_on_params {
 };
 
 struct take_params {
-  std::size_t count = 0;
+  option_value<std::int64_t> count;
 
   [[nodiscard]] auto cost_ns(std::size_t /*rows*/) const noexcept -> double { return 10; }
 
-  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> { return context.inputs[0].take(count); }
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    return context.inputs[0].take(static_cast<std::size_t>(count.in(context.params)));
+  }
 };
 
 constexpr std::array<std::string_view, 1> value_types{"float"};
@@ -176,7 +181,8 @@ constexpr std::array concat_shape{
                 .choices = source_types},
     param_shape{.name = "sources", .kind = param_kind::texts, .need = presence::nullable, .min_items = 2},
 };
-constexpr std::array take_shape{param_shape{.name = "count", .kind = param_kind::int64, .range = {.min = 1}}};
+constexpr std::array take_shape{
+    param_shape{.name = "count", .kind = param_kind::int64, .range = {.min = 1}, .bindable = true}};
 
 constexpr std::array<std::string_view, 2> directions{"asc", "desc"};
 constexpr std::array<std::string_view, 4> ordered_types{"int", "float", "string", "bool"};
@@ -258,12 +264,12 @@ auto bind_sort(const plan_node& node, const bind_context& with) -> braid::checke
   return make_bound(*by);
 }
 
-auto count_of(const plan_node& take) -> std::size_t {
-  return static_cast<std::size_t>(std::get<std::int64_t>(take.find_param("count")->value));
+auto count_of(const plan_node& take, const bind_context& with) -> option_value<std::int64_t> {
+  return {*take.find_param("count"), with.declared};
 }
 
-auto bind_take(const plan_node& node, const bind_context& /*with*/) -> braid::checked<bound_ptr> {
-  return make_bound(take_params{count_of(node)});
+auto bind_take(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  return make_bound(take_params{count_of(node, with)});
 }
 
 }  // namespace
@@ -272,7 +278,7 @@ auto bind_first_of_sort(const plan_node& sort, const plan_node& take, const bind
     -> braid::checked<bound_ptr> {
   auto by = find_sort_params(sort, with);
   if (!by) return std::unexpected(std::move(by.error()));
-  return make_bound(first_of_sort_params{.by = *by, .count = count_of(take)});
+  return make_bound(first_of_sort_params{.by = *by, .count = count_of(take, with)});
 }
 
 auto make_pass_on() -> bound_ptr { return make_bound(pass_on_params{}); }

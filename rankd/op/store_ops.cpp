@@ -3,6 +3,7 @@
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/option_value.hpp>
 #include <rankd/rows/column_builder.hpp>
 
 #include <braid/base/error.hpp>
@@ -60,7 +61,7 @@ enum class list_columns : std::uint8_t { none, country };
 struct list_params {
   std::string_view prefix;
   std::uint32_t endpoint = 0;
-  std::uint32_t fanout = 0;
+  option_value<std::int64_t> fanout;
   list_columns columns = list_columns::none;
   std::uint32_t country_key = 0;
 
@@ -71,7 +72,8 @@ struct list_params {
     if (!context.inputs[0].empty()) {
       const std::span<const std::int64_t> owners = owners_of(context);
       const std::span<const std::int64_t> asked = distinct(owners, context.memory);
-      auto reading = from->lrange_ids({prefix, asked}, fanout, context.memory);
+      const auto first = static_cast<std::uint32_t>(fanout.in(context.params));
+      auto reading = from->lrange_ids({prefix, asked}, first, context.memory);
       const store_result<id_batch> found = co_await std::move(reading);
       if (!found) co_return store_failed(*from, found.error());
       context.malformed_ids += found->malformed;
@@ -120,12 +122,16 @@ constexpr std::array viewer_shape{store_endpoint};
 constexpr std::int64_t max_rows_of_a_source = 10'000'000;
 constexpr std::array list_shape{
     store_endpoint,
-    param_shape{.name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = max_rows_of_a_source}},
+    param_shape{.name = "fanout",
+                .kind = param_kind::int64,
+                .range = {.min = 1, .max = max_rows_of_a_source},
+                .bindable = true},
 };
 
 constexpr std::array media_shape{
     store_endpoint,
-    param_shape{.name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = 10'000}},
+    param_shape{
+        .name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = 10'000}, .bindable = true},
 };
 
 auto bind_viewer(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
@@ -141,7 +147,7 @@ auto bind_list(std::string_view prefix, const plan_node& node, const bind_contex
   braid::diagnostics problems;
   list_params params{.prefix = prefix, .columns = Columns};
   params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
-  params.fanout = node.find_param("fanout")->index();
+  params.fanout = option_value<std::int64_t>(*node.find_param("fanout"), with.declared);
   if constexpr (Columns == list_columns::country) {
     const key_entry* country = find_string_key(country_field, node, with, problems);
     if (country != nullptr) params.country_key = country->key_id;

@@ -300,7 +300,7 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }  // namespace
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
-  static const std::array<std::string_view, 1> all{capability_of(node_op::div)};
+  static const std::array<std::string_view, 2> all{capability_of(node_op::div), bound_params_capability};
   return all;
 }
 

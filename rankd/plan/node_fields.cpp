@@ -48,7 +48,15 @@ auto endpoint_text(const std::string& id, const registries& declared) -> std::st
   return endpoint != nullptr ? "EP." + endpoint->name : "EP[" + id + "]";
 }
 
+/// As authors write it: `P.page_size.within(1, 500)`.
+auto binding_text(const param_binding& bound, const registries& declared) -> std::string {
+  const param_entry* const param = declared.find_param(bound.param_id);
+  const std::string name = param != nullptr ? "P." + param->name : "P[" + std::to_string(bound.param_id) + "]";
+  return name + ".within(" + scalar_text(bound.min) + ", " + scalar_text(bound.max) + ")";
+}
+
 auto text_of(const plan_param& param, const plan& of, const registries& declared) -> std::string {
+  if (param.bound) return binding_text(*param.bound, declared);
   switch (param.kind) {
     case param_kind::expr_id: return formula_text(of.expr_table[param.index()].tree, declared);
     case param_kind::pred_id: return formula_text(of.pred_table[param.index()].tree, declared);

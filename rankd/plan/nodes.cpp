@@ -29,17 +29,6 @@ auto resolve(object_reader& in, std::string_view field, const std::string& name,
   return number;
 }
 
-auto read_number(object_reader& in, const param_shape& shape) -> scalar {
-  auto value = in.typed(shape.name, shape.need, value_type::floating);
-  if (!value) return {};
-  const double number = std::get<double>(*value);
-  if (number >= shape.floats.min && number <= shape.floats.max) return *value;
-  in.report(shape.name, "out_of_range",
-            quote_name(shape.name) + " must lie between " + std::to_string(shape.floats.min) + " and " +
-                std::to_string(shape.floats.max));
-  return {};
-}
-
 auto read_name_param(object_reader& in, const param_shape& shape, known_names& known) -> scalar {
   const std::string* name = in.text(shape.name, shape.need);
   if (name == nullptr) return {};
@@ -266,6 +255,9 @@ void read_params(const json& params, std::string pointer, const op_shape& shape,
                      .pointer = reader.pointer_of(wanted.name)};
     if (is_list(wanted.kind)) {
       if (!read_list(reader, wanted, in.problems, param)) continue;
+    } else if (is_bound(reader, wanted)) {
+      param.bound = read_binding(reader, wanted, in.into.known, in.problems);
+      if (!param.bound) continue;
     } else {
       param.value = read_scalar(reader, wanted, in.into.known);
       if (is_null(param.value)) continue;

@@ -63,6 +63,7 @@ struct param_shape {
   /// accepts when it is bound.
   std::span<const std::string_view> choices = {};
   param_condition when = {};  ///< without a param: always
+  bool bindable = false;      ///< of an int64 and of a float64: a param of the request may give the value
 };
 
 /// Every operator also takes `trace`, a string or null, which no shape lists.

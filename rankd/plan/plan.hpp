@@ -26,6 +26,14 @@ struct source_span {
   std::uint32_t end_column = 0;
 };
 
+/// A param of the request that gives an option of a node its value, and the values that it may have. Both ends are
+/// int64 or double, as the kind of the option is, and lie in the range of the option.
+struct param_binding {
+  std::uint32_t param_id = 0;
+  scalar min;
+  scalar max;
+};
+
 /// One param that the node gives, of the kind that the operator's shape says.
 struct plan_param {
   std::string name;
@@ -38,6 +46,11 @@ struct plan_param {
   std::string pointer;
   std::vector<std::string> names = {};  ///< of names and of texts
   std::vector<scalar> items = {};       ///< doubles of an ascending list; all int64 or all strings of literals
+  std::optional<param_binding> bound = {};  ///< the request gives the value, which is null here
+
+  /// The least and the greatest value of an int64 or a float64 that any request can give it.
+  [[nodiscard]] auto least() const noexcept -> const scalar& { return bound ? bound->min : value; }
+  [[nodiscard]] auto most() const noexcept -> const scalar& { return bound ? bound->max : value; }
 
   /// The value of a key_id, expr_id, pred_id or node_ref.
   [[nodiscard]] auto index() const -> std::uint32_t {

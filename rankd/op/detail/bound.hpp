@@ -5,16 +5,24 @@
 #include <rankd/op/operator.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace rankd::detail {
 
-/// Params that compute: `run(context)` and a cost.
+/// A cost that depends on an option which a param of the request may give.
+template <typename P>
+concept costs_by_request = requires(const P& params, std::size_t rows, std::span<const scalar> values) {
+  { params.cost_ns(rows, values) } noexcept -> std::same_as<double>;
+};
+
+/// Params that compute: `run(context)` and a cost, from the rows alone or from them and the values of the request.
 template <typename P>
 concept computing_params = requires(const P& params, node_context& context, std::size_t rows) {
   { params.run(context) } -> std::same_as<op_result<row_set>>;
-  { params.cost_ns(rows) } noexcept -> std::same_as<double>;
+  requires costs_by_request<P> || noexcept(params.cost_ns(rows));
 };
 
 /// Params that wait: `start(context)`.
@@ -33,8 +41,10 @@ class bound final : public bound_op {
     return computing_params<Params> ? op_work::computes : op_work::waits;
   }
 
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double override {
-    if constexpr (computing_params<Params>)
+  [[nodiscard]] auto cost_ns(std::size_t rows, std::span<const scalar> values) const noexcept -> double override {
+    if constexpr (costs_by_request<Params>)
+      return params_.cost_ns(rows, values);
+    else if constexpr (computing_params<Params>)
       return params_.cost_ns(rows);
     else
       return 0;

@@ -59,6 +59,16 @@ void read_outputs(const nlohmann::json& outputs, draft& into);
 /// Reads `extensions`, at the top or in a node: only capabilities that the plan requires.
 auto read_extensions(object_reader& in, draft& into, braid::diagnostics& problems) -> std::vector<plan_extension>;
 
+/// Reads a float64 of the range of its shape; null where it is absent or wrong.
+auto read_number(object_reader& in, const param_shape& shape) -> scalar;
+
+/// Whether an option of that shape is given by a param of the request.
+auto is_bound(object_reader& in, const param_shape& shape) -> bool;
+
+/// Reads what binds an option of that shape to a param. The param itself is not looked at.
+auto read_binding(object_reader& in, const param_shape& shape, const known_names& known, braid::diagnostics& problems)
+    -> std::optional<param_binding>;
+
 /// Reads a span where there is one.
 auto read_span(const nlohmann::json& value, std::string pointer, std::size_t files, braid::diagnostics& problems)
     -> source_span;

@@ -41,6 +41,10 @@ function keys(declared: Registries): string {
   return `/** The keys that plans may name. */\nexport const Key = ${braced(items)} as const;\n`;
 }
 
+/** Whether options of nodes can be bound to a param. */
+const isBindable = (param: Entry): boolean =>
+  (param.type === "int" || param.type === "float") && param.standard !== undefined;
+
 /** Whose value a request gives in `context`, and whether it must. */
 function contextOf(param: Entry): string {
   if (!param.context) return "";
@@ -59,7 +63,7 @@ function params(declared: Registries): string {
         ],
         "  ",
       ) +
-      `  ${param.name}: paramToken<${string(param.type)}>(${param.id}, ${string(param.name)}, ${string(param.type)}),\n`,
+      `  ${param.name}: paramToken<${string(param.type)}${isBindable(param) ? ', "default"' : ""}>(${param.id}, ${string(param.name)}, ${string(param.type)}),\n`,
   );
   const about = known.some((param) => param.context) ? "give or override" : "may override";
   return `/** The params that requests ${about}. */\nexport const P = ${braced(items)} as const;\n`;
@@ -107,6 +111,12 @@ const wholeName = (param: OpParam): string => camel(`_${param.name}`);
 const union = (items: readonly string[]): string => items.map(string).join(" | ");
 
 function paramType(param: OpParam): string {
+  const type = plainType(param);
+  if (param.bindable !== true) return type;
+  return `${type.includes("&") ? `(${type})` : type} | BoundParam<${string(param.kind)}>`;
+}
+
+function plainType(param: OpParam): string {
   switch (param.kind) {
     case "int":
       return isWhole(param)
@@ -207,7 +217,7 @@ function methods(name: string, about: string, ops: readonly Op[], indent = "  ")
 function table(declared: Registries): string {
   const items = declared.ops.map((op) => {
     const list = op.params.map(
-      (param) => `{ name: ${string(param.name)}, option: ${string(optionOf(param))}, kind: ${string(param.kind)} }`,
+      (param) => `{ name: ${string(param.name)}, option: ${string(optionOf(param))}, kind: ${string(param.kind)}${param.bindable === true ? ", bindable: true" : ""} }`,
     );
     const all = [...list, '{ name: "trace", option: "trace", kind: "string" }']
       .map((each) => `      ${each},\n`)
@@ -229,6 +239,7 @@ export interface NodeOptions {
 
 /** What the body may use of tokens.ts. */
 const tokenNames: readonly (readonly [string, string])[] = [
+  ["BoundParam", "type "],
   ["EndpointToken", "type "],
   ["endpointToken", ""],
   ["Expr", "type "],

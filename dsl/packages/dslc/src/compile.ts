@@ -2,6 +2,7 @@
 import { basename, relative, resolve, sep } from "node:path";
 
 import { bindings } from "./bindings.js";
+import { boundParamsCapability, isBound } from "./bound_params.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
 import { PlanProgram, ProgramCache } from "./program.js";
@@ -180,14 +181,25 @@ class PlanCompilation {
     );
   }
 
-  /** The capabilities that the plan's formulas need, each once and in order, with the first op that does. */
+  /** The capabilities that the plan needs, each once and in order, with the first part that does. */
   private capabilitiesOf(built: Built): FurtherOp[] {
     const first = new Map<string, FurtherOp>();
+    for (const part of this.furtherParts(built)) if (!first.has(part.capability)) first.set(part.capability, part);
     for (const field of ["expr_table", "pred_table"] as const)
       for (const [id, tree] of Object.entries(built[field]))
         for (const op of furtherOps(tree, `/${field}/${id}`, this.project.declared))
           if (!first.has(op.capability)) first.set(op.capability, op);
     return [...first.values()].sort((a, b) => (a.capability < b.capability ? -1 : 1));
+  }
+
+  /** What nodes have that not every plan may. */
+  private furtherParts(built: Built): FurtherOp[] {
+    return built.nodes.flatMap((node, index) => {
+      const op = this.project.declared.ops.find((each) => each.name === node.op);
+      return (op?.params ?? [])
+        .filter((param) => isBound(param, node.params[param.name]))
+        .map(({ name }) => ({ name, capability: boundParamsCapability, pointer: `/nodes/${index}/params/${name}` }));
+    });
   }
 
   /** The artifact, and in `places` where the text behind each pointer stands. */

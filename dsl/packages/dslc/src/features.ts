@@ -1,4 +1,5 @@
 // features.ts: what extract_features asks of its params beyond their shapes, as the engine looks at it.
+import { endOf } from "./bound_params.js";
 import type { ColumnNode } from "./columns.js";
 import { floatOf } from "./items.js";
 import type { Registries } from "./project.js";
@@ -54,7 +55,7 @@ export function checkExtract(node: ColumnNode, declared: Registries, problems: P
   const [min, max] = [node.params["min"] ?? undefined, node.params["max"] ?? undefined];
   if (name === "clip" && min === undefined && max === undefined)
     report("missing_field", params, `\`${name}\` takes \`min\`, \`max\` or both, and has neither`);
-  if (min !== undefined && max !== undefined && floatOf(max) < floatOf(min))
+  if (min !== undefined && max !== undefined && floatOf(endOf(max, "min")) < floatOf(endOf(min, "max")))
     report("out_of_range", pointerTo(params, "max"), "`max` must not be less than `min`");
 
   const key = keys.length === 1 ? keys[0] : undefined;

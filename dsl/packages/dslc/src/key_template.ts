@@ -1,4 +1,5 @@
 // key_template.ts: keys of a store as text with holes, such as `trending:{country}`, as the engine reads them.
+import { endOf } from "./bound_params.js";
 import type { ColumnNode } from "./columns.js";
 import { floatOf } from "./items.js";
 import type { Entry, Registries } from "./project.js";
@@ -124,7 +125,7 @@ export function checkNamed(node: ColumnNode, declared: Registries, problems: Pro
   const { keys, fields, min, max, of, out_key: out } = node.params;
   if (node.op?.name === "core::hash" && Array.isArray(keys) && Array.isArray(fields) && keys.length !== fields.length)
     report("wrong_length", "fields", `\`fields\` has ${fields.length} items, and \`keys\` has ${keys.length}`);
-  if (node.op?.name === "core::sorted_set" && bound(max, Infinity) < bound(min, -Infinity))
+  if (node.op?.name === "core::sorted_set" && bound(endOf(max, "min"), Infinity) < bound(endOf(min, "max"), -Infinity))
     report("out_of_range", "max", "`max` must not be less than `min`");
   const key = declared.keys.find((each) => each.id === Number(integerOf(out)));
   if (node.op?.name !== "core::members_of" || of === "sorted_set" || key === undefined) return;

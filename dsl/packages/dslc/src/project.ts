@@ -20,6 +20,8 @@ export interface Entry {
   readonly required: boolean;
   readonly replacedBy: number | undefined;
   readonly doc: string;
+  /** Nothing where there is none. */
+  readonly standard: unknown;
 }
 
 /** An endpoint, as far as plans see it. */
@@ -55,6 +57,8 @@ export interface OpParam {
   /** Another param, a choice: this one means something only where that has one of `when_values`. */
   readonly when?: string;
   readonly when_values?: readonly string[];
+  /** Whether a param of the request may give the value; not where absent. */
+  readonly bindable?: boolean;
 }
 
 /** An operator. */
@@ -138,6 +142,7 @@ function entryOf(row: Row, idField: string): Entry {
     required: row["required"] === true,
     replacedBy: row["replaced_by"] === undefined ? undefined : Number(row["replaced_by"]),
     doc: text(row, "doc"),
+    standard: row["default"],
   };
 }
 

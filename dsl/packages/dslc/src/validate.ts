@@ -1,4 +1,5 @@
 // validate.ts: the engine's rules for artifacts, so that what compiles also loads.
+import { boundParamsCapability, checkBindings, isBound, readBinding } from "./bound_params.js";
 import { checkColumns, checkMap, checkModels } from "./columns.js";
 import { checkExtract } from "./features.js";
 import { checkFeed } from "./feed.js";
@@ -31,7 +32,7 @@ export interface Rules {
   readonly capabilities?: readonly string[];
 }
 
-const implementedCapabilities: readonly string[] = ["cap.rfc.0001.arithmetic.v1"];
+const implementedCapabilities: readonly string[] = ["cap.rfc.0001.arithmetic.v1", boundParamsCapability];
 
 const maxNodes = 10_000;
 const maxEdges = 100_000;
@@ -377,6 +378,10 @@ class Validator {
 
   private readParam(params: Reader, param: OpParam, need: "required" | "nullable"): number[] {
     const { name, kind } = param;
+    if (isBound(param, params.value(name, "nullable"))) {
+      readBinding(params, param, this.required, (own, end) => this.readParam(own, { ...end, bindable: false }, "required"));
+      return [];
+    }
     switch (kind) {
       case "int":
         params.integer(
@@ -504,6 +509,7 @@ class Validator {
         checkNames(tree, pointerTo(pointerTo("", field), id), this.declared, this.problems);
     for (const node of this.nodes) {
       const before = this.problems.length;
+      checkBindings(node, node.op?.params ?? [], this.declared, this.problems);
       for (const param of node.op?.params ?? []) this.bindParam(node, param);
       if (this.problems.length === before) checkMap(node, this.declared, this.problems);
       if (node.op?.name === "core::call_models") checkModels(node, this.problems);

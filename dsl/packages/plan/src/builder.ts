@@ -1,9 +1,11 @@
 // builder.ts: the graph of a plan while it is built: contexts, sets of candidates, nodes.
 import { argumentSpan, currentSpan, fieldSpans, PlanError, type SpanId } from "./places.js";
 import {
+  BoundNode,
   KeyNode,
   literal,
   NameToken,
+  ParamNode,
   runTimeValue,
   toTruth,
   toValue,
@@ -19,6 +21,8 @@ export interface ParamInfo {
   /** In the options of the method. */
   readonly option: string;
   readonly kind: string;
+  /** Whether a param of the request may give the value; not where absent. */
+  readonly bindable?: boolean;
 }
 
 /** An operator as a method. */
@@ -167,7 +171,9 @@ export class Graph {
       const field = param?.name ?? option;
       const span = spans[option] ?? draft.span;
       node.$fields[field] = span;
-      node.params[field] = this.paramOf(param?.kind ?? "", value, span, draft.id, built);
+      node.params[field] = param?.bindable === true && (value instanceof BoundNode || value instanceof ParamNode)
+          ? boundValue(value, span)
+          : this.paramOf(param?.kind ?? "", value, span, draft.id, built);
     }
     return node;
   }
@@ -191,6 +197,15 @@ export class Graph {
     }
     return plainJson(value, span);
   }
+}
+
+/** What binds an option to a param. The param alone does not say which values the option takes. */
+function boundValue(value: BoundNode | ParamNode, span: SpanId): unknown {
+  if (value instanceof BoundNode) return value.toJson();
+  throw new PlanError("runtime_value", runTimeValue(value, span).message, {
+    span,
+    hint: `let requests give it within limits: ${value.what}.within(min, max)`,
+  });
 }
 
 function keyId(value: unknown, span: SpanId): unknown {

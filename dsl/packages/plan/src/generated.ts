@@ -1,5 +1,5 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities d9a2810b921c92f346c1a76205ef18261b04121c2deb020b6ca013630369805c
+// digest capabilities e0eeaa8d644d81a7efb9785af85c50d5d39564ad5917f9409e52d5a50a361a5e
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
@@ -7,6 +7,7 @@
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {
+  type BoundParam,
   type EndpointToken,
   endpointToken,
   type Expr,
@@ -45,6 +46,12 @@ export const P = {
   blocklist_regex: paramToken<"string">(2, "blocklist_regex", "string"),
   /** Least score that passes early-stage ranking. Param 3, float. */
   esr_cutoff: paramToken<"float">(3, "esr_cutoff", "float"),
+  /** How many candidates a page shows. Param 4, int. */
+  page_size: paramToken<"int", "default">(4, "page_size", "int"),
+  /** Whether candidates are ranked by the new model. Param 5, bool. */
+  new_model: paramToken<"bool">(5, "new_model", "bool"),
+  /** The part of the product that shows the candidates. Param 6, string. */
+  surface: paramToken<"string">(6, "surface", "string"),
 } as const;
 
 /** Where data comes from. */
@@ -143,9 +150,9 @@ export interface ExtractFeaturesOptions extends NodeOptions {
   /** `boundaries`. At least 1 of them, ascending. Only where transform is bucket, and then required. */
   readonly boundaries?: readonly (number | bigint)[];
   /** `min`. Only where transform is clip. */
-  readonly min?: number | bigint;
+  readonly min?: number | bigint | BoundParam<"float">;
   /** `max`. Only where transform is clip. */
-  readonly max?: number | bigint;
+  readonly max?: number | bigint | BoundParam<"float">;
   /** `values`. At least 1 of them. Only where transform is one_hot, and then required. */
   readonly values?: readonly (number | bigint)[] | readonly string[];
 }
@@ -173,7 +180,7 @@ export interface FollowOptions<Fanout extends number | bigint> extends NodeOptio
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000000. */
-  readonly fanout: Fanout & Whole<Fanout, 1>;
+  readonly fanout: (Fanout & Whole<Fanout, 1>) | BoundParam<"int">;
 }
 
 /** Options of core::hash. */
@@ -211,9 +218,9 @@ export interface ListOptions<Count extends number | bigint, Offset extends numbe
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
   readonly key: string;
   /** `count`. From 1 to 10000000. */
-  readonly count: Count & Whole<Count, 1>;
+  readonly count: (Count & Whole<Count, 1>) | BoundParam<"int">;
   /** `offset`. From 0 to 2000000000. */
-  readonly offset?: Offset & Whole<Offset, 0>;
+  readonly offset?: (Offset & Whole<Offset, 0>) | BoundParam<"int">;
 }
 
 /** Options of core::media. */
@@ -221,7 +228,7 @@ export interface MediaOptions<Fanout extends number | bigint> extends NodeOption
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000. */
-  readonly fanout: Fanout & Whole<Fanout, 1>;
+  readonly fanout: (Fanout & Whole<Fanout, 1>) | BoundParam<"int">;
 }
 
 /** Options of core::members_of. */
@@ -253,7 +260,7 @@ export interface RecommendationOptions<Fanout extends number | bigint> extends N
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000000. */
-  readonly fanout: Fanout & Whole<Fanout, 1>;
+  readonly fanout: (Fanout & Whole<Fanout, 1>) | BoundParam<"int">;
 }
 
 /** Options of core::sample. */
@@ -271,7 +278,7 @@ export interface SetOptions<Count extends number | bigint> extends NodeOptions {
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
   readonly key: string;
   /** `count`. From 1 to 10000000. */
-  readonly count: Count & Whole<Count, 1>;
+  readonly count: (Count & Whole<Count, 1>) | BoundParam<"int">;
 }
 
 /** Options of core::sort. */
@@ -289,15 +296,15 @@ export interface SortedSetOptions<Count extends number | bigint, Offset extends 
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
   readonly key: string;
   /** `count`. From 1 to 10000000. */
-  readonly count: Count & Whole<Count, 1>;
+  readonly count: (Count & Whole<Count, 1>) | BoundParam<"int">;
   /** `offset`. From 0 to 2000000000. */
-  readonly offset?: Offset & Whole<Offset, 0>;
+  readonly offset?: (Offset & Whole<Offset, 0>) | BoundParam<"int">;
   /** `order`. */
   readonly order?: "asc" | "desc";
   /** `min`. */
-  readonly min?: number | bigint;
+  readonly min?: number | bigint | BoundParam<"float">;
   /** `max`. */
-  readonly max?: number | bigint;
+  readonly max?: number | bigint | BoundParam<"float">;
   /** `out_key`. */
   readonly outKey?: KeyToken<"float", { write: true }>;
 }
@@ -305,7 +312,7 @@ export interface SortedSetOptions<Count extends number | bigint, Offset extends 
 /** Options of core::take. */
 export interface TakeOptions<Count extends number | bigint> extends NodeOptions {
   /** `count`. At least 1. */
-  readonly count: Count & Whole<Count, 1>;
+  readonly count: (Count & Whole<Count, 1>) | BoundParam<"int">;
 }
 
 /** Options of core::viewer. */
@@ -503,8 +510,8 @@ export const operators: readonly OperatorInfo[] = [
       { name: "keys", option: "keys", kind: "key_ids" },
       { name: "out_keys", option: "outKeys", kind: "key_ids" },
       { name: "boundaries", option: "boundaries", kind: "ascending" },
-      { name: "min", option: "min", kind: "float" },
-      { name: "max", option: "max", kind: "float" },
+      { name: "min", option: "min", kind: "float", bindable: true },
+      { name: "max", option: "max", kind: "float", bindable: true },
       { name: "values", option: "values", kind: "literals" },
       { name: "trace", option: "trace", kind: "string" },
     ],
@@ -539,7 +546,7 @@ export const operators: readonly OperatorInfo[] = [
     inputs: 1,
     params: [
       { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
-      { name: "fanout", option: "fanout", kind: "int" },
+      { name: "fanout", option: "fanout", kind: "int", bindable: true },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
@@ -580,8 +587,8 @@ export const operators: readonly OperatorInfo[] = [
     params: [
       { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
       { name: "key", option: "key", kind: "key_template" },
-      { name: "count", option: "count", kind: "int" },
-      { name: "offset", option: "offset", kind: "int" },
+      { name: "count", option: "count", kind: "int", bindable: true },
+      { name: "offset", option: "offset", kind: "int", bindable: true },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
@@ -592,7 +599,7 @@ export const operators: readonly OperatorInfo[] = [
     inputs: 1,
     params: [
       { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
-      { name: "fanout", option: "fanout", kind: "int" },
+      { name: "fanout", option: "fanout", kind: "int", bindable: true },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
@@ -629,7 +636,7 @@ export const operators: readonly OperatorInfo[] = [
     inputs: 1,
     params: [
       { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
-      { name: "fanout", option: "fanout", kind: "int" },
+      { name: "fanout", option: "fanout", kind: "int", bindable: true },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
@@ -653,7 +660,7 @@ export const operators: readonly OperatorInfo[] = [
     params: [
       { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
       { name: "key", option: "key", kind: "key_template" },
-      { name: "count", option: "count", kind: "int" },
+      { name: "count", option: "count", kind: "int", bindable: true },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
@@ -677,11 +684,11 @@ export const operators: readonly OperatorInfo[] = [
     params: [
       { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
       { name: "key", option: "key", kind: "key_template" },
-      { name: "count", option: "count", kind: "int" },
-      { name: "offset", option: "offset", kind: "int" },
+      { name: "count", option: "count", kind: "int", bindable: true },
+      { name: "offset", option: "offset", kind: "int", bindable: true },
       { name: "order", option: "order", kind: "choice" },
-      { name: "min", option: "min", kind: "float" },
-      { name: "max", option: "max", kind: "float" },
+      { name: "min", option: "min", kind: "float", bindable: true },
+      { name: "max", option: "max", kind: "float", bindable: true },
       { name: "out_key", option: "outKey", kind: "key_id" },
       { name: "trace", option: "trace", kind: "string" },
     ],
@@ -692,7 +699,7 @@ export const operators: readonly OperatorInfo[] = [
     method: "take",
     inputs: 1,
     params: [
-      { name: "count", option: "count", kind: "int" },
+      { name: "count", option: "count", kind: "int", bindable: true },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },

@@ -5,6 +5,7 @@ import { define } from "./plan.js";
 export { coalesce, type Comparison, E, type Pattern, Pred, regex } from "./expr.js";
 export * from "./generated.js";
 export type {
+  BoundParam,
   EndpointToken,
   Expr,
   FeatureToken,

@@ -27,9 +27,34 @@ type Natural<Type extends ValueType> = Type extends "string" ? string : Type ext
 export type KeyToken<Type extends ValueType, Use extends KeyUse> = Natural<Type> &
   Token<{ readonly sort?: "key"; readonly type?: Type; readonly use?: Use }>;
 
+/** A whole number. Literals that are none do not type-check; what is computed is looked at later. */
+export type Integer<N extends number | bigint> = `${N}` extends `${string}.${string}` | `${string}e-${string}`
+  ? Wanted<"a whole number">
+  : N;
+
+/** The value of an option of a node that each request may give by a param: what `within` makes. */
+export interface BoundParam<Type extends "int" | "float"> extends Token<{
+  readonly sort: "bound";
+  readonly type: Type;
+}> {}
+
+/** What only a param with a default has: without one, an option that it gives could be without a value. */
+interface Bindable<Type extends ValueType> {
+  /** The value of the request, for an option of a node. A request that gives one below `min` or above `max` is refused. */
+  readonly within: Type extends "int"
+    ? <Min extends number | bigint, Max extends number | bigint>(
+        min: Min & Integer<Min>,
+        max: Max & Integer<Max>,
+      ) => BoundParam<"int">
+    : Type extends "float"
+      ? (min: number | bigint, max: number | bigint) => BoundParam<"float">
+      : Wanted<"a param of numbers">;
+}
+
 /** A param: a value that a request may override. In expressions it stands for the value of the request. */
-export type ParamToken<Type extends ValueType> = Natural<Type> &
-  Token<{ readonly sort?: "param"; readonly type?: Type }>;
+export type ParamToken<Type extends ValueType, Default extends "default" | "none" = "none"> = Natural<Type> &
+  Token<{ readonly sort?: "param"; readonly type?: Type }> &
+  (Default extends "default" ? Bindable<Type> : unknown);
 
 /** An endpoint: where data comes from. */
 export interface EndpointToken<Kind extends string> extends Token<{ readonly sort: "endpoint"; readonly kind: Kind }> {}
@@ -148,6 +173,32 @@ export class ParamNode extends ValueNode {
     super("param_ref", { param_id: info.id }, span);
     this.what = `P.${info.name}`;
   }
+
+  within(min: unknown, max: unknown): BoundNode {
+    return new BoundNode(this, numberArgument(min, 0), numberArgument(max, 1));
+  }
+}
+
+/** The value behind a BoundParam. It is no part of expressions: only options of nodes take it. */
+export class BoundNode {
+  constructor(
+    readonly param: ParamNode,
+    readonly min: unknown,
+    readonly max: unknown,
+  ) {}
+
+  /** As the artifact has it. */
+  toJson(): Readonly<Record<string, unknown>> {
+    return { param_id: this.param.info.id, min: this.min, max: this.max };
+  }
+}
+
+/** A number that is known while the plan is built, as the artifact has it. */
+function numberArgument(value: unknown, index: number): unknown {
+  const span = argumentSpan(index);
+  if (typeof value === "number" || typeof value === "bigint") return literal(value, span);
+  if (value instanceof TreeNode) throw runTimeValue(value, span);
+  throw wrongType("a number", value, span);
 }
 
 /** What is behind an EndpointToken or a FeatureToken. */
@@ -169,8 +220,12 @@ export function keyToken<Type extends ValueType, Use extends KeyUse>(
 }
 
 /** The token of a param. */
-export function paramToken<Type extends ValueType>(id: number, name: string, type: Type): ParamToken<Type> {
-  return new ParamNode({ id, name, type }) as unknown as ParamToken<Type>;
+export function paramToken<Type extends ValueType, Default extends "default" | "none" = "none">(
+  id: number,
+  name: string,
+  type: Type,
+): ParamToken<Type, Default> {
+  return new ParamNode({ id, name, type }) as unknown as ParamToken<Type, Default>;
 }
 
 /** The token of an endpoint. */
@@ -214,6 +269,7 @@ export function literal(value: number | bigint, span: SpanId): unknown {
 function kindOf(value: unknown): string {
   if (value instanceof TreeNode) return value.what;
   if (value instanceof NameToken) return `the ${value.sort} ${value.name}`;
+  if (value instanceof BoundNode) return `${value.param.what}.within(…)`;
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   return typeof value === "object"

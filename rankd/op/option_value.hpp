@@ -1,0 +1,56 @@
+// rankd/op/option_value.hpp: a number of a node that the plan fixes, or that a param of each request gives.
+#pragma once
+
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/value.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <variant>
+
+namespace rankd {
+
+/// The value of an option whose shape is bindable.
+/// Threads: any. Cost: of `in` a comparison, and a look into the params where one gives the value.
+template <typename T>
+  requires std::same_as<T, std::int64_t> || std::same_as<T, double>
+class option_value {
+ public:
+  option_value() = default;
+  explicit option_value(T fixed) noexcept : fixed_(fixed) {}
+
+  /// A param that is not declared has been complained about by `check_bindings`: its option is never read.
+  option_value(const plan_param& option, const registries& declared) {
+    if (!option.bound) {
+      fixed_ = std::get<T>(option.value);
+      return;
+    }
+    const param_entry* const param = declared.find_param(option.bound->param_id);
+    if (param != nullptr) place_ = declared.index_of(*param);
+  }
+
+  /// For a request with these values of params, one for each of registries::params. Requires values that `check_needs`
+  /// reports nothing about.
+  [[nodiscard]] auto in(std::span<const scalar> params) const noexcept -> T {
+    return place_ == nowhere ? fixed_ : *std::get_if<T>(&params[place_]);
+  }
+
+ private:
+  static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
+
+  T fixed_{};
+  std::size_t place_ = nowhere;
+};
+
+/// What is wrong with the params that options of a node are bound to: unknown_param, blocked_param, unreadable_param;
+/// wrong_param_type for one of another type than the option; default_out_of_range for one whose default is missing or
+/// is none of the values that the option may have.
+void check_bindings(const plan_node& node, const registries& declared, braid::diagnostics& problems);
+
+}  // namespace rankd
