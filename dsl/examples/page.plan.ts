@@ -1,5 +1,4 @@
-// page.plan.ts: options whose values requests give, within limits.
-// part plan
+// [page]
 import { definePlan, EP, Key, P } from "@rankd/plan";
 
 export default definePlan({
@@ -11,3 +10,4 @@ export default definePlan({
       .sort({ by: Key.id, order: "desc" })
       .take({ count: P.page_size.within(1, 500) }),
 });
+// [/page]

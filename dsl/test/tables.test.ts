@@ -42,8 +42,10 @@ const folder = join(repository, "tests/rankd/tables");
 const capabilities = [
   "cap.rfc.0001.arithmetic.v1",
   "cap.rfc.0001.math.v1",
+  "cap.rfc.0003.bound_params.v1",
   "cap.rfc.0003.more.v1",
   "cap.rfc.0004.aging.v1",
+  "cap.rfc.0005.branch.v1",
 ];
 const skip = existsSync(join(folder, "bad_plans.ndjson")) ? false : "the table is not there";
 
@@ -51,6 +53,7 @@ for (const [table, good] of [
   ["bad_plans.ndjson", "good_plan.json"],
   ["bad_named.ndjson", "good_named_plan.json"],
   ["bad_feed.ndjson", "good_feed_plan.json"],
+  ["bad_branches.ndjson", "good_branches.json"],
 ] as const)
   test(`each bad plan of ${table} of the engine gets its diagnostics and no others`, { skip }, () => {
     const registry = join(folder, "registry");

@@ -54,20 +54,6 @@ void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_
   }
 }
 
-auto edges_of(const plan& loaded) -> std::vector<braid::graph_edge> {
-  std::vector<braid::graph_edge> edges;
-  for (node_index to = 0; to < loaded.nodes.size(); ++to)
-    for (const node_index from : loaded.nodes[to].sources) edges.push_back({from, to});
-  return edges;
-}
-
-/// Each node behind the one before it in an order.
-auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<braid::graph_edge> {
-  std::vector<braid::graph_edge> edges;
-  for (std::size_t at = 1; at < order.size(); ++at) edges.push_back({order[at - 1], order[at]});
-  return edges;
-}
-
 /// Requires params that are declared.
 auto bound_options(const plan_node& node, const registries& declared) -> std::vector<bound_option> {
   std::vector<bound_option> out;
@@ -76,13 +62,15 @@ auto bound_options(const plan_node& node, const registries& declared) -> std::ve
   return out;
 }
 
-auto bind_node(const plan_node& node, const bind_context& with, braid::diagnostics& problems) -> bound_node {
+auto bind_node(const plan& loaded, const plan_node& node, const bind_context& with, braid::diagnostics& problems)
+    -> bound_node {
   const op_entry* entry = find_op(node.op);
   BRAID_EXPECTS(entry != nullptr, "the loader of plans knows the same operators");
   braid::diagnostics own;
   check_bindings(node, with.declared, own);
   auto op = entry->bind(node, with);
   if (!op) own.append(std::move(op.error()));
+  check_conditions(loaded, node, own);
   if (!own.empty()) {
     own.set_node(node.node_id);
     problems.append(std::move(own));
@@ -128,30 +116,33 @@ auto bind_plan(const plan& loaded, const registries& declared, const plan_budget
   std::vector<bound_node> nodes;
   nodes.reserve(loaded.nodes.size());
   for (const plan_node& node : loaded.nodes) {
-    nodes.push_back(bind_node(node, with, problems));
+    nodes.push_back(bind_node(loaded, node, with, problems));
     nodes.back().place = source_location(loaded, node.pointer);
   }
+  check_condition_count(loaded, problems);
   if (problems.empty()) problems = check_columns(loaded, declared);
   if (!problems.empty()) return std::unexpected(with_locations(std::move(problems), loaded));
 
   fuse_pairs(loaded, with, nodes);
 
-  auto shape = braid::graph_shape::make(nodes.size(), edges_of(loaded));
-  BRAID_EXPECTS(shape, "the loader of plans refuses cycles");
-  auto line = braid::graph_shape::make(nodes.size(), edges_of_line(shape->order()));
-  BRAID_EXPECTS(line, "a line has no cycle");
+  std::shared_ptr<const plan_branches> branches;
+  if (has_branches(loaded)) branches = std::make_shared<const plan_branches>(loaded, preds, declared);
   std::vector<model_digest> called = digests_of(models_of(loaded), models);
   return bound_plan{.name = loaded.plan_name,
                     .digest = plan_identity(loaded.digest, called),
                     .artifact_digest = loaded.digest,
                     .models = std::move(called),
                     .budget = budget,
-                    .needs = needs_of(loaded, declared),
                     .warnings = with_locations(missing_columns(loaded, declared), loaded),
                     .nodes = std::move(nodes),
                     .outputs = loaded.outputs,
-                    .shape = std::move(*shape),
-                    .line = std::move(*line)};
+                    .whole = whole_route(loaded, declared),
+                    .branches = std::move(branches)};
+}
+
+auto route_of(const bound_plan& plan, std::span<const scalar> params) -> std::shared_ptr<const plan_route> {
+  if (plan.branches != nullptr) return plan.branches->route_of(params);
+  return {std::shared_ptr<const void>(), &plan.whole};
 }
 
 }  // namespace rankd

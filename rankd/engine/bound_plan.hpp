@@ -1,7 +1,7 @@
 // rankd/engine/bound_plan.hpp: a plan that is ready to run: a graph of checked operators, nothing left to look up.
 #pragma once
 
-#include <rankd/engine/plan_needs.hpp>
+#include <rankd/engine/branches.hpp>
 #include <rankd/op/models.hpp>
 #include <rankd/op/operator.hpp>
 #include <rankd/plan/plan.hpp>
@@ -9,11 +9,11 @@
 #include <rankd/registry/registries.hpp>
 
 #include <braid/base/diagnostics.hpp>
-#include <braid/graph/shape.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,13 +43,17 @@ struct bound_plan {
   std::string artifact_digest;       ///< of the artifact alone
   std::vector<model_digest> models;  ///< that it calls, in the order of their names
   plan_budget budget;
-  plan_needs needs;             ///< what its requests must carry
   braid::diagnostics warnings;  ///< what is allowed, and most likely a mistake: those of `missing_columns`
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
-  braid::graph_shape shape;
-  braid::graph_shape line;  ///< the same nodes one behind the other, as they stand in `shape.order()`
+  plan_route whole;                               ///< that of every request, unless some of it is chosen by request
+  std::shared_ptr<const plan_branches> branches;  ///< null where every request runs all nodes
 };
+
+/// The nodes that run for a request with these values of params. Lifetime: the plan outlives it.
+/// Cost: nothing without branches, otherwise that of plan_branches::route_of.
+[[nodiscard]] auto route_of(const bound_plan& plan, std::span<const scalar> params)
+    -> std::shared_ptr<const plan_route>;
 
 /// Looks up all that the plan names and checks it, once; requests to it have that budget. The models that it calls come
 /// from `models`, if there are any.

@@ -22,7 +22,7 @@ struct engine::execution {
       : state(std::move(s)),
         inside(root, deadline),
         nodes(*state, owner.options_),
-        graph(owner.options_.order == run_order::one_by_one ? state->plan->line : state->plan->shape, nodes,
+        graph(owner.options_.order == run_order::one_by_one ? state->route->line : state->route->shape, nodes,
               owner.runtime_->workers(), inside, &state->memory) {}
 
   std::shared_ptr<request_state> state;
@@ -50,7 +50,7 @@ auto name_of(const bound_node& node) -> std::string {
 auto error_of_time(std::string code, std::string message, const run_end& run, const request_state& state)
     -> rank_error {
   for (const node_index node : run.shape.order()) {
-    if (run.graph.progress(node) == braid::node_progress::done) continue;
+    if (run.graph.progress(node) == braid::node_progress::done || state.route->bypasses(node)) continue;
     const bound_node& first = state.plan->nodes[node];
     return {std::move(code), message + "; " + name_of(first) + " was the first that was not", first.node_id, {}};
   }
@@ -133,7 +133,7 @@ auto explanation_of(const request_state& state, const run_end& run, const rankin
                     const registries& declared) -> explanation {
   explanation all = explain({.state = state,
                              .shape = run.shape,
-                             .nodes = states_of(run.graph, run.failure, *state.plan),
+                             .nodes = states_of(run.graph, run.failure, state),
                              .failed = failed_node(run.failure),
                              .known = known,
                              .candidates = answer.rows},
@@ -204,7 +204,7 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
     co_await run->graph.settled();
   }
   std::optional<braid::graph_failure> failure = run->graph.failure();
-  const braid::graph_shape& shape = options_.order == run_order::one_by_one ? state->plan->line : state->plan->shape;
+  const braid::graph_shape& shape = options_.order == run_order::one_by_one ? state->route->line : state->route->shape;
   const std::optional<usage::breach> breach = breach_of(*state, shape, failure);
   if (breach) failure = {braid::graph_failure::cause::node_failed, shape.order()[breach->position], nullptr};
   // Nodes that ran on the loop may have kept its timers from firing.

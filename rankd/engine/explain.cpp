@@ -57,7 +57,7 @@ auto keys_added(const request_state& state, node_index node, const registries& d
   std::vector<std::string> added;
   for (const keyed_column& each : state.nodes[node].output.table().columns()) {
     bool known = false;
-    for (const node_index source : state.plan->nodes[node].sources)
+    for (const node_index source : state.sources_of(node))
       known = known || state.nodes[source].output.table().find(each.key_id).has_value();
     const key_entry* key = declared.find_key(each.key_id);
     if (!known && key != nullptr) added.push_back(key->name);
@@ -78,6 +78,12 @@ auto options_of(const rank_request& request, const bound_node& node, const regis
   return out;
 }
 
+/// The input whose rows a choice passes on.
+auto chosen_by(const request_state& state, node_index node) -> std::string {
+  const auto& taken = state.route->taken;
+  return taken.empty() || taken[node] == plan_route::none ? std::string() : state.plan->nodes[taken[node]].node_id;
+}
+
 auto report_of(const run_picture& run, node_index node, const registries& declared) -> node_report {
   const bound_plan& plan = *run.state.plan;
   const bound_node& what = plan.nodes[node];
@@ -94,7 +100,8 @@ auto report_of(const run_picture& run, node_index node, const registries& declar
                      .rows_in = slot.rows_in,
                      .rows_out = 0,
                      .keys_added = {},
-                     .options = options_of(run.state.request, what, declared)};
+                     .options = options_of(run.state.request, what, declared),
+                     .chosen = chosen_by(run.state, node)};
   if (report.state != node_state::done) return report;
   report.rows_out = slot.output.size();
   report.keys_added = keys_added(run.state, node, declared);
@@ -128,9 +135,10 @@ auto path_of(const run_picture& run) -> std::vector<path_step> {
 }  // namespace
 
 auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
-               const bound_plan& plan) -> std::vector<node_state> {
+               const request_state& state) -> std::vector<node_state> {
   std::vector<node_state> states;
-  for (node_index node = 0; node < plan.nodes.size(); ++node) states.push_back(state_of(run.progress(node)));
+  for (node_index node = 0; node < state.nodes.size(); ++node)
+    states.push_back(state.route->bypasses(node) ? node_state::bypassed : state_of(run.progress(node)));
   if (failure) states[failure->node] = state_of_failed(*failure, states[failure->node]);
   return states;
 }
@@ -141,7 +149,7 @@ auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<bra
   for (node_index node = 0; node < all.size(); ++node) {
     node_sample& out = all[node];
     const node_slot& slot = state.nodes[node];
-    out.state = state_of(run.progress(node));
+    out.state = state.route->bypasses(node) ? node_state::bypassed : state_of(run.progress(node));
     if (failure && failure->node == node) out.state = state_of_failed(*failure, out.state);
     if (!is_over(out.state)) continue;
     if (out.state == node_state::done) out.rows_out = slot.output.size();
@@ -157,7 +165,7 @@ auto explain(const run_picture& run, const registries& declared) -> explanation 
   explanation all;
   all.plan_digest = run.state.plan->digest;
   all.critical_path = path_of(run);
-  for (const node_index node : run.state.plan->shape.order()) all.nodes.push_back(report_of(run, node, declared));
+  for (const node_index node : run.state.plan->whole.shape.order()) all.nodes.push_back(report_of(run, node, declared));
   all.ids = fates_of(run, declared);
   return all;
 }

@@ -59,6 +59,10 @@ void append_node(std::string& out, const node_report& node) {
     out += ',';
     append_list(out, "options", node.options, append_option);
   }
+  if (!node.chosen.empty()) {
+    out += ',';
+    append_field(out, "chosen", node.chosen);
+  }
   out += '}';
 }
 
@@ -126,6 +130,7 @@ auto to_string(node_state state) noexcept -> std::string_view {
     case node_state::timed_out: return "timed_out";
     case node_state::stopped: return "stopped";
     case node_state::running: return "running";
+    case node_state::bypassed: return "bypassed";
     case node_state::skipped: break;
   }
   return "skipped";

@@ -24,6 +24,7 @@ enum class node_state : std::uint8_t {
   stopped,    ///< because the run, or a node before it, had failed
   running,    ///< it went on behind the answer, or waited for a thread
   skipped,    ///< it had not begun
+  bypassed,   ///< the request does not run it: only inputs need it that were not chosen
 };
 
 auto to_string(node_state state) noexcept -> std::string_view;
@@ -60,6 +61,7 @@ struct node_report {
   std::size_t rows_out = 0;
   std::vector<std::string> keys_added;
   std::vector<option_report> options = {};  ///< those that params give
+  std::string chosen = {};                  ///< the input whose rows a choice passes on, or empty
 };
 
 /// One node of the critical path.

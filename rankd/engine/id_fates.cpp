@@ -90,7 +90,8 @@ class tracer {
   }
 
   auto trace() && -> id_fate {
-    for (const node_index node : run_->state.plan->shape.order()) visit(node);
+    for (const node_index node : run_->state.plan->whole.shape.order())
+      if (run_->nodes[node] != node_state::bypassed) visit(node);
     fate_.positions = seen_->among_candidates(fate_.id);
     return std::move(fate_);
   }
@@ -99,9 +100,10 @@ class tracer {
   [[nodiscard]] auto is_done(node_index node) const -> bool { return run_->nodes[node] == node_state::done; }
 
   /// All rows with the id that go into a node, and the first of them. Those of the other side of a join only decide.
-  [[nodiscard]] auto arriving(const bound_node& node) const -> arrival {
+  [[nodiscard]] auto arriving(node_index at) const -> arrival {
     arrival all;
-    const std::span<const node_index> sources = node.sources;
+    const bound_node& node = run_->state.plan->nodes[at];
+    const std::span<const node_index> sources = run_->state.sources_of(at);
     for (const node_index source : node.change == row_change::matched ? sources.first(1) : sources) {
       const sighting& seen = seen_->in(source, fate_.id);
       if (all.rows == 0 && seen.rows != 0)
@@ -113,7 +115,7 @@ class tracer {
 
   void visit(node_index at) {
     const bound_node& node = run_->state.plan->nodes[at];
-    const arrival in = arriving(node);
+    const arrival in = arriving(at);
     if (!is_done(at)) {
       if (in.rows != 0) drop(node, in, in.rows, drop_reason::not_done);
       return;

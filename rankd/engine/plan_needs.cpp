@@ -45,7 +45,7 @@ void check_candidates(const candidate_rows& given, const plan_needs& needs, cons
                  braid::did_you_mean(key.name, taken));
   }
   if (given.rows.size() == 0) return;
-  for (const key_entry* key : needs.candidate_keys) {
+  for (const key_entry* key : needs.read_keys) {
     if (key->nullable || given.rows.find(key->key_id)) continue;
     const bool in_columns = given.form == candidates_form::columns;
     problems.add("missing_field", in_columns ? "/candidates" : "/candidates/0",
@@ -69,6 +69,7 @@ class required_params {
     for (const plan_param& param : node.params) {
       if (param.kind == param_kind::expr_id) add(loaded.expr_table[param.index()].tree);
       if (param.kind == param_kind::pred_id) add(loaded.pred_table[param.index()].tree);
+      for (const std::uint32_t condition : param.trees) add(loaded.pred_table[condition].tree);
       if (param.kind == param_kind::key_template) add_holes(std::get<std::string>(param.value));
     }
   }
@@ -106,6 +107,21 @@ class required_params {
   std::vector<const param_entry*> found_;
 };
 
+void add_keys(const plan_node& candidates, std::vector<std::uint32_t>& keys) {
+  if (const plan_param* taken = candidates.find_param("keys"))
+    keys.insert(keys.end(), taken->key_ids.begin(), taken->key_ids.end());
+}
+
+/// Each once, ascending.
+auto entries_of(std::vector<std::uint32_t> keys, const registries& declared) -> std::vector<const key_entry*> {
+  std::ranges::sort(keys);
+  const auto repeated = std::ranges::unique(keys);
+  keys.erase(repeated.begin(), repeated.end());
+  std::vector<const key_entry*> out;
+  for (const std::uint32_t key : keys) out.push_back(declared.find_key(key));
+  return out;
+}
+
 /// A number, or another value for a message.
 auto text_of(const scalar& value) -> std::string {
   std::string out;
@@ -139,27 +155,32 @@ void check_range(const rank_request& request, const param_range& range, const re
 
 }  // namespace
 
-auto needs_of(const plan& loaded, const registries& declared) -> plan_needs {
+auto needs_of(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed) -> plan_needs {
   plan_needs out;
-  std::vector<std::uint32_t> keys;
+  std::vector<std::uint32_t> taken;
+  std::vector<std::uint32_t> read;
   required_params params(declared);
-  for (const plan_node& node : loaded.nodes) {
-    params.add_those_of(loaded, node);
+  for (node_index at = 0; at < loaded.nodes.size(); ++at) {
+    const plan_node& node = loaded.nodes[at];
     const request_part part = find_op(node.op)->reads;
-    out.user = out.user || part == request_part::user;
+    const bool runs = bypassed.empty() || !bypassed[at];
+    if (part == request_part::candidates) {
+      out.takes_candidates = true;
+      add_keys(node, taken);
+    }
+    if (!runs) continue;
+    params.add_those_of(loaded, node);
     for (const plan_param& option : node.params)
       if (option.bound)
         add_range(out.ranges, declared.index_of(*declared.find_param(option.bound->param_id)), *option.bound);
+    out.user = out.user || part == request_part::user;
     if (part != request_part::candidates) continue;
     out.candidates = true;
-    if (const plan_param* taken = node.find_param("keys"))
-      keys.insert(keys.end(), taken->key_ids.begin(), taken->key_ids.end());
+    add_keys(node, read);
   }
   std::ranges::sort(out.ranges, {}, &param_range::param);
-  std::ranges::sort(keys);
-  const auto repeated = std::ranges::unique(keys);
-  keys.erase(repeated.begin(), repeated.end());
-  for (const std::uint32_t key : keys) out.candidate_keys.push_back(declared.find_key(key));
+  out.candidate_keys = entries_of(std::move(taken), declared);
+  out.read_keys = entries_of(std::move(read), declared);
   out.context_params = params.take();
   return out;
 }
@@ -177,7 +198,7 @@ auto check_needs(const rank_request& request, const plan_needs& needs, const reg
     problems.add(
         "missing_field", "",
         "the field `candidates` is missing: the plan ranks rows that the request carries, with " + names_of(needs));
-  if (request.candidates != nullptr && !needs.candidates)
+  if (request.candidates != nullptr && !needs.takes_candidates)
     problems.add("unknown_field", "/candidates", "no node of the plan takes candidates from the request");
   else if (request.candidates != nullptr)
     check_candidates(*request.candidates, needs, declared, problems);

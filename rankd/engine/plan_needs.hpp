@@ -22,17 +22,20 @@ struct param_range {
   scalar max;
 };
 
-/// The parts of a request that the nodes of a plan read. Found once, when the plan is bound.
+/// The parts of a request that the nodes of a plan read.
 struct plan_needs {
   bool user = false;                                    ///< a node reads `user_id`
   bool candidates = false;                              ///< a node reads `candidates`
-  std::vector<const key_entry*> candidate_keys = {};    ///< columns that these nodes take, ascending, without `id`
-  std::vector<const param_entry*> context_params = {};  ///< that a node reads and a request must give, ascending
-  std::vector<param_range> ranges = {};  ///< of params that give options of nodes, each once, ascending
+  bool takes_candidates = false;                        ///< the same, or a node that the request does not run
+  std::vector<const key_entry*> candidate_keys = {};    ///< columns that all of these take, ascending, without `id`
+  std::vector<const key_entry*> read_keys = {};         ///< those of nodes that run
+  std::vector<const param_entry*> context_params = {};  ///< that these read and a request must give, ascending
+  std::vector<param_range> ranges = {};                 ///< of params that give options of nodes, each once, ascending
 };
 
-/// Requires a plan whose nodes were bound without diagnostic. Lifetime: the registries outlive the result.
-auto needs_of(const plan& loaded, const registries& declared) -> plan_needs;
+/// Of the nodes that run: all but those with a mark in `bypassed`, which is empty or has one for each node. Requires a
+/// plan whose nodes were bound without diagnostic. Lifetime: the registries outlive the result.
+auto needs_of(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed = {}) -> plan_needs;
 
 /// What a request lacks for a plan, or carries although no node of the plan takes it.
 /// Errors: missing_field, unknown_field, unknown_column, param_out_of_range.

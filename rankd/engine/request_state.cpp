@@ -8,17 +8,19 @@
 namespace rankd {
 
 auto plan_nodes::mode(braid::node_index node) noexcept -> braid::node_mode {
+  if (state_->route->bypasses(node)) return braid::node_mode::here;
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
   slot.ready = now();
-  for (const node_index source : what.sources) slot.rows_in += state_->nodes[source].output.size();
+  for (const node_index source : state_->sources_of(node)) slot.rows_in += state_->nodes[source].output.size();
   return slot.mode = place_of(*what.op, slot.rows_in);
 }
 
 auto plan_nodes::place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_mode {
   if (op.work() == op_work::waits) return braid::node_mode::task;
   if (options_->order == run_order::one_by_one) return braid::node_mode::here;
-  return op.cost_ns(rows, state_->request.params) <= options_->max_inline_ns ? braid::node_mode::here : braid::node_mode::worker;
+  return op.cost_ns(rows, state_->request.params) <= options_->max_inline_ns ? braid::node_mode::here
+                                                                             : braid::node_mode::worker;
 }
 
 /// How many rows make a part that is worth a job of its own; only workers share theirs.
@@ -37,8 +39,9 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
   // Where bytes are bounded each node takes its own, so that it is known how much.
   const bool shares = slot.mode == braid::node_mode::here && !state_->used.bounds_bytes();
   braid::arena& memory = shares ? state_->memory : slot.memory;
-  const std::span<row_set> inputs = memory.uninitialized<row_set>(what.sources.size());
-  for (std::size_t at = 0; at < inputs.size(); ++at) inputs[at] = state_->nodes[what.sources[at]].output;
+  const std::span<const node_index> sources = state_->sources_of(node);
+  const std::span<row_set> inputs = memory.uninitialized<row_set>(sources.size());
+  for (std::size_t at = 0; at < inputs.size(); ++at) inputs[at] = state_->nodes[sources[at]].output;
   return {.memory = memory,
           .inputs = inputs,
           .params = state_->request.params,
@@ -46,7 +49,7 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
           .user_id = state_->request.user_id,
           .rows_of_part = part_of(*what.op, slot),
           .used = state_->used.is_bounded() ? &state_->used : nullptr,
-          .position = state_->plan->shape.position(node),
+          .position = state_->route->shape.position(node),
           .candidates = state_->request.candidates.get()};
 }
 
@@ -84,6 +87,7 @@ auto plan_nodes::activity_of(braid::node_index node) const -> braid::trace::acti
 
 /// In a trace a node that computes is a slice of its thread, and one that waits has a track of its own.
 auto plan_nodes::run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status {
+  if (state_->route->bypasses(node)) return braid::node_status::done;  // no node that runs waits for it
   if (!braid::trace::is_on()) [[likely]]
     return compute(node, stop);
   const braid::trace::span shown(braid::trace::intern(state_->plan->nodes[node].node_id));

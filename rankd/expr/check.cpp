@@ -80,11 +80,19 @@ class checker {
   void check_list(const tree_node& node) {
     if (std::holds_alternative<std::vector<number>>(std::get<literal_list>(node.payload))) return;
     const tree_node& left = tree_.nodes[node.children[0]];
+    if (const auto* number = std::get_if<param_number>(&left.payload)) return check_list_param(number->param_id);
     const auto* number = std::get_if<key_number>(&left.payload);
     const key_entry* key = number == nullptr ? nullptr : known_.find_key(number->key_id);
     if (number != nullptr && key == nullptr) return;  // the key itself is complained about
     if (key == nullptr || key->type != value_type::string)
-      report("in_wants_string_key", "/lhs", "a list of strings wants a key that holds strings on its left");
+      report("in_wants_string_key", "/lhs", "a list of strings wants a key or a param that holds strings on its left");
+  }
+
+  void check_list_param(std::uint32_t param_id) {
+    const param_entry* param = known_.find_param(param_id);
+    if (param == nullptr || param->type == value_type::string) return;  // an unknown one is complained about itself
+    report("in_wants_string_key", "/lhs",
+           "the param " + quote_name(param->name) + " holds no string for a list of them");
   }
 
   void report(std::string code, std::string_view below, std::string message, std::string hint = {}) {

@@ -315,8 +315,10 @@ auto writer::list_of(const tree_node& node, truth_slot out) -> instruction {
   const std::uint32_t left = node.children[0];
   const std::vector<number>* numbers = number_list(node);
   if (numbers == nullptr) {
-    const std::uint32_t key_id = std::get<key_number>(tree_.nodes[left].payload).key_id;
     const auto& strings = std::get<std::vector<std::string>>(std::get<literal_list>(node.payload));
+    if (const auto* param = std::get_if<param_number>(&tree_.nodes[left].payload))
+      return match_param{param_slot(param->param_id), text_matcher::any_of(strings), out};
+    const std::uint32_t key_id = std::get<key_number>(tree_.nodes[left].payload).key_id;
     return text_test_of({key_slot(key_id), text_matcher::any_of(strings)}, out);
   }
   if (is_exact(left)) return find_number<std::int64_t>{sorted_list(*numbers, as_exact_integer), values_[left], out};

@@ -366,6 +366,11 @@ void frame::run(const match_text& code) {
   drop_null_rows(out, valid_in_order(source.validity, valid.data()));
 }
 
+void frame::run(const match_param& code) {
+  const auto* text = std::get_if<std::string>(&shared_.params()[code.param]);
+  run(set_truth{text != nullptr && code.test.matches(*text), code.out});
+}
+
 void frame::run(const set_truth& code) { std::fill_n(truth_words(code.out), words(), all_bits(code.value)); }
 
 void frame::run(const combine_truths& code) {

@@ -90,6 +90,7 @@ auto to_string(param_kind kind) noexcept -> std::string_view {
     case param_kind::name: return "name";
     case param_kind::expr_id: return "expr_id";
     case param_kind::pred_id: return "pred_id";
+    case param_kind::pred_ids: return "pred_ids";
     case param_kind::node_ref: return "node_ref";
     case param_kind::endpoint_ref: return "endpoint_ref";
     case param_kind::key_id: return "key_id";

@@ -410,7 +410,11 @@ auto bind_extract_features(const plan_node& node, const bind_context& with) -> b
   const auto place = static_cast<std::size_t>(std::ranges::find(transform_names, chosen) - transform_names.begin());
   const auto from = find_typed_keys(*node.find_param("keys"), keys_shape, with, problems);
   const auto to = find_typed_keys(*node.find_param("out_keys"), out_keys_shape, with, problems);
-  const extract_checks checks{.node = node, .how = static_cast<transform>(place), .from = from, .declared = with.declared, .problems = problems};
+  const extract_checks checks{.node = node,
+                              .how = static_cast<transform>(place),
+                              .from = from,
+                              .declared = with.declared,
+                              .problems = problems};
   checks.types();
   checks.lengths();
 

@@ -87,9 +87,9 @@ auto find_typed_keys(const plan_param& param, const param_shape& shape, const bi
 void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics& problems) {
   if (min == nullptr || max == nullptr || !(max->least() < min->most())) return;
   const bool fixed = !min->bound && !max->bound;
-  problems.add(refused("out_of_range", max->pointer,
-                       fixed ? "`max` must not be less than `min`"
-                             : "`max` must not be less than `min`, whatever a request gives"));
+  problems.add(refused(
+      "out_of_range", max->pointer,
+      fixed ? "`max` must not be less than `min`" : "`max` must not be less than `min`, whatever a request gives"));
 }
 
 void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,

@@ -36,7 +36,7 @@ struct source_params {
   std::uint32_t endpoint = 0;
   bound_template keys;
   named_read what;  ///< without keys, and what params of a request may give
-  option_value<std::int64_t> count;
+  option_value<std::int64_t> count = {};
   option_value<std::int64_t> offset{0};
   std::optional<score_ends> range = {};
   std::optional<score_column> scores = {};
@@ -64,7 +64,7 @@ struct source_params {
     asking.keys = asked;
     asking.count = static_cast<std::uint32_t>(count.in(context.params));
     asking.offset = static_cast<std::uint32_t>(offset.in(context.params));
-    if (range) asking.range = {.min = range->min.in(context.params), .max = range->max.in(context.params)};
+    if (range) asking.range = score_range{.min = range->min.in(context.params), .max = range->max.in(context.params)};
     return asking;
   }
 

@@ -17,7 +17,7 @@
 namespace rankd {
 
 /// The value of an option whose shape is bindable.
-/// Threads: any. Cost: of `in` a comparison, and a look into the params where one gives the value.
+/// Threads: any. Cost: of `in` a comparison, and a read of the params where one gives the value.
 template <typename T>
   requires std::same_as<T, std::int64_t> || std::same_as<T, double>
 class option_value {

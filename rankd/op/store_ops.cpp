@@ -61,7 +61,7 @@ enum class list_columns : std::uint8_t { none, country };
 struct list_params {
   std::string_view prefix;
   std::uint32_t endpoint = 0;
-  option_value<std::int64_t> fanout;
+  option_value<std::int64_t> fanout = {};
   list_columns columns = list_columns::none;
   std::uint32_t country_key = 0;
 
@@ -130,8 +130,7 @@ constexpr std::array list_shape{
 
 constexpr std::array media_shape{
     store_endpoint,
-    param_shape{
-        .name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = 10'000}, .bindable = true},
+    param_shape{.name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = 10'000}, .bindable = true},
 };
 
 auto bind_viewer(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {

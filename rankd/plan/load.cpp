@@ -165,10 +165,18 @@ void read_digests(object_reader& top, draft& into) {
   in.refuse_unknown_fields();
 }
 
+/// What a plan must require for a node of a tree: for its op, or for a test of the string that a param holds.
+auto capability_of(const syntax_tree& tree, const tree_node& node) -> std::string_view {
+  const auto* list = std::get_if<literal_list>(&node.payload);
+  const bool of_strings = list != nullptr && std::holds_alternative<std::vector<std::string>>(*list);
+  if (of_strings && tree.nodes[node.children[0]].op == node_op::param_ref) return branch_capability;
+  return rankd::capability_of(node.op);
+}
+
 /// Complains about the first op, children before parents, whose capability the plan does not require.
 void check_ops(const syntax_tree& tree, draft& into) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    const std::string_view capability = capability_of(tree.nodes[i].op);
+    const std::string_view capability = capability_of(tree, tree.nodes[i]);
     if (capability.empty() || into.known.capabilities.find(capability)) continue;
     return report(
         into, tree.pointer_of(i, "op"), "capability_not_required",
@@ -300,7 +308,8 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }  // namespace
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
-  static const std::array<std::string_view, 2> all{capability_of(node_op::div), bound_params_capability};
+  static const std::array<std::string_view, 3> all{rankd::capability_of(node_op::div), bound_params_capability,
+                                                   branch_capability};
   return all;
 }
 

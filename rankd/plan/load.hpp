@@ -21,6 +21,9 @@ inline constexpr std::size_t max_plan_depth = 1'000;  ///< nodes on the longest 
 /// What a plan requires that binds options of nodes to params.
 inline constexpr std::string_view bound_params_capability = "cap.rfc.0003.bound_params.v1";
 
+/// What a plan requires that chooses among nodes by params, or compares a param with strings.
+inline constexpr std::string_view branch_capability = "cap.rfc.0005.branch.v1";
+
 /// Those that this engine has code for, in ascending order.
 [[nodiscard]] auto implemented_capabilities() noexcept -> std::span<const std::string_view>;
 

@@ -66,6 +66,9 @@ auto text_of(const plan_param& param, const plan& of, const registries& declared
     case param_kind::key_id: return key_text(param.index(), declared);
     case param_kind::key_ids:
       return list_text(param.key_ids, [&](std::uint32_t key_id) { return key_text(key_id, declared); });
+    case param_kind::pred_ids:
+      return list_text(param.trees,
+                       [&](std::uint32_t tree) { return formula_text(of.pred_table[tree].tree, declared); });
     case param_kind::names:
     case param_kind::texts: return list_text(param.names, [](const std::string& name) { return in_quotes(name); });
     case param_kind::ascending:
@@ -76,6 +79,7 @@ auto text_of(const plan_param& param, const plan& of, const registries& declared
 
 auto name_of_field(const plan_param& param) -> std::string {
   if (param.kind == param_kind::expr_id) return "expr";
+  if (param.kind == param_kind::pred_ids) return "preds";
   return param.kind == param_kind::pred_id ? "pred" : param.name;
 }
 

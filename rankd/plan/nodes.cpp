@@ -102,6 +102,7 @@ auto read_scalar(object_reader& in, const param_shape& shape, known_names& known
     case param_kind::pred_id:
     case param_kind::node_ref: return read_name_param(in, shape, known);
     case param_kind::key_ids:
+    case param_kind::pred_ids:
     case param_kind::names:
     case param_kind::ascending:
     case param_kind::literals:
@@ -112,7 +113,7 @@ auto read_scalar(object_reader& in, const param_shape& shape, known_names& known
 
 auto is_list(param_kind kind) -> bool {
   return kind == param_kind::key_ids || kind == param_kind::names || kind == param_kind::ascending ||
-         kind == param_kind::literals || kind == param_kind::texts;
+         kind == param_kind::literals || kind == param_kind::texts || kind == param_kind::pred_ids;
 }
 
 struct item_problem {
@@ -204,13 +205,29 @@ struct literal_reader {
   }
 };
 
+/// Takes the names of predicates.
+struct pred_reader {
+  const name_table& preds;
+
+  auto operator()(const json& item) const -> item_result<std::uint32_t> {
+    if (!item.is_string())
+      return wrong_item("wrong_type", "an item is the name of a predicate, not " + described(item));
+    const auto& name = item.get_ref<const std::string&>();
+    if (const auto place = preds.find(name)) return *place;
+    return wrong_item("unknown_pred", "there is no predicate " + quote_name(name));
+  }
+};
+
 /// Reads a param that is a list. False where it is absent or no list.
-auto read_list(object_reader& in, const param_shape& shape, braid::diagnostics& problems, plan_param& out) -> bool {
+auto read_list(object_reader& in, const param_shape& shape, node_context context, plan_param& out) -> bool {
+  braid::diagnostics& problems = context.problems;
   const auto take = [](auto&& items, auto& into) {
     if (items) into = std::move(*items);
     return items.has_value();
   };
   switch (shape.kind) {
+    case param_kind::pred_ids:
+      return take(read_items<std::uint32_t>(in, shape, problems, pred_reader{context.into.known.preds}), out.trees);
     case param_kind::key_ids: return take(read_items<std::uint32_t>(in, shape, problems, read_key_item), out.key_ids);
     case param_kind::ascending: return take(read_items<scalar>(in, shape, problems, ascending_reader{}), out.items);
     case param_kind::literals: return take(read_items<scalar>(in, shape, problems, literal_reader{}), out.items);
@@ -239,6 +256,14 @@ void refuse_without_meaning(object_reader& in, const param_shape& wanted) {
             quote_name(wanted.name) + " means something only where " + quote_name(wanted.when.param) + " is " + values);
 }
 
+/// A list of conditions belongs to a capability.
+void require_branches(object_reader& in, const param_shape& conditions, const known_names& known) {
+  if (known.capabilities.find(branch_capability)) return;
+  in.report(conditions.name, "capability_not_required",
+            quote_name(conditions.name) + " belongs to a capability, which the plan does not require",
+            "add " + quote_name(branch_capability) + " to `capabilities_required`");
+}
+
 void read_params(const json& params, std::string pointer, const op_shape& shape, node_context in, plan_node& out) {
   object_reader reader(params, std::move(pointer), in.problems);
   for (param_shape wanted : shape.params) {
@@ -254,7 +279,8 @@ void read_params(const json& params, std::string pointer, const op_shape& shape,
                      .key_ids = {},
                      .pointer = reader.pointer_of(wanted.name)};
     if (is_list(wanted.kind)) {
-      if (!read_list(reader, wanted, in.problems, param)) continue;
+      if (!read_list(reader, wanted, in, param)) continue;
+      if (wanted.kind == param_kind::pred_ids) require_branches(reader, wanted, in.into.known);
     } else if (is_bound(reader, wanted)) {
       param.bound = read_binding(reader, wanted, in.into.known, in.problems);
       if (!param.bound) continue;

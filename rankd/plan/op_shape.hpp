@@ -22,6 +22,7 @@ enum class param_kind : std::uint8_t {
   name,          ///< letters, digits and `_`, no digit in front, at most `max_name`
   expr_id,       ///< names a tree of expr_table
   pred_id,       ///< names a tree of pred_table
+  pred_ids,      ///< an array of names of trees of pred_table, without repeats
   node_ref,      ///< names a node, and is an edge from it
   endpoint_ref,  ///< ep_NNNN
   key_id,        ///< a number of the registry of keys

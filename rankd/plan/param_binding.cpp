@@ -48,9 +48,10 @@ auto read_binding(object_reader& in, const param_shape& shape, const known_names
   if (problems.size() != before) return std::nullopt;
   if (max < min) own.report("max", "out_of_range", "`max` must not be less than `min`");
   if (!known.capabilities.find(bound_params_capability))
-    in.report(shape.name, "capability_not_required",
-              quote_name(shape.name) + " is bound to a param, which belongs to a capability that the plan does not require",
-              "add " + quote_name(bound_params_capability) + " to `capabilities_required`");
+    in.report(
+        shape.name, "capability_not_required",
+        quote_name(shape.name) + " is bound to a param, which belongs to a capability that the plan does not require",
+        "add " + quote_name(bound_params_capability) + " to `capabilities_required`");
   return param_binding{.param_id = *param_id, .min = std::move(min), .max = std::move(max)};
 }
 

@@ -44,8 +44,9 @@ struct plan_param {
   scalar value;
   std::vector<std::uint32_t> key_ids;
   std::string pointer;
-  std::vector<std::string> names = {};  ///< of names and of texts
-  std::vector<scalar> items = {};       ///< doubles of an ascending list; all int64 or all strings of literals
+  std::vector<std::string> names = {};      ///< of names and of texts
+  std::vector<scalar> items = {};           ///< doubles of an ascending list; all int64 or all strings of literals
+  std::vector<std::uint32_t> trees = {};    ///< of pred_ids: positions in pred_table
   std::optional<param_binding> bound = {};  ///< the request gives the value, which is null here
 
   /// The least and the greatest value of an int64 or a float64 that any request can give it.

@@ -42,15 +42,18 @@ auto joined(const std::vector<std::string>& answers) -> std::string {
 
 }  // namespace
 
-/// Counts a call when it ends, whatever way. One that failed as a whole is in log and audit; otherwise its requests are.
+/// Counts a call when it ends, whatever way. One that failed as a whole is in log and audit; otherwise its requests
+/// are.
 struct shard::call_end {
   shard* by;  // null: other code reports
   request_record* record;
   braid::time_point begun;
   ~call_end() {
     if (by == nullptr) return;
-    if (record->status != http_status::ok) return by->note(*record, begun, endpoint::batch);
-    by->metrics_.count_end(endpoint::batch, record->status, by->io_->now() - begun, by->gate_.counts(), by->unread());
+    if (record->status == http_status::ok)
+      by->metrics_.count_end(endpoint::batch, record->status, by->io_->now() - begun, by->gate_.counts(), by->unread());
+    else
+      by->note(*record, begun, endpoint::batch);
   }
 };
 

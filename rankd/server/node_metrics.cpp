@@ -45,8 +45,8 @@ void serve_metrics::node_counts::add(const node_counts& other) noexcept {
 auto serve_metrics::made_for(const bound_plan& plan, const plan_nodes_seen* before) -> plan_nodes_seen {
   plan_nodes_seen made{.digest = plan.digest, .names = {}, .places = {}, .counts = {}};
   made.places.resize(plan.nodes.size());
-  for (const node_index node : plan.shape.order()) {
-    const std::size_t listed = std::min<std::size_t>(plan.shape.position(node), max_listed_nodes);
+  for (const node_index node : plan.whole.shape.order()) {
+    const std::size_t listed = std::min<std::size_t>(plan.whole.shape.position(node), max_listed_nodes);
     const std::string_view name = listed < max_listed_nodes ? std::string_view(plan.nodes[node].node_id) : other_nodes;
     made.places[node] = listed;
     if (made.counts.size() > listed) continue;

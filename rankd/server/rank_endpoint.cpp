@@ -128,7 +128,9 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
     return refuse(answer_left_out(plan->name, plan->problems, record.request_id));
   }
   record.plan_digest = plan->bound->digest;
-  if (const auto missing = check_needs(*request, plan->bound->needs, *all_->context.declared); !missing.empty())
+  if (const auto missing =
+          check_needs(*request, route_of(*plan->bound, request->params)->needs, *all_->context.declared);
+      !missing.empty())
     return refuse(answer_error(http_status::bad_request, missing, record.request_id));
   auto of_plan = all_->of_plans.try_enter(plan->name, plan->bound->budget.in_flight);
   if (!of_plan) {

@@ -46,8 +46,8 @@ class serve_metrics {
  public:
   /// An answer of any kind.
   void count_answer(endpoint which, braid::http_status status);
-  /// The end of a request to rank, or of a call with a batch: its answer, 0 for none, how long it took from its head on,
-  /// and the requests at the gate now.
+  /// The end of a request to rank, or of a call with a batch: its answer, 0 for none, how long it took from its head
+  /// on, and the requests at the gate now.
   void count_end(endpoint which, braid::http_status status, braid::duration took, const admission_counts& now,
                  std::size_t unread);
   /// The requests that came by one call.

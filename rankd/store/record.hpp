@@ -11,7 +11,8 @@
 
 namespace rankd {
 
-/// What a key holds. A string is one text. A list whose elements are all 64-bit integers is packed; any other keeps its elements as text.
+/// What a key holds. A string is one text. A list whose elements are all 64-bit integers is packed; any other keeps its
+/// elements as text.
 enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, sorted_set = 4, set = 5, string = 6 };
 
 /// The place in the data that a record was loaded from.

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace rankd::detail {
@@ -89,12 +90,11 @@ auto groups_of(const named_read& what, key_spread spread) -> std::vector<key_pos
   std::vector<std::uint16_t> slots(order.size(), 0);
   if (spread == key_spread::by_slot) {
     std::ranges::transform(what.keys, slots.begin(), braid::redis_slot_of);
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t at) { return slots[at]; });
+    std::ranges::sort(order, {}, [&](std::uint32_t at) { return std::pair(slots[at], at); });
   }
   std::vector<key_positions> out;
   for (const std::uint32_t at : order) {
-    const bool goes_on =
-        !out.empty() && out.back().size() < max_keys_asked && slots[out.back().front()] == slots[at];
+    const bool goes_on = !out.empty() && out.back().size() < max_keys_asked && slots[out.back().front()] == slots[at];
     if (!goes_on) out.emplace_back();
     out.back().push_back(at);
   }

@@ -18,7 +18,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 83> words{
+constexpr std::array<std::string_view, 89> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",
@@ -105,6 +105,10 @@ constexpr std::array<std::string_view, 83> words{
     "{\"node_id\":\"z\",\"op\":\"core::extract_features\",\"inputs\":[\"v\"],\"params\":{\"transform\":\"one_hot\","
     "\"keys\":[3001],\"out_keys\":[1001,2001],\"values\":[\"US\",\"CA\"]}}",
     "\"key\":\"follow:{id}\"",
+    "\"capabilities_required\":[\"cap.rfc.0003.bound_params.v1\",\"cap.rfc.0005.branch.v1\"]",
+    "{\"param_id\":10,\"min\":1,\"max\":50}",
+    "{\"node_id\":\"z\",\"op\":\"core::choose\",\"inputs\":[\"v\",\"v\"],\"params\":{\"pred_ids\":[\"p\"]}}",
+    "{\"op\":\"in\",\"lhs\":{\"op\":\"param_ref\",\"param_id\":11},\"list\":[\"feed\"]}",
     "{\"node_id\":\"z\",\"op\":\"core::sorted_set\",\"inputs\":[],\"params\":{\"endpoint\":\"ep_0001\",\"key\":"
     "\"near:{P.pattern}\",\"count\":3,\"out_key\":1001}}",
     "{\"node_id\":\"z\",\"op\":\"core::hash\",\"inputs\":[\"v\"],\"params\":{\"endpoint\":\"ep_0001\",\"key\":"
@@ -140,7 +144,7 @@ struct world {
 
 auto int_param(const plan_node& node, std::string_view name, std::int64_t absent) -> std::int64_t {
   const plan_param* param = node.find_param(name);
-  return param == nullptr ? absent : std::get<std::int64_t>(param->value);
+  return param == nullptr ? absent : std::get<std::int64_t>(param->most());
 }
 
 /// A bound of the rows that a node can give, or nothing where it would take time.
@@ -200,8 +204,9 @@ void bind_and_run(const plan& loaded, const nlohmann::json& document) {
 }
 
 /// Those of the corpus, as if the engine had code for them.
-constexpr std::array<std::string_view, 4> capabilities{"cap.rfc.0001.arithmetic.v1", "cap.rfc.0001.math.v1",
-                                                       "cap.rfc.0003.more.v1", "cap.rfc.0004.aging.v1"};
+constexpr std::array<std::string_view, 6> capabilities{"cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",
+                                                       "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",
+                                                       "cap.rfc.0004.aging.v1",        "cap.rfc.0005.branch.v1"};
 
 void run(std::string_view text) {
   const plan_rules rules{.ops = all_op_shapes(), .declared = op_world(), .capabilities = capabilities};

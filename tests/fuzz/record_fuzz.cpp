@@ -130,8 +130,9 @@ void expect_same(const parsed_record& made, std::string_view line) {
     expect_set(*record, document->at("members"));
   } else if (document->contains("string")) {
     expect_key("string");
-    BRAID_EXPECTS(record->kind() == record_kind::string && record->text_at(0) == document->at("value").get<std::string>(),
-                  "the text is kept");
+    BRAID_EXPECTS(
+        record->kind() == record_kind::string && record->text_at(0) == document->at("value").get<std::string>(),
+        "the text is kept");
   } else if (document->contains("sorted_set")) {
     expect_key("sorted_set");
     expect_sorted_set(*record, document->at("scores"));

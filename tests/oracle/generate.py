@@ -9,6 +9,7 @@ from typing import Any
 
 from . import arithmetic
 from . import vocabulary as words
+from .branches import BOUND_PARAMS, BRANCH, bindings_of
 from .interpreter import edges_into
 from .worlds import World, is_readable, is_writable, value_of_type
 
@@ -255,9 +256,27 @@ def _finished(draft: _Draft, name: str) -> dict[str, Any]:
         plan["expr_table"] = draft.expressions
     if draft.predicates:
         plan["pred_table"] = draft.predicates
-    if any(_is_further(tree) for tree in [*draft.expressions.values(), *draft.predicates.values()]):
-        plan["capabilities_required"] = [arithmetic.CAPABILITY]
+    required = _required(draft)
+    if required:
+        plan["capabilities_required"] = sorted(required)
     return plan
+
+
+def _required(draft: _Draft) -> set[str]:
+    trees = [*draft.expressions.values(), *draft.predicates.values()]
+    out = {arithmetic.CAPABILITY} if any(map(_is_further, trees)) else set()
+    if any(bindings_of(node) for node in draft.nodes):
+        out.add(BOUND_PARAMS)
+    if any(node["op"] == "core::choose" for node in draft.nodes) or any(map(_tests_string_of_param, trees)):
+        out.add(BRANCH)
+    return out
+
+
+def _tests_string_of_param(tree: Tree) -> bool:
+    """Whether a tree compares the string of a param."""
+    if tree.get("op") == "in" and tree["lhs"]["op"] == "param_ref" and isinstance((tree["list"] or [0])[0], str):
+        return True
+    return any(map(_tests_string_of_param, [part for part in tree.values() if isinstance(part, dict)]))
 
 
 def _is_further(tree: Tree) -> bool:
@@ -289,10 +308,60 @@ def _add_candidates(draft: _Draft) -> None:
     draft.add("core::candidates", [], MOST_CANDIDATES, **more)
 
 
+def _bound(draft: _Draft, value: Any, kind: str, least: Any, most: Any) -> tuple[Any, Any]:
+    """The value of an option, or now and then what binds it to a param; and the greatest value that it may have."""
+    rng = draft.rng
+    rows = [
+        row for row in draft.world.params
+        if row["type"] == kind and is_readable(row) and row.get("default") is not None and least <= row["default"] <= most
+    ]
+    if not rows or rng.random() > 0.25:
+        return value, value
+    row = rng.choice(rows)
+    ends = {"min": rng.choice([least, least, row["default"]]), "max": rng.choice([most, most, row["default"]])}
+    return {"param_id": row["param_id"]} | ends, ends["max"]
+
+
+def _add_choose(draft: _Draft) -> None:
+    """One of some nodes, by conditions that have no rows."""
+    rng = draft.rng
+    inputs = [draft.some_node() for _ in range(rng.choice([2, 2, 3, 4]))]
+    names: list[str] = []
+    for _ in inputs[1:]:
+        name = f"c_{len(draft.predicates)}"
+        draft.predicates[name] = make_condition(draft.world, rng, rng.choice([0, 0, 1, 2]))
+        names.append(name)
+    draft.add("core::choose", inputs, max(draft.bounds[name] for name in inputs), pred_ids=names)
+
+
+def make_condition(world: World, rng: random.Random, depth: int) -> Tree:
+    """A predicate of params alone."""
+    if depth > 0:
+        op = rng.choice(["and", "or", "not"])
+        if op == "not":
+            return {"op": op, "x": make_condition(world, rng, depth - 1)}
+        return {"op": op, "a": make_condition(world, rng, depth - 1), "b": make_condition(world, rng, depth - 1)}
+    if not world.readable_params:
+        return _const_bool(world, rng, 0)
+    row = rng.choice([row for row in world.params if row["param_id"] in world.readable_params])
+    value = _param(row["param_id"])
+    if rng.random() < 0.1:
+        return {"op": rng.choice(["is_null", "not_null"]), "x": value}
+    known = [value_of_type(rng, row["type"]), row.get("default")]
+    texts = [text for text in known if isinstance(text, str)]
+    if row["type"] == "string":
+        return {"op": "in", "lhs": value, "list": texts}
+    numbers = [int(number) if isinstance(number, bool) else number for number in known if number is not None]
+    if rng.random() < 0.2:
+        return {"op": "in", "lhs": value, "list": numbers}
+    other = {"op": "const_number", "value": rng.choice(numbers)}
+    return {"op": "cmp", "cmp": rng.choice(_SIGNS), "a": value, "b": other}
+
+
 def _add_list(draft: _Draft) -> None:
     source = draft.some_node()
-    fanout = draft.rng.choice([1, 2, 3, 5, 10, 100, 10_000])
-    bound = draft.bounds[source] * min(fanout, LONGEST_LIST)
+    fanout, most = _bound(draft, draft.rng.choice([1, 2, 3, 5, 10, 100, 10_000]), "int", 1, 10_000)
+    bound = draft.bounds[source] * min(most, LONGEST_LIST)
     if bound <= draft.max_rows:
         op = draft.rng.choice(["core::follow", "core::recommendation", "core::media"])
         draft.add(op, [source], bound, endpoint=draft.rng.choice(draft.world.endpoints), fanout=fanout)
@@ -507,14 +576,14 @@ def _add_named(draft: _Draft) -> None:
     """Ids under keys of all kinds, for rows or once."""
     rng, world = draft.rng, draft.world
     source = draft.some_node() if rng.random() < 0.8 else None
-    count = rng.choice([1, 2, 3, 5, 100, 10_000_000])
-    bound = (1 if source is None else draft.bounds[source]) * min(count, LONGEST_LIST)
+    count, most = _bound(draft, rng.choice([1, 2, 3, 5, 100, 10_000_000]), "int", 1, 10_000_000)
+    bound = (1 if source is None else draft.bounds[source]) * min(most, LONGEST_LIST)
     op, prefix = rng.choice([("core::list", "shelf"), ("core::set", "bought"), ("core::sorted_set", "near")])
     if bound > draft.max_rows:
         return
     more: dict[str, Any] = {}
     if op != "core::set":
-        more = rng.choice([{}, {"offset": None}, {"offset": 1}, {"offset": 5}])
+        more = rng.choice([{}, {"offset": None}, {"offset": 1}, {"offset": _bound(draft, 5, "int", 0, 2_000_000_000)[0]}])
     if op == "core::sorted_set":
         ends = _ascending(rng, 2)
         more = more | rng.choice([{}, {"order": None}, {"order": "asc"}, {"order": "desc"}, {"order": "desc"}])
@@ -570,7 +639,10 @@ def _add_extract(draft: _Draft) -> None:
         if readable:
             _add_made(draft, draft.nodes[-1]["node_id"], "log1p", wanted=readable)
     else:
-        _add_made(draft, source, transform, **_extents(draft.rng, transform))
+        extents = _extents(draft.rng, transform)
+        if transform == "clip" and set(extents) == {"min"}:
+            extents = {"min": _bound(draft, extents["min"], "float", -1e300, 1e300)[0]}
+        _add_made(draft, source, transform, **extents)
 
 
 def _extents(rng: random.Random, transform: str) -> dict[str, Any]:
@@ -651,8 +723,8 @@ def _add_sort(draft: _Draft) -> None:
 
 def _add_take(draft: _Draft) -> None:
     source = draft.some_node()
-    count = draft.rng.choice([1, 2, 5, 10, 64, 1000, 2**31, 2**63 - 1])
-    draft.add("core::take", [source], min(count, draft.bounds[source]), count=count)
+    count, most = _bound(draft, draft.rng.choice([1, 2, 5, 10, 64, 1000, 2**31, 2**63 - 1]), "int", 1, 2**63 - 1)
+    draft.add("core::take", [source], min(most, draft.bounds[source]), count=count)
 
 
 def _add_sleep(draft: _Draft) -> None:
@@ -674,6 +746,7 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_vm: 5,
     _add_filter: 5,
     _add_concat: 3,
+    _add_choose: 2,
     _add_dedupe: 2,
     _add_diversify: 2,
     _add_fusion: 1,
@@ -709,6 +782,7 @@ def make_request(world: World, seed: str, plan: dict[str, Any]) -> dict[str, Any
     if context or rng.random() < 0.05:
         request["context"] = context
     overrides = {name: value for name, value in _overrides(world, rng).items() if name not in context}
+    _keep_within(world, rng, plan, overrides)
     if overrides or rng.random() < 0.1:
         request["param_overrides"] = overrides
     if rng.random() < 0.3:
@@ -765,6 +839,16 @@ def _overrides(world: World, rng: random.Random) -> dict[str, Any]:
         if is_writable(row) and rng.random() < often:
             out[row["name"]] = _override(row, rng)
     return out
+
+
+def _keep_within(world: World, rng: random.Random, plan: dict[str, Any], overrides: dict[str, Any]) -> None:
+    """Most values of params that give options are such that the options take them."""
+    names = {row["param_id"]: row["name"] for row in world.params}
+    for binding in [each for node in plan["nodes"] for each in bindings_of(node)]:
+        name, least, most = names[binding["param_id"]], binding["min"], binding["max"]
+        if name in overrides and rng.random() < 0.95:
+            is_whole = isinstance(least, int) and isinstance(most, int)
+            overrides[name] = rng.randint(least, min(most, least + 10)) if is_whole else rng.uniform(-5, 5)
 
 
 def _override(row: dict[str, Any], rng: random.Random) -> Any:

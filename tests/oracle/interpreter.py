@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .branches import settled, sources_of
 from .expressions import PatternError, Row, Scope, check_patterns, evaluate, holds
 from .features import Model, linked, spelled, sum_of, transformed
 from .registry import Key, Registry
@@ -81,10 +82,11 @@ def edges_into(node: Node) -> list[str]:
     return list(node["inputs"]) + ([] if rhs is None else [rhs])
 
 
-def order_of(nodes: list[Node]) -> list[Node]:
+def order_of(nodes: list[Node], edges: dict[str, list[str]] | None = None) -> list[Node]:
     """Topological order; of the nodes that are ready, the one that stands first in the artifact."""
     number = {node["node_id"]: index for index, node in enumerate(nodes)}
-    sources = [{number[name] for name in edges_into(node)} for node in nodes]
+    into = {node["node_id"]: edges_into(node) for node in nodes} if edges is None else edges
+    sources = [{number[name] for name in into[node["node_id"]]} for node in nodes]
     readers: list[list[int]] = [[] for _ in nodes]
     for index, wanted in enumerate(sources):
         for source in wanted:
@@ -115,6 +117,7 @@ class _Run:
         self._malformed_ids = 0
         self._malformed_values = 0
         self._rows: dict[str, Rows] = {}
+        self._sources = sources_of(plan, asked.params, known.registry)
         self._operators: dict[str, Callable[[Node, dict[str, Any]], Rows]] = {
             "core::aggregate": self._aggregate,
             "core::rank_fusion": self._rank_fusion,
@@ -139,6 +142,7 @@ class _Run:
             "core::members_of": self._members_of,
             "core::extract_features": self._extract_features,
             "core::call_models": self._call_models,
+            "core::choose": lambda node, params: self._rows[self._sources[node["node_id"]][0]],
             "core::sort": self._sort,
             "core::take": self._take,
             "test::fixed_source": self._fixed_source,
@@ -147,14 +151,16 @@ class _Run:
         }
 
     def answer(self) -> Answer | Failure:
-        counts: dict[str, tuple[int, int]] = {}
-        for node in order_of(self._plan["nodes"]):
+        counts = {node["node_id"]: (0, 0) for node in self._plan["nodes"]}  # those of nodes that do not run
+        running = [node for node in self._plan["nodes"] if node["node_id"] in self._sources]
+        for node in order_of(running, self._sources):
             name = node["node_id"]
             try:
-                self._rows[name] = self._operators[node["op"]](node, node.get("params") or {})
+                options = settled(node.get("params") or {}, self._asked.params)
+                self._rows[name] = self._operators[node["op"]](node, options)
             except NodeFailed as error:
                 return Failure(error.code, name)
-            rows_in = sum(len(self._rows[source]) for source in edges_into(node))
+            rows_in = sum(len(self._rows[source]) for source in self._sources[name])
             counts[name] = (rows_in, len(self._rows[name]))
         rows = [row for output in self._plan["outputs"] for row in self._rows[output]]
         found = [self._candidate(row) for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .branches import bindings_of, is_within, sources_of
 from .registry import Key, Param, Registry
 from .store import ID_MAX, parse_id
 from .templates import holes_of
@@ -41,23 +42,27 @@ def read_request(request: dict[str, Any], plan: dict[str, Any], registry: Regist
     """Raises RequestError for the fault; which one, where there are several, is not specified."""
     if not set(request) <= _FIELDS:
         raise RequestError("unknown_field")
-    if "user_id" not in request and any(node["op"] == "core::viewer" for node in plan["nodes"]):
-        raise RequestError("missing_field")
     plan_name = plan["plan_name"]
     if request.get("plan", plan_name) != plan_name:
         raise RequestError("plan_mismatch")
     if not isinstance(request.get("request_id", ""), str):
         raise RequestError("wrong_type")
-    asked = Asked(
-        user=_user(request.get("user_id", 1)),
-        params=_params(request.get("context", {}), request.get("param_overrides", {}), registry),
-        shown=_shown(request.get("output_keys"), registry),
-        candidates=_candidates(request, plan, registry),
-    )
-    given = {**request.get("context", {}), **request.get("param_overrides", {})}
-    if any(param.required and param.name not in given for param in _params_of(plan, registry)):
+    params = _params(request.get("context", {}), request.get("param_overrides", {}), registry)
+    running = set(sources_of(plan, params, registry))
+    nodes = [node for node in plan["nodes"] if node["node_id"] in running]
+    if "user_id" not in request and any(node["op"] == "core::viewer" for node in nodes):
         raise RequestError("missing_field")
-    return asked
+    given = {**request.get("context", {}), **request.get("param_overrides", {})}
+    if any(param.required and param.name not in given for param in _params_of(nodes, plan, registry)):
+        raise RequestError("missing_field")
+    if not all(is_within(binding, params) for node in nodes for binding in bindings_of(node)):
+        raise RequestError("param_out_of_range")
+    return Asked(
+        user=_user(request.get("user_id", 1)),
+        params=params,
+        shown=_shown(request.get("output_keys"), registry),
+        candidates=_candidates(request, plan, nodes, registry),
+    )
 
 
 def _user(value: Any) -> int:
@@ -84,8 +89,8 @@ def _params(context: dict[str, Any], overrides: dict[str, Any], registry: Regist
     return values
 
 
-def _params_of(plan: dict[str, Any], registry: Registry) -> list[Param]:
-    """The params that the nodes of a plan read, in formulas and in keys."""
+def _params_of(nodes: list[dict[str, Any]], plan: dict[str, Any], registry: Registry) -> list[Param]:
+    """The params that these nodes of a plan read, in formulas, in keys and in conditions."""
     numbers: set[int] = set()
 
     def walk(tree: Any) -> None:
@@ -96,8 +101,10 @@ def _params_of(plan: dict[str, Any], registry: Registry) -> list[Param]:
                 walk(part)
 
     names: set[str] = set()
-    for node in plan["nodes"]:
+    for node in nodes:
         params = node.get("params") or {}
+        for condition in params.get("pred_ids", []):
+            walk(plan["pred_table"][condition])
         for table in ("expr", "pred"):
             if f"{table}_id" in params:
                 walk(plan[f"{table}_table"][params[f"{table}_id"]])
@@ -123,14 +130,19 @@ def _param_value(param: Param, value: Any) -> Any:
     return _of_type(value, param.type)
 
 
-def _candidates(request: dict[str, Any], plan: dict[str, Any], registry: Registry) -> list[dict[int, Any]]:
+def _candidates(
+    request: dict[str, Any], plan: dict[str, Any], running: list[dict[str, Any]], registry: Registry
+) -> list[dict[int, Any]]:
     """The rows that a request carries, by the numbers of their keys; columns are made rows first."""
     nodes = [node for node in plan["nodes"] if node["op"] == "core::candidates"]
     if not nodes:
         if "candidates" in request:
             raise RequestError("unknown_field")
         return []
+    read = [node for node in running if node["op"] == "core::candidates"]
     if "candidates" not in request:
+        if not read:
+            return []
         raise RequestError("missing_field")
     given = request["candidates"]
     if isinstance(given, dict):
@@ -139,11 +151,14 @@ def _candidates(request: dict[str, Any], plan: dict[str, Any], registry: Registr
         given = [dict(zip(given, row)) for row in zip(*given.values())]
     if len(given) > MOST_CANDIDATES:
         raise RequestError("too_many_candidates")
-    taken = {number for node in nodes for number in (node.get("params") or {}).get("keys") or []}
-    return [_candidate(row, taken, registry) for row in given]
+    return [_candidate(row, _keys_of(nodes), _keys_of(read), registry) for row in given]
 
 
-def _candidate(row: dict[str, Any], taken: set[int], registry: Registry) -> dict[int, Any]:
+def _keys_of(candidates: list[dict[str, Any]]) -> set[int]:
+    return {number for node in candidates for number in (node.get("params") or {}).get("keys") or []}
+
+
+def _candidate(row: dict[str, Any], taken: set[int], read: set[int], registry: Registry) -> dict[int, Any]:
     out: dict[int, Any] = {}
     for name, value in row.items():
         key = registry.key_named(name)
@@ -157,7 +172,7 @@ def _candidate(row: dict[str, Any], taken: set[int], registry: Registry) -> dict
             raise RequestError("null_value")
         else:
             out[key.number] = None if value is None else _of_type(value, key.type)
-    if 1 not in out or any(not registry.keys[number].nullable and number not in out for number in taken):
+    if 1 not in out or any(not registry.keys[number].nullable and number not in out for number in read):
         raise RequestError("missing_field")
     return out
 

@@ -103,6 +103,14 @@ doc = "A text of the context that plans cannot do without."
 source = "context"
 required = true
 allow_write = true
+
+[[param]]
+param_id = 109
+name = "p_size"
+type = "int"
+nullable = true
+default = 3
+doc = "An int that sizes of lists may have."
 """
 
 _P53 = 2**53

@@ -12,8 +12,11 @@ from typing import Any
 
 from . import vocabulary as words
 from .arithmetic import CAPABILITY
+from .branches import BOUND_PARAMS, BRANCH
 
 Row = dict[str, Any]
+
+CAPABILITIES = [CAPABILITY, BOUND_PARAMS, BRANCH]
 
 REGISTRY = Path(__file__).resolve().parents[2] / "registry"
 ID, COUNTRY = 1, 3001
@@ -151,7 +154,7 @@ def _random_world(rng: random.Random) -> World:
     files = {
         "keys.toml": _toml("key", keys),
         "params.toml": _toml("param", params),
-        "capabilities.toml": _toml("capability", [{"id": CAPABILITY, "name": "arithmetic"}]),
+        "capabilities.toml": _toml("capability", [{"id": each, "name": each.split(".")[3]} for each in CAPABILITIES]),
         "endpoints.dev.toml": _toml("endpoint", _random_endpoints(rng, endpoints)),
     }
     return World(keys, params, [f"ep_{number:04}" for number in endpoints[:2]], files)

@@ -25,7 +25,7 @@ struct run_picture {
 
 /// How far all nodes have come. Threads: the loop of the run, once it is settled.
 auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
-               const bound_plan& plan) -> std::vector<node_state>;
+               const request_state& state) -> std::vector<node_state>;
 
 /// What all nodes did, by number; in the memory of the request. Threads: as `states_of`.
 auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,

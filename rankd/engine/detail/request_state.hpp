@@ -75,6 +75,7 @@ struct request_state {
         chunks(std::move(first.chunks)),
         memory(first.bytes, chunks.get()),
         used(plan->budget, plan->nodes.size()),
+        route(route_of(*plan, request.params)),
         nodes(make_nodes()) {}
   request_state(const request_state&) = delete;
   auto operator=(const request_state&) -> request_state& = delete;
@@ -88,7 +89,14 @@ struct request_state {
   std::shared_ptr<chunk_cache> chunks;  ///< answers may outlive the engine
   braid::arena memory;  ///< of the request as a whole, and of the nodes that run on the loop; used by the loop only
   usage used;
-  std::span<node_slot> nodes;  ///< in `memory`
+  std::shared_ptr<const plan_route> route;  ///< the nodes that run
+  std::span<node_slot> nodes;               ///< in `memory`
+
+  /// The nodes whose rows a node takes: of those among which it chooses, one.
+  [[nodiscard]] auto sources_of(node_index node) const noexcept -> std::span<const node_index> {
+    if (route->taken.empty() || route->taken[node] == plan_route::none) return plan->nodes[node].sources;
+    return {&route->taken[node], 1};
+  }
 
  private:
   auto make_nodes() -> std::span<node_slot> {

@@ -113,6 +113,7 @@ class frame {
   void run(const find_number<T>& code);
   void run(const test_null& code);
   void run(const match_text& code);
+  void run(const match_param& code);
   void run(const set_truth& code);
   void run(const combine_truths& code);
   void run(const invert_truth& code);

@@ -93,6 +93,13 @@ struct match_text {
   truth_slot out;
 };
 
+/// Whether the string of a param matches. False where it is null.
+struct match_param {
+  std::uint32_t param;  ///< the place among the values of params
+  text_matcher test;
+  truth_slot out;
+};
+
 struct set_truth {
   bool value;
   truth_slot out;
@@ -112,11 +119,11 @@ struct invert_truth {
   truth_slot out;
 };
 
-using instruction =
-    std::variant<load_key<double>, load_key<std::int64_t>, load_presence, compute, choose<double>, choose<std::int64_t>,
-                 select<double>, select<std::int64_t>, compare_values<double, double>,
-                 compare_values<std::int64_t, std::int64_t>, compare_values<std::int64_t, double>, find_number<double>,
-                 find_number<std::int64_t>, test_null, match_text, set_truth, combine_truths, invert_truth>;
+using instruction = std::variant<load_key<double>, load_key<std::int64_t>, load_presence, compute, choose<double>,
+                                 choose<std::int64_t>, select<double>, select<std::int64_t>,
+                                 compare_values<double, double>, compare_values<std::int64_t, std::int64_t>,
+                                 compare_values<std::int64_t, double>, find_number<double>, find_number<std::int64_t>,
+                                 test_null, match_text, match_param, set_truth, combine_truths, invert_truth>;
 
 /// A cell that is known when the tree is compiled. Null where `value` is empty.
 template <typename T>

@@ -48,6 +48,10 @@ auto diversify_entry() -> op_entry;
 auto rank_fusion_entry() -> op_entry;
 auto sample_entry() -> op_entry;
 
+// What passes on one of several inputs.
+inline constexpr std::string_view choose_name = "core::choose";
+auto choose_entry() -> op_entry;
+
 // What a sort and a take behind it become together: see fuse.hpp.
 auto bind_first_of_sort(const plan_node& sort, const plan_node& take, const bind_context& with)
     -> braid::checked<std::unique_ptr<const bound_op>>;

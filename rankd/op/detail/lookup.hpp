@@ -39,7 +39,8 @@ auto find_typed_keys(const plan_param& param, const param_shape& shape, const bi
 void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,
                        braid::diagnostics& problems);
 
-/// Complains with out_of_range where `max` may be less than `min`, whatever params of requests give; either may be null.
+/// Complains with out_of_range where `max` may be less than `min`, whatever params of requests give; either may be
+/// null.
 void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics& problems);
 
 /// The model that an item of a param of kind names names. Diagnostics about where it lies are of the param, those about

@@ -50,8 +50,8 @@ TEST_CASE("a bound plan has the nodes in the order of the artifact, with sources
   CHECK((bound->nodes[0].change == row_change::concatenation));
   CHECK((bound->nodes[1].change == row_change::dense_source));
   CHECK((bound->outputs == std::vector<node_index>{0, 2}));
-  CHECK(bound->shape.size() == 3);
-  CHECK((std::vector<node_index>(bound->shape.order().begin(), bound->shape.order().end()) ==
+  CHECK(bound->whole.shape.size() == 3);
+  CHECK((std::vector<node_index>(bound->whole.shape.order().begin(), bound->whole.shape.order().end()) ==
          std::vector<node_index>{1, 2, 0}));
 }
 
@@ -78,8 +78,8 @@ TEST_CASE("the line of a plan has its nodes one behind the other") {
   const auto bound =
       bind_artifact(artifact_of(source("a", 1) + "," + source("b", 2) + "," + source("c", 3), R"("c","a","b")"));
   REQUIRE(bound);
-  CHECK(std::ranges::equal(bound->line.order(), bound->shape.order()));
-  CHECK(std::ranges::equal(bound->line.predecessor_counts(), std::vector<std::uint32_t>{0, 1, 1}));
+  CHECK(std::ranges::equal(bound->whole.line.order(), bound->whole.shape.order()));
+  CHECK(std::ranges::equal(bound->whole.line.predecessor_counts(), std::vector<std::uint32_t>{0, 1, 1}));
 }
 
 TEST_CASE("diagnostics of both tables and of every node come together, each where it belongs") {

@@ -94,7 +94,8 @@ TEST_CASE("every state and every reason has a word of its own") {
   for (const auto& [state, word] :
        {std::pair{node_state::done, "done"}, std::pair{node_state::failed, "failed"},
         std::pair{node_state::timed_out, "timed_out"}, std::pair{node_state::stopped, "stopped"},
-        std::pair{node_state::running, "running"}, std::pair{node_state::skipped, "skipped"}})
+        std::pair{node_state::running, "running"}, std::pair{node_state::skipped, "skipped"},
+        std::pair{node_state::bypassed, "bypassed"}})
     CHECK(to_string(state) == word);
   for (const auto& [reason, word] :
        {std::pair{drop_reason::predicate, "predicate"}, std::pair{drop_reason::count, "count"},

@@ -223,13 +223,15 @@ TEST_CASE("the base set of the repository is what the document says") {
   CHECK(read->find_key(2001)->default_value == scalar(0.0));
   CHECK(read->find_key("title")->type == value_type::string);
   CHECK_FALSE(read->find_key(1)->allow_write);
-  REQUIRE(read->params().size() == 3);
-  for (const auto& param : read->params()) CHECK(is_null(param.default_value));
+  REQUIRE(read->params().size() == 6);
+  for (const auto& param : read->params().first(3)) CHECK(is_null(param.default_value));
+  CHECK(read->find_param("page_size")->default_value == scalar(std::int64_t{20}));
   CHECK(read->find_param("blocklist_regex")->nullable);
   CHECK(read->index_of(*read->find_param("esr_cutoff")) == 2);
   CHECK(read->features().empty());
-  REQUIRE(read->capabilities().size() == 1);
+  REQUIRE(read->capabilities().size() == 3);
   CHECK(read->capabilities().front().id == "cap.rfc.0001.arithmetic.v1");
+  CHECK(read->capabilities().back().id == "cap.rfc.0005.branch.v1");
 }
 
 TEST_CASE("the endpoints of the base set differ between environments only in who answers") {

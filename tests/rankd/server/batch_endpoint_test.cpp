@@ -7,7 +7,7 @@
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/scratch_folder.hpp>
 
-#include <initializer_list>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,7 +111,7 @@ TEST_CASE("a call that is no batch is refused as a whole") {
 TEST_CASE("the field X-Request-Id names those of a batch that do not name themselves") {
   serve_world world;
   const heard_answer answer =
-      ask(world, batch_of({ten, R"({"user_id":1,"plan":"ten","request_id":"own"})", "{"  "}"}), "X-Request-Id: call\r\n");
+      ask(world, batch_of({ten, R"({"user_id":1,"plan":"ten","request_id":"own"})", "{}"}), "X-Request-Id: call\r\n");
   CHECK(answer.field("X-Request-Id") == "call");
   texts ids;
   const json body = json::parse(answer.body);

@@ -72,7 +72,8 @@ TEST_CASE("a batch has at most so many requests, and no more of it is read") {
 }
 
 TEST_CASE("whatever is cut into right texts is JSON of these values, and JSON of that shape is cut") {
-  constexpr std::string_view pieces[] = {"{\"requests\":", "[", "]", "{", "}", ",", ":", "\"", "\\", " ", "1", "\"a\"", "[]}"};
+  constexpr std::string_view pieces[] = {"{\"requests\":", "[",  "]", "{", "}", ",", ":", "\"", "\\", " ", "1",
+                                         "\"a\"",          "[]}"};
   braid::random_source random(7);
   int cuts = 0;
   for (int round = 0; round < 20'000; ++round) {

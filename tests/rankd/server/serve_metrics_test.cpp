@@ -30,7 +30,8 @@ TEST_CASE("the metrics of several loops are added up") {
   one.count_malformed("p", 1, 2);
   two.count_malformed("p", 10, 20);
   two.note_gate({.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
-  two.count_end(endpoint::rank, {}, 0ms, {.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
+  two.count_end(endpoint::rank, {}, 0ms,
+                {.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
   exposition out;
   serve_metrics::write(out, std::array{&one, &two});
   write_process_metrics(out);

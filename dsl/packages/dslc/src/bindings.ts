@@ -204,20 +204,39 @@ function method(op: Op, indent: string): string {
   );
 }
 
-function methods(name: string, about: string, ops: readonly Op[], indent = "  "): string {
+/** The operator whose methods are written by hand. */
+const chooseOp = "core::choose";
+const choices = `  /** The rows of \`then\` where the condition holds, otherwise those of \`otherwise\`. It is decided when a request is read, so it has params only; the nodes that only the other side needs do not run. */
+  choose(
+    condition: Predicate | ParamToken<"bool">,
+    then: () => CandidateSet,
+    otherwise: () => CandidateSet,
+    options?: NodeOptions,
+  ): CandidateSet;
+  /** The rows of the case that the param names, otherwise those of \`otherwise\`; the others do not run. */
+  switch(
+    param: ParamToken<"string">,
+    cases: Readonly<Record<string, () => CandidateSet>>,
+    otherwise: () => CandidateSet,
+    options?: NodeOptions,
+  ): CandidateSet;
+`;
+
+function methods(name: string, about: string, ops: readonly Op[], more = "", indent = "  "): string {
   const scopes = [...new Set(ops.map(scopeOf))].filter((scope) => scope !== "").sort();
   const own = ops.filter((op) => scopeOf(op) === "").map((op) => method(op, indent));
   const nested = scopes.map((scope) => {
     const inside = ops.filter((op) => scopeOf(op) === scope).map((op) => method(op, "    "));
     return `  /** Operators of \`${scope}\`. */\n  readonly ${scope}: {\n${inside.join("")}  };\n`;
   });
-  return `/** ${about} */\nexport interface ${name} {\n${own.join("")}${nested.join("")}}\n`;
+  return `/** ${about} */\nexport interface ${name} {\n${own.join("")}${more}${nested.join("")}}\n`;
 }
 
 function table(declared: Registries): string {
   const items = declared.ops.map((op) => {
     const list = op.params.map(
-      (param) => `{ name: ${string(param.name)}, option: ${string(optionOf(param))}, kind: ${string(param.kind)}${param.bindable === true ? ", bindable: true" : ""} }`,
+      (param) =>
+        `{ name: ${string(param.name)}, option: ${string(optionOf(param))}, kind: ${string(param.kind)}${param.bindable === true ? ", bindable: true" : ""} }`,
     );
     const all = [...list, '{ name: "trace", option: "trace", kind: "string" }']
       .map((each) => `      ${each},\n`)
@@ -246,7 +265,9 @@ const tokenNames: readonly (readonly [string, string])[] = [
   ["featureToken", ""],
   ["KeyToken", "type "],
   ["keyToken", ""],
+  ["ParamToken", "type "],
   ["paramToken", ""],
+  ["Predicate", "type "],
   ["Truth", "type "],
   ["ValueType", "type "],
   ["Whole", "type "],
@@ -255,7 +276,8 @@ const tokenNames: readonly (readonly [string, string])[] = [
 /** The module of tokens and methods for what a project declares. The same registries give the same text. */
 export function bindings(declared: Registries): string {
   for (const op of declared.ops)
-    if (op.inputs > 1) throw new Error(`${op.name} takes ${op.inputs} inputs; a method has one`);
+    if (op.inputs > 1 && op.name !== chooseOp)
+      throw new Error(`${op.name} takes ${op.inputs} inputs; a method has one`);
   const digests = { ...declared.digests, ops: declared.opsDigest };
   const lines = Object.keys(digests)
     .sort()
@@ -266,11 +288,12 @@ export function bindings(declared: Registries): string {
     endpoints(declared),
     features(declared),
     nodeOptions,
-    ...declared.ops.map(options),
+    ...declared.ops.filter((op) => op.name !== chooseOp).map(options),
     methods(
       "PlanContext",
       "Where rows come from.",
       declared.ops.filter((op) => op.inputs === op.optionalInputs),
+      declared.ops.some((op) => op.name === chooseOp) ? choices : "",
     ),
     methods(
       "CandidateSet",

@@ -76,7 +76,11 @@ function checkParam(
 ): void {
   const named = `the param \`${param.name}\``;
   if (param.status === "blocked")
-    return report("blocked_param", `${named} is blocked`, param.replacedBy === undefined ? "" : `use param ${param.replacedBy} instead`);
+    return report(
+      "blocked_param",
+      `${named} is blocked`,
+      param.replacedBy === undefined ? "" : `use param ${param.replacedBy} instead`,
+    );
   if (!param.read) return report("unreadable_param", `${named} may not be read`);
   if (param.type !== option.kind)
     return report(

@@ -3,6 +3,7 @@ import { basename, relative, resolve, sep } from "node:path";
 
 import { bindings } from "./bindings.js";
 import { boundParamsCapability, isBound } from "./bound_params.js";
+import { branchCapability } from "./branches.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
 import { PlanProgram, ProgramCache } from "./program.js";
@@ -197,8 +198,12 @@ class PlanCompilation {
     return built.nodes.flatMap((node, index) => {
       const op = this.project.declared.ops.find((each) => each.name === node.op);
       return (op?.params ?? [])
-        .filter((param) => isBound(param, node.params[param.name]))
-        .map(({ name }) => ({ name, capability: boundParamsCapability, pointer: `/nodes/${index}/params/${name}` }));
+        .filter((param) => param.kind === "pred_ids" || isBound(param, node.params[param.name]))
+        .map(({ name, kind }) => ({
+          name,
+          capability: kind === "pred_ids" ? branchCapability : boundParamsCapability,
+          pointer: `/nodes/${index}/params/${name}`,
+        }));
     });
   }
 

@@ -1,6 +1,7 @@
 // trees.ts: the engine's rules for expressions and predicates: their shape, then what they name.
 import { RE2JS } from "re2js";
 
+import { branchCapability, testsStringOfParam } from "./branches.js";
 import type { Registries, TreeOp } from "./project.js";
 import {
   didYouMean,
@@ -78,8 +79,9 @@ export function furtherOps(tree: unknown, pointer: string, declared: Registries)
       const child = node[name];
       if ((kind === "value" || kind === "truth") && isObject(child)) visit(child, pointerTo(at, name));
     }
-    if (op?.capability !== undefined)
-      found.push({ name: op.name, capability: op.capability, pointer: pointerTo(at, "op") });
+    const capability = op !== undefined && testsStringOfParam(node) ? branchCapability : op?.capability;
+    if (op !== undefined && capability !== undefined)
+      found.push({ name: op.name, capability, pointer: pointerTo(at, "op") });
   };
   if (isObject(tree)) visit(tree, pointer);
   return found;
@@ -228,8 +230,14 @@ function checkListKey(
   if (typeof list[0] !== "string") return;
   const key = lhs["op"] === "key_ref" ? declared.keys.find((each) => each.id === lhs["key_id"]) : undefined;
   if (lhs["op"] === "key_ref" && key === undefined) return;
+  if (lhs["op"] === "param_ref") {
+    const param = declared.params.find((each) => each.id === lhs["param_id"]);
+    if (param !== undefined && param.type !== "string")
+      report("in_wants_string_key", "/lhs", `the param \`${param.name}\` holds no string for a list of them`);
+    return;
+  }
   if (key?.type !== "string")
-    report("in_wants_string_key", "/lhs", "a list of strings wants a key that holds strings on its left");
+    report("in_wants_string_key", "/lhs", "a list of strings wants a key or a param that holds strings on its left");
 }
 
 function refusedPattern(pattern: string, ignoreCase: boolean): string | undefined {

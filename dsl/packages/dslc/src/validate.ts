@@ -1,5 +1,6 @@
 // validate.ts: the engine's rules for artifacts, so that what compiles also loads.
 import { boundParamsCapability, checkBindings, isBound, readBinding } from "./bound_params.js";
+import { branchCapability, checkConditionCount, checkConditions, predProblem } from "./branches.js";
 import { checkColumns, checkMap, checkModels } from "./columns.js";
 import { checkExtract } from "./features.js";
 import { checkFeed } from "./feed.js";
@@ -32,7 +33,11 @@ export interface Rules {
   readonly capabilities?: readonly string[];
 }
 
-const implementedCapabilities: readonly string[] = ["cap.rfc.0001.arithmetic.v1", boundParamsCapability];
+const implementedCapabilities: readonly string[] = [
+  "cap.rfc.0001.arithmetic.v1",
+  boundParamsCapability,
+  branchCapability,
+];
 
 const maxNodes = 10_000;
 const maxEdges = 100_000;
@@ -44,6 +49,8 @@ const isCapability = (text: string): boolean => /^cap\.rfc\.[0-9]{4}\.[a-z][a-z0
 interface Node extends GraphNode {
   readonly op: Op | undefined;
   readonly params: JsonObject;
+  /** How many it takes. */
+  readonly inputs: number;
 }
 
 /** Everything that is wrong with an artifact, in the order in which the engine says it. */
@@ -283,6 +290,7 @@ class Validator {
     const id = this.readNodeId(node, index);
     const op = this.findOp(node);
     const sources = this.readInputs(node, op);
+    const inputs = sources.length;
     const params = node.value("params", "nullable");
     if (op !== undefined) sources.push(...this.readParams(params ?? {}, pointerTo(pointer, "params"), op, problems));
     this.readExtensions(node, problems);
@@ -290,7 +298,7 @@ class Validator {
     if (span !== undefined) this.readSpan(span, pointerTo(pointer, "source_span"), problems);
     node.refuseUnknownFields();
     for (const each of problems) this.problems.push({ ...each, node: id });
-    this.nodes.push({ id, pointer, sources, op, params: isObject(params) ? params : {} });
+    this.nodes.push({ id, pointer, sources, op, params: isObject(params) ? params : {}, inputs });
   }
 
   private readNodeId(node: Reader, index: number): string {
@@ -379,7 +387,9 @@ class Validator {
   private readParam(params: Reader, param: OpParam, need: "required" | "nullable"): number[] {
     const { name, kind } = param;
     if (isBound(param, params.value(name, "nullable"))) {
-      readBinding(params, param, this.required, (own, end) => this.readParam(own, { ...end, bindable: false }, "required"));
+      readBinding(params, param, this.required, (own, end) =>
+        this.readParam(own, { ...end, bindable: false }, "required"),
+      );
       return [];
     }
     switch (kind) {
@@ -428,10 +438,26 @@ class Validator {
       case "texts":
         this.readList(params, param, need);
         break;
+      case "pred_ids":
+        this.readConditions(params, param, need);
+        break;
       default:
         return this.readReference(params, param, need);
     }
     return [];
+  }
+
+  /** A list of predicates, which belongs to a capability. */
+  private readConditions(params: Reader, param: OpParam, need: "required" | "nullable"): void {
+    this.readList(params, param, need);
+    const value = params.value(param.name, "nullable");
+    if (!Array.isArray(value) || this.required.includes(branchCapability)) return;
+    params.report(
+      param.name,
+      "capability_not_required",
+      `\`${param.name}\` belongs to a capability, which the plan does not require`,
+      `add \`${branchCapability}\` to \`capabilities_required\``,
+    );
   }
 
   private readFloat(params: Reader, param: OpParam, need: "required" | "nullable"): void {
@@ -466,7 +492,7 @@ class Validator {
   /** A list, without repeats. */
   private readList(params: Reader, param: OpParam, need: "required" | "nullable"): void {
     const seen = new Set<unknown>();
-    const ruleOf = itemRule(param.kind);
+    const ruleOf = param.kind === "pred_ids" ? (item: unknown) => predProblem(item, this.preds) : itemRule(param.kind);
     for (const [index, item] of this.itemsOf(params, param, need).entries()) {
       let wrong = ruleOf(item);
       if (wrong === undefined) {
@@ -516,7 +542,9 @@ class Validator {
       checkNamed(node, this.declared, this.problems);
       if (node.op?.name === "core::extract_features") checkExtract(node, this.declared, this.problems);
       checkFeed(node, this.declared, this.problems);
+      checkConditions(node, this.preds, this.declared, this.problems);
     }
+    checkConditionCount(this.nodes, this.problems);
     if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);
   }
 

@@ -1,4 +1,5 @@
 // builder.ts: the graph of a plan while it is built: contexts, sets of candidates, nodes.
+import { stringParamIs } from "./expr.js";
 import { argumentSpan, currentSpan, fieldSpans, PlanError, type SpanId } from "./places.js";
 import {
   BoundNode,
@@ -11,6 +12,7 @@ import {
   toValue,
   type TreeJson,
   TreeNode,
+  type TruthNode,
   wrongType,
 } from "./tokens.js";
 
@@ -60,7 +62,9 @@ export interface BuiltJson {
 
 interface Draft {
   readonly operator: OperatorInfo;
-  readonly input: Draft | undefined;
+  readonly inputs: readonly Draft[];
+  /** Of a node that chooses among its inputs: those of all but the last. */
+  readonly conditions: readonly TruthNode[];
   readonly options: Readonly<Record<string, unknown>>;
   readonly spans: Readonly<Record<string, SpanId>>;
   readonly span: SpanId;
@@ -69,6 +73,7 @@ interface Draft {
 
 const maxNodes = 10_000;
 const nodeOption = "as";
+const chooseOp = "core::choose";
 
 /** What a method that makes a node gives back. */
 class SetNode {
@@ -85,6 +90,37 @@ export class Graph {
 
   constructor(private readonly operators: readonly OperatorInfo[]) {
     this.context = this.methods({}, undefined);
+    const choose = operators.find((each) => each.op === chooseOp);
+    if (choose !== undefined) this.addChoices(choose);
+  }
+
+  /** Puts what chooses among sets, as params of each request decide, onto the context. */
+  private addChoices(operator: OperatorInfo): void {
+    const choose = (condition: unknown, then: unknown, otherwise: unknown, options: unknown): object => {
+      const decided = toTruth(condition, argumentSpan(0));
+      const inputs = [this.branch(then, argumentSpan(1)), this.branch(otherwise, argumentSpan(2))];
+      return this.add(operator, inputs, options, 3, [decided]);
+    };
+    const switchBy = (param: unknown, cases: unknown, otherwise: unknown, options: unknown): object => {
+      if (!(param instanceof ParamNode)) throw wrongType("a param of strings", param, argumentSpan(0));
+      if (typeof cases !== "object" || cases === null || Array.isArray(cases) || Object.keys(cases).length === 0)
+        throw wrongType("an object with a function for each value", cases, argumentSpan(1));
+      const spans = ((cases as Record<symbol, unknown>)[fieldSpans] ?? {}) as Record<string, SpanId>;
+      const given = Object.entries(cases as Record<string, unknown>);
+      const conditions = given.map(([value]) => stringParamIs(param, value, spans[value] ?? argumentSpan(1)));
+      const inputs = given.map(([value, set]) => this.branch(set, spans[value] ?? argumentSpan(1)));
+      return this.add(operator, [...inputs, this.branch(otherwise, argumentSpan(2))], options, 3, conditions);
+    };
+    Object.defineProperty(this.context, "choose", { value: choose, enumerable: true });
+    Object.defineProperty(this.context, "switch", { value: switchBy, enumerable: true });
+  }
+
+  /** The node of a branch, which is built whatever requests will choose. */
+  private branch(build: unknown, span: SpanId): Draft {
+    if (typeof build !== "function") throw wrongType("a function that gives a set of candidates", build, span);
+    const set = (build as () => unknown)();
+    this.idOf(set, span, "a set of candidates, as each branch gives it,");
+    return (set as SetNode).draft;
   }
 
   /** Puts a method for each operator that takes what is there onto `target`. */
@@ -95,7 +131,8 @@ export class Graph {
       if (given > operator.inputs || given < operator.inputs - (operator.optionalInputs ?? 0)) continue;
       const scope = scopes.get(operator.scope) ?? {};
       scopes.set(operator.scope, scope);
-      const method = (options: unknown): object => this.add(operator, input, options);
+      const inputs = input === undefined ? [] : [input];
+      const method = (options: unknown): object => this.add(operator, inputs, options, 0, []);
       Object.defineProperty(scope, operator.method, { value: method, enumerable: true });
     }
     for (const [name, scope] of scopes)
@@ -103,16 +140,30 @@ export class Graph {
     return target;
   }
 
-  private add(operator: OperatorInfo, input: Draft | undefined, options: unknown): object {
+  private add(
+    operator: OperatorInfo,
+    inputs: readonly Draft[],
+    options: unknown,
+    place: number,
+    conditions: readonly TruthNode[],
+  ): object {
     if (this.drafts.length === maxNodes) throw new PlanError("too_many_nodes", `a plan has at most ${maxNodes} nodes`);
     if (options !== undefined && (typeof options !== "object" || options === null || Array.isArray(options)))
-      throw wrongType("an object of options", options, argumentSpan(0));
+      throw wrongType("an object of options", options, argumentSpan(place));
     const given = (options ?? {}) as Record<string | symbol, unknown>;
     const spans = (given[fieldSpans] ?? {}) as Record<string, SpanId>;
     const name = given[nodeOption];
     if (name !== undefined && typeof name !== "string")
       throw wrongType("the name of the node", name, spans[nodeOption] ?? 0);
-    const draft: Draft = { operator, input, options: { ...given }, spans, span: currentSpan(), id: name ?? "" };
+    const draft: Draft = {
+      operator,
+      inputs,
+      conditions,
+      options: { ...given },
+      spans,
+      span: currentSpan(),
+      id: name ?? "",
+    };
     this.drafts.push(draft);
     return this.methods(new SetNode(this, draft), draft);
   }
@@ -159,19 +210,26 @@ export class Graph {
     const node: NodeJson = {
       node_id: draft.id,
       op: operator.op,
-      inputs: draft.input === undefined ? [] : [draft.input.id],
+      inputs: draft.inputs.map((each) => each.id),
       params: {},
       $span: draft.span,
       $fields: {},
     };
     if (nodeOption in spans) node.$fields["$as"] = spans[nodeOption]!;
+    if (draft.conditions.length > 0)
+      node.params["pred_ids"] = draft.conditions.map((condition, index) => {
+        const id = `c${index + 1}_${draft.id}`;
+        built.pred_table[id] = condition.toTree();
+        return id;
+      });
     for (const [option, value] of Object.entries(options)) {
       if (option === nodeOption || value === undefined) continue;
       const param = operator.params.find((each) => each.option === option);
       const field = param?.name ?? option;
       const span = spans[option] ?? draft.span;
       node.$fields[field] = span;
-      node.params[field] = param?.bindable === true && (value instanceof BoundNode || value instanceof ParamNode)
+      node.params[field] =
+        param?.bindable === true && (value instanceof BoundNode || value instanceof ParamNode)
           ? boundValue(value, span)
           : this.paramOf(param?.kind ?? "", value, span, draft.id, built);
     }

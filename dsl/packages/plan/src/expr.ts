@@ -49,13 +49,13 @@ export function compared(how: string, a: unknown, b: unknown, span: SpanId, span
     const [key, text, keySpan] = typeof a === "string" ? [b, a, spanB] : [a, b as string, spanA];
     if (!isEquality)
       throw new PlanError("string_comparison", `strings are compared with == and !=, not with ${how}`, { span });
-    return equalsText(how, stringKey(key, keySpan), text, span);
+    return equalsText(how, stringOperand(key, keySpan), text, span);
   }
   return new TruthNode("cmp", { cmp: how, a: toNumber(a, spanA), b: toNumber(b, spanB) }, span);
 }
 
 /** Null equals no string and differs from none, as in every comparison. */
-function equalsText(how: string, key: KeyNode, text: string, span: SpanId): TruthNode {
+function equalsText(how: string, key: KeyNode | ParamNode, text: string, span: SpanId): TruthNode {
   const equal = new TruthNode("in", { lhs: key, list: [text] }, span);
   if (how === "==") return equal;
   return new TruthNode(
@@ -65,8 +65,14 @@ function equalsText(how: string, key: KeyNode, text: string, span: SpanId): Trut
   );
 }
 
-function stringKey(value: unknown, span: SpanId): KeyNode {
+/** Whether the string of a param is `text`; false where it is null. */
+export function stringParamIs(param: ParamNode, text: string, span: SpanId): TruthNode {
+  return equalsText("==", stringOperand(param, span), text, span);
+}
+
+function stringOperand(value: unknown, span: SpanId): KeyNode | ParamNode {
   if (value instanceof KeyNode && value.info.type === "string") return new KeyNode(value.info, span);
+  if (value instanceof ParamNode && value.info.type === "string") return new ParamNode(value.info, span);
   if (value instanceof KeyNode || value instanceof ValueNode)
     throw new PlanError("in_wants_string_key", `${value.what} holds no strings to compare with a string`, { span });
   throw wrongType("a key of strings", value, span);
@@ -90,7 +96,7 @@ export function listed(lhs: unknown, list: unknown, span: SpanId, spanA: SpanId,
     throw wrongType("a number or a string", item, spanB);
   });
   const left = toValue(lhs, spanA);
-  if (strings) return new TruthNode("in", { lhs: stringKey(lhs, spanA), list: items }, span);
+  if (strings) return new TruthNode("in", { lhs: stringOperand(lhs, spanA), list: items }, span);
   if (isText(left) && items.length > 0)
     throw new PlanError("string_in_arithmetic", `${left.what} is a string and equals no number`, { span: spanA });
   return new TruthNode("in", { lhs: left, list: items }, span);

@@ -13,7 +13,9 @@ import {
   type Expr,
   type KeyToken,
   keyToken,
+  type ParamToken,
   paramToken,
+  type Predicate,
   type Truth,
   type Whole,
 } from "./tokens.js";
@@ -361,6 +363,20 @@ export interface PlanContext {
   sortedSet<Count extends number | bigint, Offset extends number | bigint>(options: SortedSetOptions<Count, Offset>): CandidateSet;
   /** One row: the user of the request, with the country of hash user:ID. */
   viewer(options: ViewerOptions): CandidateSet;
+  /** The rows of `then` where the condition holds, otherwise those of `otherwise`. It is decided when a request is read, so it has params only; the nodes that only the other side needs do not run. */
+  choose(
+    condition: Predicate | ParamToken<"bool">,
+    then: () => CandidateSet,
+    otherwise: () => CandidateSet,
+    options?: NodeOptions,
+  ): CandidateSet;
+  /** The rows of the case that the param names, otherwise those of `otherwise`; the others do not run. */
+  switch(
+    param: ParamToken<"string">,
+    cases: Readonly<Record<string, () => CandidateSet>>,
+    otherwise: () => CandidateSet,
+    options?: NodeOptions,
+  ): CandidateSet;
   /** Operators of `test`. */
   readonly test: {
     /** Rows with the ids 1 to row_count. */
@@ -456,6 +472,17 @@ export const operators: readonly OperatorInfo[] = [
     inputs: 0,
     params: [
       { name: "keys", option: "keys", kind: "key_ids" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::choose",
+    scope: "",
+    method: "choose",
+    inputs: 64,
+    optionalInputs: 62,
+    params: [
+      { name: "pred_ids", option: "predIds", kind: "pred_ids" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },

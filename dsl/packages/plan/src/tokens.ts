@@ -246,7 +246,7 @@ export function runTimeValue(node: TreeNode, span: SpanId): PlanError {
   return new PlanError(
     "runtime_value",
     `${node.what} has a value only while a request runs; a plan is built once, before any request`,
-    { span, hint: "put the choice into an expression (E.if) or a predicate, or make two plans" },
+    { span, hint: "put the choice into an expression (E.if) or a predicate, or, by params, between sets: ctx.choose" },
   );
 }
 

@@ -1,0 +1,41 @@
+// rankd/op/choose.cpp: the operator that passes on the rows of one of its inputs, as params of the request decide.
+#include <rankd/op/detail/entries.hpp>
+
+#include <array>
+#include <string>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+/// The conditions of a plan are the bits of a number.
+constexpr std::uint32_t max_inputs = 64;
+
+constexpr std::array choose_shape{param_shape{.name = "pred_ids", .kind = param_kind::pred_ids, .min_items = 1}};
+
+/// The engine decides which input there is: the others do not run.
+auto bind_choose(const plan_node& node, const bind_context& /*with*/)
+    -> braid::checked<std::unique_ptr<const bound_op>> {
+  const plan_param& conditions = *node.find_param("pred_ids");
+  if (conditions.trees.size() + 1 == node.inputs.size()) return make_pass_on();
+  return std::unexpected(
+      braid::diagnostics({.code = "wrong_length",
+                          .pointer = conditions.pointer,
+                          .message = "`pred_ids` has " + std::to_string(conditions.trees.size()) + " items, and " +
+                                     std::to_string(node.inputs.size()) + " inputs take one less than they are",
+                          .hint = {},
+                          .node = {},
+                          .source = {}}));
+}
+
+}  // namespace
+
+auto choose_entry() -> op_entry {
+  return {
+      .shape = {.name = choose_name, .inputs = max_inputs, .params = choose_shape, .optional_inputs = max_inputs - 2},
+      .change = row_change::preserves_view,
+      .doc = "The rows of the input whose condition is the first to hold, or of the last one; the others do not run.",
+      .bind = &bind_choose};
+}
+
+}  // namespace rankd::detail
