@@ -14,6 +14,7 @@
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/broadcast.hpp>
 #include <braid/coro/channel.hpp>
+#include <braid/coro/dump.hpp>
 #include <braid/coro/event.hpp>
 #include <braid/coro/fiber.hpp>
 #include <braid/coro/fork_task.hpp>

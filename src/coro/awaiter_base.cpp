@@ -96,10 +96,16 @@ void awaiter_base::complete_later() noexcept {
 
 void awaiter_base::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<awaiter_base&>(self);
-  if (waiting.how_->withdraw(waiting) == withdrawal::done) waiting.stop_later();
+  scope& in = *waiting.promise_->where();
+  switch (waiting.how_->withdraw(waiting)) {
+    case withdrawal::done: return waiting.stop_later();
+    case withdrawal::later: return in.keep(waiting);
+    case withdrawal::too_late: return;
+  }
 }
 
 void awaiter_base::stop_later() noexcept {
+  if (is_linked()) unlink();
   state_ = state::stopped;
   if (is_traced()) [[unlikely]]
     trace_ready();

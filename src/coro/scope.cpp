@@ -12,6 +12,7 @@ scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_)
   parent_ = &parent;
   deadline_ = std::min(deadline, parent.deadline_);
   if (parent.stop_.requested()) {
+    parent.keep(*this);
     stop_here(parent.stop_.reason());
     return;
   }
@@ -109,8 +110,11 @@ void scope::stop_posted(job& self, action /*what*/) {
 
 void scope::parent_stopped(stop_callback& self) noexcept {
   auto& child = static_cast<scope&>(self);
+  child.parent_->keep(child);
   child.stop_here(child.parent_->stop_.reason());
 }
+
+void detail::deaf_wait::no_stop(stop_callback& /*self*/) noexcept {}
 
 void scope::deadline_passed(timer& self) noexcept {
   static_cast<deadline_timer&>(self).owner->stop_here(errc::deadline_exceeded);

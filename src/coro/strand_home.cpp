@@ -83,6 +83,7 @@ strand_home::~strand_home() {
   post_resumption(end_);
   await_idle();
   disarm_wake_timer();
+  detail::home_list::remove(*this);
   retire();
   await_idle();
 }
@@ -161,11 +162,22 @@ auto strand_home::run_steps(Fn& is_over) noexcept -> after_drain {
     } else if (is_alone_ && ended_.load(relaxed) && root_.tasks() == 0) {  // a job may have begun another task here
       if (std::exchange(is_retired_, true)) return after_drain::end;
       disarm_wake_timer();
+      detail::home_list::remove(*this);
       retire();  // what the wake timer, and threads with a future of this home, have posted is in the queue by now
-    } else if (queue_.try_release()) {
-      return after_drain::leave;
+    } else {
+      if (!is_listed() && !ended_.load(relaxed)) detail::home_list::add(*this);
+      if (queue_.try_release()) return after_drain::leave;
     }
   }
+}
+
+auto strand_home::ask(job& question) noexcept -> detail::asked {
+  if (refused_.load(relaxed)) return detail::asked::refused;
+  return queue_.try_push(question) == detail::strand_push::first ? detail::asked::to_be_run : detail::asked::on_its_way;
+}
+
+void strand_home::run_asked() noexcept {
+  if (!repost_drain()) drain();
 }
 
 auto strand_home::needs_polls() const noexcept -> bool {

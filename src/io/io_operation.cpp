@@ -1,7 +1,11 @@
 // src/io/io_operation.cpp: attempts, waits and stops of an operation on a descriptor.
 #include <braid/io/detail/io_operation.hpp>
 
+#include "sockets.hpp"
+
 #include <braid/base/assert.hpp>
+#include <braid/io/readiness.hpp>
+#include <braid/io/socket_address.hpp>
 
 #include <cerrno>
 #include <utility>
@@ -72,6 +76,18 @@ auto io_operation::withdraw(awaiter_base& self) noexcept -> withdrawal {
   waiting.is_to_end_ = true;
   waiting.is_stopped_ = true;
   return withdrawal::later;
+}
+
+void io_operation::describe(const awaiter_base& self, std::string& text) {
+  const auto& waiting = static_cast<const io_operation&>(self);
+  describe_descriptor(text, waiting.side(), waiting.registration().descriptor());
+}
+
+/// The peer is asked for now: a socket that is no longer connected has none.
+void describe_descriptor(std::string& text, io_interest side, int number) {
+  text += side == io_interest::read ? "read of fd " : "write of fd ";
+  text += std::to_string(number);
+  if (const auto peer = peer_address_of(number)) text += ", " + peer->to_string();
 }
 
 void io_operation::moved(io_transfer& self, int outcome) noexcept {

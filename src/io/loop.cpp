@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <unistd.h>
+
 namespace braid {
 namespace {
 
@@ -40,12 +42,14 @@ loop::loop(loop_options options, std::unique_ptr<io_backend> backend)
       wheel_(clock_->now()),
       root_(*this) {
   static_cast<void>(inbox_.close());
+  detail::home_list::add(*this);
 }
 
 loop::~loop() {
   // edge loop.stopped: observe, what the loop wrote last is seen before it is destroyed
   const state at = state_.load(acquire);
   BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop has stopped before it is destroyed");
+  detail::home_list::remove(*this);
   retire();
   drop_early_tasks();  // they may hold what is open on the loop
   // edge loop.woken: observe, the wakers have left the backend before it is destroyed
@@ -59,6 +63,7 @@ void loop::enter() {
   auto seen = state::idle;
   const bool first = state_.compare_exchange_strong(seen, state::starting, relaxed, relaxed);
   current_loop = this;
+  thread_.store(::gettid(), relaxed);
   if (!first) {
     BRAID_EXPECTS(seen == state::stopped, "a loop runs once");
     return drop_early_tasks();
@@ -82,7 +87,10 @@ void loop::drop_early_tasks() noexcept {
   }
 }
 
-void loop::leave() noexcept { current_loop = nullptr; }
+void loop::leave() noexcept {
+  current_loop = nullptr;
+  thread_.store(0, relaxed);
+}
 
 void loop::run(const std::function<void()>& running) {
   enter();
@@ -263,6 +271,14 @@ void loop::post_resumption(job& step) noexcept {
   const push_result pushed = inbox_.try_push(step);
   BRAID_EXPECTS(pushed != push_result::closed, "a task cannot outlive its loop");
   if (pushed == push_result::wake) wake();
+}
+
+/// Taken while it is stopping as well: what is in the inbox when that is closed still runs.
+auto loop::ask(job& question) noexcept -> detail::asked {
+  const push_result pushed = inbox_.try_push(question);
+  if (pushed == push_result::closed) return detail::asked::refused;
+  if (pushed == push_result::wake) wake();
+  return detail::asked::on_its_way;
 }
 
 void loop::arm(timer& item, time_point when) noexcept {

@@ -62,7 +62,7 @@ class redis_transport::wake_event final : public awaiter_base {
     static_cast<wake_event&>(self).of_->idle_writer_ = nullptr;
     return withdrawal::done;
   }
-  static constexpr operation how{&start, &withdraw};
+  static constexpr operation how{&start, &withdraw, "work for a Redis connection"};
 
   redis_transport* of_;
 };

@@ -54,6 +54,8 @@ class async_barrier {
 
 class async_barrier::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
+  static constexpr const char* waits_for = "barrier";
+
   explicit awaiter(async_barrier& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
   void await_resume() const noexcept {}
 

@@ -47,6 +47,8 @@ class async_event {
 
 class async_event::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
+  static constexpr const char* waits_for = "event";
+
   explicit awaiter(async_event& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
   void await_resume() const noexcept {}
 

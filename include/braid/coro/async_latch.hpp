@@ -48,6 +48,8 @@ class async_latch {
 
 class async_latch::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
+  static constexpr const char* waits_for = "latch";
+
   explicit awaiter(async_latch& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
   void await_resume() const noexcept {}
 

@@ -90,6 +90,8 @@ class [[nodiscard]] async_semaphore::permit {
 
 class async_semaphore::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
+  static constexpr const char* waits_for = "semaphore";
+
   explicit awaiter(async_semaphore& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
   [[nodiscard]] auto await_resume() const noexcept -> permit { return permit(*of_); }
 

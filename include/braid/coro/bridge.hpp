@@ -74,6 +74,8 @@ class awaited_future final : public continuation {
 template <typename T>
 class future_awaiter final : public queue_awaiter<future_awaiter<T>> {
  public:
+  static constexpr const char* waits_for = "future";
+
   explicit future_awaiter(awaited_future<T>& of) noexcept : queue_awaiter<future_awaiter>(of.lock), of_(&of) {}
   ~future_awaiter() { of_->leave(); }
 

@@ -88,6 +88,8 @@ class broadcast<T>::receiver {
 template <std::copy_constructible T>
 class broadcast<T>::receiver::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
+  static constexpr const char* waits_for = "broadcast";
+
   explicit awaiter(receiver& by) noexcept : detail::queue_awaiter<awaiter>(by.of_->lock_), by_(&by) {}
 
   [[nodiscard]] auto await_resume() const -> result<broadcast_value<T>> {

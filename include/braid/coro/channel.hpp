@@ -87,6 +87,8 @@ class channel {
 template <typename T>
 class channel<T>::send_awaiter final : public detail::queue_awaiter<send_awaiter> {
  public:
+  static constexpr const char* waits_for = "channel with room";
+
   send_awaiter(channel& to, T value) noexcept
       : detail::queue_awaiter<send_awaiter>(to.lock_), to_(&to), value_(std::move(value)) {}
 
@@ -113,6 +115,8 @@ class channel<T>::send_awaiter final : public detail::queue_awaiter<send_awaiter
 template <typename T>
 class channel<T>::receive_awaiter final : public detail::queue_awaiter<receive_awaiter> {
  public:
+  static constexpr const char* waits_for = "channel with a value";
+
   explicit receive_awaiter(channel& from) noexcept : detail::queue_awaiter<receive_awaiter>(from.lock_), from_(&from) {}
 
   [[nodiscard]] auto await_resume() noexcept -> std::optional<T> { return std::move(value_); }

@@ -2,16 +2,26 @@
 #pragma once
 
 #include <braid/base/config.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/coro/detail/home_list.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/executor_id.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/timer_service.hpp>
+
+#include <sys/types.h>
 
 namespace braid {
 
 class scope;
 
+namespace detail {
+class dump_round;
+}
+
 /// The executor that a task is resumed on, whatever wakes it. It runs its jobs on one thread, so what belongs to its
 /// tasks (timers, waiters, scopes) needs no atomics.
-class BRAID_API home : public executor, public timer_service {
+class BRAID_API home : public executor, public timer_service, private detail::home_hook {
  public:
   ~home() override;
 
@@ -24,6 +34,26 @@ class BRAID_API home : public executor, public timer_service {
 
   /// Whether its jobs run on the same thread for ever, as fibers need it. Threads: any.
   [[nodiscard]] virtual auto has_own_thread() const noexcept -> bool { return false; }
+
+ protected:
+  [[nodiscard]] auto is_listed() const noexcept -> bool { return is_listed_.load(relaxed); }
+
+ private:
+  friend class intrusive_list<home, detail::home_hook>;
+  friend struct detail::home_list;
+  friend class detail::dump_round;
+
+  /// Queues a job that looks at the tasks of the home, in whatever state that is. Runs nothing. Threads: any, under the
+  /// lock of `home_list`.
+  [[nodiscard]] virtual auto ask(job& /*question*/) noexcept -> detail::asked { return detail::asked::refused; }
+  /// The rest of that, where the answer was `to_be_run`. Not under the lock.
+  virtual void run_asked() noexcept {}
+  /// Whether its jobs run on `where`, or are those of `where` itself. Threads: any.
+  [[nodiscard]] virtual auto runs_on(detail::executor_id where) const noexcept -> bool { return has_id(where); }
+  /// The thread that it has for ever, or 0. Threads: any.
+  [[nodiscard]] virtual auto own_thread() const noexcept -> ::pid_t { return 0; }
+
+  atomic<bool> is_listed_{false};  // in `home_list`; written under its lock
 };
 
 }  // namespace braid

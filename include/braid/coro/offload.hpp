@@ -24,7 +24,7 @@ namespace braid {
 namespace detail {
 
 template <typename Fn>
-class offload_awaiter {
+class offload_awaiter : deaf_wait {
   using value = std::invoke_result_t<Fn&>;
 
   struct outward : job {
@@ -39,10 +39,10 @@ class offload_awaiter {
   };
 
  public:
-  offload_awaiter(executor& where, Fn fn) : where_(&where), fn_(std::move(fn)) {}
+  offload_awaiter(executor& where, Fn fn) : deaf_wait(nullptr), where_(&where), fn_(std::move(fn)) {}
   /// Requires that it is not awaited yet.
   offload_awaiter(offload_awaiter&& other) noexcept(std::is_nothrow_move_constructible_v<Fn>)
-      : where_(other.where_), fn_(std::move(other.fn_)) {}
+      : deaf_wait(nullptr), where_(other.where_), fn_(std::move(other.fn_)) {}
   offload_awaiter(const offload_awaiter&) = delete;
   auto operator=(const offload_awaiter&) -> offload_awaiter& = delete;
 
@@ -55,12 +55,17 @@ class offload_awaiter {
     if (in->stop().requested()) return transfer_to(self.promise().stop());
     handle_ = self;
     home_ = &in->where();
+    begins(self.promise(), self);
     if (where_->try_post(outward_)) return transfer_to({});
+    ends();
     fail_with(errc::closed);
     return transfer_to(self);
   }
 
-  auto await_resume() -> value { return outcome_.take(); }
+  auto await_resume() -> value {
+    ends();
+    return outcome_.take();
+  }
 
  private:
   void run(job::action what) noexcept {

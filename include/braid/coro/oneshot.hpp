@@ -113,6 +113,8 @@ class [[nodiscard]] oneshot_receiver {
 template <typename T>
 class oneshot_receiver<T>::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
+  static constexpr const char* waits_for = "oneshot";
+
   explicit awaiter(detail::oneshot_state<T>& of) noexcept : detail::queue_awaiter<awaiter>(of.lock), of_(&of) {}
 
   [[nodiscard]] auto await_resume() const noexcept -> result<T> {

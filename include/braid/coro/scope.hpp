@@ -21,6 +21,10 @@
 
 namespace braid {
 
+namespace detail {
+class task_walk;
+}
+
 /// Notified once when a stop reaches a scope; linked into it by whatever waits there.
 class stop_callback : public list_hook {
  public:
@@ -28,10 +32,43 @@ class stop_callback : public list_hook {
   explicit stop_callback(stop_fn fn) noexcept : fn_(fn) {}
 
   void call() noexcept { fn_(*this); }
+  /// What it calls, which says what it is.
+  [[nodiscard]] auto code() const noexcept -> stop_fn { return fn_; }
 
  private:
   stop_fn fn_;
 };
+
+namespace detail {
+
+/// A wait that a stop does not end, known to its scope so that a dump shows it: for the result of an offload, or for
+/// the tasks of a scope. Threads: the home's, and before `begins` any.
+class BRAID_API deaf_wait : private stop_callback {
+ public:
+  deaf_wait(const deaf_wait&) = delete;
+  auto operator=(const deaf_wait&) -> deaf_wait& = delete;
+
+ protected:
+  /// `joined` is the scope whose tasks it waits for, or null for an offload.
+  explicit deaf_wait(const scope* joined) noexcept : stop_callback(&no_stop), joined_(joined) {}
+  ~deaf_wait() { ends(); }
+
+  /// Not shown where the task is away from its home.
+  inline void begins(promise_base& promise, std::coroutine_handle<> self) noexcept;
+  void ends() noexcept {
+    if (is_linked()) unlink();
+  }
+
+ private:
+  friend class task_walk;
+  static void no_stop(stop_callback& self) noexcept;
+
+  const scope* joined_;
+  const promise_base* promise_ = nullptr;
+  std::coroutine_handle<> handle_;
+};
+
+}  // namespace detail
 
 /// Async scope (P3149), nursery: structured concurrency for tasks, which cannot outlive the object. The first that
 /// fails stops the rest; the others' errors are counted. A scope made inside another one is stopped with it and has the
@@ -85,6 +122,8 @@ class BRAID_API scope : private job, private stop_callback {
 
   /// Calls `callback` when a stop comes. Requires that none has come.
   void link(stop_callback& callback) noexcept { callbacks_.push_back(callback); }
+  /// Keeps what waits here and hears of no stop, or of none any more, for a dump. It unlinks itself when the wait ends.
+  void keep(stop_callback& waiting) noexcept { deaf_.push_back(waiting); }
 
   /// Gives `key` a value for the tasks of this scope and of those inside. Once, before there are any.
   void bind(const void* key, void* value) noexcept {
@@ -114,6 +153,7 @@ class BRAID_API scope : private job, private stop_callback {
   [[nodiscard]] auto take_error() noexcept -> std::exception_ptr { return std::exchange(error_, nullptr); }
 
  private:
+  friend class detail::task_walk;
   class join_awaiter;
   enum class remote_stop : std::uint8_t {
     none,     // no other thread has asked for a stop
@@ -150,6 +190,7 @@ class BRAID_API scope : private job, private stop_callback {
   time_point deadline_ = time_point::max();
   deadline_timer timer_{*this};
   intrusive_list<stop_callback> callbacks_;
+  intrusive_list<stop_callback> deaf_;  // see `keep`
   std::size_t tasks_ = 0;
   std::size_t further_errors_ = 0;
   std::exception_ptr error_;
@@ -186,19 +227,22 @@ auto scope::ended(detail::promise_base& root, detail::ending how) noexcept -> st
   return self.root_left();
 }
 
-class scope::join_awaiter {
+class scope::join_awaiter : detail::deaf_wait {
  public:
-  explicit join_awaiter(scope& of) noexcept : scope_(&of) {}
+  explicit join_awaiter(scope& of) noexcept : deaf_wait(&of), scope_(&of) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool {
     BRAID_ASSERT(scope_->home_->is_current(), "a scope is joined on its home");
     return scope_->is_idle();
   }
-  void await_suspend(std::coroutine_handle<> waiter) noexcept {
+  template <typename Promise>
+  void await_suspend(std::coroutine_handle<Promise> waiter) noexcept {
+    if constexpr (std::derived_from<Promise, detail::promise_base>) begins(waiter.promise(), waiter);
     scope_->when_idle([](void* address) noexcept { return std::coroutine_handle<>::from_address(address); },
                       waiter.address());
   }
   void await_resume() {
+    ends();
     if (auto error = scope_->take_error()) std::rethrow_exception(error);
   }
 
@@ -209,6 +253,14 @@ class scope::join_awaiter {
 inline auto scope::join() noexcept { return join_awaiter(*this); }
 
 namespace detail {
+
+inline void deaf_wait::begins(promise_base& promise, std::coroutine_handle<> self) noexcept {
+  scope* const in = promise.where();
+  if (in == nullptr || !in->where().is_current()) return;
+  promise_ = &promise;
+  handle_ = self;
+  in->keep(*this);
+}
 
 struct this_scope_awaiter {
   scope* found = nullptr;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <concepts>
 #include <coroutine>
+#include <string>
 
 namespace braid {
 
@@ -50,12 +51,14 @@ class sleep_awaiter final : awaiter_base {
   struct wake_timer : timer {
     explicit wake_timer(sleep_awaiter& s) noexcept : timer(&fired), owner(&s) {}
     sleep_awaiter* owner;
+    time_point when;  // it is armed for
   };
 
   static void fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->complete(); }
   static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& sleeping = static_cast<sleep_awaiter&>(self);
-    sleeping.where().arm(sleeping.timer_, sleeping.when_.due(sleeping.where()));
+    sleeping.timer_.when = sleeping.when_.due(sleeping.where());
+    sleeping.where().arm(sleeping.timer_, sleeping.timer_.when);
     return {};
   }
   static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
@@ -63,7 +66,11 @@ class sleep_awaiter final : awaiter_base {
     sleeping.where().disarm(sleeping.timer_);
     return withdrawal::done;
   }
-  static constexpr operation how{&start, &withdraw, "sleep"};
+  static void describe(const awaiter_base& self, std::string& text) {
+    const auto& sleeping = static_cast<const sleep_awaiter&>(self);
+    describe_time_left(text, sleeping.timer_.when, sleeping.where().now());
+  }
+  static constexpr operation how{&start, &withdraw, "sleep", &describe};
 
   When when_;
   wake_timer timer_{*this};

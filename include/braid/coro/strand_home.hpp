@@ -98,6 +98,10 @@ class BRAID_API strand_home final : public home {
   strand_home(executor& where, shared_timers* timers);
   strand_home(executor& where, begin_fn begin, void* context);
 
+  [[nodiscard]] auto ask(job& question) noexcept -> detail::asked override;
+  void run_asked() noexcept override;
+  [[nodiscard]] auto runs_on(detail::executor_id where) const noexcept -> bool override { return where_ == where; }
+
   static void drain_due(job& self, job::action what);
   static void begin_alone(job& self, job::action what);
   static void stop_all(job& self, job::action what);

@@ -87,6 +87,8 @@ class watch<T>::observer {
 template <std::copyable T>
 class watch<T>::observer::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
+  static constexpr const char* waits_for = "watch";
+
   explicit awaiter(observer& by) noexcept : detail::queue_awaiter<awaiter>(by.of_->lock_), by_(&by) {}
 
   [[nodiscard]] auto await_resume() const -> result<T> {

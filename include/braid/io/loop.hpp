@@ -22,6 +22,8 @@
 #include <optional>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace braid {
 
 class loop_driver;
@@ -94,6 +96,8 @@ class BRAID_API loop final : public home {
 
   loop(loop_options options, std::unique_ptr<io_backend> backend);
 
+  [[nodiscard]] auto ask(job& question) noexcept -> detail::asked override;
+  [[nodiscard]] auto own_thread() const noexcept -> ::pid_t override { return thread_.load(relaxed); }
   void enter();
   void start_early_tasks();
   void drop_early_tasks() noexcept;
@@ -121,6 +125,7 @@ class BRAID_API loop final : public home {
   atomic<state> state_{state::idle};         // written by the loop's thread, and by stop
   atomic<std::size_t> spawned_{0};           // written by the loop's thread
   atomic<std::size_t> open_descriptors_{0};  // of descriptors; each thread that makes or ends one
+  atomic<::pid_t> thread_{0};                // that runs it; written by that one
   atomic<std::uint32_t> woken_{0};           // +1 by each thread that has woken the loop, as its last access here
   std::uint32_t wakes_owed_ = 0;             // what that becomes; known when the loop has stopped
   std::vector<task<void>> early_;            // spawned before the loop runs

@@ -9,10 +9,14 @@
 
 #include <concepts>
 #include <coroutine>
+#include <string>
 
 namespace braid {
 
 namespace detail {
+
+/// Appends "read of fd 9, 10.0.0.7:6379" to a description. Errors: std::bad_alloc.
+BRAID_API void describe_descriptor(std::string& text, io_interest side, int number);
 
 class readiness_awaiter final : awaiter_base {
  public:
@@ -53,7 +57,11 @@ class readiness_awaiter final : awaiter_base {
     waiting.on_->backend().unwatch(waiting.watch_);
     return withdrawal::done;
   }
-  static constexpr operation how{&start, &withdraw, "readiness"};
+  static void describe(const awaiter_base& self, std::string& text) {
+    const io_watch& watch = static_cast<const readiness_awaiter&>(self).watch_;
+    describe_descriptor(text, watch.interest, watch.descriptor);
+  }
+  static constexpr operation how{&start, &withdraw, "readiness", &describe};
 
   loop* on_;
   wake_watch watch_;

@@ -2,12 +2,14 @@
 // stopped.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/task/job.hpp>
 
 #include <coroutine>
 #include <cstdint>
+#include <string>
 
 namespace braid::detail {
 
@@ -28,7 +30,9 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     /// Starts it, and gives what goes on meanwhile: null, or `not_started()`.
     std::coroutine_handle<> (*start)(awaiter_base& self) noexcept;
     withdrawal (*withdraw)(awaiter_base& self) noexcept;
-    const char* name = "wait";  ///< what it waits for, in a trace
+    const char* name = "wait";  ///< what it waits for, in a trace and in a dump
+    /// Says more in a dump: which descriptor, how long still. Called at home; reads what a wait does not change.
+    void (*describe)(const awaiter_base& self, std::string& text) = nullptr;
   };
 
   /// Where it is moved before it is awaited, the derived awaiter makes a new one.
@@ -67,6 +71,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   }
 
  private:
+  friend class task_walk;
   static void resumed(job& self, action what);
   static void stopped(stop_callback& self) noexcept;
   void resume_traced() noexcept;
@@ -92,6 +97,9 @@ class BRAID_API later_completions {
 /// Takes one from the thread's budget of awaits that complete at once. False when none is left: then the task lets the
 /// other work of its home go first, even though it need not wait. Each step from the queue of a home has a new budget.
 [[nodiscard]] BRAID_API auto may_go_on() noexcept -> bool;
+
+/// Appends "3.2 s left" to a description. Errors: std::bad_alloc.
+BRAID_API void describe_time_left(std::string& text, time_point when, time_point now);
 
 /// So many awaits of what is there already may follow each other in a step of a home.
 inline constexpr int ready_awaits_in_succession = 128;

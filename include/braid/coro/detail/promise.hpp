@@ -95,6 +95,7 @@ class BRAID_API promise_base : private job {
   void end_at_home(ending how) noexcept;
 
  private:
+  friend class task_walk;
   static constexpr unsigned max_nested = 64;
 
   static void came_home(job& self, action what);

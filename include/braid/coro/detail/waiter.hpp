@@ -77,7 +77,8 @@ class wait_queue {
 };
 
 /// An awaiter that takes what is there, or else waits in a queue. `Derived` has two functions, which are called under
-/// the lock: `try_take(wake_list&)`, which may be called again where it gave false, and `queue()`.
+/// the lock: `try_take(wake_list&)`, which may be called again where it gave false, and `queue()`; and a literal
+/// `waits_for`, which names the wait.
 template <typename Derived>
 class queue_awaiter : public waiter {
  public:
@@ -111,7 +112,7 @@ class queue_awaiter : public waiter {
     return {};
   }
 
-  static constexpr operation how{&start, &withdraw, "another task"};
+  static constexpr operation how{&start, &withdraw, Derived::waits_for};
 };
 
 }  // namespace braid::detail

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <coroutine>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace braid::detail {
@@ -79,7 +80,8 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   [[nodiscard]] auto over_or_waiting() noexcept -> bool;
   void go_on(bool over) noexcept;
 
-  static constexpr operation how{&begin, &withdraw, "I/O"};
+  static void describe(const awaiter_base& self, std::string& text);
+  static constexpr operation how{&begin, &withdraw, "I/O", &describe};
   static constexpr answers answered_normally{&moved, &ready};
   static constexpr answers answered_early{&moved_early, &ready_early};  // once `end_read_waits` has asked the kernel
 

@@ -1,0 +1,79 @@
+// braid/coro/detail/task_walk.hpp: what the tasks of a home wait for, as the home's own thread sees it.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/detail/promise.hpp>
+#include <braid/task/task_id.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace braid {
+
+class home;
+class scope;
+
+namespace detail {
+
+class awaiter_base;
+class deaf_wait;
+
+/// A scope that was found. Its address names it, and is not followed: it may be gone.
+struct seen_scope {
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  const scope* self = nullptr;
+  std::size_t around = none;  ///< place of the scope around it
+  std::size_t tasks = 0;      ///< that have not ended
+  task_info owner = {};       ///< of the task that was spawned with this scope; number 0: none
+};
+
+/// A suspended task: its coroutines from the one that waits up to its root.
+struct seen_task {
+  const scope* in = nullptr;       ///< that its root lives in
+  std::size_t first_function = 0;  ///< in `seen_home::functions`
+  std::size_t functions = 0;
+  std::size_t first_inner = 0;  ///< in `seen_home::inner`: scopes that its coroutines hold
+  std::size_t inner = 0;
+  bool is_owner = false;  ///< of the scope that it is in
+  const char* waits_for = "";
+  std::string details = {};
+  std::optional<duration> time_left = {};
+  std::optional<errc> stopped_for = {};
+};
+
+struct seen_home {
+  std::string thread;
+  bool is_whole = true;  ///< false: there was not enough memory for more
+  std::vector<seen_scope> scopes;
+  std::vector<seen_task> tasks;
+  std::vector<const void*> functions;
+  std::vector<const scope*> inner;
+};
+
+/// Goes through the scopes of a home, and from each wait up to the root of its task. Nothing is changed, and no code of
+/// the program is called. Threads: the home's own, between two steps of its tasks or within one.
+class task_walk {
+ public:
+  [[nodiscard]] static auto through(home& where) noexcept -> seen_home;
+
+ private:
+  explicit task_walk(home& where);
+
+  void visit(scope& at, std::size_t place);
+  void enter(scope& found, std::size_t around);
+  void add(const awaiter_base& waiting);
+  void add(const deaf_wait& waiting);
+  auto add_chain(const promise_base& lowest, std::coroutine_handle<> handle) -> seen_task&;
+
+  time_point now_;
+  std::vector<scope*> found_;
+  seen_home all_;
+};
+
+}  // namespace detail
+}  // namespace braid

@@ -1,0 +1,67 @@
+// braid/coro/dump.hpp: task dump: what each suspended task of the process waits for, as a tree.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/task/detail/executor_id.hpp>
+#include <braid/task/task_id.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace braid {
+
+/// A task in a dump: its coroutines, and what the innermost of them waits for.
+struct dumped_task {
+  unsigned depth = 0;                       ///< 0: of the home; else one more than the task above that it belongs to
+  task_id id = {};                          ///< of a task with a future; else 0
+  std::string name = {};                    ///< as given to `spawn`
+  std::vector<std::string> functions = {};  ///< each awaits the next one; none where the task does not wait itself
+  std::string waits_for = {};               ///< such as "sleep, 3.2 s left", or "I/O, read of fd 9"
+  std::optional<duration> time_left = {};   ///< until the deadline of its scope; negative once that has passed
+  std::optional<errc> stopped_for = {};     ///< why its scope was stopped
+  std::size_t others = 0;                   ///< not 0: no task, but so many that are ready, or run on another executor
+};
+
+/// The tasks of one home.
+struct dumped_home {
+  enum class answer : std::uint8_t {
+    whole,        ///< `tasks` are all
+    part,         ///< there was no memory for more
+    late,         ///< none within the limit: its thread is busy, or blocked
+    not_running,  ///< a loop that does not run
+  };
+
+  answer how = answer::whole;
+  bool is_loop = false;
+  std::string thread;              ///< that answered, or that did not
+  std::vector<dumped_task> tasks;  ///< each before those that belong to it
+};
+
+/// What the tasks of several homes wait for.
+struct task_dump {
+  std::vector<dumped_home> homes;  ///< loops first
+
+  [[nodiscard]] BRAID_API auto to_text() const -> std::string;
+};
+
+/// Asks each loop of the process, and each `strand_home` on which a task has waited, what its tasks wait for. Each is
+/// asked on its own thread, between two steps of its tasks; the homes of the caller are looked at on the spot. `limit`
+/// is how long it waits for answers: homes that have given none by then are named as late.
+/// Threads: any. Blocks: until all have answered, at most as long as `limit`, and then for names of functions, which
+/// are read from files. A worker that calls this answers for no strand meanwhile. Errors: std::bad_alloc.
+/// Cost: about a microsecond of its home for each task; none while there is no dump.
+[[nodiscard]] BRAID_API auto dump(duration limit = 1s) -> task_dump;
+
+namespace detail {
+
+/// The same for homes that run on one of these executors, or are one of them.
+[[nodiscard]] BRAID_API auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump;
+
+}  // namespace detail
+}  // namespace braid

@@ -1,0 +1,170 @@
+// src/coro/dump.cpp: a round of questions to the homes of the process, and the trees that the answers give.
+#include <braid/coro/dump.hpp>
+
+#include "dump_tree.hpp"
+
+#include <braid/coro/detail/home_list.hpp>
+#include <braid/coro/detail/task_walk.hpp>
+#include <braid/coro/home.hpp>
+#include <braid/sync/parker.hpp>
+#include <braid/task/job.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+/// Shared by the asker and its questions: one that is answered late finds it.
+struct answers {
+  std::mutex lock;  // around what follows
+  std::vector<std::optional<seen_home>> given;
+  std::size_t missing = 0;
+
+  parker all_given;  // the asker's
+};
+
+/// What a home was asked, and what is known of it without an answer.
+struct asked_home {
+  std::size_t number = 0;  // in `answers`
+  ::pid_t thread = 0;
+  bool is_refused = false;
+};
+
+class question final : public job {
+ public:
+  question(home& about, std::shared_ptr<answers> to, std::size_t number) noexcept
+      : job(&act), about_(&about), to_(std::move(to)), number_(number) {}
+
+ private:
+  static void act(job& self, action what) {
+    const std::unique_ptr<question> mine(&static_cast<question&>(self));
+    if (what == action::drop) return;
+    seen_home seen = task_walk::through(*mine->about_);
+    bool is_last = false;
+    {
+      const std::lock_guard guard(mine->to_->lock);
+      mine->to_->given[mine->number_] = std::move(seen);
+      is_last = --mine->to_->missing == 0;
+    }
+    if (is_last) mine->to_->all_given.unpark();
+  }
+
+  home* about_;
+  std::shared_ptr<answers> to_;
+  std::size_t number_;
+};
+
+auto name_of_thread(::pid_t number) -> std::string {
+  std::string name;
+  if (number != 0) std::getline(std::ifstream("/proc/self/task/" + std::to_string(number) + "/comm"), name);
+  return name;
+}
+
+}  // namespace
+
+/// Protocol: docs/design/dump.md
+class dump_round {
+ public:
+  /// Of all homes, where `where` is empty.
+  explicit dump_round(std::span<const executor_id> where) : where_(where) {}
+
+  [[nodiscard]] auto run(duration limit) -> task_dump {
+    const time_point end = steady_time().now() + limit;
+    try {
+      home_list::for_each([this](home& each) { ask(each); });
+    } catch (...) {
+      run_asked();
+      throw;
+    }
+    run_asked();
+    for (const auto& [number, each] : here_) give(number, task_walk::through(*each));
+    while (are_missing() && all_->all_given.park_until(end)) {}
+    return result();
+  }
+
+ private:
+  /// What may fail for lack of memory comes before the question is on its way.
+  void ask(home& each) {
+    if (!is_wanted(each)) return;
+    const std::size_t number = asked_.size();
+    asked_home& noted = asked_.emplace_back(asked_home{.number = number, .thread = each.own_thread()});
+    {
+      const std::lock_guard guard(all_->lock);
+      all_->given.emplace_back();
+    }
+    if (each.is_current()) return here_.emplace_back(number, &each), void();
+    auto made = std::make_unique<question>(each, all_, number);
+    to_run_.push_back(&each);
+    change_missing(+1);
+    const asked became = each.ask(*made);
+    if (became != asked::to_be_run) to_run_.pop_back();
+    if (became != asked::refused) return static_cast<void>(made.release());
+    change_missing(-1);
+    noted.is_refused = true;
+  }
+  void run_asked() noexcept {
+    for (home* const each : to_run_) each->run_asked();
+  }
+
+  [[nodiscard]] auto is_wanted(const home& each) const noexcept -> bool {
+    return where_.empty() || std::ranges::any_of(where_, [&](executor_id one) { return each.runs_on(one); });
+  }
+  void change_missing(int by) {
+    const std::lock_guard guard(all_->lock);
+    all_->missing += static_cast<std::size_t>(by);
+  }
+  [[nodiscard]] auto are_missing() -> bool {
+    const std::lock_guard guard(all_->lock);
+    return all_->missing != 0;
+  }
+  void give(std::size_t number, seen_home seen) {
+    const std::lock_guard guard(all_->lock);
+    all_->given[number] = std::move(seen);
+  }
+
+  [[nodiscard]] auto result() -> task_dump {
+    std::vector<std::optional<seen_home>> given;
+    {
+      const std::lock_guard guard(all_->lock);
+      given.resize(all_->given.size());  // those that come late find their place
+      given.swap(all_->given);
+    }
+    task_dump made;
+    dump_tree trees;
+    for (const asked_home& each : asked_) {
+      dumped_home& added = made.homes.emplace_back();
+      added.is_loop = each.thread != 0 || each.is_refused;
+      if (auto& seen = given[each.number]) {
+        added.how = seen->is_whole ? dumped_home::answer::whole : dumped_home::answer::part;
+        added.thread = std::move(seen->thread);
+        added.tasks = trees.of(*seen);
+      } else {
+        added.how = each.is_refused ? dumped_home::answer::not_running : dumped_home::answer::late;
+        added.thread = name_of_thread(each.thread);
+      }
+    }
+    std::ranges::partition(made.homes, &dumped_home::is_loop);
+    return made;
+  }
+
+  std::span<const executor_id> where_;
+  std::shared_ptr<answers> all_ = std::make_shared<answers>();
+  std::vector<asked_home> asked_;
+  std::vector<home*> to_run_;                        // do not end before `run_asked` is called
+  std::vector<std::pair<std::size_t, home*>> here_;  // whose task, or job, the caller is
+};
+
+auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump { return dump_round(where).run(limit); }
+
+}  // namespace braid::detail
+
+namespace braid {
+
+auto dump(duration limit) -> task_dump { return detail::dump_of({}, limit); }
+
+}  // namespace braid

@@ -1,0 +1,9 @@
+// src/coro/dump_signal.hpp: BRAID_DUMP=quit: a dump on stderr for each SIGQUIT.
+#pragma once
+
+namespace braid::detail {
+
+/// Starts the thread that waits for the signal, where the variable asks for it. Once, with the first home.
+void begin_dumps_by_signal() noexcept;
+
+}  // namespace braid::detail

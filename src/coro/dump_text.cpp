@@ -1,0 +1,79 @@
+// src/coro/dump_text.cpp: a task dump as text, as a person reads it.
+#include <braid/coro/dump.hpp>
+
+#include <braid/coro/detail/awaiter_base.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+namespace braid {
+namespace {
+
+auto span_text(duration span) -> std::string {
+  std::array<char, 48> text{};
+  const double seconds = std::chrono::duration<double>(span).count();
+  if (seconds < 1 && seconds > -1)
+    std::snprintf(text.data(), text.size(), "%.1f ms", 1e3 * seconds);
+  else
+    std::snprintf(text.data(), text.size(), "%.1f s", seconds);
+  return text.data();
+}
+
+void add_head(std::string& text, const dumped_task& task) {
+  text += "task";
+  if (task.id.number != 0) text += " " + std::to_string(task.id.number);
+  if (!task.name.empty()) text += " \"" + task.name + "\"";
+  if (task.stopped_for) text += ", stopped: " + make_error_code(*task.stopped_for).message();
+  if (task.time_left) {
+    const bool is_over = *task.time_left < duration::zero();
+    text +=
+        is_over ? ", deadline " + span_text(-*task.time_left) + " ago" : ", deadline in " + span_text(*task.time_left);
+  }
+  text += "\n";
+}
+
+void add_task(std::string& text, const dumped_task& task) {
+  const std::string margin(2 * (task.depth + 1), ' ');
+  text += margin;
+  if (task.others != 0) {
+    text += std::to_string(task.others) + (task.others == 1 ? " task is" : " tasks are");
+    text += " ready, or away on another executor\n";
+    return;
+  }
+  add_head(text, task);
+  for (const std::string& each : task.functions) text += margin + "  " + each + "\n";
+  text += margin + "  ";
+  text += task.functions.empty() ? "is ready or away, or waits for its own tasks" : "waits for " + task.waits_for;
+  text += "\n";
+}
+
+void add_home(std::string& text, const dumped_home& home) {
+  text += home.is_loop ? "loop" : "strand";
+  if (!home.thread.empty()) text += " on thread " + home.thread;
+  switch (home.how) {
+    case dumped_home::answer::whole: break;
+    case dumped_home::answer::part: text += ", not all for lack of memory"; break;
+    case dumped_home::answer::late: text += ": no answer, its thread is busy or blocked"; break;
+    case dumped_home::answer::not_running: text += ": does not run"; break;
+  }
+  text += "\n";
+  for (const dumped_task& each : home.tasks) add_task(text, each);
+}
+
+}  // namespace
+
+void detail::describe_time_left(std::string& text, time_point when, time_point now) {
+  if (when == time_point::max())
+    text += "for ever";
+  else
+    text += when <= now ? "due" : span_text(when - now) + " left";
+}
+
+auto task_dump::to_text() const -> std::string {
+  std::string text;
+  for (const dumped_home& each : homes) add_home(text, each);
+  return text;
+}
+
+}  // namespace braid

@@ -1,0 +1,141 @@
+// src/coro/dump_tree.cpp: which task belongs to which: by the scopes that tasks hold, and the scopes that they are in.
+#include "dump_tree.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <string_view>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::size_t none = seen_scope::none;
+
+/// A coroutine that the library puts between those of the program.
+auto is_of_the_library(std::string_view name) -> bool {
+  const std::size_t arguments = name.find('(');
+  return name.substr(0, arguments).find("braid::detail::") != std::string_view::npos ||
+         name.find("::kept_until_end<") != std::string_view::npos;
+}
+
+/// What lies in a scope, by places in `seen_home`.
+struct contents {
+  std::vector<std::size_t> tasks;
+  std::vector<std::size_t> scopes;  // inside of it, that no task is known to hold
+  std::size_t owner = none;         // the task that the scope was made for
+  std::size_t known = 0;            // of those that the scope counts
+};
+
+/// What belongs to what.
+class relations {
+ public:
+  explicit relations(const seen_home& seen) : in(seen.scopes.size()), held_by(seen.tasks.size()), seen_(&seen) {
+    for (std::size_t i = 0; i < seen.scopes.size(); ++i) places_.emplace(seen.scopes[i].self, i);
+    std::vector<bool> is_held(seen.scopes.size());
+    for (std::size_t i = 0; i < seen.tasks.size(); ++i) place(i, is_held);
+    for (std::size_t i = 0; i < seen.scopes.size(); ++i) {
+      const seen_scope& each = seen.scopes[i];
+      if (each.around == none) continue;
+      if (each.owner.id.number != 0) ++in[each.around].known;
+      if (!is_held[i]) in[each.around].scopes.push_back(i);
+    }
+  }
+
+  /// How many tasks of a scope do not wait here.
+  [[nodiscard]] auto others(std::size_t scope) const noexcept -> std::size_t {
+    const std::size_t all = seen_->scopes[scope].tasks;
+    return all - std::min(all, in[scope].known);
+  }
+
+  std::vector<contents> in;                       // by scope
+  std::vector<std::vector<std::size_t>> held_by;  // scopes, by task
+
+ private:
+  void place(std::size_t number, std::vector<bool>& is_held) {
+    const seen_task& task = seen_->tasks[number];
+    const auto found = places_.find(task.in);
+    if (found == places_.end()) return;
+    contents& around = in[found->second];
+    ++around.known;
+    if (task.is_owner && seen_->scopes[found->second].owner.id.number != 0 && around.owner == none)
+      around.owner = number;
+    else
+      around.tasks.push_back(number);
+    for (std::size_t i = 0; i < task.inner; ++i) {
+      const auto held = places_.find(seen_->inner[task.first_inner + i]);
+      if (held == places_.end() || held == found || is_held[held->second]) continue;
+      is_held[held->second] = true;
+      held_by[number].push_back(held->second);
+    }
+  }
+
+  const seen_home* seen_;
+  std::unordered_map<const scope*, std::size_t> places_;
+};
+
+}  // namespace
+
+auto dump_tree::name_of(const void* function) -> const std::string& {
+  const auto [found, is_new] = names_.try_emplace(function);
+  if (is_new) found->second = symbols_.name(reinterpret_cast<std::uintptr_t>(function));
+  return found->second;
+}
+
+auto dump_tree::shown(const seen_home& seen, const seen_task& task, unsigned depth) -> dumped_task {
+  dumped_task made{.depth = depth, .time_left = task.time_left, .stopped_for = task.stopped_for};
+  made.waits_for = task.waits_for;
+  if (!task.details.empty()) made.waits_for += ", " + task.details;
+  for (std::size_t i = task.functions; i > 0; --i) {
+    const std::string& name = name_of(seen.functions[task.first_function + i - 1]);
+    if (!is_of_the_library(name)) made.functions.push_back(name);
+  }
+  if (made.functions.empty()) made.functions.push_back(name_of(seen.functions[task.first_function]));
+  return made;
+}
+
+/// By a stack of its own: tasks may lie in each other to any depth.
+auto dump_tree::of(const seen_home& seen) -> std::vector<dumped_task> {
+  struct branch {
+    std::size_t task = none;
+    std::size_t scope = none;
+    std::size_t others = 0;
+    unsigned depth = 0;
+  };
+  const relations all(seen);
+  std::vector<dumped_task> listed;
+  std::vector<branch> left;
+  const auto leave_contents = [&](std::size_t scope, unsigned depth) {
+    const contents& inside = all.in[scope];
+    if (const std::size_t others = all.others(scope); others != 0) left.push_back({.others = others, .depth = depth});
+    for (const std::size_t each : std::views::reverse(inside.scopes)) left.push_back({.scope = each, .depth = depth});
+    for (const std::size_t each : std::views::reverse(inside.tasks)) left.push_back({.task = each, .depth = depth});
+  };
+  const auto leave_held = [&](std::size_t task, unsigned depth) {
+    for (const std::size_t each : std::views::reverse(all.held_by[task]))
+      left.push_back({.scope = each, .depth = depth});
+  };
+
+  if (!seen.scopes.empty()) left.push_back({.scope = 0});
+  while (!left.empty()) {
+    const branch at = left.back();
+    left.pop_back();
+    if (at.others != 0) {
+      listed.push_back({.depth = at.depth, .others = at.others});
+    } else if (at.task != none) {
+      listed.push_back(shown(seen, seen.tasks[at.task], at.depth));
+      leave_held(at.task, at.depth + 1);
+    } else if (const task_info& owner = seen.scopes[at.scope].owner; owner.id.number == 0) {
+      leave_contents(at.scope, at.depth);
+    } else {
+      const std::size_t main = all.in[at.scope].owner;
+      listed.push_back(main == none ? dumped_task{.depth = at.depth} : shown(seen, seen.tasks[main], at.depth));
+      listed.back().id = owner.id;
+      listed.back().name = owner.name;
+      leave_contents(at.scope, at.depth + 1);
+      if (main != none) leave_held(main, at.depth + 1);
+    }
+  }
+  return listed;
+}
+
+}  // namespace braid::detail

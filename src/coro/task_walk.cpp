@@ -1,0 +1,104 @@
+// src/coro/task_walk.cpp: from the scopes of a home to what waits there, and from there up to the roots.
+#include <braid/coro/detail/task_walk.hpp>
+
+#include <braid/coro/detail/awaiter_base.hpp>
+#include <braid/coro/home.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/coro/task_info.hpp>
+
+#include <algorithm>
+#include <array>
+#include <new>
+
+#include <pthread.h>
+
+namespace braid::detail {
+namespace {
+
+auto name_of_this_thread() -> std::string {
+  std::array<char, 16> name{};
+  ::pthread_getname_np(::pthread_self(), name.data(), name.size());
+  return name.data();
+}
+
+}  // namespace
+
+auto task_walk::through(home& where) noexcept -> seen_home {
+  try {
+    task_walk walk(where);
+    try {
+      // The list grows meanwhile; scopes may lie in each other to any depth.
+      for (std::size_t place = 0; place < walk.found_.size(); ++place) walk.visit(*walk.found_[place], place);
+    } catch (const std::bad_alloc&) {
+      walk.all_.is_whole = false;
+    }
+    return std::move(walk.all_);
+  } catch (const std::bad_alloc&) {
+    seen_home nothing;
+    nothing.is_whole = false;
+    return nothing;
+  }
+}
+
+task_walk::task_walk(home& where) : now_(where.now()) {
+  all_.thread = name_of_this_thread();
+  enter(where.root(), seen_scope::none);
+}
+
+void task_walk::enter(scope& found, std::size_t around) {
+  seen_scope made{.self = &found, .around = around, .tasks = found.tasks_, .owner = {}};
+  if (found.key_ == &task_info_key) made.owner = *static_cast<const task_info*>(found.value_);
+  all_.scopes.push_back(std::move(made));
+  found_.push_back(&found);
+}
+
+/// What a stop callback is shows in what it calls. Others than these are the program's own.
+void task_walk::visit(scope& at, std::size_t place) {
+  const auto look = [&](stop_callback& each) {
+    if (each.code() == &scope::parent_stopped) return enter(static_cast<scope&>(each), place);
+    if (each.code() == &awaiter_base::stopped) return add(static_cast<const awaiter_base&>(each));
+    if (each.code() == &deaf_wait::no_stop) return add(static_cast<const deaf_wait&>(each));
+  };
+  at.callbacks_.for_each(look);
+  at.deaf_.for_each(look);
+}
+
+void task_walk::add(const awaiter_base& waiting) {
+  seen_task& made = add_chain(*waiting.promise_, waiting.handle_);
+  made.waits_for = waiting.how_->name;
+  if (waiting.how_->describe != nullptr) waiting.how_->describe(waiting, made.details);
+}
+
+void task_walk::add(const deaf_wait& waiting) {
+  seen_task& made = add_chain(*waiting.promise_, waiting.handle_);
+  made.waits_for = waiting.joined_ != nullptr ? "tasks of a scope" : "offload";
+  if (waiting.joined_ == nullptr) return;
+  all_.inner.push_back(waiting.joined_);
+  ++made.inner;
+}
+
+/// A frame begins with the function that resumes it. The one above is found by its handle, so that alignment of
+/// promises does not matter.
+auto task_walk::add_chain(const promise_base& lowest, std::coroutine_handle<> handle) -> seen_task& {
+  seen_task made{.first_function = all_.functions.size(), .first_inner = all_.inner.size()};
+  const scope& innermost = *lowest.scope_;
+  if (innermost.deadline_ != time_point::max()) made.time_left = innermost.deadline_ - now_;
+  if (innermost.stop_.requested()) made.stopped_for = innermost.stop_.reason();
+
+  const promise_base* at = &lowest;
+  while (true) {
+    all_.functions.push_back(*static_cast<void* const*>(handle.address()));
+    const promise_base* const above = at->parent_;
+    if (above == nullptr) break;
+    if (above->scope_ != at->scope_) all_.inner.push_back(at->scope_);
+    handle = at->continuation_;
+    at = above;
+  }
+  made.functions = all_.functions.size() - made.first_function;
+  made.inner = all_.inner.size() - made.first_inner;
+  made.in = at->scope_;
+  made.is_owner = at->context_ != at->scope_;
+  return all_.tasks.emplace_back(std::move(made));
+}
+
+}  // namespace braid::detail

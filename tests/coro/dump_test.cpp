@@ -1,0 +1,225 @@
+// tests/coro/dump_test.cpp: what a dump says of tasks that wait in each way that there is.
+#include <braid/coro/dump.hpp>
+
+#include <braid/coro/async_event.hpp>
+#include <braid/coro/bridge.hpp>
+#include <braid/coro/channel.hpp>
+#include <braid/coro/offload.hpp>
+#include <braid/coro/schedule_on.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/spawn.hpp>
+#include <braid/coro/strand_home.hpp>
+#include <braid/coro/when_all.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/io/pipe_stream.hpp>
+#include <braid/task/pool.hpp>
+
+#include <tests/support/eventually.hpp>
+#include <tests/support/manual_executor.hpp>
+#include <tests/support/test_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace braid;
+using testing::eventually;
+using testing::manual_executor;
+using testing::test_loop;
+
+namespace {
+
+auto dump_at(const executor& where, duration limit = 10s) -> task_dump {
+  return detail::dump_of(std::array{where.id()}, limit);
+}
+
+auto tasks_at(const executor& where) -> std::vector<dumped_task> {
+  task_dump all = dump_at(where);
+  REQUIRE(all.homes.size() == 1);
+  CHECK(all.homes[0].how == dumped_home::answer::whole);
+  return std::move(all.homes[0].tasks);
+}
+
+auto has(const std::string& text, std::string_view part) -> bool { return text.find(part) != std::string::npos; }
+
+auto dozes() -> task<void> { co_await sleep_for(3s); }
+auto calls_dozes() -> task<void> {
+  co_await dozes();
+  co_return;
+}
+
+}  // namespace
+
+TEST_CASE("a task is shown with the functions that await each other, and with what the innermost waits for") {
+  test_loop here;
+  auto ahead = spawn(here.io(), {.name = "sleeper"}, calls_dozes());
+  here.run_once();
+  here.advance(1s);
+  const auto tasks = tasks_at(here.io());
+  REQUIRE(tasks.size() == 1);
+  CHECK(tasks[0].id == ahead.id());
+  CHECK(tasks[0].name == "sleeper");
+  REQUIRE(tasks[0].functions.size() == 2);
+  CHECK(has(tasks[0].functions[0], "calls_dozes"));
+  CHECK(has(tasks[0].functions[1], "dozes"));
+  CHECK(tasks[0].waits_for == "sleep, 2.0 s left");
+  CHECK_FALSE(tasks[0].time_left);
+  CHECK_FALSE(tasks[0].stopped_for);
+  CHECK(tasks[0].others == 0);
+}
+
+TEST_CASE("each way to wait is named") {
+  test_loop here;
+  manual_executor elsewhere;
+  channel<int> empty(1);
+  channel<int> full(1);
+  async_event event;
+  promise<int> made;
+  scope& root = here.io().root();
+  root.spawn([&]() -> task<void> { static_cast<void>(co_await empty.receive()); });
+  root.spawn([&]() -> task<void> {
+    for (int i = 0; i < 2; ++i) static_cast<void>(co_await full.send(i));
+  });
+  root.spawn([&]() -> task<void> { co_await event; });
+  root.spawn([&]() -> task<void> { static_cast<void>(co_await made.get_future()); });
+  root.spawn([&]() -> task<void> { co_await offload(elsewhere, [] {}); });
+  here.run_once();
+
+  const auto tasks = tasks_at(here.io());
+  std::vector<std::string> waits;
+  for (const dumped_task& each : tasks) waits.push_back(each.waits_for);
+  std::ranges::sort(waits);
+  CHECK(waits == std::vector<std::string>{"channel with a value", "channel with room", "event", "future", "offload"});
+  empty.close();
+  full.close();
+  event.set();
+  made.set_value(1);
+  elsewhere.run_all();
+  here.run_once();
+  CHECK(tasks_at(here.io()).empty());
+}
+
+TEST_CASE("tasks of a scope belong to the task that holds it") {
+  test_loop here;
+  std::vector<task<void>> both;
+  both.push_back(dozes());
+  both.push_back(calls_dozes());
+  here.io().spawn(when_all(std::move(both)));
+  here.run_once();
+  const auto tasks = tasks_at(here.io());
+  REQUIRE(tasks.size() == 3);
+  CHECK(tasks[0].depth == 0);
+  CHECK(tasks[0].waits_for == "tasks of a scope");
+  CHECK(tasks[1].depth == 1);
+  CHECK(has(tasks[1].functions.back(), "dozes"));
+  CHECK(tasks[2].depth == 1);
+}
+
+TEST_CASE("a deadline, and a stop that did not end a task yet, are shown") {
+  test_loop here;
+  manual_executor elsewhere;
+  auto waits = [&]() -> task<void> { co_await offload(elsewhere, [] {}); };
+  here.io().spawn([](auto& body) -> task<void> { static_cast<void>(co_await with_timeout(2s, body())); }(waits));
+  here.run_once();
+  auto tasks = tasks_at(here.io());
+  REQUIRE(tasks.size() == 1);
+  REQUIRE(tasks[0].time_left);
+  CHECK(*tasks[0].time_left == 2s);
+  CHECK_FALSE(tasks[0].stopped_for);
+
+  here.advance(3s);
+  tasks = tasks_at(here.io());
+  REQUIRE(tasks.size() == 1);
+  CHECK(tasks[0].stopped_for == errc::deadline_exceeded);
+  CHECK(*tasks[0].time_left == -1s);
+  CHECK(tasks[0].waits_for == "offload");
+  elsewhere.run_all();
+  here.run_once();
+}
+
+TEST_CASE("tasks in a scope within one that is stopped are still shown") {
+  test_loop here;
+  manual_executor elsewhere;
+  auto waits = [&]() -> task<void> { co_await offload(elsewhere, [] {}); };
+  auto holds = [&](scope& in) -> task<void> {
+    in.spawn(waits());
+    co_return;
+  };
+  auto ahead = spawn(here.io(), with_scope(std::ref(holds)));
+  here.run_once();
+  ahead.request_stop();
+  here.run_once();
+  const auto tasks = tasks_at(here.io());
+  REQUIRE(tasks.size() == 2);
+  CHECK(tasks[0].waits_for == "tasks of a scope");
+  CHECK(tasks[1].waits_for == "offload");
+  CHECK(tasks[1].depth == 1);
+  CHECK(tasks[1].stopped_for == errc::stopped);
+  elsewhere.run_all();
+  here.run_once();
+}
+
+TEST_CASE("a task that is away is counted") {
+  test_loop here;
+  manual_executor elsewhere;
+  here.io().spawn([](executor& there) -> task<void> { co_await schedule_on(there); }(elsewhere));
+  here.run_once();
+  const auto tasks = tasks_at(here.io());
+  REQUIRE(tasks.size() == 1);
+  CHECK(tasks[0].others == 1);
+  CHECK(has(dump_at(here.io()).to_text(), "1 task is ready, or away"));
+  elsewhere.run_all();
+  here.run_once();
+}
+
+TEST_CASE("a wait for a descriptor names it") {
+  test_loop here;
+  auto ends = pipe_stream::pair(here.io()).value();
+  here.io().spawn([](pipe_stream& in) -> task<void> {
+    std::array<std::byte, 4> place{};
+    static_cast<void>(co_await in.read_some(place));
+  }(ends.first));
+  here.run_once();
+  const auto tasks = tasks_at(here.io());
+  REQUIRE(tasks.size() == 1);
+  CHECK(tasks[0].waits_for.starts_with("I/O, read of fd "));
+  here.stop();
+}
+
+TEST_CASE("tasks with homes of their own are found on the pool") {
+  pool workers({.workers = 2});
+  auto ahead = spawn(workers, {.name = "own home"}, dozes());
+  std::string text;
+  REQUIRE(eventually([&] {
+    text = dump_at(workers).to_text();
+    return has(text, "own home");
+  }));
+  CHECK(has(text, "strand on thread "));
+  CHECK(has(text, "waits for sleep, "));
+  ahead.request_stop();
+  ahead.wait();
+  CHECK(eventually([&] { return dump_at(workers).homes.empty(); }));
+}
+
+TEST_CASE("a home whose thread is blocked is named as late") {
+  manual_executor where;
+  auto ahead = spawn(where, dozes());
+  where.run_all();
+  const auto all = dump_at(where, duration::zero());
+  REQUIRE(all.homes.size() == 1);
+  CHECK(all.homes[0].how == dumped_home::answer::late);
+  CHECK(has(all.to_text(), "no answer"));
+  ahead.request_stop();
+  where.run_all();  // the question as well, which finds that nobody waits for it
+}
+
+TEST_CASE("a loop that does not run is named") {
+  const auto idle = loop::create().value();
+  const auto all = dump_at(*idle);
+  REQUIRE(all.homes.size() == 1);
+  CHECK(all.homes[0].how == dumped_home::answer::not_running);
+}
