@@ -108,8 +108,8 @@ struct concat_params {
     if (known)
       for (const std::string_view word : known->strings()->words->entries())
         static_cast<void>(words.intern_shared(word));
-    const std::uint32_t of_left = words.intern_shared(source_names[0]);
-    const std::uint32_t of_right = words.intern_shared(source_names[1]);
+    const std::uint32_t of_left = words.intern(source_names[0]);
+    const std::uint32_t of_right = words.intern(source_names[1]);
     const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(rows.size());
     for (std::size_t row = 0; row < codes.size(); ++row) {
       codes[row] = row < left ? of_left : of_right;

@@ -31,7 +31,8 @@ auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::
   std::filesystem::directory_iterator entries(folder, error);
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
     const std::filesystem::path& file = entries->path();
-    if (file.extension() == ".json" && file.filename() != index_file) out.push_back({file.stem().string(), file});
+    const bool is_list = file.filename() == index_file || file.filename() == manifest_file;
+    if (file.extension() == ".json" && !is_list) out.push_back({file.stem().string(), file});
   }
   if (error)
     return std::unexpected(braid::diagnostics({.code = "unreadable_folder",

@@ -13,7 +13,10 @@ namespace rankd {
 /// Beside the artifacts; where it is present, it must name them all, with the digests that they have.
 inline constexpr std::string_view index_file = "index.json";
 
-/// NAME.json in a folder of artifacts.
+/// Beside the sources of plans, which may lie in the same folder: the list of them that the compiler of plans reads.
+inline constexpr std::string_view manifest_file = "manifest.json";
+
+/// NAME.json in a folder of artifacts; index.json and manifest.json are none.
 struct artifact {
   std::string name;
   std::filesystem::path file;

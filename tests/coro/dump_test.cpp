@@ -97,7 +97,7 @@ TEST_CASE("each way to wait is named") {
   empty.close();
   full.close();
   event.set();
-  made.set_value(1);
+  CHECK(made.set_value(1));
   elsewhere.run_all();
   here.run_once();
   CHECK(tasks_at(here.io()).empty());

@@ -55,7 +55,7 @@ struct task_dump {
 /// is how long it waits for answers: homes that have given none by then are named as late.
 /// Threads: any. Blocks: until all have answered, at most as long as `limit`, and then for names of functions, which
 /// are read from files. A worker that calls this answers for no strand meanwhile. Errors: std::bad_alloc.
-/// Cost: about a microsecond of its home for each task; none while there is no dump.
+/// Cost: a home runs no task while it answers, for a time that grows with their number; none while there is no dump.
 [[nodiscard]] BRAID_API auto dump(duration limit = 1s) -> task_dump;
 
 namespace detail {

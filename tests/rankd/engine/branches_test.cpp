@@ -8,6 +8,7 @@
 #include <tests/support/watchdog.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 using namespace rankd;
 using namespace rankd::testing;
 using braid::testing::watchdog;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -69,7 +71,7 @@ auto found_in(engine_world& world, const bound_plan& plan, const std::string& re
 }  // namespace
 
 TEST_CASE("the rows of the chosen input are passed on, and what only the others need does not run") {
-  const watchdog guard;
+  const watchdog guard(60s);
   for (const run_order order : {run_order::side_by_side, run_order::one_by_one}) {
     engine_options options;
     options.order = order;
@@ -100,7 +102,7 @@ TEST_CASE("the first condition that holds decides, and the last input is that of
 }
 
 TEST_CASE("a choice among choices runs only what leads to the rows") {
-  const watchdog guard;
+  const watchdog guard(60s);
   engine_world world;
   const bound_plan& plan =
       world.bind(plan_of(source("b", 5) + "," + sleep("h", "b", an_hour_ms) + "," + source("a", 3) + "," +
@@ -145,7 +147,7 @@ TEST_CASE("a failing node that is not chosen is no failure, and budgets count ch
 }
 
 TEST_CASE("a deadline does not blame a node that does not run") {
-  const watchdog guard;
+  const watchdog guard(60s);
   engine_world world;
   const bound_plan& plan =
       world.bind(plan_of(source("b", 5) + "," + sleep("x", "b", 0) + "," + source("a", 3) + "," +

@@ -22,6 +22,7 @@ constexpr std::uint32_t count = 1501;
 constexpr std::uint32_t country = 3001;
 using ids = std::vector<std::int64_t>;
 using floats = std::vector<std::optional<double>>;
+using texts = std::vector<std::optional<std::string_view>>;
 
 auto floats_of(const row_set& rows, std::uint32_t key) -> floats {
   floats out;
@@ -146,4 +147,24 @@ TEST_CASE("a sample is drawn from every row alike") {
          ids_of(bench.rows("core::sample", R"({"count":5,"seed":"s)" + std::to_string(seed) + "\"}", {rows})))
       ++drawn[static_cast<std::size_t>(id)];
   for (const std::size_t each : drawn) CHECK((each > 190 && each < 310));
+}
+
+TEST_CASE("concat says from which side a row is, unless the row says where it is from") {
+  op_bench bench;
+  const std::string params = R"({"rhs":"right","out_key":3002,"sources":["left","right"]})";
+  const auto sources = [&](const row_set& rows) {
+    texts out;
+    const column values = rows.table().find(3002).value();
+    rows.for_each_row([&](std::uint32_t row) {
+      out.push_back(values.is_null(row) ? std::nullopt : std::optional((*values.strings())[row]));
+    });
+    return out;
+  };
+  const row_set once = bench.rows("core::concat", params, {bench.rows_of({1, 2}).take(1), bench.rows_of({3, 1})});
+  CHECK((ids_of(once) == ids{1, 3, 1}));
+  CHECK((sources(once) == texts{"left", "right", "right"}));
+  const row_set some = bench.with<std::string_view>(bench.rows_of({7, 8}), 3002, {"old", std::nullopt});
+  const std::string other = R"({"rhs":"right","out_key":3002,"sources":["right","new"]})";
+  CHECK((sources(bench.rows("core::concat", other, {once, some})) == texts{"left", "right", "right", "old", "new"}));
+  CHECK(sources(bench.rows("core::concat", params, {row_set(), row_set()})).empty());
 }

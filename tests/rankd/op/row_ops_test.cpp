@@ -229,26 +229,6 @@ TEST_CASE("concat gives the rows of the left, then of the right, with the column
   CHECK((ids_of(bench.rows("core::concat", R"({"rhs":"right"})", {row_set(), right})) == ids{1, 5}));
 }
 
-TEST_CASE("concat says from which side a row is, unless the row says where it is from") {
-  op_bench bench;
-  const std::string params = R"({"rhs":"right","out_key":3002,"sources":["left","right"]})";
-  const auto sources = [&](const row_set& rows) {
-    texts out;
-    const column values = rows.table().find(3002).value();
-    rows.for_each_row([&](std::uint32_t row) {
-      out.push_back(values.is_null(row) ? std::nullopt : std::optional((*values.strings())[row]));
-    });
-    return out;
-  };
-  const row_set once = bench.rows("core::concat", params, {bench.rows_of({1, 2}).take(1), bench.rows_of({3, 1})});
-  CHECK((ids_of(once) == ids{1, 3, 1}));
-  CHECK((sources(once) == texts{"left", "right", "right"}));
-  const row_set some = bench.with<std::string_view>(bench.rows_of({7, 8}), 3002, {"old", std::nullopt});
-  const std::string other = R"({"rhs":"right","out_key":3002,"sources":["right","new"]})";
-  CHECK((sources(bench.rows("core::concat", other, {once, some})) == texts{"left", "right", "right", "old", "new"}));
-  CHECK(sources(bench.rows("core::concat", params, {row_set(), row_set()})).empty());
-}
-
 TEST_CASE("sort is stable, ascending unless told otherwise, with nulls last both ways") {
   op_bench bench;
   const row_set rows = bench.with<double>(bench.rows_of({1, 2, 3, 4, 5}), score, {2.0, std::nullopt, 1.0, 2.0, 3.0});

@@ -27,9 +27,10 @@ auto index_of(std::initializer_list<nlohmann::json> rows) -> std::string {
 
 }  // namespace
 
-TEST_CASE("artifacts are listed by name, without the index and other files") {
+TEST_CASE("artifacts are listed by name, without the index, the manifest and other files") {
   const scratch_folder folder;
-  for (const char* name : {"b.json", "a.json", "index.json", "README.md", "c.json.bak"}) folder.write(name, "");
+  for (const char* name : {"b.json", "a.json", "index.json", "manifest.json", "README.md", "c.json.bak"})
+    folder.write(name, "");
   const auto found = list_artifacts(folder.path());
   REQUIRE(found);
   REQUIRE(found->size() == 2);

@@ -7,24 +7,24 @@ import { type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js
 import { printable, toLine } from "./diagnostic.js";
 import { difference } from "./diff.js";
 import { parseExact } from "./exact_json.js";
-import { readManifest, writeIndex } from "./folder.js";
+import { sourcesOf, writeIndex } from "./folder.js";
 import { findProject, loadProject, type Project, ProjectError } from "./project.js";
-import { libraryFolder } from "./program.js";
 import type { Problem } from "./reader.js";
+import { typesFolder, writeTypes } from "./types.js";
 import { validate } from "./validate.js";
 import { watch } from "./watch.js";
 import { reasonOf, replaceFile } from "./write.js";
 
 const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
 
-  build [FILE…]   compile plans; without files those of plans/manifest.json
+  build [FILE…]   compile plans; without files all of the project
   check [FILE…]   compile plans, write nothing; FILE may also be an artifact (.json)
   watch [FILE…]   compile plans, and again whenever they change
   diff A B        how two plans differ (.plan.ts or .json)
-  bindings        write the tokens and methods of the project's registries for editors
+  bindings        write .rankd/ into the project: what editors and tsc know @rankd/plan by
 
   --out DIR           build, watch: where artifacts go; default: the project's folder of plans
-  --out FILE          bindings: default: the authoring package
+  --out FILE          bindings: write the tokens and methods as one module, and nothing else
   --project DIR       the folder with rankd.toml; default: at or above the first file, or here
   --root DIR          paths in artifacts are relative to it; default: the project
   --verify            build: write nothing, fail where an artifact would change
@@ -111,7 +111,9 @@ export async function main(args: readonly string[]): Promise<number> {
 
 async function run(options: Options, project: Project): Promise<number> {
   if (options.command === "bindings") {
-    replaceFile(options.out ?? join(libraryFolder, "generated.ts"), bindings(project.declared));
+    const generated = bindings(project.declared);
+    if (options.out === undefined) writeTypes(project, generated);
+    else replaceFile(options.out, generated);
     return 0;
   }
   const compiler = new Compiler(project, {
@@ -120,7 +122,10 @@ async function run(options: Options, project: Project): Promise<number> {
   });
   try {
     if (options.command === "diff") return await diff(options, project, compiler);
-    const files = options.files.length > 0 ? options.files : readManifest(project);
+    const files = options.files.length > 0 ? options.files : sourcesOf(project);
+    // Editors know what the compiler knows, once they have been told at all.
+    if (options.command !== "check" && !options.isVerify && existsSync(typesFolder(project)))
+      writeTypes(project, bindings(project.declared));
     const once = async (changed: readonly string[]): Promise<readonly Compiled[]> => {
       const compiled = await compileAll(changed, project, compiler);
       report(compiled, options);

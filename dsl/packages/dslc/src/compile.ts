@@ -5,6 +5,7 @@ import { bindings } from "./bindings.js";
 import { boundParamsCapability, isBound } from "./bound_params.js";
 import { branchCapability } from "./branches.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
+import { reservedNames } from "./folder.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
 import { PlanProgram, ProgramCache } from "./program.js";
 import type { Project } from "./project.js";
@@ -140,6 +141,12 @@ class PlanCompilation {
       return this.done([
         diagnostic("outside_project", `the plan lies outside of ${this.root}`, startOf(this.shown), {
           hint: "name the project with --project",
+        }),
+      ]);
+    if (reservedNames.includes(planNameOf(this.file)))
+      return this.done([
+        diagnostic("reserved_name", "a file of that name beside the artifacts is no plan", startOf(this.shown), {
+          hint: "name the plan otherwise",
         }),
       ]);
     const diagnostics = this.sources.flatMap((source) =>

@@ -1,6 +1,8 @@
 // project.ts: the project that plans belong to: where things lie, and what its registries declare.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
 import { parse } from "smol-toml";
 
 import { canonicalJson, sha256 } from "./json.js";
@@ -91,7 +93,7 @@ export interface Registries {
   readonly treeOps: readonly TreeOp[];
   /** Section → SHA-256, as the engine computes them. */
   readonly digests: Readonly<Record<string, string>>;
-  /** Of the text that `rankd ops --toml` printed. */
+  /** Of the text that `rankd ops --toml` printed, in the project or beside the compiler. */
   readonly opsDigest: string;
 }
 
@@ -108,12 +110,33 @@ export class ProjectError extends Error {}
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** Where the operators of this version of rankd are described: beside the compiler, or in the repository around it. */
+const shippedOps = ["../ops.toml", "../../../../registry/ops.toml"].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+);
+
+/** The file that describes the operators: the project's own where it has one, otherwise the one that came with dslc. */
+function opsFileOf(registry: string): string {
+  const own = join(registry, "ops.toml");
+  if (existsSync(own)) return own;
+  const shipped = shippedOps.find((file) => existsSync(file));
+  if (shipped !== undefined) return shipped;
+  throw new ProjectError(
+    `dslc was installed without the description of the operators; \`rankd ops --toml > ${own}\` makes one`,
+  );
+}
+
 function readToml(file: string): Row {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
-  } catch {
-    throw new ProjectError(`${file} cannot be read`);
+  } catch (error) {
+    const isMissing = (error as { code?: string }).code === "ENOENT";
+    throw new ProjectError(
+      isMissing
+        ? `${file} is missing; every project has that file, and \`rankd init empty DIR\` writes a project with it`
+        : `${file} cannot be read: ${(error as Error).message.replace(/, [a-z]+( '.*)?$/s, "")}`,
+    );
   }
   try {
     return parse(text, { integersAsBigInt: "asNeeded" }) as Row;
@@ -153,7 +176,7 @@ function endpointsOf(document: Row): Endpoint[] {
 }
 
 /** Reads the registries of a folder. They are not checked: the engine does that. */
-export function loadRegistries(folder: string, environment: string, opsFile = join(folder, "ops.toml")): Registries {
+export function loadRegistries(folder: string, environment: string, opsFile = opsFileOf(folder)): Registries {
   const optional = (name: string): Row => (existsSync(join(folder, name)) ? readToml(join(folder, name)) : {});
   const keys = readToml(join(folder, "keys.toml"));
   const params = readToml(join(folder, "params.toml"));

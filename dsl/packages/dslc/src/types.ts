@@ -1,0 +1,97 @@
+// types.ts: what editors and tsc read in place of the authoring package: its declarations with the project's tokens.
+//
+// They lie in the project, in .rankd/, so that projects share nothing: .rankd/plan/ has the declarations, and
+// .rankd/tsconfig.json, which the project's tsconfig.json extends, leads the import of @rankd/plan there.
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { join, relative } from "node:path";
+
+import ts from "typescript";
+
+import { sha256 } from "./json.js";
+import { libraryFolder } from "./program.js";
+import type { Project } from "./project.js";
+import { replaceFile } from "./write.js";
+
+/** The folder of a project that `dslc bindings` writes. */
+export const typesFolder = (project: Project): string => join(project.root, ".rankd");
+
+const stampName = "stamp";
+
+const tsconfig = `{
+  // Written by dslc: what it compiles plans with. A tsconfig.json that extends this one may add to it.
+  "compilerOptions": {
+    "target": "es2022",
+    "lib": ["es2022"],
+    "module": "es2022",
+    "moduleResolution": "bundler",
+    "strict": true,
+    "noUncheckedIndexedAccess": true,
+    "allowImportingTsExtensions": true,
+    "noEmit": true,
+    "skipLibCheck": true,
+    "types": [],
+    "paths": { "@rankd/plan": ["./plan/index.d.ts"] }
+  }
+}
+`;
+
+/** Writes .rankd/ anew where it is missing or was made of something else. */
+export function writeTypes(project: Project, generated: string): void {
+  const folder = typesFolder(project);
+  const stamp = stampOf(generated);
+  if (readOrEmpty(join(folder, stampName)) === stamp) return;
+  const declarations = declarationsOf(generated);
+  rmSync(join(folder, stampName), { force: true });
+  for (const [name, text] of declarations) replaceFile(join(folder, "plan", name), text);
+  replaceFile(join(folder, "tsconfig.json"), tsconfig);
+  replaceFile(join(folder, ".gitignore"), "*\n");
+  replaceFile(join(folder, stampName), stamp);
+}
+
+/** Changes when the declarations would. */
+function stampOf(generated: string): string {
+  const sources = readdirSync(libraryFolder).sort();
+  const parts = sources
+    .filter((name) => name !== "generated.ts")
+    .map((name) => readFileSync(join(libraryFolder, name), "utf8"));
+  return `${sha256([generated, tsconfig, ts.version, ...parts].map(sha256).join())}\n`;
+}
+
+/** File → text, for the modules that @rankd/plan consists of. */
+function declarationsOf(generated: string): Map<string, string> {
+  const own = join(libraryFolder, "generated.ts");
+  const options: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2022,
+    lib: ["lib.es2022.d.ts"],
+    module: ts.ModuleKind.ES2022,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    strict: true,
+    types: [],
+    declaration: true,
+    emitDeclarationOnly: true,
+    skipLibCheck: true,
+    newLine: ts.NewLineKind.LineFeed,
+    rootDir: libraryFolder,
+    outDir: "/",
+  };
+  const host = ts.createCompilerHost(options);
+  const getSourceFile = host.getSourceFile.bind(host);
+  host.getSourceFile = (file, language, ...more) =>
+    join(file) === own ? ts.createSourceFile(file, generated, language, true) : getSourceFile(file, language, ...more);
+  host.fileExists = (file) => join(file) === own || ts.sys.fileExists(file);
+  const out = new Map<string, string>();
+  const program = ts.createProgram({ rootNames: [join(libraryFolder, "index.ts")], options, host });
+  // A file at a time: what lies below node_modules is not emitted with the rest.
+  for (const source of program.getSourceFiles())
+    if (!relative(libraryFolder, source.fileName).startsWith(".."))
+      program.emit(source, (name, text) => out.set(relative("/", name), text), undefined, true);
+  return out;
+}
+
+function readOrEmpty(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,125 @@
+// project.test.ts: which plans a project has, which operators, and what editors are told of it.
+import assert from "node:assert/strict";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { bindings, loadProject, loadRegistries, type Project } from "@rankd/dslc";
+import ts from "typescript";
+
+import { Compiler } from "../packages/dslc/dist/compile.js";
+import { sourcesOf, writeIndex } from "../packages/dslc/dist/folder.js";
+import { writeTypes } from "../packages/dslc/dist/types.js";
+import { repository, scratchFolder, writeFiles } from "./support.js";
+
+const plan = `import { definePlan, Key } from "@rankd/plan";
+export default definePlan({
+  name: "a",
+  build: (ctx) => ctx.test.fixedSource({ rowCount: 9 }).sort({ by: Key.final_score, order: "desc" }),
+});
+`;
+
+function newProject(files: Readonly<Record<string, string>> = { "plans/a.plan.ts": plan }): Project {
+  const folder = scratchFolder();
+  cpSync(join(repository, "registry"), join(folder, "registry"), { recursive: true });
+  rmSync(join(folder, "registry/ops.toml"));
+  const settings = 'name = "x"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\n';
+  writeFiles(folder, { "rankd.toml": settings, ...files });
+  return loadProject(folder);
+}
+
+const named = (project: Project): string[] => sourcesOf(project).map((file) => file.slice(project.root.length + 1));
+
+test("without a manifest a project has all plans below its folder of plans", () => {
+  const project = newProject({});
+  assert.throws(() => sourcesOf(project), /there is no plan to compile: \S+plans has no file NAME\.plan\.ts$/);
+  writeFiles(project.root, {
+    "plans/b.plan.ts": "",
+    "plans/more/a.plan.ts": "",
+    "plans/shared.ts": "",
+    "plans/node_modules/c.plan.ts": "",
+    "plans/.hidden/c.plan.ts": "",
+  });
+  assert.deepEqual(named(project), ["plans/b.plan.ts", "plans/more/a.plan.ts"]);
+  writeFiles(project.root, { "plans/manifest.json": '{"plans": ["plans/b.plan.ts"]}' });
+  assert.deepEqual(named(project), ["plans/b.plan.ts"]);
+  rmSync(join(project.root, "plans/manifest.json"));
+  writeFiles(project.root, { "plans/more/b.plan.ts": "" });
+  assert.throws(
+    () => sourcesOf(project),
+    /plans\/b\.plan\.ts and plans\/more\/b\.plan\.ts would have the same artifact/,
+  );
+});
+
+test("an index lists artifacts, and no list of other things", () => {
+  const folder = scratchFolder();
+  writeFiles(folder, { "a.json": "{}", "index.json": "{}", "manifest.json": "{}" });
+  writeIndex(folder);
+  assert.deepEqual(readFileSync(join(folder, "index.json"), "utf8").match(/\w+\.json/g), ["a.json"]);
+});
+
+test("a plan is not called as a list of plans is", async () => {
+  const project = newProject({ "plans/index.plan.ts": plan });
+  const compiler = new Compiler(project);
+  const [compiled] = await compiler.compile(sourcesOf(project));
+  await compiler.close();
+  assert.deepEqual(
+    compiled!.diagnostics.map(({ code }) => code),
+    ["reserved_name"],
+  );
+});
+
+test("the operators are known without a file of the project, which counts where it is there", () => {
+  const project = newProject();
+  assert.ok(project.declared.ops.some(({ name }) => name === "core::sort"));
+  writeFiles(project.root, { "registry/ops.toml": '[[op]]\nname = "core::only"\ninputs = 0\n' });
+  const own = loadProject(project.root).declared;
+  assert.deepEqual(
+    own.ops.map(({ name }) => name),
+    ["core::only"],
+  );
+});
+
+test("a file that every project has is missed with a word on where to get it", () => {
+  const project = newProject();
+  rmSync(join(project.root, "registry/params.toml"));
+  const wanted = /params\.toml is missing; every project has that file, and `rankd init empty DIR` writes a project/;
+  assert.throws(() => loadRegistries(project.registry, "test"), wanted);
+});
+
+/** What tsc and an editor say of a project's plans. */
+function typesOf({ root }: Project): string[] {
+  const config = ts.getParsedCommandLineOfConfigFile(join(root, "tsconfig.json"), undefined, {
+    ...ts.sys,
+    onUnRecoverableConfigFileDiagnostic: (said) => assert.fail(ts.flattenDiagnosticMessageText(said.messageText, " ")),
+  })!;
+  const program = ts.createProgram({ rootNames: config.fileNames, options: config.options });
+  return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, " "));
+}
+
+test("editors are given the tokens of the project, and of no other", () => {
+  const [one, other] = [newProject(), newProject()];
+  const keys = join(other.registry, "keys.toml");
+  writeFileSync(keys, readFileSync(keys, "utf8").replace('"final_score"', '"last_score"'));
+  for (const { root } of [one, other]) {
+    writeFiles(root, { "tsconfig.json": '{ "extends": "./.rankd/tsconfig.json", "include": ["plans/*.ts"] }' });
+    const project = loadProject(root);
+    writeTypes(project, bindings(project.declared));
+  }
+  assert.deepEqual(typesOf(one), []);
+  assert.match(typesOf(other).join(), /^Property 'final_score' does not exist on type /);
+  assert.equal(readFileSync(join(one.root, ".rankd/.gitignore"), "utf8"), "*\n");
+  const declared = readFileSync(join(one.root, ".rankd/plan/generated.d.ts"), "utf8");
+  assert.match(declared, /\/\*\* The score that decides the order of the answer\. Key 2001, float\. \*\//);
+});
+
+test("what editors are given is written anew after a change alone", () => {
+  const project = newProject();
+  const file = join(project.root, ".rankd/plan/index.d.ts");
+  writeTypes(project, bindings(project.declared));
+  rmSync(file);
+  writeTypes(project, bindings(project.declared));
+  assert.ok(!existsSync(file));
+  writeTypes(project, `${bindings(project.declared)}// changed\n`);
+  assert.ok(existsSync(file));
+});
