@@ -51,3 +51,18 @@ foreach(program braid-doctor rankd)
     install(TARGETS ${program})
   endif()
 endforeach()
+
+# The compiler of plans, with all that it needs but Node, and the tarballs for npm. The packages of dsl/ must be there:
+# `./dev test` installs them.
+find_program(NODE_EXECUTABLE NAMES node nodejs)
+if(TARGET rankd AND NODE_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/dsl/node_modules/typescript/lib/tsc.js)
+  install(CODE "
+    set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+    set(compiled node_modules/typescript/lib/tsc.js -b packages/dslc)
+    foreach(step \"\${compiled}\" \"pack.js;tree;\${prefix}/share/rankd\" \"pack.js;tarballs;\${prefix}/share/rankd/npm\")
+      execute_process(COMMAND ${NODE_EXECUTABLE} \${step} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/dsl COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()
+    file(MAKE_DIRECTORY \"\${prefix}/bin\")
+    file(CREATE_LINK ../share/rankd/node_modules/@rankd/dslc/bin/dslc.js \"\${prefix}/bin/dslc\" SYMBOLIC)
+    message(STATUS \"Installing: \${prefix}/bin/dslc\")")
+endif()

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rankd/cli/batch_output.hpp>
-#include <rankd/cli/demo_data.hpp>
+#include <rankd/cli/demo.hpp>
 #include <rankd/engine/options.hpp>
 #include <rankd/engine/plan_library.hpp>
 #include <rankd/engine/quality.hpp>
@@ -146,6 +146,7 @@ struct ops_options : list_options {
 };
 
 struct init_options {
+  project_kind kind = project_kind::demo;
   std::filesystem::path folder;
   demo_size size;
 };
@@ -165,6 +166,6 @@ auto eval_command(const eval_options& options) -> exit_status;
 auto ops_command(const ops_options& options) -> exit_status;
 auto registry_command(const registry_options& options) -> exit_status;
 auto doctor_command(const list_options& options) -> exit_status;
-auto init_demo_command(const init_options& options) -> exit_status;
+auto init_command(const init_options& options) -> exit_status;
 
 }  // namespace rankd

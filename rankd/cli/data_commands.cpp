@@ -97,15 +97,17 @@ auto load_command(const load_command_options& options) -> exit_status {
   return exit_status::fine;
 }
 
-auto init_demo_command(const init_options& options) -> exit_status {
+auto init_command(const init_options& options) -> exit_status {
   braid::checked<demo_report> written;
   {
     progress_bar bar("writing " + printable(options.folder.string()));
-    written = write_demo_project(options.folder, {.size = options.size, .progress = bar.for_demo()});
+    written =
+        write_demo_project(options.folder, {.kind = options.kind, .size = options.size, .progress = bar.for_demo()});
   }
   if (!written) return report(written.error());
-  print("wrote " + counted(written->files, "file") + " (" + std::to_string(written->bytes / 1'000'000) + " MB) into " +
-        printable(options.folder.string()) + "\n");
+  const std::uint64_t megabytes = written->bytes / 1'000'000;
+  print("wrote " + counted(written->files, "file") + (megabytes == 0 ? "" : " (" + std::to_string(megabytes) + " MB)") +
+        " into " + printable(options.folder.string()) + "\n");
   return exit_status::fine;
 }
 

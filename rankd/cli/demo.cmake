@@ -1,8 +1,30 @@
-# demo.cmake: embeds what `rankd init demo` writes, so that the repository's own files are the only source of it.
-file(GLOB registry_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/registry/*.toml)
-set(demo_embedded rankd.toml=${CMAKE_CURRENT_SOURCE_DIR}/demo/rankd.toml README.md=${CMAKE_CURRENT_SOURCE_DIR}/demo/README.md
+# demo.cmake: embeds what `rankd init` writes, so that the repository's own files are the only source of it.
+set(PROJECT_FILES_CPP "")
+
+# embed_files(FUNCTION NAME=FILE…): a source with a function that gives these files under these names
+function(embed_files function)
+  list(TRANSFORM ARGN REPLACE "^[^=]+=" "" OUTPUT_VARIABLE sources)
+  list(JOIN ARGN "|" files)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DFUNCTION=${function} "-DFILES=${files}" -P ${CMAKE_CURRENT_SOURCE_DIR}/embed.cmake
+    DEPENDS ${sources} embed.cmake
+    VERBATIM)
+  set(PROJECT_FILES_CPP ${PROJECT_FILES_CPP} ${out} PARENT_SCOPE)
+endfunction()
+
+# What every new project has: for npm, for editors, for git.
+set(shared_files "")
+foreach(name package.json tsconfig.json .gitignore .vscode/settings.json .vscode/tasks.json)
+  list(APPEND shared_files ${name}=${CMAKE_CURRENT_SOURCE_DIR}/project/${name})
+endforeach()
+
+set(demo_embedded ${shared_files} rankd.toml=${CMAKE_CURRENT_SOURCE_DIR}/demo/rankd.toml README.md=${CMAKE_CURRENT_SOURCE_DIR}/demo/README.md
                   plans/home_feed.json=${CMAKE_CURRENT_SOURCE_DIR}/demo/plans/home_feed.json
                   plans/home_feed.plan.ts=${CMAKE_CURRENT_SOURCE_DIR}/demo/plans/home_feed.plan.ts)
+file(GLOB registry_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/registry/*.toml)
+list(FILTER registry_files EXCLUDE REGEX "/ops.toml$")  # dslc brings the operators of its own version
 foreach(file IN LISTS registry_files)
   cmake_path(GET file FILENAME name)
   list(APPEND demo_embedded registry/${name}=${file})
@@ -11,12 +33,11 @@ foreach(plan reels_plan_a concat_plan)
   list(APPEND demo_embedded plans/${plan}.json=${PROJECT_SOURCE_DIR}/plans/compiled/${plan}.json
        plans/${plan}.plan.ts=${PROJECT_SOURCE_DIR}/plans/${plan}.plan.ts)
 endforeach()
-list(TRANSFORM demo_embedded REPLACE "^[^=]+=" "" OUTPUT_VARIABLE demo_sources)
-list(JOIN demo_embedded "|" demo_embedded)
+embed_files(demo_files ${demo_embedded})
 
-set(DEMO_FILES_CPP ${CMAKE_CURRENT_BINARY_DIR}/demo_files.cpp)
-add_custom_command(
-  OUTPUT ${DEMO_FILES_CPP}
-  COMMAND ${CMAKE_COMMAND} -DOUT=${DEMO_FILES_CPP} "-DFILES=${demo_embedded}" -P ${CMAKE_CURRENT_SOURCE_DIR}/embed.cmake
-  DEPENDS ${demo_sources} embed.cmake
-  VERBATIM)
+set(empty_embedded ${shared_files})
+foreach(name rankd.toml README.md registry/keys.toml registry/params.toml registry/endpoints.dev.toml plans/first.plan.ts
+             plans/first.json data/items.ndjson)
+  list(APPEND empty_embedded ${name}=${CMAKE_CURRENT_SOURCE_DIR}/empty/${name})
+endforeach()
+embed_files(empty_files ${empty_embedded})

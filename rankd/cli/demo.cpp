@@ -10,6 +10,7 @@
 
 #include <array>
 #include <fstream>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -21,10 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view mark_file = "rankd.toml";
-constexpr std::string_view mark_line = "# Written by `rankd init demo`.";
+constexpr std::string_view mark_line = "# Written by `rankd init ";
 constexpr std::size_t piece = std::size_t{1} << 20U;
 constexpr std::array<std::string_view, 4> data_files{"data/users.ndjson", "data/follow.ndjson",
                                                      "data/recommendation.ndjson", "data/media.ndjson"};
+
+auto files_of(project_kind kind) noexcept -> std::span<const detail::demo_file> {
+  return kind == project_kind::demo ? detail::demo_files() : detail::empty_files();
+}
 
 /// Writes one file in pieces. Errors of the stream stay until `close` reports them.
 class file_writer {
@@ -70,10 +75,10 @@ class made_folders {
   std::vector<fs::path> made_;
 };
 
-/// Deletes all that a demo consists of and that is there, and the folders that it leaves empty.
-void remove_demo(const fs::path& folder) {
+/// Deletes all that a project consists of and that is there, and the folders that it leaves empty.
+void remove_demo(const fs::path& folder, project_kind kind) {
   std::vector<fs::path> names(data_files.begin(), data_files.end());
-  for (const detail::demo_file& file : detail::demo_files()) names.emplace_back(file.path);
+  for (const detail::demo_file& file : files_of(kind)) names.emplace_back(file.path);
   std::error_code ignored;  // as above
   for (const fs::path& name : names) fs::remove(folder / name, ignored);
   for (const fs::path& name : names)
@@ -174,8 +179,8 @@ auto demo_writer::write_all_data() -> bool {
 
 auto demo_writer::run(output_file& mark) -> braid::checked<demo_report> {
   detail::demo_file mark_text;
-  bool fine = write_all_data();
-  for (const detail::demo_file& file : detail::demo_files()) {
+  bool fine = options_.kind != project_kind::demo || write_all_data();
+  for (const detail::demo_file& file : files_of(options_.kind)) {
     if (file.path == mark_file)
       mark_text = file;
     else
@@ -198,8 +203,8 @@ auto check_folder(const fs::path& folder) -> braid::diagnostics {
   std::ifstream mark(folder / mark_file);
   std::getline(mark, first_line);
   if (first_line.starts_with(mark_line))
-    return make_diagnostic("demo_exists", "a demo project is here already", "use it, or delete the folder first",
-                           folder);
+    return make_diagnostic("demo_exists", "a project that rankd wrote is here already",
+                           "use it, or delete the folder first", folder);
   return make_diagnostic("folder_not_empty", "the folder is not empty", "name one that is empty or does not exist yet",
                          folder);
 }
@@ -214,7 +219,7 @@ auto write_into(const fs::path& folder, const demo_options& options) -> braid::c
   // Another process may have ended its demo before this one got the mark.
   if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
   auto report = demo_writer(folder, options).run(*mark);
-  if (!report) remove_demo(folder);
+  if (!report) remove_demo(folder, options.kind);
   return report;
 }
 

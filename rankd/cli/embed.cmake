@@ -1,4 +1,4 @@
-# embed.cmake: files made into a C++ source. cmake -DOUT=file.cpp -DFILES=name=path|name=path… -P embed.cmake
+# embed.cmake: files made into a C++ source. cmake -DOUT=file.cpp -DFUNCTION=name -DFILES=name=path|name=path… -P embed.cmake
 string(REPLACE "|" ";" pairs "${FILES}")
 set(source "// Made by rankd/cli/embed.cmake from files of the repository.\n#include <rankd/cli/detail/demo_files.hpp>\n\n")
 string(APPEND source "namespace rankd::detail {\nnamespace {\n\nconstexpr demo_file files[] = {\n")
@@ -9,5 +9,5 @@ foreach(pair IN LISTS pairs)
   string(APPEND source "    {\"${name}\", R\"embed(${text})embed\"},\n")
 endforeach()
 string(APPEND source "};\n\n}  // namespace\n\n")
-string(APPEND source "auto demo_files() noexcept -> std::span<const demo_file> { return files; }\n\n}  // namespace rankd::detail\n")
+string(APPEND source "auto ${FUNCTION}() noexcept -> std::span<const demo_file> { return files; }\n\n}  // namespace rankd::detail\n")
 file(WRITE "${OUT}" "${source}")

@@ -511,7 +511,18 @@ void add_init(CLI::App& app, action& chosen) {
   demo->add_option("--media", options->size.media, "How many media")
       ->check(whole_number(0, 100'000'000))
       ->capture_default_str();
-  demo->callback([options, &chosen] { chosen = [options] { return init_demo_command(*options); }; });
+  demo->callback([options, &chosen] { chosen = [options] { return init_command(*options); }; });
+
+  auto* empty =
+      init->add_subcommand("empty", "A project to fill: registries, one plan of its own, settings for editors");
+  empty->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  empty->callback([options, &chosen] {
+    options->kind = rankd::project_kind::empty;
+    chosen = [options] { return init_command(*options); };
+  });
 }
 
 /// Whether everything that was printed has arrived; a full disk or a closed output shows only here.

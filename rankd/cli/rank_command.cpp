@@ -52,83 +52,39 @@ auto text_of(const std::string& request) -> braid::checked<std::string> {
   return text;
 }
 
-/// `field` of the hash of each candidate, for those columns of the table that no plan fetches.
-auto look_up(store& from, const row_set& rows, std::string_view field, braid::arena& memory)
-    -> braid::task<std::vector<std::string>> {
-  const std::span<std::int64_t> ids = memory.uninitialized<std::int64_t>(rows.size());
-  for (std::size_t at = 0; at < rows.size(); ++at) ids[at] = rows.id(at);
-  auto reading = from.hget({"user:", ids}, field, memory);
-  const auto found = co_await std::move(reading);
-  std::vector<std::string> texts(rows.size(), std::string(nothing));
-  if (found)
-    for (std::size_t at = 0; at < texts.size(); ++at) texts[at] = std::string((*found)[at].value_or(nothing));
-  co_return texts;
-}
-
 auto printed(const char* format, double value) -> std::string {
   std::array<char, 32> buffer{};
   std::snprintf(buffer.data(), buffer.size(), format, value);
   return buffer.data();
 }
 
-/// The text or number that the answer has for a candidate.
-auto cell(const ranking& answer, std::string_view key_name, std::size_t position) -> std::optional<std::string> {
-  const auto key = std::ranges::find(answer.fields, key_name, &key_entry::name);
-  if (key == answer.fields.end()) return std::nullopt;
-  const auto values = answer.rows.table().find((*key)->key_id);
-  const std::uint32_t row = answer.rows.row(position);
-  if (!values || values->is_null(row)) return std::nullopt;
-  if (const auto* text = values->strings()) return std::string((*text)[row]);
-  if (const auto* floats = values->floats()) return printed("%.6g", (*floats)[row]);
-  return std::nullopt;
+/// What the answer has of a key for a row.
+auto cell(const column& values, std::uint32_t row) -> std::string {
+  if (values.is_null(row)) return std::string(nothing);
+  if (const auto* text = values.strings()) return std::string((*text)[row]);
+  if (const auto* flags = values.booleans()) return (*flags)[row] ? "true" : "false";
+  if (const auto* whole = values.integers()) return std::to_string((*whole)[row]);
+  return printed("%.6g", (*values.floats())[row]);
 }
 
-void print_candidates(const ranking& answer, const std::vector<std::string>& countries,
-                      const std::vector<std::string>& titles) {
+/// The candidates with the keys that the answer shows of each. A key that no row has a column of is a dash everywhere.
+void print_candidates(const ranking& answer) {
   using align = text_table::align;
-  text_table table({{"rank", align::right},
-                    {"id", align::right},
-                    {"score", align::right},
-                    {"country", align::left},
-                    {"title", align::left}});
-  for (std::size_t at = 0; at < answer.rows.size(); ++at)
-    table.add({std::to_string(at + 1), std::to_string(answer.rows.id(at)),
-               cell(answer, "final_score", at).value_or(std::string(nothing)),
-               cell(answer, "country", at).value_or(countries[at]), cell(answer, "title", at).value_or(titles[at])});
+  std::vector<text_table::head> heads{{"rank", align::right}, {"id", align::right}};
+  std::vector<std::optional<column>> columns;
+  for (const key_entry* key : answer.fields) {
+    columns.push_back(answer.rows.table().find(key->key_id));
+    const bool is_text = !columns.back() || columns.back()->strings() || columns.back()->booleans();
+    heads.push_back({key->name, is_text ? align::left : align::right});
+  }
+  text_table table(std::move(heads));
+  for (std::size_t at = 0; at < answer.rows.size(); ++at) {
+    std::vector<std::string> cells{std::to_string(at + 1), std::to_string(answer.rows.id(at))};
+    for (const std::optional<column>& values : columns)
+      cells.push_back(values ? cell(*values, answer.rows.row(at)) : std::string(nothing));
+    table.add(std::move(cells));
+  }
   print(table.to_text());
-}
-
-/// Whether all candidates of a plan are users, whose hashes the store knows: only an operator that gives users began
-/// the rows of its outputs.
-auto gives_users(const bound_plan& plan) -> bool {
-  constexpr std::array<std::string_view, 3> givers{"core::viewer", "core::follow", "core::recommendation"};
-  std::vector<node_index> open = plan.outputs;
-  std::vector<bool> seen(plan.nodes.size(), false);
-  while (!open.empty()) {
-    const node_index at = open.back();
-    open.pop_back();
-    if (seen[at]) continue;
-    seen[at] = true;
-    const bound_node& node = plan.nodes[at];
-    if (std::ranges::find(givers, node.op_name) != givers.end()) continue;
-    if (node.change == row_change::dense_source) return false;
-    // The rows of a join are those of its first source.
-    open.insert(open.end(), node.sources.begin(),
-                node.change == row_change::matched ? node.sources.begin() + 1 : node.sources.end());
-  }
-  return true;
-}
-
-void print_for_people(const ranking& answer, const bound_plan& plan, const open_stores& stores, braid::runtime& on) {
-  braid::arena memory;
-  std::vector<std::string> countries(answer.rows.size(), std::string(nothing));
-  std::vector<std::string> titles = countries;
-  const auto from = std::ranges::find_if(stores.owned, [](const auto& each) { return each != nullptr; });
-  if (from != stores.owned.end() && gives_users(plan)) {
-    countries = on.run(look_up(**from, answer.rows, "country", memory));
-    titles = on.run(look_up(**from, answer.rows, "title", memory));
-  }
-  print_candidates(answer, countries, titles);
 }
 
 /// For people: times always, the rest where it was asked for.
@@ -172,7 +128,7 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
     std::fprintf(stderr, "rankd: %s [%s]\n", printable(result.error->message).c_str(), result.error->code.c_str());
     if (options.explain == explain_mode::on) print_explanation(*result.explained, options.explain);
   } else {
-    print_for_people(result, *plan, *stores, **on);
+    print_candidates(result);
     print_explanation(*result.explained, options.explain);
   }
   std::fflush(stdout);  // the answer is out before nodes that end late are waited for

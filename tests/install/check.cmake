@@ -57,6 +57,12 @@ foreach(program rankd braid-doctor)
   must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/moved/bin/${program} --version)
 endforeach()
 
+# The compiler of plans is there where Node was: it makes of a new project's plan what rankd wrote beside it.
+if(EXISTS ${SCRATCH}/moved/bin/dslc)
+  must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/moved/bin/rankd init empty ${SCRATCH}/project)
+  must(${SCRATCH}/moved/bin/dslc build --verify --time-limit-ms 60000 --project ${SCRATCH}/project)
+endif()
+
 # A compiler that is started by hand asks pkg-config. Without the program there is one sentence less to check.
 find_program(pkg_config NAMES pkg-config pkgconf)
 if(pkg_config)

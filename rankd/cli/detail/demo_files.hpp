@@ -1,4 +1,4 @@
-// rankd/cli/detail/demo_files.hpp: the files of a demo project that do not depend on its options.
+// rankd/cli/detail/demo_files.hpp: the files of new projects that do not depend on options.
 #pragma once
 
 #include <span>
@@ -13,5 +13,6 @@ struct demo_file {
 
 /// Embedded at build time by rankd/cli/demo.cmake.
 auto demo_files() noexcept -> std::span<const demo_file>;
+auto empty_files() noexcept -> std::span<const demo_file>;
 
 }  // namespace rankd::detail

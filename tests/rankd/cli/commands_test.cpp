@@ -66,6 +66,8 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
                                  {"init"},
                                  {"init", "demo"},
                                  {"init", "demo", ""},
+                                 {"init", "empty"},
+                                 {"init", "empty", "x", "--users", "5"},
                                  {"init", "demo", "x", "--users", "0"},
                                  {"rank", "--plan", ""},
                                  {"rank", "--request", ""},
@@ -332,7 +334,7 @@ TEST_CASE("outside of a project every command says so in the form that is asked 
   }
 }
 
-TEST_CASE("a table shows short numbers, and a dash for what is absent") {
+TEST_CASE("a table shows what the plan outputs: short numbers, and a dash for what is absent") {
   const project_copy project;
   const auto table = [&](const std::string& plan, const std::string& request) {
     return rankd_in(project.path(), {"rank", "--plan", plan, "--table", "--request", request});
@@ -342,21 +344,21 @@ TEST_CASE("a table shows short numbers, and a dash for what is absent") {
   CHECK(scores.status == 0);
   CHECK(scores.err.empty());
   CHECK(
-      scores.out.starts_with("rank  id     score  country  title\n"
-                             "----  --  --------  -------  ---------------------\n"
-                             "   1   2  0.666667  CA       Ben paints boats\n"
-                             "   2   3         1  DE       Clara repairs clocks\n"));
+      scores.out.starts_with("rank  id  final_score  country\n"
+                             "----  --  -----------  -------\n"
+                             "   1   2     0.666667  CA\n"
+                             "   2   3            1  DE\n"));
   CHECK(has(scores.out, "\nnode    operator"));
   CHECK(has(scores.out, "\ntotal: "));
 
   const process_end absent = table("concat_plan", R"({"user_id":3})");
   CHECK(
-      absent.out.starts_with("rank    id  score  country  title\n"
-                             "----  ----  -----  -------  --------------------------------\n"
-                             "   1     1      -  US       Ada bakes bread\n"
-                             "   2     2      -  CA       Ben paints boats\n"
-                             "   3    11      -  -        -\n"
-                             "   4    12      -  -        Uma keeps her country to herself\n"));
+      absent.out.starts_with("rank    id  country\n"
+                             "----  ----  -------\n"
+                             "   1     1  US\n"
+                             "   2     2  CA\n"
+                             "   3    11  -\n"
+                             "   4    12  -\n"));
 
   const std::string media =
       project.write("media.json", R"({"schema_version":1,"plan_name":"media","outputs":["m"],"nodes":[
@@ -365,9 +367,17 @@ TEST_CASE("a table shows short numbers, and a dash for what is absent") {
   project.write("build/one.ndjson", "{\"list\":\"media:1\",\"values\":[2]}\n");
   REQUIRE(rankd_in(project.path(), {"load", "build/one.ndjson"}).status == 0);
   CHECK(table(media, R"({"user_id":1})")
-            .out.starts_with("rank  id  score  country  title\n"
-                             "----  --  -----  -------  -----\n"
-                             "   1   2      -  -        -\n"));  // 2 is a user, too, but not here
+            .out.starts_with("rank  id\n"
+                             "----  --\n"
+                             "   1   2\n"));
+
+  const std::string given = project.write("given.json", R"({"schema_version":1,"plan_name":"given","outputs":["c"],
+    "nodes":[{"node_id":"c","op":"core::candidates","inputs":[],"params":{"keys":[1001,3002]}}]})");
+  CHECK(table(given, R"({"candidates":{"id":[7,8],"model_score_1":[0.5,2],"title":["seven",null]}})")
+            .out.starts_with("rank  id  model_score_1  title\n"
+                             "----  --  -------------  -----\n"
+                             "   1   7            0.5  seven\n"
+                             "   2   8              2  -\n"));
 
   const process_end failed = table("reels_plan_a", R"({"user_id":0})");
   CHECK(failed.status == 1);
@@ -398,6 +408,24 @@ TEST_CASE("a demo is made, loaded, validated and asked") {
   CHECK(again.status == 1);
   CHECK(again.out.empty());
   CHECK(has(again.err, "[demo_exists]"));
+}
+
+TEST_CASE("an empty project is valid, answers from the request, and is written once") {
+  const scratch_folder folder;
+  CHECK(rankd_in(folder.path(), {"init", "empty", "mine"}).out == "wrote 13 files into mine\n");
+  const fs::path mine = folder.path() / "mine";
+  for (const char* name : {"package.json", "tsconfig.json", ".gitignore", ".vscode/tasks.json", "README.md"})
+    CHECK(fs::exists(mine / name));
+  CHECK(rankd_in(mine, {"validate"}).out == "ok    first (4 nodes)\n");
+  const words asked{"rank",    "--plan",    "first",
+                    "--table", "--request", R"({"candidates": {"id": [7, 8, 9], "score": [0.5, 2, -1]}})"};
+  CHECK(rankd_in(mine, asked)
+            .out.starts_with("rank  id  score\n"
+                             "----  --  -----\n"
+                             "   1   8      2\n"
+                             "   2   7    0.5\n\n"));
+  CHECK(has(rankd_in(folder.path(), {"init", "empty", "mine"}).err, "[demo_exists]"));
+  CHECK(has(rankd_in(folder.path(), {"init", "demo", "mine"}).err, "[demo_exists]"));
 }
 
 TEST_CASE("data that cannot be loaded is refused as a whole, with every line that is wrong") {

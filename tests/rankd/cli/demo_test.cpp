@@ -82,7 +82,9 @@ TEST_CASE("the registries and the benchmark's plans are the repository's own") {
   const scratch_folder folder;
   REQUIRE(write_demo_project(folder.path(), small).has_value());
   const auto written = files_of(folder.path());
-  for (const auto& [name, text] : files_of("registry")) CHECK(written.at("registry/" + name) == text);
+  for (const auto& [name, text] : files_of("registry"))
+    if (name != "ops.toml") CHECK(written.at("registry/" + name) == text);
+  CHECK_FALSE(written.contains("registry/ops.toml"));  // the compiler of plans brings that of its own version
   const auto compiled = files_of("plans/compiled");
   for (const char* plan : {"reels_plan_a.json", "concat_plan.json"})
     CHECK(written.at(std::string("plans/") + plan) == compiled.at(plan));

@@ -87,7 +87,9 @@ export class PlanProgram {
       const text = read(file);
       if (text === undefined) return undefined;
       if (known !== undefined && known.text === text) return known;
-      const made = ts.createSourceFile(file, text, language, true);
+      // The target alone: a package.json above, such as that of an installed package, would change the kind of module.
+      const target = typeof language === "object" ? language.languageVersion : language;
+      const made = ts.createSourceFile(file, text, target, true);
       this.cache.files.set(file, made);
       return made;
     };

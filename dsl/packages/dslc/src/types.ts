@@ -79,9 +79,17 @@ function declarationsOf(generated: string): Map<string, string> {
   host.getSourceFile = (file, language, ...more) =>
     join(file) === own ? ts.createSourceFile(file, generated, language, true) : getSourceFile(file, language, ...more);
   host.fileExists = (file) => join(file) === own || ts.sys.fileExists(file);
+  // What is resolved below node_modules would count as a foreign package, which gives no declarations.
+  host.resolveModuleNameLiterals = (literals) =>
+    literals.map(({ text }) => ({
+      resolvedModule: {
+        resolvedFileName: join(libraryFolder, text.replace(/\.js$/, ".ts")),
+        extension: ts.Extension.Ts,
+        isExternalLibraryImport: false,
+      },
+    }));
   const out = new Map<string, string>();
   const program = ts.createProgram({ rootNames: [join(libraryFolder, "index.ts")], options, host });
-  // A file at a time: what lies below node_modules is not emitted with the rest.
   for (const source of program.getSourceFiles())
     if (!relative(libraryFolder, source.fileName).startsWith(".."))
       program.emit(source, (name, text) => out.set(relative("/", name), text), undefined, true);

@@ -1,0 +1,12 @@
+// first: the candidates of the request, the best score first.
+import { definePlan, Key, P } from "@rankd/plan";
+
+export default definePlan({
+  name: "first",
+  build: (ctx) =>
+    ctx
+      .candidates({ keys: [Key.score] })
+      .filter({ pred: Key.score >= (P.least_score ?? 0) })
+      .sort({ by: Key.score, order: "desc" })
+      .take({ count: 10 }),
+});
