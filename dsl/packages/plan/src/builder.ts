@@ -188,11 +188,15 @@ export class Graph {
   /** Nodes without a name are called after their method, with a number from the second on. */
   private nameNodes(): void {
     const taken = new Set(this.drafts.map((draft) => draft.id));
+    // The count of each method is kept: many nodes of one method do not look through each other's names.
+    const counts = new Map<string, number>();
     for (const draft of this.drafts) {
       if (draft.id !== "" || nodeOption in draft.options) continue;
       const base = draft.operator.op.replace(/^.*::/, "");
-      let id = base;
-      for (let count = 2; taken.has(id); ++count) id = `${base}_${count}`;
+      let count = counts.get(base) ?? 1;
+      let id = count === 1 ? base : `${base}_${count}`;
+      for (++count; taken.has(id); ++count) id = `${base}_${count}`;
+      counts.set(base, count);
       taken.add(id);
       draft.id = id;
     }
