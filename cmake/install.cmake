@@ -1,6 +1,7 @@
 # What `cmake --install` puts where other projects find it: the library, its headers and package, and the programs.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library)  # and `programs`: cmake --install … --component library
 
 install(TARGETS braid EXPORT braid-targets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET braid_tls)
@@ -8,12 +9,17 @@ if(TARGET braid_tls)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/braid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 
+# The module is compiled by the program's own build: cmake/braid-import.cmake.
+install(FILES ${PROJECT_SOURCE_DIR}/modules/braid.cppm DESTINATION ${CMAKE_INSTALL_DATADIR}/braid/modules)
+
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/braid)
 install(EXPORT braid-targets NAMESPACE braid:: DESTINATION ${package})
+set(BRAID_MODULES_DIR ${CMAKE_INSTALL_DATADIR}/braid/modules)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/braid-config.cmake.in ${PROJECT_BINARY_DIR}/braid-config.cmake
-                              INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO)
+                              INSTALL_DESTINATION ${package} PATH_VARS BRAID_MODULES_DIR NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/braid-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/braid-config.cmake ${PROJECT_BINARY_DIR}/braid-config-version.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/braid-import.cmake
         DESTINATION ${package})
 
 # The same for pkg-config. The folder may be moved, so that paths begin at the file itself.
@@ -48,7 +54,7 @@ install(FILES ${PROJECT_BINARY_DIR}/braid.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 foreach(program braid-doctor rankd)
   if(TARGET ${program})
     set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-    install(TARGETS ${program})
+    install(TARGETS ${program} COMPONENT programs)
   endif()
 endforeach()
 
