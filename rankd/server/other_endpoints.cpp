@@ -1,9 +1,12 @@
-// rankd/server/other_endpoints.cpp: plans, health, readiness, figures.
+// rankd/server/other_endpoints.cpp: plans, health, readiness, figures, tasks.
 #include <rankd/server/detail/shard.hpp>
 
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/server/detail/write_histogram.hpp>
+
+#include <braid/coro/dump.hpp>
+#include <braid/coro/offload.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -263,6 +266,14 @@ void shard::answer_metrics(braid::http_exchange& x) {
   }
   write_process_metrics(out);
   reply(x, endpoint::metrics, http_status::ok, exposition::media_type, out.text());
+}
+
+/// The loops answer, this one as well: so a thread waits that may.
+auto shard::tasks(braid::http_exchange& x) -> braid::task<void> {
+  if (!may_ask(x, endpoint::tasks)) co_return;
+  auto asking = braid::offload(on_->blocking(), [] { return braid::dump().to_text(); });
+  const std::string text = co_await std::move(asking);
+  reply(x, endpoint::tasks, http_status::ok, "text/plain; charset=utf-8", text);
 }
 
 }  // namespace rankd::detail

@@ -22,6 +22,7 @@ auto name_of(endpoint which) noexcept -> std::string_view {
     case endpoint::health: return "/healthz";
     case endpoint::ready: return "/readyz";
     case endpoint::metrics: return "/metrics";
+    case endpoint::tasks: return "/v1/tasks";
     case endpoint::openapi: return "/v1/openapi.json";
     case endpoint::versions: return "/v1/plans/{name}/versions";
     case endpoint::pin: return "/v1/plans/{name}/versions/{number}/pin";

@@ -31,6 +31,7 @@ enum class endpoint : std::uint8_t {
   health,
   ready,
   metrics,
+  tasks,
   openapi,
   versions,
   pin,

@@ -165,6 +165,7 @@ class shard {
   void health(braid::http_exchange& x);
   void ready(braid::http_exchange& x);
   void answer_metrics(braid::http_exchange& x);
+  auto tasks(braid::http_exchange& x) -> braid::task<void>;
   void write_endpoints(exposition& out) const;
   void write_scrub(exposition& out) const;
   [[nodiscard]] auto store_damage() const -> std::string;

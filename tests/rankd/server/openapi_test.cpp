@@ -125,7 +125,7 @@ void explore_batch(explorer& out, serve_world& world) {
 }
 
 void explore_others(explorer& out, serve_world& world) {
-  for (const std::string path : {"/v1/plans", "/v1/openapi.json", "/healthz", "/readyz", "/metrics"})
+  for (const std::string path : {"/v1/plans", "/v1/openapi.json", "/healthz", "/readyz", "/metrics", "/v1/tasks"})
     out.note("get " + path, world.ask("GET", path));
   for (const char* name : {"ten", "none", "broken"})
     out.note("get /v1/plans/{name}", world.ask("GET", std::string("/v1/plans/") + name));
@@ -178,7 +178,8 @@ TEST_CASE("every operation and every status of the description happens, and noth
   serve_options guarded = small_options();
   guarded.tokens = rankd::testing::value_of(token_list::parse("0123456789abcdef", "tokens"));
   serve_world world(guarded);
-  for (const std::string path : {"/v1/plans", "/metrics"}) found.note("get " + path, world.ask("GET", path));
+  for (const std::string path : {"/v1/plans", "/metrics", "/v1/tasks"})
+    found.note("get " + path, world.ask("GET", path));
   found.note("get /v1/plans/{name}", world.ask("GET", "/v1/plans/ten"));
   found.note("post /v1/rank", world.rank("{}"));
   found.note("post /v1/rank/batch", world.ask("POST", "/v1/rank/batch", "{}"));

@@ -273,7 +273,7 @@ TEST_CASE("where there are tokens, only health, readiness and the description ar
   serve_options guarded;
   guarded.tokens = rankd::testing::value_of(token_list::parse("feed 0123456789abcdef\n", "tokens"));
   serve_world world(guarded);
-  for (const char* path : {"/v1/plans", "/v1/plans/ten", "/metrics"}) {
+  for (const char* path : {"/v1/plans", "/v1/plans/ten", "/metrics", "/v1/tasks"}) {
     const heard_answer refused = world.ask("GET", path);
     CHECK(error_of(refused) == "401 unauthorized -");
     CHECK(refused.field("WWW-Authenticate") == "Bearer");
