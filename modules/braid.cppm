@@ -25,6 +25,7 @@ module;
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/broadcast.hpp>
 #include <braid/coro/channel.hpp>
+#include <braid/coro/dump.hpp>
 #include <braid/coro/event.hpp>
 #include <braid/coro/fiber.hpp>
 #include <braid/coro/fork_task.hpp>
@@ -112,6 +113,7 @@ module;
 #include <braid/net/resp_writer.hpp>
 #include <braid/redis.hpp>
 #include <braid/runtime/default_runtime.hpp>
+#include <braid/runtime/dump.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
@@ -128,6 +130,7 @@ module;
 #include <braid/task/basic_pool.hpp>
 #include <braid/task/batch.hpp>
 #include <braid/task/blocking_pool.hpp>
+#include <braid/task/bounded_executor.hpp>
 #include <braid/task/default_pool.hpp>
 #include <braid/task/driver.hpp>
 #include <braid/task/error_callback.hpp>
@@ -140,6 +143,7 @@ module;
 #include <braid/task/job_memory.hpp>
 #include <braid/task/job_slab.hpp>
 #include <braid/task/least_loaded.hpp>
+#include <braid/task/observed_executor.hpp>
 #include <braid/task/parallel_for.hpp>
 #include <braid/task/parallel_for_each.hpp>
 #include <braid/task/parallel_options.hpp>
@@ -166,6 +170,7 @@ module;
 #include <braid/task/timer_thread.hpp>
 #include <braid/task/when_all.hpp>
 #include <braid/task/when_any.hpp>
+#include <braid/task/when_full.hpp>
 #include <braid/task/work_stealing.hpp>
 #include <braid/task/worker.hpp>
 #include <braid/thread.hpp>
@@ -232,6 +237,8 @@ using braid::barrier_kind;
 using braid::basic_pool;
 using braid::blocking_pool;
 using braid::blocking_pool_options;
+using braid::bounded_executor;
+using braid::bounded_options;
 using braid::braid_category;
 using braid::broadcast;
 using braid::broadcast_value;
@@ -280,6 +287,9 @@ using braid::diagnostics;
 using braid::did_you_mean;
 using braid::disturbed_settings;
 using braid::driver;
+using braid::dump;
+using braid::dumped_home;
+using braid::dumped_task;
 using braid::duration;
 using braid::elements_of;
 using braid::end_writing;
@@ -308,6 +318,7 @@ using braid::file;
 using braid::file_mode;
 using braid::file_status;
 using braid::finalize;
+using braid::finalize_for;
 using braid::find_thread;
 using braid::find_threads;
 using braid::flow;
@@ -401,8 +412,12 @@ using braid::is_fiber;
 using braid::is_idempotent;
 using braid::is_informational;
 using braid::job;
+using braid::job_counts;
+using braid::job_end;
 using braid::job_function;
 using braid::job_handle;
+using braid::job_hooks;
+using braid::job_report;
 using braid::job_slab;
 using braid::job_slab_options;
 using braid::join;
@@ -443,6 +458,7 @@ using braid::node_size;
 using braid::node_status;
 using braid::node_times;
 using braid::numa_node;
+using braid::observed_executor;
 using braid::offload;
 using braid::offload_options;
 using braid::one_per_core;
@@ -596,6 +612,7 @@ using braid::stream_options;
 using braid::stream_socket;
 using braid::sync_wait;
 using braid::task;
+using braid::task_dump;
 using braid::task_group;
 using braid::task_id;
 using braid::task_info;

@@ -62,7 +62,7 @@ auto states_of(const ranking& answer) -> names {
 }
 
 /// What is wrong with a request for a plan.
-auto found_in(engine_world& world, const bound_plan& plan, const std::string& request) -> lines {
+auto found_in(const bound_plan& plan, const std::string& request) -> lines {
   const registries& declared = reference_project::get().declared;
   const rank_request read = value_of(parse_request(request, declared));
   return rankd::testing::list(check_needs(read, route_of(plan, read.params)->needs, declared));
@@ -160,15 +160,15 @@ TEST_CASE("only nodes that run demand something of a request") {
   const std::string viewer = node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})");
   const std::string candidates = node("k", "core::candidates", "", R"({"keys":[2001]})");
   const bound_plan& plan = world.bind(plan_of(viewer + "," + candidates + "," + choice("c", R"("v","k")", R"("new")")));
-  CHECK((found_in(world, plan, request_of(is_new)) == lines{"missing_field "}));
-  CHECK(found_in(world, plan, request_of(is_new, R"(,"user_id":1)")).empty());
-  CHECK((found_in(world, plan, request_of("", R"(,"user_id":1)")) == lines{"missing_field "}));
+  CHECK((found_in(plan, request_of(is_new)) == lines{"missing_field "}));
+  CHECK(found_in(plan, request_of(is_new, R"(,"user_id":1)")).empty());
+  CHECK((found_in(plan, request_of("", R"(,"user_id":1)")) == lines{"missing_field "}));
   const std::string rows = R"(,"candidates":[{"id":1,"final_score":2}])";
-  CHECK(found_in(world, plan, request_of("", rows)).empty());
-  CHECK((found_in(world, plan, request_of("", R"(,"candidates":[{"id":1}])")) == lines{"missing_field /candidates/0"}));
+  CHECK(found_in(plan, request_of("", rows)).empty());
+  CHECK((found_in(plan, request_of("", R"(,"candidates":[{"id":1}])")) == lines{"missing_field /candidates/0"}));
   // What no node reads this time is no mistake, unless none of the plan takes it.
-  CHECK(found_in(world, plan, request_of(is_new, R"(,"user_id":1,"candidates":[{"id":1}])")).empty());
-  CHECK((found_in(world, plan, request_of(is_new, R"(,"user_id":1,"candidates":[{"id":1,"country":"US"}])")) ==
+  CHECK(found_in(plan, request_of(is_new, R"(,"user_id":1,"candidates":[{"id":1}])")).empty());
+  CHECK((found_in(plan, request_of(is_new, R"(,"user_id":1,"candidates":[{"id":1,"country":"US"}])")) ==
          lines{"unknown_column /candidates/0/country"}));
 }
 

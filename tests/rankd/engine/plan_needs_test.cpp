@@ -110,7 +110,7 @@ TEST_CASE("a required param of the context is demanded where a node of the plan 
     const plan loaded = value_of(parse_plan(artifact, "t.json", {all_op_shapes(), known}));
     return rankd::testing::list(check_needs(value_of(parse_request(request, known)), needs_of(loaded, known), known));
   };
-  const std::string hour = R"({"op":"param_ref","param_id":10})";
+  const std::string hour = R"({"op":"param_ref","param_id":20})";
   const std::string vm = "," + node("s", "core::vm", "a", R"({"out_key":1001,"expr_id":"e"})");
   const std::string formula = R"(,"expr_table":{"e":{"op":"add","a":)" + hour + R"(,"b":)" + hour + "}}";
   const std::string filter = "," + node("s", "core::filter", "a", R"({"pred_id":"p"})");

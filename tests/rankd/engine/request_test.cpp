@@ -168,8 +168,9 @@ TEST_CASE("a full request is read, with every name resolved") {
            R"("pattern":null},"output_keys":["country","id","score"],"deadline_ms":50,"explain":true})");
   CHECK(request.request_id == "r 1");
   CHECK(request.plan == "feed");
-  const std::vector<scalar> params{2.0,      scalar{}, std::int64_t{-3}, true,    scalar{}, scalar{},
-                                   scalar{}, scalar{}, scalar{},         "phone", scalar{}};
+  const std::vector<scalar> params{2.0,      scalar{}, std::int64_t{-3}, true,   scalar{},         scalar{},
+                                   scalar{}, scalar{}, std::int64_t{20}, "feed", std::int64_t{20}, std::int64_t{20},
+                                   scalar{}, "phone",  scalar{}};
   CHECK((request.params == params));
   CHECK((request.output_keys == std::vector<std::uint32_t>{1, 1001, 3001}));
   CHECK(request.deadline == std::chrono::milliseconds(50));
@@ -219,8 +220,9 @@ TEST_CASE("what is wrong with the ids of an explanation is told with its place")
 TEST_CASE("what a request leaves open has its default") {
   const rank_request request = read(R"({"user_id":7,"explain":false,"param_overrides":{}})");
   CHECK(request.plan.empty());
-  const std::vector<scalar> params{0.5,      scalar{}, scalar{}, scalar{}, scalar{}, scalar{},
-                                   scalar{}, scalar{}, scalar{}, "phone",  scalar{}};
+  const std::vector<scalar> params{0.5,      scalar{}, scalar{},         scalar{}, scalar{},         scalar{},
+                                   scalar{}, scalar{}, std::int64_t{20}, "feed",   std::int64_t{20}, std::int64_t{20},
+                                   scalar{}, "phone",  scalar{}};
   CHECK((request.params == params));
   CHECK_FALSE(request.output_keys);
   CHECK_FALSE(request.deadline);

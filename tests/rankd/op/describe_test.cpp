@@ -57,7 +57,7 @@ TEST_CASE("every operator is printed with its params, their ranges and what they
   CHECK(params_of("core::hash")[1].at("kind") == "key_template");
   CHECK(params_of("core::hash")[3].at("kind") == "texts");
   CHECK(map.at("when") == "how");
-  CHECK(map.at("when_values") == nlohmann::json({"inner", "left"}));
+  CHECK(map.at("when_values") == nlohmann::json({"inner", "left", "broadcast"}));
 }
 
 TEST_CASE("every op of expressions and predicates is printed with its fields") {

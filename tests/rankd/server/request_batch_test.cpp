@@ -44,7 +44,8 @@ TEST_CASE("a batch is cut into the texts of its requests, whatever these hold") 
 
 TEST_CASE("a request that is no JSON fails alone, as long as its end shows") {
   CHECK((cut(R"({"requests":[{"user_id":},{"plan":"a"}]})") == texts{R"({"user_id":})", R"({"plan":"a"})"}));
-  CHECK((cut(R"({"requests":[{"a":[}},nonsense]})") == texts{"refused"}));
+  CHECK((cut(R"({"requests":[{"a":[}},nonsense]})") == texts{R"({"a":[}})", "nonsense"}));
+  CHECK((cut(R"({"requests":[{"a":[},nonsense]})") == texts{"refused"}));
   CHECK((cut(R"({"requests":[{} {},{}]})") == texts{"{} {}", "{}"}));
 }
 

@@ -69,7 +69,8 @@ function checkMissing(
   declared: Registries,
   problems: Problem[],
 ): void {
-  if (!["left", "broadcast"].includes(String(node.params["how"])) || (node.params["on_missing"] ?? "null") !== "null") return;
+  if (!["left", "broadcast"].includes(String(node.params["how"])) || (node.params["on_missing"] ?? "null") !== "null")
+    return;
   for (const [index, id] of targets.entries()) {
     const key = declared.keys.find((each) => each.id === id)!;
     if (key.nullable) continue;

@@ -3,8 +3,8 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 76181e035b1f452aa4a4c5deb4650ddfa8360c24d5a6118468d1dea50ecb5141
-// digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
+// digest ops 1726c78c33d085c0560d0a2695db959318bb43592e86e2e8fe1a382bf2a60ef2
+// digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { OperatorInfo } from "./builder.js";
 import {
   type BoundParam,
@@ -311,6 +311,16 @@ export interface SortedSetOptions<Count extends number | bigint, Offset extends 
   readonly outKey?: KeyToken<"float", { write: true }>;
 }
 
+/** Options of core::strings. */
+export interface StringsOptions extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+  /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
+  readonly key: string;
+  /** `out_key`. */
+  readonly outKey: KeyToken<"int" | "float" | "string" | "bool", { write: true }>;
+}
+
 /** Options of core::take. */
 export interface TakeOptions<Count extends number | bigint> extends NodeOptions {
   /** `count`. At least 1. */
@@ -426,6 +436,8 @@ export interface CandidateSet {
   sort(options: SortOptions): CandidateSet;
   /** For each row, or once, the first ids of the sorted set under a key of one's own, with their scores. */
   sortedSet<Count extends number | bigint, Offset extends number | bigint>(options: SortedSetOptions<Count, Offset>): CandidateSet;
+  /** Adds a column: the string under a key of one's own, by the type of the column's key. */
+  strings(options: StringsOptions): CandidateSet;
   /** The first rows in the current order. */
   take<Count extends number | bigint>(options: TakeOptions<Count>): CandidateSet;
   /** Adds a float column: the value of an expression on each row. */
@@ -716,6 +728,18 @@ export const operators: readonly OperatorInfo[] = [
       { name: "order", option: "order", kind: "choice" },
       { name: "min", option: "min", kind: "float", bindable: true },
       { name: "max", option: "max", kind: "float", bindable: true },
+      { name: "out_key", option: "outKey", kind: "key_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::strings",
+    scope: "",
+    method: "strings",
+    inputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "key", option: "key", kind: "key_template" },
       { name: "out_key", option: "outKey", kind: "key_id" },
       { name: "trace", option: "trace", kind: "string" },
     ],

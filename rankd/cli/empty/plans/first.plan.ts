@@ -6,7 +6,7 @@ export default definePlan({
   build: (ctx) =>
     ctx
       .candidates({ keys: [Key.score] })
-      .filter({ pred: Key.score >= (P.least_score ?? 0) })
+      .filter({ pred: Key.score >= (P.min_score ?? 0) })
       .sort({ by: Key.score, order: "desc" })
       .take({ count: 10 }),
 });
