@@ -36,6 +36,8 @@ class http_server::state : public detail::http_service {
   auto serve(stream_listener listener) -> task<result<void>>;
   auto stop(duration grace) -> task<void>;
 
+  [[nodiscard]] auto is_serving() const noexcept -> bool { return phase_ == phase::serving; }
+
  private:
   enum class phase : std::uint8_t { idle, serving, over };
 
@@ -271,7 +273,10 @@ auto http_server::state::stop(duration grace) -> task<void> {
 
 http_server::http_server(loop& on, const http_router& routes, http_server_options options)
     : state_(std::make_unique<state>(on, routes, std::move(options))) {}
-http_server::~http_server() = default;
+http_server::~http_server() {
+  BRAID_EXPECTS(!state_->is_serving(),
+                "a server is destroyed while it serves: co_await its stop, or the end of serve, before");
+}
 
 void http_server::replace_tls(tls_context by) {
   BRAID_EXPECTS(state_->options.tls.has_value(), "a server without TLS cannot get another context for it");

@@ -2,16 +2,23 @@
 #include <braid/net/http_server.hpp>
 
 #include <braid/coro/event.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/sync_wait.hpp>
+#include <braid/io/stream_listener.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>
 #include <tests/support/http_scene.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
+#include <csignal>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace braid;
@@ -40,7 +47,7 @@ struct waiting_routes {
   int begun = 0;
 };
 
-constexpr std::string_view wait = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n";
+constexpr std::string_view wait_request = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n";
 
 }  // namespace
 
@@ -52,7 +59,7 @@ TEST_CASE("a stop closes what is idle, answers what has begun, and then is over"
   REQUIRE(idle->hears("hello"));
   const auto silent = scene.talker();
   const auto busy = scene.talker();
-  busy->say(wait);
+  busy->say(wait_request);
   REQUIRE(scene.here.run_until([&] { return all.begun == 1; }));
   scene.stop(10s);
   REQUIRE(idle->hears_end());
@@ -72,8 +79,8 @@ TEST_CASE("a request that was sent before the stop is answered, though nobody ha
   waiting_routes all;
   http_scene scene(all.routes);
   const auto client = scene.talker();
-  client->say(wait);
-  client->say(wait);
+  client->say(wait_request);
+  client->say(wait_request);
   REQUIRE(scene.here.run_until([&] { return all.begun == 1; }));
   scene.stop(10s);
   all.go_on.set();
@@ -190,7 +197,7 @@ TEST_CASE("what is not done in time is cut") {
   waiting_routes all;
   http_scene scene(all.routes);
   const auto client = scene.talker();
-  client->say(wait);
+  client->say(wait_request);
   REQUIRE(scene.here.run_until([&] { return all.begun == 1; }));
   scene.stop(10s);
   scene.here.advance(9s);
@@ -218,7 +225,7 @@ TEST_CASE("a loop that stops ends the server and its connections with it") {
   http_scene scene(all.routes);
   {
     const auto client = scene.talker();
-    client->say(wait);
+    client->say(wait_request);
     REQUIRE(scene.here.run_until([&] { return all.begun == 1; }));
     scene.here.stop();
     CHECK(scene.server().counts().open == 0);
@@ -245,4 +252,19 @@ TEST_CASE("a storm of new connections does not keep a stop from its end") {
   while (peers < 200 && !is_refused()) ++peers;
   CHECK(peers < 50);
   CHECK(scene.here.run_until([&] { return scene.is_over(); }));
+}
+
+TEST_CASE("a server that goes while it serves ends the program with a sentence") {
+  const auto end = testing::run_in_child([] {
+    testing::test_loop here;
+    const http_router routes;
+    std::optional<http_server> server(std::in_place, here.io(), routes);
+    static_cast<void>(post(here.io(), [&]() -> task<void> {
+      static_cast<void>(co_await server->serve(stream_listener::listen(here.io(), "127.0.0.1:0").value()));
+    }));
+    here.run_once();
+    server.reset();
+  });
+  CHECK(end.signal == SIGABRT);
+  CHECK(end.errors.find("co_await its stop") != std::string::npos);
 }

@@ -262,7 +262,7 @@ TEST_CASE("a child of a fork starts anew, whatever the parent's threads were doi
     must(braid::initialize({.workers = 2, .name = "parent"}).has_value());
     std::latch opened(1);
     auto busy = braid::spawn([&opened] { opened.wait(); });
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < 8; ++round) {
       auto in_parent = braid::spawn([round] { return round; });
       const ::pid_t child = ::fork();
       if (child == 0) {

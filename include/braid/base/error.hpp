@@ -49,8 +49,8 @@ inline auto fail(std::error_code code) -> std::unexpected<std::error_code> { ret
 /// The value of a result, where an error is to end what is being done: `auto listener = or_throw(stream_listener::…);`.
 /// Errors: throws std::system_error with the error's code and message, and with `what` before it, where that is given.
 template <typename T>
-auto or_throw(result<T> from, const char* what = "") -> T {
-  if (!from) throw std::system_error(from.error(), what);
+auto or_throw(result<T> from, const char* what = nullptr) -> T {
+  if (!from) throw what != nullptr ? std::system_error(from.error(), what) : std::system_error(from.error());
   if constexpr (!std::is_void_v<T>) return *std::move(from);
 }
 

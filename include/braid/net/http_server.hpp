@@ -80,7 +80,8 @@ struct http_server_counts {
 };
 
 /// One server for one loop. For several loops make several, each with a listener of its own that has `reuse_port`.
-/// Threads: the loop's own. Lifetime: outlives `serve`, and the router outlives it.
+/// Threads: the loop's own. Lifetime: outlives `serve`, which `stop` ends, or the program ends with a sentence; the
+/// router outlives it.
 /// Protocol: docs/design/http.md
 class BRAID_API http_server {
  public:

@@ -29,7 +29,7 @@ auto requests() -> std::vector<std::string> {
 
 /// Every answer of every plan, asked by several threads at once.
 auto all_answers(unsigned workers, engine_options how) -> std::vector<std::string> {
-  constexpr std::uint64_t generated = 24;
+  constexpr std::uint64_t generated = 20;
   engine_world world(workers, how);
   std::vector<const bound_plan*> plans{&world.reference_plan("reels_plan_a"), &world.reference_plan("concat_plan")};
   for (std::uint64_t seed = 1; seed <= generated; ++seed) plans.push_back(&world.bind(plan_maker(seed).make()));

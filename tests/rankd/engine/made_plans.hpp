@@ -114,7 +114,7 @@ class plan_maker {
     add(node(next(), "core::diversify", from, R"({"by":3001,)" + rule + "}"));
   }
 
-  auto sometimes_failing() -> sleep_end { return random_.below(3) == 0 ? sleep_end::failing : sleep_end::well; }
+  auto sometimes_failing() -> sleep_end { return random_.below(2) == 0 ? sleep_end::failing : sleep_end::well; }
 
   braid::random_source random_;
   std::size_t count_ = 0;
