@@ -18,7 +18,10 @@ void show(const braid::task_dump& all) {
 // [/dump]
 
 auto wait_for_orders(braid::channel<int>& orders) -> task<void> {
-  while (co_await orders.receive()) {}
+  for (;;) {
+    const auto order = co_await orders.receive();
+    if (!order) co_return;
+  }
 }
 
 auto wait_for(braid::async_event& start) -> task<void> { co_await start; }
@@ -30,7 +33,9 @@ auto program(braid::runtime& runtime) -> task<void> {
   braid::scope& here = co_await braid::this_scope();
   auto cook = braid::spawn(here, {.name = "cook"}, wait_for_orders(orders));
   auto waiter = braid::spawn(here, {.name = "waiter"}, wait_for(start));
-  show(co_await braid::offload(runtime.blocking(), [&runtime] { return braid::dump(runtime); }));
+  auto dumped = braid::offload(runtime.blocking(), [&runtime] { return braid::dump(runtime); });
+  const braid::task_dump all = co_await dumped;
+  show(all);
   start.set();
   orders.close();
   co_await std::move(cook);

@@ -72,7 +72,8 @@ class page_cache {  // used by the tasks of one loop
   auto get(int key) -> task<std::string> {
     auto found = pages_.find(key);
     if (found == pages_.end()) found = pages_.emplace(key, braid::spawn(load(key)).share()).first;
-    co_return co_await found->second.then_inline([](const std::string& page) { return page; });
+    const auto page = found->second;  // shares the result, also when the entry goes
+    co_return co_await page;
   }
   int loads = 0;
 

@@ -78,8 +78,8 @@ auto run_service() -> task<void> {
     tasks.spawn(ask_some(all, url));  // the users
     braid::or_throw(co_await ends->next());
     co_await server.stop(10s);  // answers what has begun
-    tasks.request_stop();       // the background job
     braid::or_throw(co_await std::move(serving));
+    tasks.request_stop();  // the background job; last, because it stops this task at its next co_await as well
   };
   co_await braid::with_scope(everything);
   std::printf("stopped after %d answers\n", all.answered);

@@ -10,10 +10,11 @@ namespace {
 
 using some_node = std::optional<node_index>;
 
-/// Of each node, the predecessor that ended last.
+/// Of each node, the predecessor that ended last, of those that have run: the others held nothing up.
 auto latest_predecessors(const graph_shape& shape, std::span<const node_times> times) -> std::vector<some_node> {
   std::vector<some_node> latest(shape.size());
   for (const node_index node : shape.order()) {
+    if (!times[node].has_run()) continue;
     for (const node_index next : shape.successors(node))
       if (!latest[next] || times[node].ended > times[*latest[next]].ended) latest[next] = node;
   }

@@ -524,7 +524,7 @@ auto ask_over_tls(loop& io, blocking_pool& blocking_threads, const http_router& 
   stream_listener listener = or_throw(stream_listener::listen(io, socket_address::loopback(0)));
   const std::string url = "https://localhost:" + std::to_string(listener.local_address()->port());
 
-  resolver names(io, blocking_threads);  // asks the system on the lane
+  resolver names(io, blocking_threads);  // asks the system on threads that may block
   const tls_context theirs = or_throw(tls_context::client({.authorities = tls_pem::file(at + "authority.pem")}));
   http_client client(io, {.names = &names, .tls = theirs});
   // [/guide]

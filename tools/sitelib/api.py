@@ -244,7 +244,8 @@ class Extractor:
     def end_of_function(self, text: Text, cursor, end: int) -> int:
         """Where the body begins, or the list of initialisers."""
         for child in cursor.get_children():
-            if child.kind.name == "COMPOUND_STMT":
+            # That of a defaulted function, where it was made, lies at its last letter.
+            if child.kind.name == "COMPOUND_STMT" and text.code[child.extent.start.offset] == "{":
                 end = min(end, child.extent.start.offset)
         if not is_constructor(cursor):
             return end

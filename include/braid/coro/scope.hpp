@@ -107,7 +107,8 @@ class BRAID_API scope : private job, private stop_callback {
   /// Errors: rethrows the first task's exception.
   [[nodiscard]] auto join() noexcept;
 
-  /// Stops every task at its next leaf. Repeated calls change nothing. Threads: any, while the scope is known to live.
+  /// Stops every task at its next wait, the body of a `with_scope` too. Repeated calls change nothing. Threads: any,
+  /// while the scope is known to live.
   void request_stop(errc reason = errc::stopped) noexcept;
 
   /// What long computations poll.
