@@ -6,8 +6,6 @@
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/job_block.hpp>
 
-#include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -18,23 +16,12 @@ class bounded_executor::counted_job final : public job {
  public:
   counted_job(bounded_executor& by, job& work) noexcept : job(&act), by_(&by), work_(&work) {}
 
-  /// Null where there is no memory.
-  static auto create(bounded_executor& by, job& work) noexcept -> counted_job* {
-    try {
-      return std::construct_at(static_cast<counted_job*>(detail::allocate_block<counted_job>()), by, work);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-  }
-
-  void free() noexcept { detail::free_block<counted_job>(this); }
-
  private:
   static void act(job& self, action what) {
     auto& counted = static_cast<counted_job&>(self);
     bounded_executor& by = *counted.by_;
     job& work = *counted.work_;
-    counted.free();
+    detail::free_block<counted_job>(&counted);
     by.leave();  // from here on it may be gone
     if (what == action::run)
       detail::run_job(work);
@@ -103,9 +90,9 @@ auto bounded_executor::try_post(job& work) noexcept -> bool {
       return true;
     case entry::counted: break;
   }
-  counted_job* const counted = counted_job::create(*this, work);
+  counted_job* const counted = detail::try_make_proxy<counted_job>(*this, work);
   if (counted != nullptr && over().try_post(*counted)) return true;
-  if (counted != nullptr) counted->free();
+  if (counted != nullptr) detail::free_block<counted_job>(counted);
   leave();
   if (counted == nullptr && over().try_post(work)) return true;  // without memory it is not counted
   const std::lock_guard lock(mutex_);

@@ -8,7 +8,6 @@
 #include <braid/trace/detail/symbols.hpp>
 
 #include <algorithm>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -56,24 +55,13 @@ class observed_executor::seen_job final : public job {
   seen_job(observed_executor& by, job& work) noexcept
       : job(&act), by_(&by), work_(&work), id_(by.next_id_.fetch_add(1, relaxed)), posted_(by.clock_.now()) {}
 
-  /// Null where there is no memory.
-  static auto create(observed_executor& by, job& work) noexcept -> seen_job* {
-    try {
-      return std::construct_at(static_cast<seen_job*>(detail::allocate_block<seen_job>()), by, work);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-  }
-
-  void free() noexcept { detail::free_block<seen_job>(this); }
-
  private:
   static void act(job& self, action what) {
     auto& seen = static_cast<seen_job&>(self);
     observed_executor& by = *seen.by_;
     job& work = *seen.work_;
     const job_report report{.id = {seen.id_}, .code = work.code(), .queued = by.clock_.now() - seen.posted_};
-    seen.free();
+    detail::free_block<seen_job>(&seen);
     if (what == action::run) return run(by, work, report);
     work.drop();
     by.end(report, {}, job_end::dropped, detail::failure_of(errc::dropped));
@@ -128,7 +116,7 @@ observed_executor::~observed_executor() {
 }
 
 auto observed_executor::try_post(job& work) noexcept -> bool {
-  seen_job* const seen = seen_job::create(*this, work);
+  seen_job* const seen = detail::try_make_proxy<seen_job>(*this, work);
   if (seen == nullptr) return over().try_post(work);  // without memory it is not seen
   {
     const std::lock_guard lock(mutex_);
@@ -137,7 +125,7 @@ auto observed_executor::try_post(job& work) noexcept -> bool {
     ++inside_;
   }
   if (over().try_post(*seen)) return true;
-  seen->free();
+  detail::free_block<seen_job>(seen);
   const std::lock_guard lock(mutex_);
   --counts_.posted;
   --counts_.pending;

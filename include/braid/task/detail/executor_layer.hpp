@@ -2,10 +2,13 @@
 #pragma once
 
 #include <braid/base/config.hpp>
+#include <braid/task/detail/job_block.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 
 #include <exception>
+#include <memory>
+#include <new>
 #include <stop_token>
 #include <utility>
 
@@ -33,5 +36,15 @@ class executor_layer : public executor {
  private:
   executor& over_;
 };
+
+/// A job of a layer that stands for another one in the queue; `free_block<Job>` ends it. Null where there is no memory.
+template <typename Job, typename Layer>
+auto try_make_proxy(Layer& by, job& work) noexcept -> Job* {
+  try {
+    return std::construct_at(static_cast<Job*>(allocate_block<Job>()), by, work);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 
 }  // namespace braid::detail
