@@ -1,9 +1,9 @@
 // rankd/cli/diff_command.cpp: rankd diff: the structural difference of two plans, and what follows from it.
 #include <rankd/cli/commands.hpp>
-#include <rankd/cli/plan_graph.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/workspace.hpp>
+#include <rankd/engine/plan_graph.hpp>
 #include <rankd/plan/diff.hpp>
 
 #include <algorithm>
@@ -112,8 +112,8 @@ void print_json(const plan_comparison& found, const plan_graph& before, const pl
   print(out.dump() + "\n");
 }
 
-auto open_side(const workspace& in, const std::string& name_or_file) -> braid::checked<opened_plan> {
-  return name_or_file.ends_with(".json") ? in.open_plan_file(name_or_file) : in.open_plan(name_or_file);
+auto open_side(const workspace& in, const std::string& name_or_file) -> braid::checked<bound_plan> {
+  return name_or_file.ends_with(".json") ? in.load_plan_file(name_or_file) : in.load_plan_of(name_or_file);
 }
 
 auto report_error(const braid::diagnostics& problems, output_form form) -> exit_status {
@@ -133,7 +133,7 @@ auto diff_command(const diff_options& options) -> exit_status {
 
   const plan_graph old = graph_of(*before, in->declared);
   const plan_graph now = graph_of(*after, in->declared);
-  const plan_comparison found{.changes = differences({before->loaded, in->declared}, {after->loaded, in->declared}),
+  const plan_comparison found{.changes = differences({*before->stated, in->declared}, {*after->stated, in->declared}),
                               .consequences = consequences(old, now)};
   if (options.form == output_form::programs)
     print_json(found, old, now);

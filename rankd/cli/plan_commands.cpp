@@ -1,6 +1,6 @@
 // rankd/cli/plan_commands.cpp: rankd validate, plans and ops: what is known of plans and operators.
 #include <rankd/cli/commands.hpp>
-#include <rankd/cli/plan_graph.hpp>
+#include <rankd/cli/plan_graph_text.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
@@ -149,7 +149,7 @@ auto op_json(const op_entry& entry) -> std::string {
 }
 
 auto show_plan(const workspace& in, const plans_options& options) -> exit_status {
-  const auto opened = in.open_plan(options.plan);
+  const auto opened = in.load_plan_of(options.plan);
   if (!opened) return report(opened.error(), options.form);
   const plan_graph graph = graph_of(*opened, in.declared);
   switch (options.graph) {

@@ -50,16 +50,17 @@ auto artifact_of(const project& where, std::string_view name_or_file) -> braid::
 }
 
 /// The plan with its operators bound, in the budget of its name.
-auto bound_to(const workspace& in, braid::checked<plan> loaded, const fs::path& file) -> braid::checked<opened_plan> {
+auto bound_to(const workspace& in, braid::checked<plan> loaded, const fs::path& file) -> braid::checked<bound_plan> {
   if (!loaded) return std::unexpected(std::move(loaded.error()));
   model_folder models(in.where.models, in.declared);
-  auto bound = bind_plan(*loaded, in.declared, in.where.budgets.of(loaded->plan_name), &models);
+  const plan_budget budget = in.where.budgets.of(loaded->plan_name);
+  auto bound = bind_plan(std::move(*loaded), in.declared, budget, &models);
   if (!bound) {
     bound.error().set_source(file.string());
     return std::unexpected(std::move(bound.error()));
   }
   bound->warnings.set_source(file.string());
-  return opened_plan{std::move(*loaded), std::move(*bound)};
+  return bound;
 }
 
 }  // namespace
@@ -75,12 +76,6 @@ auto workspace::open(const fs::path& folder) -> braid::checked<workspace> {
 }
 
 auto workspace::load_plan_of(std::string_view name_or_file) const -> braid::checked<bound_plan> {
-  auto opened = open_plan(name_or_file);
-  if (!opened) return std::unexpected(std::move(opened.error()));
-  return std::move(opened->bound);
-}
-
-auto workspace::open_plan(std::string_view name_or_file) const -> braid::checked<opened_plan> {
   const auto file = artifact_of(where, name_or_file);
   if (!file) return std::unexpected(file.error());
   if (auto problems = verify_index_of({file->stem().string(), *file}); !problems.empty())
@@ -88,7 +83,7 @@ auto workspace::open_plan(std::string_view name_or_file) const -> braid::checked
   return bound_to(*this, load_plan(*file, {all_op_shapes(), declared}), *file);
 }
 
-auto workspace::open_plan_file(const fs::path& file) const -> braid::checked<opened_plan> {
+auto workspace::load_plan_file(const fs::path& file) const -> braid::checked<bound_plan> {
   const auto text = read_text_file(file);
   if (!text) return std::unexpected(text.error());
   return bound_to(*this, parse_plan(*text, file.string(), {all_op_shapes(), declared}), file);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <rankd/engine/bound_plan.hpp>
-#include <rankd/plan/plan.hpp>
 #include <rankd/registry/project.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/store/store.hpp>
@@ -16,12 +15,6 @@
 
 namespace rankd {
 
-/// A plan as its artifact states it, and ready to run.
-struct opened_plan {
-  plan loaded;
-  bound_plan bound;
-};
-
 /// A project and what it declares.
 struct workspace {
   project where;
@@ -34,11 +27,8 @@ struct workspace {
   /// Loads and binds one plan, given by name or by file. Errors: unknown_plan; all that is wrong with it.
   [[nodiscard]] auto load_plan_of(std::string_view name_or_file) const -> braid::checked<bound_plan>;
 
-  /// The same with what the artifact states.
-  [[nodiscard]] auto open_plan(std::string_view name_or_file) const -> braid::checked<opened_plan>;
-
   /// The same of a file that may have any name and lie anywhere: no index is asked. Errors: all that is wrong with it.
-  [[nodiscard]] auto open_plan_file(const std::filesystem::path& file) const -> braid::checked<opened_plan>;
+  [[nodiscard]] auto load_plan_file(const std::filesystem::path& file) const -> braid::checked<bound_plan>;
 
   /// The folder of the first endpoint whose resolver is the embedded store. Errors: no_embedded_store.
   [[nodiscard]] auto embedded_folder() const -> braid::checked<std::filesystem::path>;

@@ -105,7 +105,7 @@ auto plan_identity(const std::string& artifact_digest, const std::vector<model_d
   return sha256_hex(all);
 }
 
-auto bind_plan(const plan& loaded, const registries& declared, const plan_budget& budget, model_folder* models)
+auto bind_plan(plan loaded, const registries& declared, const plan_budget& budget, model_folder* models)
     -> braid::checked<bound_plan> {
   braid::diagnostics problems;
   const std::vector<expr_program> exprs = compile_table<expr_program>(loaded.expr_table, declared, problems);
@@ -137,7 +137,8 @@ auto bind_plan(const plan& loaded, const registries& declared, const plan_budget
                     .nodes = std::move(nodes),
                     .outputs = loaded.outputs,
                     .whole = whole_route(loaded, declared),
-                    .branches = std::move(branches)};
+                    .branches = std::move(branches),
+                    .stated = std::make_shared<const plan>(std::move(loaded))};
 }
 
 auto route_of(const bound_plan& plan, std::span<const scalar> params) -> std::shared_ptr<const plan_route> {

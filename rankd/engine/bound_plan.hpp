@@ -48,6 +48,7 @@ struct bound_plan {
   std::vector<node_index> outputs;
   plan_route whole;                               ///< that of every request, unless some of it is chosen by request
   std::shared_ptr<const plan_branches> branches;  ///< null where every request runs all nodes
+  std::shared_ptr<const plan> stated;             ///< what its artifact states, for those that show it
 };
 
 /// The nodes that run for a request with these values of params. Lifetime: the plan outlives it.
@@ -59,8 +60,8 @@ struct bound_plan {
 /// from `models`, if there are any.
 /// Errors: every diagnostic at once: those of the operators' binders and of `compile_expr` and `compile_pred`; about a
 /// model, with its file as their source.
-auto bind_plan(const plan& loaded, const registries& declared, const plan_budget& budget = {},
-               model_folder* models = nullptr) -> braid::checked<bound_plan>;
+auto bind_plan(plan loaded, const registries& declared, const plan_budget& budget = {}, model_folder* models = nullptr)
+    -> braid::checked<bound_plan>;
 
 /// What distinguishes versions of a plan: the digest of its artifact, or, where it calls models, one of that and
 /// theirs.

@@ -110,9 +110,9 @@ auto plan_library::bind(const artifact_image& image, const plan_budget& budget, 
   if (auto same = newest_of(image.name, sha256_hex(image.text));
       same && same->plan.budget == budget && has_models(same->plan, models))
     return same;
-  const auto loaded = load_plan(image, {all_op_shapes(), *declared_});
+  auto loaded = load_plan(image, {all_op_shapes(), *declared_});
   if (!loaded) return std::unexpected(loaded.error());
-  auto bound = bind_plan(*loaded, *declared_, budget, &models);
+  auto bound = bind_plan(std::move(*loaded), *declared_, budget, &models);
   if (!bound) {
     bound.error().set_source(image.file.string());
     return std::unexpected(std::move(bound.error()));

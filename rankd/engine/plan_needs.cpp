@@ -60,10 +60,10 @@ auto lacks(const rank_request& request, std::size_t param) -> bool {
          std::ranges::find(request.overridden, param) == request.overridden.end();
 }
 
-/// Collects the required params of the context that the nodes of a plan read.
-class required_params {
+/// Collects the params that formulas and keys of nodes read.
+class param_collector {
  public:
-  explicit required_params(const registries& declared) : declared_(&declared) {}
+  explicit param_collector(const registries& declared) : declared_(&declared) {}
 
   void add_those_of(const plan& loaded, const plan_node& node) {
     for (const plan_param& param : node.params) {
@@ -73,6 +73,8 @@ class required_params {
       if (param.kind == param_kind::key_template) add_holes(std::get<std::string>(param.value));
     }
   }
+
+  void add_option(const param_binding& bound) { add(declared_->find_param(bound.param_id)); }
 
   /// Each once, ascending.
   auto take() -> std::vector<const param_entry*> {
@@ -99,9 +101,7 @@ class required_params {
       if (hole.from == template_hole::source_kind::param) add(declared_->find_param(hole.name));
   }
 
-  void add(const param_entry* param) {
-    if (param->required) found_.push_back(param);
-  }
+  void add(const param_entry* param) { found_.push_back(param); }
 
   const registries* declared_;
   std::vector<const param_entry*> found_;
@@ -159,7 +159,7 @@ auto needs_of(const plan& loaded, const registries& declared, const std::vector<
   plan_needs out;
   std::vector<std::uint32_t> taken;
   std::vector<std::uint32_t> read;
-  required_params params(declared);
+  param_collector params(declared);
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
     const plan_node& node = loaded.nodes[at];
     const request_part part = find_op(node.op)->reads;
@@ -182,7 +182,18 @@ auto needs_of(const plan& loaded, const registries& declared, const std::vector<
   out.candidate_keys = entries_of(std::move(taken), declared);
   out.read_keys = entries_of(std::move(read), declared);
   out.context_params = params.take();
+  std::erase_if(out.context_params, [](const param_entry* each) { return !each->required; });
   return out;
+}
+
+auto params_read_by(const plan& loaded, const registries& declared) -> std::vector<const param_entry*> {
+  param_collector params(declared);
+  for (const plan_node& node : loaded.nodes) {
+    params.add_those_of(loaded, node);
+    for (const plan_param& option : node.params)
+      if (option.bound) params.add_option(*option.bound);
+  }
+  return params.take();
 }
 
 auto check_needs(const rank_request& request, const plan_needs& needs, const registries& declared)

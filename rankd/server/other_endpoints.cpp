@@ -1,12 +1,14 @@
 // rankd/server/other_endpoints.cpp: plans, health, readiness, figures, tasks.
 #include <rankd/server/detail/shard.hpp>
 
+#include <rankd/engine/plan_graph.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/server/detail/write_histogram.hpp>
 
 #include <braid/coro/dump.hpp>
 #include <braid/coro/offload.hpp>
+#include <braid/net/http_url.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -80,16 +82,11 @@ auto node_json(const bound_plan& plan, const bound_node& node) -> std::string {
 void append_budget(std::string& out, const plan_budget& budget) {
   if (budget == plan_budget()) return;
   out += ",\"budget\":{";
-  const auto append = [&out](std::string_view name, auto number) {
+  for (const budget_line& line : lines_of(budget)) {
     if (!out.ends_with('{')) out += ',';
-    append_json_string(out, name);
-    out += ':' + std::to_string(number);
-  };
-  if (budget.rows) append("rows", *budget.rows);
-  if (budget.bytes) append("bytes", *budget.bytes);
-  if (budget.max_deadline) append("deadline_ms", budget.max_deadline->count());
-  if (budget.default_deadline) append("default_deadline_ms", budget.default_deadline->count());
-  if (budget.in_flight) append("in_flight", *budget.in_flight);
+    append_json_string(out, line.name);
+    out += ':' + std::to_string(line.value);
+  }
   out += '}';
 }
 
@@ -165,13 +162,24 @@ void shard::plans(braid::http_exchange& x) {
   reply(x, endpoint::plans, http_status::ok, json_type, out + "]}\n");
 }
 
-void shard::plan(braid::http_exchange& x) {
-  if (!may_ask(x, endpoint::plan)) return;
+auto shard::plan(braid::http_exchange& x) -> braid::task<void> {
+  if (!may_ask(x, endpoint::plan)) co_return;
   const std::string_view id = given_request_id(x.request());
+  const auto form = braid::query_value(x.request().query, "form");
+  if (form && *form != "full")
+    co_return reply(x, endpoint::plan,
+                    answer_error(http_status::bad_request, "bad_form",
+                                 "there is no form " + quote_name(*form) + "; `full` is the only one", id));
   const auto found = all_->context.plans->find(x.value("name"));
-  if (!found) return reply(x, endpoint::plan, unknown_plan(x.value("name"), {}, id));
-  if (!found->bound) return reply(x, endpoint::plan, answer_left_out(found->name, found->problems, id));
-  reply(x, endpoint::plan, http_status::ok, json_type, described(*found));
+  if (!found) co_return reply(x, endpoint::plan, unknown_plan(x.value("name"), {}, id));
+  if (!found->bound) co_return reply(x, endpoint::plan, answer_left_out(found->name, found->problems, id));
+  if (!form) co_return reply(x, endpoint::plan, http_status::ok, json_type, described(*found));
+  // A plan may have 10 000 nodes: the loop ranks meanwhile.
+  auto printing = braid::offload(on_->blocking(), [bound = found->bound, declared = all_->context.declared] {
+    return graph_json(graph_of(*bound, *declared));
+  });
+  const std::string text = co_await std::move(printing);
+  reply(x, endpoint::plan, http_status::ok, json_type, text);
 }
 
 void shard::health(braid::http_exchange& x) {

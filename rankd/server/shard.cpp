@@ -175,7 +175,7 @@ void shard::refuse_method(braid::http_exchange& x, braid::http_method_set allowe
 
 void shard::add_routes() {
   serve_get("/v1/plans", [this](braid::http_exchange& x) { plans(x); });
-  serve_get("/v1/plans/{name}", [this](braid::http_exchange& x) { plan(x); });
+  serve_get("/v1/plans/{name}", [this](braid::http_exchange& x) { return plan(x); });
   serve_get("/metrics", [this](braid::http_exchange& x) { answer_metrics(x); });
   serve_get("/v1/tasks", [this](braid::http_exchange& x) { return tasks(x); });
   serve_post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });

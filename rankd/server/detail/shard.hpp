@@ -161,7 +161,7 @@ class shard {
 
   // other_endpoints.cpp
   void plans(braid::http_exchange& x);
-  void plan(braid::http_exchange& x);
+  auto plan(braid::http_exchange& x) -> braid::task<void>;
   void health(braid::http_exchange& x);
   void ready(braid::http_exchange& x);
   void answer_metrics(braid::http_exchange& x);

@@ -127,7 +127,7 @@ void explore_batch(explorer& out, serve_world& world) {
 void explore_others(explorer& out, serve_world& world) {
   for (const std::string path : {"/v1/plans", "/v1/openapi.json", "/healthz", "/readyz", "/metrics", "/v1/tasks"})
     out.note("get " + path, world.ask("GET", path));
-  for (const char* name : {"ten", "none", "broken"})
+  for (const char* name : {"ten", "ten?form=full", "ten?form=whole", "none", "broken"})
     out.note("get /v1/plans/{name}", world.ask("GET", std::string("/v1/plans/") + name));
 }
 

@@ -1,6 +1,7 @@
 // tests/rankd/server/rank_server_test.cpp: what clients of the HTTP interface get.
 #include <rankd/server/rank_server.hpp>
 
+#include <rankd/engine/plan_graph.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/server/line_file.hpp>
 #include <tests/rankd/server/metrics.hpp>
@@ -174,6 +175,20 @@ TEST_CASE("plans are listed and described") {
   CHECK(!one.contains("budget"));
   CHECK(json::parse(world.ask("GET", "/v1/plans/few").body).at("budget") == json({{"rows", 9}}));
   CHECK(json::parse(world.ask("GET", "/v1/plans/hasty").body).at("budget") == json({{"deadline_ms", 1000}}));
+}
+
+TEST_CASE("the full form of a plan is the graph that the command line prints") {
+  serve_world world;
+  engine_world beside;
+  const heard_answer answer = world.ask("GET", "/v1/plans/reels_plan_a?form=full");
+  CHECK(answer.status == 200);
+  CHECK(answer.field("Content-Type") == "application/json");
+  const bound_plan& plan = beside.reference_plan("reels_plan_a");
+  CHECK(answer.body == graph_json(graph_of(plan, rankd::testing::reference_project::get().declared)));
+  CHECK(json::parse(answer.body).at("nodes").at(3).at("params") == json{{"pred", "Key.final_score >= 0.6"}});
+  CHECK(error_of(world.ask("GET", "/v1/plans/ten?form=whole")) == "400 bad_form -");
+  CHECK(error_of(world.ask("GET", "/v1/plans/nope?form=full")) == "404 unknown_plan -");
+  CHECK(world.ask("GET", "/v1/plans/broken?form=full").status == 422);
 }
 
 TEST_CASE("what would take more than the budget of its plan has a status and a node") {

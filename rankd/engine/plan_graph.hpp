@@ -1,12 +1,14 @@
-// rankd/cli/plan_graph.hpp: the graph of a plan as data, and printed as tables, JSON, Graphviz or Mermaid.
+// rankd/engine/plan_graph.hpp: the graph of a plan as data, by names instead of numbers, and as JSON.
 #pragma once
 
-#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/plan_needs.hpp>
 #include <rankd/plan/node_fields.hpp>
 #include <rankd/registry/budgets.hpp>
 #include <rankd/registry/registries.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,20 @@ struct graph_node {
   bool is_output = false;
 };
 
+/// A param that the plan reads; a request may give it a value.
+struct graph_param {
+  const param_entry* declared = nullptr;
+  std::optional<param_range> range;  ///< of values that options of nodes take, where it gives any
+};
+
+/// What a request to the plan carries.
+struct graph_request {
+  bool user = false;        ///< a node reads `user_id`
+  bool candidates = false;  ///< a node takes rows of the request
+  std::vector<std::string> candidate_keys;
+  std::vector<graph_param> params;
+};
+
 /// A plan as data, with names in place of numbers.
 struct plan_graph {
   std::string name;
@@ -44,10 +60,12 @@ struct plan_graph {
   std::vector<std::string> capabilities;
   std::vector<model_digest> models;
   std::vector<std::string> outputs;
+  graph_request request;
   std::vector<graph_node> nodes;  ///< in the order of the artifact
 };
 
-[[nodiscard]] auto graph_of(const opened_plan& of, const registries& declared) -> plan_graph;
+/// Of a plan that was bound with these registries, which outlive the result. Cost: columns_of, and a copy of all names.
+[[nodiscard]] auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph;
 
 /// The fields that the budget states, in the order and with the names of rankd.toml.
 struct budget_line {
@@ -56,15 +74,8 @@ struct budget_line {
 };
 [[nodiscard]] auto lines_of(const plan_budget& budget) -> std::vector<budget_line>;
 
-/// For a terminal. Text of the plan's author is escaped, as by `printable`.
-[[nodiscard]] auto graph_tables(const plan_graph& graph) -> std::string;
-
-/// One object on one line.
+/// One object on one line, with its end: what `rankd plans --json NAME` prints, and `GET /v1/plans/NAME?form=full`
+/// answers.
 [[nodiscard]] auto graph_json(const plan_graph& graph) -> std::string;
-
-/// A digraph in the language of Graphviz, and a flowchart in that of Mermaid. Outputs have a second border; an edge
-/// that a param makes is dashed and has its name.
-[[nodiscard]] auto graph_dot(const plan_graph& graph) -> std::string;
-[[nodiscard]] auto graph_mermaid(const plan_graph& graph) -> std::string;
 
 }  // namespace rankd

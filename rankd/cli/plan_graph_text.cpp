@@ -1,39 +1,17 @@
-// rankd/cli/plan_graph.cpp: the four printers of a plan's graph.
-#include <rankd/cli/plan_graph.hpp>
+// rankd/cli/plan_graph_text.cpp: the printers of a plan's graph for people and for drawing.
+#include <rankd/cli/plan_graph_text.hpp>
 
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/table.hpp>
-#include <rankd/op/catalog.hpp>
-#include <rankd/op/columns.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <span>
-#include <utility>
-
-#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 namespace rankd {
 namespace {
-
-using ordered = nlohmann::ordered_json;
-
-auto names_of(std::span<const std::uint32_t> keys, const registries& declared) -> std::vector<std::string> {
-  std::vector<std::string> names;
-  for (const std::uint32_t key_id : keys) names.push_back(declared.find_key(key_id)->name);
-  return names;
-}
-
-/// The inputs come first, then an edge for each node_ref.
-auto sources_of(const plan_node& node, const plan& of) -> std::vector<graph_source> {
-  std::vector<graph_source> sources;
-  for (const node_index input : node.inputs) sources.push_back({input, of.nodes[input].node_id, {}});
-  for (const plan_param& param : node.params)
-    if (param.kind == param_kind::node_ref)
-      sources.push_back({param.index(), of.nodes[param.index()].node_id, param.name});
-  return sources;
-}
 
 auto joined(std::span<const std::string> items, std::string_view none = {}) -> std::string {
   if (items.empty()) return std::string(none);
@@ -55,22 +33,6 @@ auto own_fields(const graph_node& node) -> std::vector<node_field> {
   for (const node_field& field : node.fields)
     if (field.kind != param_kind::node_ref) own.push_back(field);
   return own;
-}
-
-auto node_json(const graph_node& node) -> ordered {
-  ordered inputs = ordered::array();
-  for (const graph_source& source : node.sources)
-    if (source.param.empty()) inputs.push_back(source.node);
-  ordered params = ordered::object();
-  for (const node_field& field : node.fields) params[field.name] = field.text;
-  ordered out = {
-      {"node", node.id},         {"op", node.op},       {"doc", node.doc},       {"inputs", std::move(inputs)},
-      {"params", params},        {"reads", node.reads}, {"writes", node.writes}, {"columns", node.columns},
-      {"output", node.is_output}};
-  if (!node.fused_with.empty()) out["fused_with"] = node.fused_with;
-  if (!node.trace.empty()) out["trace"] = node.trace;
-  if (!node.place.empty()) out["place"] = node.place;
-  return out;
 }
 
 /// What a picture says of a node, line by line.
@@ -118,52 +80,6 @@ auto mermaid_text(std::string_view text) -> std::string {
 
 }  // namespace
 
-auto lines_of(const plan_budget& budget) -> std::vector<budget_line> {
-  std::vector<budget_line> lines;
-  const auto add = [&lines](std::string name, const std::optional<std::uint64_t>& value) {
-    if (value) lines.push_back({std::move(name), *value});
-  };
-  const auto milliseconds = [](const auto& time) {
-    return time ? std::optional<std::uint64_t>(time->count()) : std::nullopt;
-  };
-  add("rows", budget.rows);
-  add("bytes", budget.bytes);
-  add("deadline_ms", milliseconds(budget.max_deadline));
-  add("default_deadline_ms", milliseconds(budget.default_deadline));
-  add("in_flight", budget.in_flight);
-  return lines;
-}
-
-auto graph_of(const opened_plan& of, const registries& declared) -> plan_graph {
-  const plan& loaded = of.loaded;
-  plan_graph graph{.name = loaded.plan_name,
-                   .digest = of.bound.digest,
-                   .budget = of.bound.budget,
-                   .capabilities = loaded.capabilities_required,
-                   .models = of.bound.models,
-                   .outputs = {},
-                   .nodes = {}};
-  for (const node_index output : loaded.outputs) graph.outputs.push_back(loaded.nodes[output].node_id);
-  const std::vector<node_columns> columns = columns_of(loaded, declared);
-  for (node_index at = 0; at < loaded.nodes.size(); ++at) {
-    const plan_node& node = loaded.nodes[at];
-    const bound_node& bound = of.bound.nodes[at];
-    graph.nodes.push_back({.id = node.node_id,
-                           .op = node.op,
-                           .doc = find_op(node.op)->doc,
-                           .sources = sources_of(node, loaded),
-                           .fields = fields_of(node, loaded, declared),
-                           .reads = names_of(columns[at].reads, declared),
-                           .writes = names_of(columns[at].writes, declared),
-                           .columns = names_of(columns[at].has, declared),
-                           .trace = node.trace.value_or(""),
-                           .place = bound.place,
-                           .fused_with = bound.fused_with ? loaded.nodes[*bound.fused_with].node_id : "",
-                           .is_output = std::ranges::find(loaded.outputs, at) != loaded.outputs.end()});
-  }
-  return graph;
-}
-
 auto graph_tables(const plan_graph& graph) -> std::string {
   std::string out = "plan          " + printable(graph.name) + "\ndigest        " + graph.digest + "\nbudget        " +
                     budget_text(graph.budget) + "\noutputs       " + printable(joined(graph.outputs)) + "\n";
@@ -181,20 +97,6 @@ auto graph_tables(const plan_graph& graph) -> std::string {
     ops.add({node.op, std::string(node.doc)});
   }
   return out + "\n" + nodes.to_text() + "\n" + ops.to_text();
-}
-
-auto graph_json(const plan_graph& graph) -> std::string {
-  ordered budget = ordered::object();
-  for (const budget_line& line : lines_of(graph.budget)) budget[line.name] = line.value;
-  ordered models = ordered::array();
-  for (const model_digest& each : graph.models) models.push_back({{"model", each.name}, {"sha256", each.sha256}});
-  ordered nodes = ordered::array();
-  for (const graph_node& node : graph.nodes) nodes.push_back(node_json(node));
-  const ordered out = {{"plan", graph.name},          {"digest", graph.digest},
-                       {"budget", std::move(budget)}, {"capabilities", graph.capabilities},
-                       {"models", std::move(models)}, {"outputs", graph.outputs},
-                       {"nodes", std::move(nodes)}};
-  return out.dump() + "\n";
 }
 
 auto graph_dot(const plan_graph& graph) -> std::string {

@@ -1,5 +1,5 @@
-// tests/rankd/cli/plan_graph_test.cpp: the graph of a plan, as tables, JSON, Graphviz and Mermaid.
-#include <rankd/cli/plan_graph.hpp>
+// tests/rankd/cli/plan_graph_text_test.cpp: the graph of a plan, as tables, JSON, Graphviz and Mermaid.
+#include <rankd/cli/plan_graph_text.hpp>
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
@@ -39,6 +39,7 @@ auto nasty() -> plan_graph {
                    .capabilities = {},
                    .models = {},
                    .outputs = {"a"},
+                   .request = {},
                    .nodes = {}};
   graph.nodes.push_back({.id = "a",
                          .op = "core::filter",
