@@ -1,9 +1,17 @@
-# dsl.cmake: the tests of the compiler of plans, where Node and the packages of dsl/ are there: `./dev test` installs them.
+# dsl.cmake: the tests of the page and of the compiler of plans, where Node and the packages of dsl/ are there: `./dev test` installs them.
 # No C++ compiler and no sanitizer changes them, so only the release build has them.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
   return()
 endif()
 find_program(NODE_EXECUTABLE NAMES node nodejs)
+if(NODE_EXECUTABLE)  # the page of plans has no packages
+  foreach(name layout model)
+    add_test(NAME page/${name}
+             COMMAND ${NODE_EXECUTABLE} --test tests/rankd/server/page/${name}.test.mjs
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(page/${name} PROPERTIES LABELS dsl TIMEOUT 300)
+  endforeach()
+endif()
 if(NODE_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/dsl/node_modules/typescript/lib/tsc.js)
   add_test(NAME dsl/build
            COMMAND ${NODE_EXECUTABLE} node_modules/typescript/lib/tsc.js -b

@@ -316,6 +316,8 @@ void add_serve(CLI::App& app, action& chosen) {
       ->add_flag("--allow-changes", options->server.clients_change_plans,
                  "Clients may also list, pin and roll back versions of plans, and reload them")
       ->needs("--token-file");
+  command->add_flag("--ui", options->server.shows_page,
+                    "Show plans on a page for browsers at /ui; on a loopback address, unless there are tokens");
   command->add_flag_callback(
       "--keep-going", [options] { options->on_bad_plan = rankd::bad_plans::leave_out; },
       "Serve the plans that are right where one is wrong; /readyz, /metrics and the log tell which are left out");

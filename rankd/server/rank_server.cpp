@@ -44,6 +44,24 @@ auto shares_of(const serve_options& options, std::size_t index) -> detail::shard
               std::max<std::size_t>(share(options.body_memory, options.loops, index), options.limits.body_bytes)};
 }
 
+/// The page runs plans for any user: other machines may have it only where clients have tokens.
+auto page_is_private(const serve_options& how) -> bool {
+  if (how.tokens || !how.listen.is_ip()) return true;
+  const std::string host = how.listen.host();
+  return host.starts_with("127.") || host == "::1";
+}
+
+auto page_needs_tokens(const braid::socket_address& at) -> braid::diagnostics {
+  return braid::diagnostics(
+      {.code = "page_needs_tokens",
+       .pointer = {},
+       .message = "the page of plans is for this machine alone where clients need no tokens, and " + at.to_string() +
+                  " is no loopback address",
+       .hint = "listen on 127.0.0.1 or [::1], or give --token-file",
+       .node = {},
+       .source = {}});
+}
+
 auto cannot_listen(const braid::socket_address& at, std::error_code why) -> braid::diagnostics {
   return braid::diagnostics({.code = "cannot_listen",
                              .pointer = {},
@@ -106,6 +124,7 @@ auto rank_server::parts::listen() -> braid::result<void> {
 
 auto rank_server::start(serve_context context, serve_options options) -> braid::checked<std::unique_ptr<rank_server>> {
   options.loops = std::max(options.loops, 1U);
+  if (options.shows_page && !page_is_private(options)) return std::unexpected(page_needs_tokens(options.listen));
   if (options.tls)
     if (const auto fine = braid::tls_context::server({.identity = *options.tls}); !fine)
       return std::unexpected(bad_identity(fine.error()));

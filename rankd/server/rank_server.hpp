@@ -39,7 +39,8 @@ struct serve_context {
 /// Threads: one at a time; none of its own loops. Lifetime: what the context points to outlives it.
 class rank_server {
  public:
-  /// Listens, and serves from then on. Errors: cannot_listen, bad_certificate, no_runtime.
+  /// Listens, and serves from then on. Errors: cannot_listen, bad_certificate, no_runtime; page_needs_tokens for a page
+  /// that other machines could open without a token.
   static auto start(serve_context context, serve_options options) -> braid::checked<std::unique_ptr<rank_server>>;
 
   /// Stops at once what still runs.

@@ -24,6 +24,7 @@ auto name_of(endpoint which) noexcept -> std::string_view {
     case endpoint::metrics: return "/metrics";
     case endpoint::tasks: return "/v1/tasks";
     case endpoint::openapi: return "/v1/openapi.json";
+    case endpoint::page: return "/ui";
     case endpoint::versions: return "/v1/plans/{name}/versions";
     case endpoint::pin: return "/v1/plans/{name}/versions/{number}/pin";
     case endpoint::unpin: return "/v1/plans/{name}/unpin";

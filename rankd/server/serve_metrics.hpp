@@ -33,6 +33,7 @@ enum class endpoint : std::uint8_t {
   metrics,
   tasks,
   openapi,
+  page,
   versions,
   pin,
   unpin,

@@ -181,6 +181,7 @@ void shard::add_routes() {
   serve_post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });
   serve_post("/v1/rank/batch", [this](braid::http_exchange& x) { return rank_batch(x); });
   add_change_routes();
+  add_page_routes();
   // For every client.
   routes_.get("/healthz", [this](braid::http_exchange& x) { health(x); });
   routes_.get("/readyz", [this](braid::http_exchange& x) { ready(x); });

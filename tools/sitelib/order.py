@@ -10,7 +10,7 @@ SECTIONS = (
     ("Wait and serve", ("docs/coroutines.md", "docs/timers.md", "docs/sockets.md", "docs/files.md", "docs/tls.md",
                         "docs/http.md", "docs/redis.md", "docs/merged.md")),
     ("Errors, tests, traces", ("docs/errors.md", "docs/testing.md", "docs/tracing.md", "docs/dump.md", "docs/observing.md")),
-    ("rankd", ("docs/tutorial_rankd.md", "docs/rankd.md", "docs/plans.md", "docs/serving.md", "docs/scale_out.md")),
+    ("rankd", ("docs/tutorial_rankd.md", "docs/rankd.md", "docs/plans.md", "docs/serving.md", "docs/page.md", "docs/scale_out.md")),
     ("Project", ("ARCHITECTURE.md", "docs/glossary.md", "docs/results.md", "CONTRIBUTING.md", "docs/maintaining.md",
                  "docs/gate.md", "docs/long_runs.md", "docs/site.md", "CHANGELOG.md")),
     ("More", ("docs/*.md",)),

@@ -29,6 +29,10 @@
 #include <utility>
 #include <vector>
 
+namespace rankd {
+struct page_file;
+}
+
 namespace rankd::detail {
 
 class shard;
@@ -158,6 +162,10 @@ class shard {
   auto reload(braid::http_exchange& x) -> braid::task<void>;
   void changed(braid::http_exchange& x, endpoint which, const braid::checked<plan_version_info>& version);
   void refuse_change(braid::http_exchange& x, endpoint which, const braid::diagnostics& problems);
+
+  // page_endpoint.cpp
+  void add_page_routes();
+  void page(braid::http_exchange& x, const page_file& file);
 
   // other_endpoints.cpp
   void plans(braid::http_exchange& x);
