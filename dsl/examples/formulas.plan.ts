@@ -19,6 +19,13 @@ const further = [
 ];
 // [/arithmetic]
 
+// [integers]
+const integers = [
+  Key.id % 10, // of integers exactly, with the sign of the left side; null where the right side is 0
+  E.bucket(Key.id, 100, "layout"), // 0 to 99, the same on every machine, and others for another seed
+];
+// [/integers]
+
 // [truths]
 const cutoff = 0.25;
 const truths = [
@@ -32,6 +39,16 @@ const truths = [
   regex(Key.title, "^the ", "i"),
 ];
 // [/truths]
+
+// [strings]
+const strings = [
+  Key.title == Key.country || Key.country != P.surface, // false where one of them is null
+  Key.title >= "m", // byte by byte
+  Key.title.startsWith("the ") && !Key.title.endsWith(P.surface),
+  Key.title.includes(P.surface),
+  P.new_model && E.bucket(Key.id, 100) < 10, // a param or key of type bool is a predicate
+];
+// [/strings]
 
 // [builders]
 const built = Pred.and(
@@ -55,7 +72,8 @@ export default definePlan({
   build: (ctx) => {
     let set = ctx.viewer({ endpoint: EP.redis_default }).follow({ endpoint: EP.redis_default, fanout: 20 });
     // The key may not be null, and there is no model_score_1 yet.
-    for (const value of [...values, ...further]) set = set.vm({ outKey: Key.model_score_2, expr: value ?? 0 });
-    return set.filter({ pred: anyOf([...truths, built, exact]) });
+    for (const value of [...values, ...further, ...integers])
+      set = set.vm({ outKey: Key.model_score_2, expr: value ?? 0 });
+    return set.filter({ pred: anyOf([...truths, ...strings, built, exact]) });
   },
 });

@@ -46,6 +46,7 @@ const capabilities = [
   "cap.rfc.0003.more.v1",
   "cap.rfc.0004.aging.v1",
   "cap.rfc.0005.branch.v1",
+  "cap.rfc.0006.formulas.v1",
 ];
 const skip = existsSync(join(folder, "bad_plans.ndjson")) ? false : "the table is not there";
 

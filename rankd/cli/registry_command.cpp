@@ -57,6 +57,7 @@ auto to_json(const param_entry& param) -> ordered {
   ordered out = value_json("param_id", param.param_id, param);
   out["source"] = to_string(param.source);
   out["required"] = param.required;
+  if (param.clock) out["clock"] = to_string(*param.clock);
   return out;
 }
 
@@ -144,6 +145,7 @@ auto value_table() -> text_table {
 
 auto default_of(const key_entry& key) -> std::string { return value_cell(key.default_value); }
 auto default_of(const param_entry& param) -> std::string {
+  if (param.clock) return "the time in " + std::string(to_string(*param.clock));
   return param.required ? "required" : value_cell(param.default_value);
 }
 

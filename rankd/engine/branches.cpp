@@ -63,11 +63,11 @@ struct row_value {
 
 auto find_row_value(const syntax_tree& tree) -> std::optional<row_value> {
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
-    const node_payload& payload = tree.nodes[at].payload;
-    if (const auto* key = std::get_if<key_number>(&payload))
-      return row_value{key->key_id, tree.pointer_of(at, "key_id")};
-    if (const auto* test = std::get_if<regex_test>(&payload))
-      return row_value{test->key_id, tree.pointer_of(at, "key_id")};
+    std::optional<row_value> found;
+    for_each_key(tree.nodes[at], [&](std::uint32_t key, std::string_view field) {
+      if (!found) found = row_value{key, tree.pointer_of(at).append(field)};
+    });
+    if (found) return found;
   }
   return std::nullopt;
 }

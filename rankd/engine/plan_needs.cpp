@@ -86,13 +86,8 @@ class param_collector {
 
  private:
   void add(const syntax_tree& tree) {
-    for (const tree_node& node : tree.nodes) {
-      if (const auto* const param = std::get_if<param_number>(&node.payload))
-        add(declared_->find_param(param->param_id));
-      const auto* const test = std::get_if<regex_test>(&node.payload);
-      const auto* const pattern = test == nullptr ? nullptr : std::get_if<param_number>(&test->pattern);
-      if (pattern != nullptr) add(declared_->find_param(pattern->param_id));
-    }
+    for (const tree_node& node : tree.nodes)
+      for_each_param(node, [this](std::uint32_t param, std::string_view) { add(declared_->find_param(param)); });
   }
 
   void add_holes(const std::string& text) {

@@ -252,11 +252,20 @@ class id_finder : public nlohmann::json_sax<nlohmann::json> {
 };
 
 /// One that says nothing but perhaps its id.
+/// What the clock shows, for a request that does not say what time it is.
+auto time_now(clock_unit unit) -> std::int64_t {
+  using namespace std::chrono;
+  const auto now = system_clock::now().time_since_epoch();
+  if (unit == clock_unit::seconds) return duration_cast<seconds>(now).count();
+  return duration_cast<milliseconds>(now).count();
+}
+
 auto request_with_defaults(std::string_view text, const registries& declared, request_origin from,
                            std::optional<std::string_view> id) -> rank_request {
   rank_request request;
   request.params.reserve(declared.params().size());
-  for (const param_entry& param : declared.params()) request.params.push_back(param.default_value);
+  for (const param_entry& param : declared.params())
+    request.params.push_back(param.clock ? scalar(time_now(*param.clock)) : param.default_value);
   const std::string digits = digits_of(text, from);
   request.request_id = id ? std::string(*id) : made_up_request_id(digits, from);
   request.engine_request_id = "eng_" + digits;

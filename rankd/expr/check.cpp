@@ -27,6 +27,8 @@ class checker {
       check_param(param->param_id, "/param_id");
     else if (const auto* test = std::get_if<regex_test>(&node.payload))
       check_regex(*test);
+    else if (const auto* pair = std::get_if<text_pair>(&node.payload))
+      check_pair(*pair);
     else if (node.op == node_op::in)
       check_list(node);
   }
@@ -47,8 +49,8 @@ class checker {
     return entry;
   }
 
-  auto check_key(std::uint32_t key_id) -> const key_entry* {
-    return readable(known_.find_key(key_id), "key", key_id, "/key_id");
+  auto check_key(std::uint32_t key_id, std::string_view below = "/key_id") -> const key_entry* {
+    return readable(known_.find_key(key_id), "key", key_id, below);
   }
 
   auto check_param(std::uint32_t param_id, std::string_view below) -> const param_entry* {
@@ -75,6 +77,24 @@ class checker {
     if (param != nullptr && param->type != value_type::string)
       report("regex_wants_string_param", "/pattern/param_id",
              "the param " + quote_name(param->name) + " holds no string");
+  }
+
+  void check_pair(const text_pair& pair) {
+    check_text(pair.a, "/a");
+    check_text(pair.b, "/b");
+  }
+
+  void check_text(const text_source& source, const std::string& side) {
+    if (const auto* key = std::get_if<key_number>(&source))
+      check_string(check_key(key->key_id, side + "/key_id"), "key", side + "/key_id");
+    else if (const auto* param = std::get_if<param_number>(&source))
+      check_string(check_param(param->param_id, side + "/param_id"), "param", side + "/param_id");
+  }
+
+  template <typename Entry>
+  void check_string(const Entry* entry, std::string_view sort, const std::string& below) {
+    if (entry == nullptr || entry->type == value_type::string) return;
+    report("text_wants_string", below, "the " + std::string(sort) + " " + quote_name(entry->name) + " holds no string");
   }
 
   void check_list(const tree_node& node) {
@@ -114,6 +134,21 @@ class checker {
 
 auto check_names(const syntax_tree& tree, const registries& known) -> braid::diagnostics {
   return checker(tree, known).run();
+}
+
+auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> braid::diagnostics {
+  braid::diagnostics problems;
+  for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
+    const tree_node& node = tree.nodes[at];
+    if (node.op != node_op::bucket || found[node.children[0]].exact) continue;
+    problems.add({.code = "bucket_wants_integer",
+                  .pointer = tree.pointer_of(node.children[0]),
+                  .message = "a bucket is that of an integer, and this may be a fraction",
+                  .hint = "take the bucket of an id",
+                  .node = {},
+                  .source = {}});
+  }
+  return problems;
 }
 
 }  // namespace rankd::detail

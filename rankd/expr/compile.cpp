@@ -2,6 +2,7 @@
 #include <rankd/expr/compile.hpp>
 #include <rankd/expr/detail/check.hpp>
 #include <rankd/expr/detail/facts.hpp>
+#include <rankd/expr/detail/hash.hpp>
 #include <rankd/expr/detail/mixed.hpp>
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/expr/detail/program.hpp>
@@ -37,8 +38,9 @@ class form_finder {
   form_finder(const syntax_tree& tree, const std::vector<facts>& facts)
       : tree_(tree), facts_(facts), forms_(tree.nodes.size(), form::unused) {}
 
-  auto run() -> std::vector<form> {
-    forms_.back() = row_of(tree_.root().op).result == field_kind::truth ? form::truth : form::floating;
+  /// Of a value `wanted` is the form of the root.
+  auto run(form wanted) -> std::vector<form> {
+    forms_.back() = row_of(tree_.root().op).result == field_kind::truth ? form::truth : wanted;
     for (std::size_t index = tree_.nodes.size(); index-- > 0;) {
       if (forms_[index] != form::unused && !facts_[index].known) ask_children(index);
     }
@@ -56,6 +58,8 @@ class form_finder {
       case node_op::is_null:
       case node_op::not_null: return ask(node, form::presence);
       case node_op::coalesce: return ask(node, forms_[index] == form::exact ? form::exact : form::floating);
+      case node_op::mod: return ask(node, facts_[index].exact ? form::exact : form::floating);
+      case node_op::bucket: return ask(node, form::exact);
       case node_op::if_:
         ask(node, forms_[index] == form::exact ? form::exact : form::floating);
         forms_[node.children[0]] = form::truth;
@@ -112,11 +116,11 @@ class register_file {
 /// Writes the instructions of one tree that was checked, children first.
 class writer {
  public:
-  writer(const syntax_tree& tree, const registries& known)
+  writer(const syntax_tree& tree, const registries& known, form wanted = form::floating)
       : tree_(tree),
         known_(known),
         facts_(find_facts(tree, known)),
-        forms_(form_finder(tree, facts_).run()),
+        forms_(form_finder(tree, facts_).run(wanted)),
         values_(tree.nodes.size()),
         truths_(tree.nodes.size()) {}
 
@@ -130,11 +134,15 @@ class writer {
   void write_arithmetic(std::size_t index);
   void write_choice(std::size_t index);
   void write_selection(std::size_t index);
+  void write_remainder(std::size_t index);
+  void write_bucket(std::size_t index);
   void write_unused(std::size_t index);
   auto truth_of(std::size_t index, truth_slot out) -> instruction;
   auto comparison_of(const tree_node& node, truth_slot out) -> instruction;
   auto list_of(const tree_node& node, truth_slot out) -> instruction;
   auto regex_of(std::size_t index, truth_slot out) -> instruction;
+  auto pair_of(const tree_node& node, truth_slot out) -> instruction;
+  auto fixed_text_of(const text_source& source) -> fixed_text;
   auto text_test_of(text_test test, truth_slot out) -> instruction;
 
   auto key_slot(std::uint32_t key_id) -> std::uint32_t;
@@ -159,8 +167,7 @@ class writer {
 
 auto writer::run() -> program {
   for (const tree_node& node : tree_.nodes) {
-    if (const auto* key = std::get_if<key_number>(&node.payload)) out_.keys.push_back(key->key_id);
-    if (const auto* test = std::get_if<regex_test>(&node.payload)) out_.keys.push_back(test->key_id);
+    for_each_key(node, [this](std::uint32_t key, std::string_view) { out_.keys.push_back(key); });
   }
   std::ranges::sort(out_.keys);
   out_.keys.erase(std::ranges::unique(out_.keys).begin(), out_.keys.end());
@@ -192,6 +199,8 @@ void writer::write_value(std::size_t index) {
     case node_op::param_ref: return write_param(index);
     case node_op::coalesce: return write_choice(index);
     case node_op::if_: return write_selection(index);
+    case node_op::mod: return write_remainder(index);
+    case node_op::bucket: return write_bucket(index);
     default: return write_arithmetic(index);
   }
 }
@@ -261,6 +270,35 @@ void writer::write_selection(std::size_t index) {
   give_back_children(node);
 }
 
+void writer::write_remainder(std::size_t index) {
+  const tree_node& node = tree_.nodes[index];
+  const value_slot a = values_[node.children[0]];
+  const value_slot b = values_[node.children[1]];
+  const value_slot out = values_[index] = new_slot(index);
+  std::vector<instruction>& code = facts_[index].uniform ? out_.once : out_.each;
+  if (is_exact(index))
+    code.push_back(remainder<std::int64_t, std::int64_t>{a, b, out});
+  else if (facts_[index].exact)
+    code.push_back(remainder<std::int64_t, double>{a, b, out});
+  else
+    code.push_back(remainder<double, double>{a, b, out});
+  give_back_children(node);
+}
+
+void writer::write_bucket(std::size_t index) {
+  const tree_node& node = tree_.nodes[index];
+  const auto& choice = std::get<bucket_choice>(node.payload);
+  const value_slot x = values_[node.children[0]];
+  const value_slot out = values_[index] = new_slot(index);
+  std::vector<instruction>& code = facts_[index].uniform ? out_.once : out_.each;
+  const auto count = static_cast<std::uint64_t>(choice.count);
+  if (is_exact(index))
+    code.push_back(find_bucket<std::int64_t>{x, hash_of(choice.seed), count, out});
+  else
+    code.push_back(find_bucket<double>{x, hash_of(choice.seed), count, out});
+  give_back_children(node);
+}
+
 /// Whether a request's pattern is one does not depend on what the tree makes of it.
 void writer::write_unused(std::size_t index) {
   const auto* test = std::get_if<regex_test>(&tree_.nodes[index].payload);
@@ -280,6 +318,10 @@ auto writer::truth_of(std::size_t index, truth_slot out) -> instruction {
     case node_op::not_null: return test_null{values_[node.children[0]], null_test::not_null, out};
     case node_op::in: return list_of(node, out);
     case node_op::regex: return regex_of(index, out);
+    case node_op::cmp_text:
+    case node_op::starts_with:
+    case node_op::ends_with:
+    case node_op::contains: return pair_of(node, out);
     default: return comparison_of(node, out);
   }
 }
@@ -334,6 +376,38 @@ auto writer::regex_of(std::size_t index, truth_slot out) -> instruction {
                       out);
 }
 
+auto relation_of(const tree_node& node) -> text_relation {
+  switch (node.op) {
+    case node_op::starts_with: return text_relation::starts_with;
+    case node_op::ends_with: return text_relation::ends_with;
+    case node_op::contains: return text_relation::contains;
+    default: return static_cast<text_relation>(std::get<text_pair>(node.payload).how);
+  }
+}
+
+/// A test of strings of rows against one that no row changes is asked once for each string of the dictionary.
+auto writer::pair_of(const tree_node& node, truth_slot out) -> instruction {
+  const auto& pair = std::get<text_pair>(node.payload);
+  const text_relation how = relation_of(node);
+  const auto* left = std::get_if<key_number>(&pair.a);
+  const auto* right = std::get_if<key_number>(&pair.b);
+  if (left != nullptr && right != nullptr)
+    return relate_columns{how, key_slot(left->key_id), key_slot(right->key_id), out};
+  if (left == nullptr && right == nullptr) return relate_fixed{how, fixed_text_of(pair.a), fixed_text_of(pair.b), out};
+  const bool matched_is_left = left != nullptr;
+  const std::uint32_t key = key_slot(matched_is_left ? left->key_id : right->key_id);
+  const fixed_text other = fixed_text_of(matched_is_left ? pair.b : pair.a);
+  if (const auto* param = std::get_if<std::uint32_t>(&other))
+    return text_test_of({key, param_relation{*param, how, matched_is_left}}, out);
+  return text_test_of({key, text_matcher::relation(how, std::get<std::string>(other), matched_is_left)}, out);
+}
+
+/// Of a source that is no key.
+auto writer::fixed_text_of(const text_source& source) -> fixed_text {
+  if (const auto* param = std::get_if<param_number>(&source)) return param_slot(param->param_id);
+  return std::get<std::string>(source);
+}
+
 auto writer::text_test_of(text_test test, truth_slot out) -> instruction {
   out_.texts.push_back(std::move(test));
   return match_text{static_cast<std::uint32_t>(out_.texts.size() - 1), out};
@@ -370,11 +444,14 @@ void writer::give_back_children(const tree_node& node) {
   }
 }
 
-template <typename Program>
-auto compile(const syntax_tree& tree, const registries& known) -> braid::checked<Program> {
+/// Everything that speaks against a tree.
+auto check(const syntax_tree& tree, const registries& known) -> braid::diagnostics {
   braid::diagnostics problems = check_names(tree, known);
-  if (!problems.empty()) return std::unexpected(std::move(problems));
-  return Program(std::make_shared<const program>(writer(tree, known).run()));
+  return problems.empty() ? check_buckets(tree, find_facts(tree, known)) : std::move(problems);
+}
+
+auto write(const syntax_tree& tree, const registries& known, form wanted) -> std::shared_ptr<const program> {
+  return std::make_shared<const program>(writer(tree, known, wanted).run());
 }
 
 }  // namespace
@@ -404,11 +481,15 @@ auto compiled_tree::cost() const noexcept -> cost_guess {
 auto compiled_tree::reads() const noexcept -> std::span<const std::uint32_t> { return code_->keys; }
 
 auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program> {
-  return compile<expr_program>(tree, known);
+  if (braid::diagnostics problems = check(tree, known); !problems.empty()) return std::unexpected(std::move(problems));
+  auto of_floats = write(tree, known, form::floating);
+  if (!find_facts(tree, known).back().exact) return expr_program(std::move(of_floats));
+  return expr_program(std::move(of_floats), write(tree, known, form::exact));
 }
 
 auto compile_pred(const pred_tree& tree, const registries& known) -> braid::checked<pred_program> {
-  return compile<pred_program>(tree, known);
+  if (braid::diagnostics problems = check(tree, known); !problems.empty()) return std::unexpected(std::move(problems));
+  return pred_program(write(tree, known, form::truth));
 }
 
 }  // namespace rankd

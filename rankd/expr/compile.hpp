@@ -39,7 +39,17 @@ class compiled_tree {
 
 class expr_program : public compiled_tree {
  public:
-  using compiled_tree::compiled_tree;
+  explicit expr_program(std::shared_ptr<const detail::program> code,
+                        std::shared_ptr<const detail::program> of_integers = nullptr) noexcept
+      : compiled_tree(std::move(code)), of_integers_(std::move(of_integers)) {}
+
+  /// Whether every value is an integer or null, whatever the rows.
+  [[nodiscard]] auto gives_integers() const noexcept -> bool { return of_integers_ != nullptr; }
+  /// Requires `gives_integers()`.
+  [[nodiscard]] auto code_of_integers() const noexcept -> const detail::program& { return *of_integers_; }
+
+ private:
+  std::shared_ptr<const detail::program> of_integers_;
 };
 
 class pred_program : public compiled_tree {
@@ -50,7 +60,8 @@ class pred_program : public compiled_tree {
 /// The program of an expression.
 /// Errors: every diagnostic at once, from left to right: `unknown_key`, `unreadable_key`, `blocked_key`,
 /// `unknown_param`, `unreadable_param`, `blocked_param`, `in_wants_string_key` (a list of strings with anything else
-/// on the left), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`.
+/// on the left), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`, `text_wants_string`; then
+/// `bucket_wants_integer`.
 /// Cost: linear in the size of the tree, and what RE2 takes for each literal pattern.
 auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program>;
 

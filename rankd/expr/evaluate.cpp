@@ -7,6 +7,7 @@
 #include <braid/task/parallel_for.hpp>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace rankd {
@@ -45,34 +46,46 @@ void run_parts(const parts& all, const detail::evaluation& of, double* results, 
                       [&](std::size_t part) { run(*frames[part], all.from(part), all.to(part)); }, {.grain = 1});
 }
 
-/// The column that an expression fills, a value for each row of the batch.
-class float_column {
+/// The column of one type that an expression fills, a value for each row of the batch.
+template <typename T>
+class result_column {
  public:
-  float_column(const row_set& rows, braid::arena& memory)
+  result_column(const row_set& rows, braid::arena& memory)
       : rows_(rows),
-        values_(memory.uninitialized<double>(rows.table().size())),
+        values_(memory.uninitialized<T>(rows.table().size())),
         words_(memory.filled(words_for(values_.size()), std::uint64_t{0})) {
-    std::ranges::fill(values_.subspan(rows.is_prefix() ? rows.size() : 0), 0.0);
+    std::ranges::fill(values_.subspan(rows.is_prefix() ? rows.size() : 0), T{});
   }
 
   /// Where the results may be computed; null where they lie in an order of their own.
-  [[nodiscard]] auto results() const -> double* { return rows_.is_prefix() ? values_.data() : nullptr; }
+  [[nodiscard]] auto results() const -> double* {
+    if constexpr (std::is_same_v<T, double>) return rows_.is_prefix() ? values_.data() : nullptr;
+    return nullptr;
+  }
 
   void take(const block& at, frame& from) {
-    const vector_slot<double>& result = from.value();
+    const vector_slot<T>& result = from.value<T>();
     if (result.valid != nullptr) has_nulls_.store(true, braid::relaxed);
     if (!rows_.is_prefix()) return take_ordered(at, result);
     take_validity(at, result.valid);
     take_values(at, result);
-    if (result.valid != nullptr) from.simd().drop_invalid(values_.data() + at.first, result.valid, at.rows);
+    if (result.valid != nullptr) drop_invalid(at, result.valid, from);
   }
 
   [[nodiscard]] auto finish() const -> column {
     const bool full = !has_nulls_.load(braid::relaxed) && rows_.size() == values_.size();
-    return {.values = std::span<const double>(values_), .validity = full ? bitmap() : bitmap(words_.data())};
+    return {.values = std::span<const T>(values_), .validity = full ? bitmap() : bitmap(words_.data())};
   }
 
  private:
+  void drop_invalid(const block& at, const std::uint64_t* valid, frame& from) {
+    if constexpr (std::is_same_v<T, double>) {
+      from.simd().drop_invalid(values_.data() + at.first, valid, at.rows);
+    } else {
+      for (std::size_t i = 0; i < at.rows; ++i) values_[at.first + i] *= test_bit(valid, i) ? 1 : 0;
+    }
+  }
+
   void take_validity(const block& at, const std::uint64_t* valid) {
     std::uint64_t* words = words_.data() + at.first / word_bits;
     for (std::size_t row = 0; row < at.rows; row += word_bits) {
@@ -81,15 +94,15 @@ class float_column {
     }
   }
 
-  void take_values(const block& at, const vector_slot<double>& result) {
-    double* out = values_.data() + at.first;
+  void take_values(const block& at, const vector_slot<T>& result) {
+    T* out = values_.data() + at.first;
     if (result.uniform)
       std::fill_n(out, at.rows, *result.values);
     else if (result.values != out)
       std::copy_n(result.values, at.rows, out);
   }
 
-  void take_ordered(const block& at, const vector_slot<double>& result) {
+  void take_ordered(const block& at, const vector_slot<T>& result) {
     const std::span<const std::uint32_t> order = rows_.order().subspan(at.first, at.rows);
     for (std::size_t i = 0; i < at.rows; ++i) {
       if (!result.is_valid(i)) continue;
@@ -99,20 +112,19 @@ class float_column {
   }
 
   const row_set& rows_;
-  std::span<double> values_;
+  std::span<T> values_;
   std::span<std::uint64_t> words_;
   braid::atomic<bool> has_nulls_{false};  // set by the parts, read when all have ended
 };
 
-}  // namespace
-
-auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
-              evaluate_options how) -> evaluated<column> {
+template <typename T>
+auto column_of(const detail::program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
+               evaluate_options how) -> evaluated<column> {
   // Where every row is active their order does not matter, and columns can be read straight through.
   const row_set read = rows.size() == rows.table().size() ? row_set(rows.table()) : rows;
-  detail::evaluation shared(code.code(), read, memory);
+  detail::evaluation shared(code, read, memory);
   if (auto error = shared.begin(params)) return std::unexpected(std::move(*error));
-  float_column out(read, memory);
+  result_column<T> out(read, memory);
   // Rows of different parts may share a word of the validity unless they lie in order.
   if (!read.is_prefix()) how.rows_of_part = evaluate_options::one_part;
   run_parts(parts::make(read.size(), how), shared, out.results(), memory,
@@ -120,6 +132,18 @@ auto evaluate(const expr_program& code, const row_set& rows, std::span<const sca
               registers.for_each_block(from, to, [&](const block& at) { out.take(at, registers); });
             });
   return out.finish();
+}
+
+}  // namespace
+
+auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
+              evaluate_options how) -> evaluated<column> {
+  return column_of<double>(code.code(), rows, params, memory, how);
+}
+
+auto evaluate_integers(const expr_program& code, const row_set& rows, std::span<const scalar> params,
+                       braid::arena& memory, evaluate_options how) -> evaluated<column> {
+  return column_of<std::int64_t>(code.code_of_integers(), rows, params, memory, how);
 }
 
 auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,

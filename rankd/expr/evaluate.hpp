@@ -42,6 +42,10 @@ struct evaluate_options {
 auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
               evaluate_options how = {}) -> evaluated<column>;
 
+/// The same as a column of integers. Requires `code.gives_integers()`.
+auto evaluate_integers(const expr_program& code, const row_set& rows, std::span<const scalar> params,
+                       braid::arena& memory, evaluate_options how = {}) -> evaluated<column>;
+
 /// A bit for each position in the order of `rows`: whether the predicate holds there. `row_set::select` takes it.
 /// Errors: `regex_pattern_null`, `bad_regex`; the same for any rows, even none.
 /// Cost: a fraction of a nanosecond a row and test; each string that occurs is looked at once, or each of the

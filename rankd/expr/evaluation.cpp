@@ -42,6 +42,11 @@ auto evaluation::begin(std::span<const scalar> params) -> std::optional<evaluati
 auto evaluation::ask(const text_test& test) -> evaluated<code_set> {
   const std::optional<column>& source = columns_[test.key];
   if (const auto* known = std::get_if<text_matcher>(&test.test)) return codes_of(*known, source);
+  if (const auto* relation = std::get_if<param_relation>(&test.test)) {
+    const auto* text = std::get_if<std::string>(&params_[relation->param]);
+    if (text == nullptr) return code_set();
+    return codes_of(text_matcher::relation(relation->how, *text, relation->matched_is_left), source);
+  }
   const auto matcher = compiled(std::get<param_pattern>(test.test));
   if (!matcher) return std::unexpected(matcher.error());
   return codes_of(*matcher, source);

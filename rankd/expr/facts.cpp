@@ -31,6 +31,11 @@ class finder {
       case node_op::coalesce: return of_coalesce(found_[node.children[0]], found_[node.children[1]]);
       case node_op::if_:
         return {.exact = found_[node.children[1]].exact && found_[node.children[2]].exact, .value = {}};
+      case node_op::mod:
+        return {.exact = found_[node.children[0]].exact && found_[node.children[1]].exact,
+                .uniform = found_[node.children[0]].uniform && found_[node.children[1]].uniform,
+                .value = {}};
+      case node_op::bucket: return {.exact = true, .uniform = found_[node.children[0]].uniform, .value = {}};
       case node_op::key_ref:
         return {.exact = known_.find_key(std::get<key_number>(node.payload).key_id)->type != value_type::floating,
                 .value = {}};

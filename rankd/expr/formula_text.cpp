@@ -42,6 +42,7 @@ auto infix_of(node_op op) -> const infix* {
       std::pair{node_op::sub, infix{"-", sum, sum, product}},
       std::pair{node_op::mul, infix{"*", product, product, sign}},
       std::pair{node_op::div, infix{"/", product, product, sign}},
+      std::pair{node_op::mod, infix{"%", product, product, sign}},
       std::pair{node_op::pow, infix{"**", power, whole, sign}},
       std::pair{node_op::coalesce, infix{"??", coalesce, coalesce, equality}},
       std::pair{node_op::and_, infix{"&&", both, both, equality}},
@@ -95,6 +96,23 @@ auto regex_text(const regex_test& test, const registries& declared) -> std::stri
   return out + ")";
 }
 
+auto source_text(const text_source& source, const registries& declared) -> std::string {
+  if (const auto* key = std::get_if<key_number>(&source)) return key_text(key->key_id, declared);
+  if (const auto* param = std::get_if<param_number>(&source)) return param_text(param->param_id, declared);
+  return in_quotes(std::get<std::string>(source));
+}
+
+auto method_text(node_op op) -> std::string_view {
+  if (op == node_op::starts_with) return ".startsWith(";
+  return op == node_op::ends_with ? ".endsWith(" : ".includes(";
+}
+
+auto bucket_text(std::string&& of, const bucket_choice& choice) -> std::string {
+  std::string out = "E.bucket(" + std::move(of) + ", " + std::to_string(choice.count);
+  if (!choice.seed.empty()) out += ", " + in_quotes(choice.seed);
+  return out + ")";
+}
+
 auto comparison_text(comparison how) -> std::string_view {
   switch (how) {
     case comparison::equal: return "==";
@@ -139,6 +157,11 @@ class printer {
         return {operand(child(node, 0), binding::sum) + " in " + list_text(std::get<literal_list>(node.payload)),
                 binding::order};
       case node_op::regex: return {regex_text(std::get<regex_test>(node.payload), *declared_)};
+      case node_op::bucket: return {bucket_text(child(node, 0).text, std::get<bucket_choice>(node.payload))};
+      case node_op::cmp_text: return compared_texts(std::get<text_pair>(node.payload));
+      case node_op::starts_with:
+      case node_op::ends_with:
+      case node_op::contains: return related_texts(node.op, std::get<text_pair>(node.payload));
       default: return call(node);
     }
   }
@@ -154,6 +177,17 @@ class printer {
     const bool equality = how == comparison::equal || how == comparison::not_equal;
     return join(child(node, 0), comparison_text(how), equality ? binding::equality : binding::order, binding::sum,
                 binding::sum, child(node, 1));
+  }
+
+  auto compared_texts(const text_pair& pair) -> part {
+    const bool equality = pair.how == comparison::equal || pair.how == comparison::not_equal;
+    return join({source_text(pair.a, *declared_)}, comparison_text(pair.how),
+                equality ? binding::equality : binding::order, binding::sum, binding::sum,
+                {source_text(pair.b, *declared_)});
+  }
+
+  auto related_texts(node_op op, const text_pair& pair) -> part {
+    return {source_text(pair.a, *declared_) + std::string(method_text(op)) + source_text(pair.b, *declared_) + ")"};
   }
 
   /// The ops that authors write as functions of `E`.

@@ -2,10 +2,12 @@
 #include <rankd/expr/detail/arithmetic.hpp>
 #include <rankd/expr/detail/bits.hpp>
 #include <rankd/expr/detail/frame.hpp>
+#include <rankd/expr/detail/hash.hpp>
 #include <rankd/expr/detail/mixed.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -45,6 +47,14 @@ auto shape_of(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
 auto operand_of(const vector_slot<double>& of) -> library_operand {
   return {.values = of.values, .step = of.uniform ? std::size_t{0} : std::size_t{1}};
 }
+
+/// What remains of a division, as C++ has it; zero where there is none. The int64 of least value has no negative.
+auto remainder_of(std::int64_t a, std::int64_t b) noexcept -> std::int64_t { return b == 0 || b == -1 ? 0 : a % b; }
+auto remainder_of(double a, double b) noexcept -> double { return std::fmod(a, b); }
+
+/// Whether a division has a remainder.
+auto is_number(std::int64_t divisor, std::int64_t /*remains*/) noexcept -> bool { return divisor != 0; }
+auto is_number(double /*divisor*/, double remains) noexcept -> bool { return std::isfinite(remains); }
 
 /// The bits of a truth that is the same for every row.
 constexpr auto all_bits(bool truth) -> std::uint64_t { return truth ? ~std::uint64_t{0} : 0; }
@@ -112,6 +122,15 @@ auto frame::bank_of<double>() noexcept -> bank<double>& {
 template <>
 auto frame::bank_of<std::int64_t>() noexcept -> bank<std::int64_t>& {
   return exacts_;
+}
+
+template <>
+auto frame::value<double>() noexcept -> const vector_slot<double>& {
+  return floats_.at(code_.value);
+}
+template <>
+auto frame::value<std::int64_t>() noexcept -> const vector_slot<std::int64_t>& {
+  return exacts_.at(code_.value);
 }
 
 /// Where a slot's values are written for the current block.
@@ -238,6 +257,44 @@ auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::u
   for (std::size_t word = 0; word < words(); ++word)
     own[word] = finite[word] & (valid == nullptr ? ~std::uint64_t{0} : valid[word]);
   return own;
+}
+
+/// Null where both operands are valid everywhere, otherwise the rows where they are, in `own`.
+template <typename T>
+auto frame::both_valid(const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* own) const
+    -> const std::uint64_t* {
+  if (a.valid == nullptr && b.valid == nullptr) return nullptr;
+  std::fill_n(own, words(), all_bits(true));
+  drop_null_rows(own, a.valid);
+  drop_null_rows(own, b.valid);
+  return own;
+}
+
+template <typename In, typename Out>
+void frame::run(const remainder<In, Out>& code) {
+  const vector_slot<In>& a = bank_of<In>().at(code.a);
+  const vector_slot<In>& b = bank_of<In>().at(code.b);
+  Out* out = own_values<Out>(code.out);
+  std::array<In, block_rows> remains;
+  std::array<std::uint64_t, words_for(block_rows)> numbers;
+  for (std::size_t row = 0; row < at_.rows; ++row) remains[row] = remainder_of(a.at(row), b.at(row));
+  write_bits(numbers.data(), at_.rows, [&](std::size_t row) { return is_number(b.at(row), remains[row]); });
+  std::transform(remains.begin(), remains.begin() + static_cast<std::ptrdiff_t>(at_.rows), out,
+                 [](In each) { return static_cast<Out>(each); });
+  std::uint64_t* own = bank_of<Out>().valid(code.out);
+  const std::uint64_t* valid = both_valid(a, b, own);
+  for (std::size_t word = 0; word < words(); ++word)
+    own[word] = numbers[word] & (valid == nullptr ? all_bits(true) : valid[word]);
+  show_result<Out>(code.out, own);
+}
+
+template <typename Out>
+void frame::run(const find_bucket<Out>& code) {
+  const vector_slot<std::int64_t>& x = exacts_.at(code.x);
+  Out* out = own_values<Out>(code.out);
+  for (std::size_t row = 0; row < at_.rows; ++row)
+    out[row] = static_cast<Out>(draw_of(code.seed_hash, x.at(row)) % code.count);
+  show_result<Out>(code.out, both_valid(x, x, bank_of<Out>().valid(code.out)));
 }
 
 template <typename T>
@@ -369,6 +426,34 @@ void frame::run(const match_text& code) {
 void frame::run(const match_param& code) {
   const auto* text = std::get_if<std::string>(&shared_.params()[code.param]);
   run(set_truth{text != nullptr && code.test.matches(*text), code.out});
+}
+
+/// Strings of one dictionary are equal where their codes are.
+void frame::run(const relate_columns& code) {
+  const std::optional<column>& left = shared_.column_of(code.a);
+  const std::optional<column>& right = shared_.column_of(code.b);
+  const string_values* a = left ? left->strings() : nullptr;
+  const string_values* b = right ? right->strings() : nullptr;
+  if (a == nullptr || b == nullptr) return run(set_truth{false, code.out});
+  const bool by_code = a->words == b->words && code.how <= text_relation::not_equal;
+  const auto holds_in = [&](std::size_t row) {
+    if (!left->validity[row] || !right->validity[row]) return false;
+    if (by_code) return (a->codes[row] == b->codes[row]) == (code.how == text_relation::equal);
+    return related(code.how, (*a->words)[a->codes[row]], (*b->words)[b->codes[row]]);
+  };
+  write_bits(truth_words(code.out), at_.rows, [&](std::size_t i) { return holds_in(rows_.row(at_.first + i)); });
+}
+
+/// The string that no row changes; nothing where it is null.
+auto frame::text_of(const fixed_text& source) const -> const std::string* {
+  if (const auto* literal = std::get_if<std::string>(&source)) return literal;
+  return std::get_if<std::string>(&shared_.params()[std::get<std::uint32_t>(source)]);
+}
+
+void frame::run(const relate_fixed& code) {
+  const std::string* a = text_of(code.a);
+  const std::string* b = text_of(code.b);
+  run(set_truth{a != nullptr && b != nullptr && related(code.how, *a, *b), code.out});
 }
 
 void frame::run(const set_truth& code) { std::fill_n(truth_words(code.out), words(), all_bits(code.value)); }

@@ -21,11 +21,20 @@ constexpr std::array a_key{op_field{"key_id", key}};
 constexpr std::array a_param{op_field{"param_id", param}};
 constexpr std::array cmp_fields{op_field{"cmp", cmp}, op_field{"a", value}, op_field{"b", value}};
 constexpr std::array in_fields{op_field{"lhs", value}, op_field{"list", list}};
+constexpr std::array bucket_fields{op_field{"x", value}, op_field{"count", count}, op_field{"seed", seed}};
+constexpr std::array cmp_text_fields{op_field{"cmp", cmp}, op_field{"a", text}, op_field{"b", text}};
+constexpr std::array two_texts{op_field{"a", text}, op_field{"b", text}};
 constexpr std::array regex_fields{op_field{"key_id", key}, op_field{"pattern", pattern}, op_field{"flags", flags}};
 
 /// A row of an op that computes under the capability of further arithmetic.
 constexpr auto further(node_op op, std::string_view name, std::span<const op_field> fields, arithmetic what) -> op_row {
   return {op, name, value, fields, what, arithmetic_capability};
+}
+
+/// A row of an op of the capability of formulas, for which the evaluator has an instruction.
+constexpr auto formula(node_op op, std::string_view name, field_kind gives, std::span<const op_field> fields)
+    -> op_row {
+  return {op, name, gives, fields, {}, formulas_capability};
 }
 
 constexpr std::array table{
@@ -51,6 +60,8 @@ constexpr std::array table{
     further(node_op::pow, "pow", two_values, arithmetic::pow),
     further(node_op::clamp, "clamp", clamp_fields, arithmetic::clamp),
     op_row{node_op::if_, "if", value, if_fields, {}, arithmetic_capability},
+    formula(node_op::mod, "mod", value, two_values),
+    formula(node_op::bucket, "bucket", value, bucket_fields),
     op_row{node_op::const_bool, "const_bool", truth, a_boolean},
     op_row{node_op::and_, "and", truth, two_truths},
     op_row{node_op::or_, "or", truth, two_truths},
@@ -60,12 +71,16 @@ constexpr std::array table{
     op_row{node_op::is_null, "is_null", truth, one_value},
     op_row{node_op::not_null, "not_null", truth, one_value},
     op_row{node_op::regex, "regex", truth, regex_fields},
+    formula(node_op::cmp_text, "cmp_text", truth, cmp_text_fields),
+    formula(node_op::starts_with, "starts_with", truth, two_texts),
+    formula(node_op::ends_with, "ends_with", truth, two_texts),
+    formula(node_op::contains, "contains", truth, two_texts),
 };
 
 consteval auto in_order() -> bool {
   for (std::size_t i = 0; i < table.size(); ++i)
     if (table[i].op != static_cast<node_op>(i)) return false;
-  return table.back().op == node_op::regex;
+  return table.back().op == node_op::contains;
 }
 static_assert(in_order(), "the table must have one row for each enumerator of node_op, in their order");
 

@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 6> comparison_names{"==", "!=", "<", "<="
 /// In the order of `letter_case`.
 constexpr std::array<std::string_view, 2> flag_names{"", "i"};
 constexpr std::array<std::string_view, 2> pattern_kinds{"literal", "param"};
+constexpr std::array<std::string_view, 3> text_kinds{"literal", "param", "key"};
 
 /// A tree of nothing but mistakes must not cost a diagnostic for each of a million.
 constexpr std::size_t max_problems = 1000;
@@ -75,16 +76,18 @@ class tree_parser {
   auto read_number_list(const json& list, const std::string& pointer) -> std::vector<number>;
   auto read_string_list(const json& list, const std::string& pointer) -> std::vector<std::string>;
   void read_pattern(object_reader& fields);
+  void read_text(object_reader& fields, std::string_view name);
   void report(std::string_view code, std::string pointer, std::string message);
   void put_children_first();
 
   [[nodiscard]] auto is_hopeless() const -> bool { return problems_.size() >= max_problems; }
   auto payload() -> node_payload& { return tree_.nodes[current_].payload; }
 
-  /// The payload of a regex, whose fields come one at a time.
-  auto regex() -> regex_test& {
-    if (!std::holds_alternative<regex_test>(payload())) payload() = regex_test{};
-    return std::get<regex_test>(payload());
+  /// A payload whose fields come one at a time.
+  template <typename Payload>
+  auto whole() -> Payload& {
+    if (!std::holds_alternative<Payload>(payload())) payload() = Payload{};
+    return std::get<Payload>(payload());
   }
 
   syntax_tree& tree_;
@@ -165,12 +168,24 @@ void tree_parser::read_field(object_reader& fields, const op_field& field) {
       if (const auto id = fields.id("param_id", presence::required)) payload() = param_number{*id};
       return;
     case field_kind::cmp:
-      if (const auto at = fields.choice("cmp", presence::required, comparison_names))
-        payload() = static_cast<comparison>(*at);
+      if (const auto at = fields.choice("cmp", presence::required, comparison_names)) {
+        if (tree_.nodes[current_].op == node_op::cmp_text)
+          whole<text_pair>().how = static_cast<comparison>(*at);
+        else
+          payload() = static_cast<comparison>(*at);
+      }
+      return;
+    case field_kind::text: return read_text(fields, field.name);
+    case field_kind::count:
+      if (const auto buckets = fields.integer("count", presence::required, {.min = 1, .max = max_buckets}))
+        whole<bucket_choice>().count = *buckets;
+      return;
+    case field_kind::seed:
+      if (const std::string* seed = fields.text("seed", presence::optional)) whole<bucket_choice>().seed = *seed;
       return;
     case field_kind::flags:
       if (const auto at = fields.choice("flags", presence::optional, flag_names))
-        regex().letters = static_cast<letter_case>(*at);
+        whole<regex_test>().letters = static_cast<letter_case>(*at);
       return;
     case field_kind::value:
     case field_kind::truth: return;  // children are visited, not read
@@ -187,7 +202,7 @@ void tree_parser::read_key(object_reader& fields) {
   const auto id = fields.id("key_id", presence::required);
   if (!id) return;
   if (tree_.nodes[current_].op == node_op::regex)
-    regex().key_id = *id;
+    whole<regex_test>().key_id = *id;
   else
     payload() = key_number{*id};
 }
@@ -234,11 +249,28 @@ void tree_parser::read_pattern(object_reader& fields) {
   const auto kind = pattern.choice("kind", presence::required, pattern_kinds);
   if (!kind) return;
   if (pattern_kinds[*kind] == "literal") {
-    if (const std::string* text = pattern.text("value", presence::required)) regex().pattern = *text;
+    if (const std::string* text = pattern.text("value", presence::required)) whole<regex_test>().pattern = *text;
   } else if (const auto id = pattern.id("param_id", presence::required)) {
-    regex().pattern = param_number{*id};
+    whole<regex_test>().pattern = param_number{*id};
   }
   pattern.refuse_unknown_fields();
+}
+
+void tree_parser::read_text(object_reader& fields, std::string_view name) {
+  const json* object = fields.object(name, presence::required);
+  if (object == nullptr) return;
+  object_reader source(*object, fields.pointer_of(name), problems_);
+  const auto kind = source.choice("kind", presence::required, text_kinds);
+  if (!kind) return;
+  text_source& into = name == "a" ? whole<text_pair>().a : whole<text_pair>().b;
+  if (text_kinds[*kind] == "literal") {
+    if (const std::string* text = source.text("value", presence::required)) into = *text;
+  } else if (text_kinds[*kind] == "param") {
+    if (const auto id = source.id("param_id", presence::required)) into = param_number{*id};
+  } else if (const auto id = source.id("key_id", presence::required)) {
+    into = key_number{*id};
+  }
+  source.refuse_unknown_fields();
 }
 
 /// Numbers the nodes anew: children from left to right, then their parent.

@@ -37,6 +37,8 @@ enum class node_op : std::uint8_t {
   pow,
   clamp,
   if_,
+  mod,
+  bucket,
   const_bool,
   and_,
   or_,
@@ -46,6 +48,10 @@ enum class node_op : std::uint8_t {
   is_null,
   not_null,
   regex,
+  cmp_text,
+  starts_with,
+  ends_with,
+  contains,
 };
 
 enum class comparison : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
@@ -70,10 +76,27 @@ struct regex_test {
   letter_case letters = letter_case::exact;
 };
 
+/// A string of each row, of the request, or of the plan.
+using text_source = std::variant<key_number, param_number, std::string>;
+
+/// The operands of a test of two strings. `how` is of cmp_text alone, which compares bytes.
+struct text_pair {
+  comparison how = comparison::equal;
+  text_source a;
+  text_source b;
+};
+
+/// Into how many buckets ids go; with another seed they go into others.
+struct bucket_choice {
+  std::int64_t count = 1;
+  std::string seed;
+};
+
 /// What a node has besides children: const_number `number`, key_ref `key_number`, param_ref `param_number`,
-/// const_bool `bool`, cmp `comparison`, in `literal_list`, regex `regex_test`, the others nothing.
-using node_payload =
-    std::variant<std::monostate, number, key_number, param_number, bool, comparison, literal_list, regex_test>;
+/// const_bool `bool`, cmp `comparison`, in `literal_list`, regex `regex_test`, bucket `bucket_choice`, cmp_text,
+/// starts_with, ends_with and contains `text_pair`, the others nothing.
+using node_payload = std::variant<std::monostate, number, key_number, param_number, bool, comparison, literal_list,
+                                  regex_test, text_pair, bucket_choice>;
 
 struct tree_node {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -97,6 +120,33 @@ struct syntax_tree {
   [[nodiscard]] auto pointer_of(std::size_t index) const -> std::string;
   [[nodiscard]] auto pointer_of(std::size_t index, std::string_view field) const -> std::string;
 };
+
+/// Calls `visit(number, field)` for each key that the node itself reads; `field` is the pointer of the number below the
+/// node.
+template <typename Visit>
+void for_each_key(const tree_node& node, Visit&& visit) {
+  if (const auto* key = std::get_if<key_number>(&node.payload)) visit(key->key_id, std::string_view("/key_id"));
+  if (const auto* test = std::get_if<regex_test>(&node.payload)) visit(test->key_id, std::string_view("/key_id"));
+  const auto* pair = std::get_if<text_pair>(&node.payload);
+  if (pair == nullptr) return;
+  if (const auto* key = std::get_if<key_number>(&pair->a)) visit(key->key_id, std::string_view("/a/key_id"));
+  if (const auto* key = std::get_if<key_number>(&pair->b)) visit(key->key_id, std::string_view("/b/key_id"));
+}
+
+/// The same for each param.
+template <typename Visit>
+void for_each_param(const tree_node& node, Visit&& visit) {
+  if (const auto* param = std::get_if<param_number>(&node.payload))
+    visit(param->param_id, std::string_view("/param_id"));
+  if (const auto* test = std::get_if<regex_test>(&node.payload)) {
+    if (const auto* param = std::get_if<param_number>(&test->pattern))
+      visit(param->param_id, std::string_view("/pattern/param_id"));
+  }
+  const auto* pair = std::get_if<text_pair>(&node.payload);
+  if (pair == nullptr) return;
+  if (const auto* param = std::get_if<param_number>(&pair->a)) visit(param->param_id, std::string_view("/a/param_id"));
+  if (const auto* param = std::get_if<param_number>(&pair->b)) visit(param->param_id, std::string_view("/b/param_id"));
+}
 
 /// The name of an op in the JSON of a tree.
 [[nodiscard]] auto name_of(node_op op) noexcept -> std::string_view;

@@ -170,10 +170,8 @@ void add_keys(const plan_param& param, std::vector<std::uint32_t>& keys) {
 }
 
 void add_keys(const syntax_tree& tree, std::vector<std::uint32_t>& keys) {
-  for (const tree_node& node : tree.nodes) {
-    if (const auto* const key = std::get_if<key_number>(&node.payload)) keys.push_back(key->key_id);
-    if (const auto* const test = std::get_if<regex_test>(&node.payload)) keys.push_back(test->key_id);
-  }
+  for (const tree_node& node : tree.nodes)
+    for_each_key(node, [&keys](std::uint32_t key, std::string_view) { keys.push_back(key); });
 }
 
 auto each_once(std::vector<std::uint32_t> keys) -> std::vector<std::uint32_t> {

@@ -1,4 +1,5 @@
 // rankd/op/feed_ops.cpp: the operators that look at a list as a whole: aggregate, diversify, rank_fusion, sample.
+#include <rankd/expr/detail/hash.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/entries.hpp>
@@ -137,21 +138,6 @@ struct aggregate_params {
 
 // Sample
 
-/// A number that is the same for the same text on every machine. Source: FNV-1a.
-auto hash_of(std::string_view text) noexcept -> std::uint64_t {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
-  return hash;
-}
-
-/// Every bit of the result depends on every bit of the word. Source: the finalizer of SplitMix64.
-auto mixed(std::uint64_t word) noexcept -> std::uint64_t {
-  word += 0x9e3779b97f4a7c15U;
-  word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9U;
-  word = (word ^ (word >> 27U)) * 0x94d049bb133111ebU;
-  return word ^ (word >> 31U);
-}
-
 struct sample_params {
   std::size_t count = 0;
   bound_template seed;
@@ -187,7 +173,7 @@ struct sample_params {
     for (std::uint32_t position = 0; position < rows.size(); ++position) {
       const std::uint32_t place = seeds.places[position];
       const std::uint64_t hash = place == row_keys::none ? hash_of({}) : hashes[place];
-      draws[position] = {mixed(hash ^ mixed(static_cast<std::uint64_t>(rows.id(position)))), position};
+      draws[position] = {draw_of(hash, rows.id(position)), position};
     }
     return draws;
   }

@@ -1,9 +1,10 @@
-// rankd/op/row_ops.cpp: the operators that compute on rows: vm, filter, concat, sort, take.
+// rankd/op/row_ops.cpp: the operators that compute on rows: vm, flag, filter, concat, sort, take.
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
+#include <rankd/registry/names.hpp>
 #include <rankd/rows/concat.hpp>
 #include <rankd/rows/defect.hpp>
 #include <rankd/rows/sort.hpp>
@@ -33,6 +34,7 @@ struct vm_params {
   std::uint32_t key_id = 0;
   std::string key_name;
   null_rule nulls = null_rule::allowed;
+  bool of_integers = false;
   expr_program program;
 
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_of(program, rows); }
@@ -40,8 +42,9 @@ struct vm_params {
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
     if (!context.may_make(0, rows.table().size() * sizeof(double))) return over_budget();
-    const evaluated<column> values =
-        evaluate(program, rows, context.params, context.memory, {.rows_of_part = context.rows_of_part});
+    const evaluate_options how{.rows_of_part = context.rows_of_part};
+    const evaluated<column> values = of_integers ? evaluate_integers(program, rows, context.params, context.memory, how)
+                                                 : evaluate(program, rows, context.params, context.memory, how);
     if (!values) return cannot_evaluate(values.error());
     if (const auto wrong = find_defect(rows, *values, nulls)) return refused(rows, *wrong);
     return rows.with_column(key_id, *values, context.memory);
@@ -55,6 +58,35 @@ struct vm_params {
           op_error{"non_finite_value", "the value for `" + key_name + "` of row " + row + " is not a finite number"});
     return std::unexpected(
         op_error{"null_value", "the value for `" + key_name + "` of row " + row + " is null, which the key refuses"});
+  }
+};
+
+struct flag_params {
+  std::uint32_t key_id = 0;
+  pred_program program;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_of(program, rows); }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    const row_set& rows = context.inputs[0];
+    const std::size_t size = rows.table().size();
+    if (!context.may_make(0, size * sizeof(bool))) return over_budget();
+    const evaluated<bitmap> holds =
+        evaluate(program, rows, context.params, context.memory, {.rows_of_part = context.rows_of_part});
+    if (!holds) return cannot_evaluate(holds.error());
+    const std::span<bool> values = context.memory.filled(size, false);
+    for (std::size_t at = 0; at < rows.size(); ++at) values[rows.row(at)] = (*holds)[at];
+    return rows.with_column(key_id, {.values = std::span<const bool>(values), .validity = active(rows, context.memory)},
+                            context.memory);
+  }
+
+ private:
+  /// Rows that are not active have no value.
+  static auto active(const row_set& rows, braid::arena& memory) -> bitmap {
+    if (rows.size() == rows.table().size()) return {};
+    const std::span<std::uint64_t> words = memory.filled(words_for(rows.table().size()), std::uint64_t{0});
+    rows.for_each_row([words](std::uint32_t row) { set_bit(words.data(), row); });
+    return bitmap(words.data());
   }
 };
 
@@ -165,10 +197,15 @@ struct take_params {
   }
 };
 
-constexpr std::array<std::string_view, 1> value_types{"float"};
+constexpr std::array<std::string_view, 2> value_types{"float", "int"};
 constexpr std::array vm_shape{
     param_shape{.name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = value_types},
     param_shape{.name = "expr_id", .kind = param_kind::expr_id},
+};
+constexpr std::array<std::string_view, 1> flag_types{"bool"};
+constexpr std::array flag_shape{
+    param_shape{.name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = flag_types},
+    param_shape{.name = "pred_id", .kind = param_kind::pred_id},
 };
 constexpr std::array filter_shape{param_shape{.name = "pred_id", .kind = param_kind::pred_id}};
 constexpr std::array<std::string_view, 1> source_types{"string"};
@@ -205,13 +242,31 @@ auto bind_vm(const plan_node& node, const bind_context& with) -> braid::checked<
   braid::diagnostics problems;
   const plan_param& out_key = *node.find_param("out_key");
   const key_entry* key = find_key(out_key, key_use::write, with, problems);
-  if (key != nullptr && key->type != value_type::floating)
-    problems.add(wrong_key_type(*key, out_key, "an expression gives floats"));
+  const plan_param& expr = *node.find_param("expr_id");
+  const bool of_integers = key != nullptr && key->type == value_type::integer;
+  if (key != nullptr && key->type != value_type::floating && !of_integers)
+    problems.add(wrong_key_type(*key, out_key, "an expression gives floats or ints"));
+  if (of_integers && !with.exprs[expr.index()].gives_integers())
+    problems.add(
+        {.code = "expr_not_integer",
+         .pointer = expr.pointer,
+         .message = "the key " + quote_name(key->name) + " is of type int, and the expression may give fractions",
+         .hint = "integers are int keys and params, integer literals, %, buckets, and choices among these",
+         .node = {},
+         .source = {}});
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(vm_params{.key_id = key->key_id,
                               .key_name = key->name,
                               .nulls = key->nullable ? null_rule::allowed : null_rule::refused,
-                              .program = with.exprs[node.find_param("expr_id")->index()]});
+                              .of_integers = of_integers,
+                              .program = with.exprs[expr.index()]});
+}
+
+auto bind_flag(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  const key_entry* key = find_typed_key(*node.find_param("out_key"), shape_of(flag_shape, "out_key"), with, problems);
+  if (key == nullptr) return std::unexpected(std::move(problems));
+  return make_bound(flag_params{.key_id = key->key_id, .program = with.preds[node.find_param("pred_id")->index()]});
 }
 
 auto bind_filter(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
@@ -286,8 +341,15 @@ auto make_pass_on() -> bound_ptr { return make_bound(pass_on_params{}); }
 auto vm_entry() -> op_entry {
   return {.shape = {.name = "core::vm", .inputs = 1, .params = vm_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds a float column: the value of an expression on each row.",
+          .doc = "Adds a number column: the value of an expression on each row.",
           .bind = &bind_vm};
+}
+
+auto flag_entry() -> op_entry {
+  return {.shape = {.name = "core::flag", .inputs = 1, .params = flag_shape},
+          .change = row_change::preserves_view,
+          .doc = "Adds a bool column: whether a predicate holds on each row.",
+          .bind = &bind_flag};
 }
 
 auto filter_entry() -> op_entry {

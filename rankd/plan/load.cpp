@@ -308,8 +308,8 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }  // namespace
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
-  static const std::array<std::string_view, 3> all{rankd::capability_of(node_op::div), bound_params_capability,
-                                                   branch_capability};
+  static const std::array<std::string_view, 4> all{rankd::capability_of(node_op::div), bound_params_capability,
+                                                   branch_capability, rankd::capability_of(node_op::mod)};
   return all;
 }
 

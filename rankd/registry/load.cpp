@@ -63,6 +63,8 @@ constexpr std::span<const std::string_view> plain_type_names(type_names.data(), 
 
 /// In the order of param_source, as params.toml spells them.
 constexpr std::array<std::string_view, 2> source_names{"override", "context"};
+/// In the order of clock_unit.
+constexpr std::array<std::string_view, 2> clock_names{"seconds", "milliseconds"};
 
 /// How keys and params differ in the file.
 template <typename Entry>
@@ -106,6 +108,8 @@ void read_own_fields(object_reader& /*row*/, key_entry& /*out*/) {}
 void read_own_fields(object_reader& row, param_entry& out) {
   out.source = static_cast<param_source>(row.choice("source", presence::optional, source_names).value_or(0));
   out.required = row.boolean("required", presence::optional).value_or(false);
+  if (const auto unit = row.choice("clock", presence::optional, clock_names))
+    out.clock = static_cast<clock_unit>(*unit);
   if (out.source == param_source::context && row.value("allow_write", presence::optional) == nullptr)
     out.allow_write = false;
 }
@@ -186,9 +190,20 @@ auto read_keys(section& from) -> std::vector<key_entry> {
   return out;
 }
 
+/// The clock stands in for the request, as a default would.
+void check_clock(object_reader& row, const param_entry& param, bool has_default) {
+  if (param.source != param_source::context)
+    row.report("clock", "bad_clock", "only a param whose source is context can have the time of the clock");
+  else if (param.type != value_type::integer)
+    row.report("clock", "bad_clock", "a param that has the time of the clock is of type int");
+  else if (has_default || param.required)
+    row.report("clock", "bad_clock", "a param that has the time of the clock is not required and has no default");
+}
+
 /// A value that a request knows must come from somewhere: the request, the default, or it may be null.
 void check_param(object_reader& row, const param_entry& param) {
   const bool has_default = row.value("default", presence::optional) != nullptr;
+  if (param.clock) return check_clock(row, param, has_default);
   if (param.required && param.source != param_source::context)
     row.report("required", "bad_required", "only a param whose source is context can be required");
   else if (param.required && has_default)
@@ -306,6 +321,8 @@ auto unknown_environment(std::string_view environment) -> braid::diagnostic {
 auto to_string(param_source source) noexcept -> std::string_view {
   return source_names[static_cast<std::size_t>(source)];
 }
+
+auto to_string(clock_unit unit) noexcept -> std::string_view { return clock_names[static_cast<std::size_t>(unit)]; }
 
 auto registries::load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries> {
   if (std::ranges::find(environments, environment) == environments.end())

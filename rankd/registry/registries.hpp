@@ -43,6 +43,11 @@ enum class param_source : std::uint8_t {
 
 auto to_string(param_source source) noexcept -> std::string_view;
 
+/// In what a param counts the time since 1970 (UTC).
+enum class clock_unit : std::uint8_t { seconds, milliseconds };
+
+auto to_string(clock_unit unit) noexcept -> std::string_view;
+
 /// A value that requests give or override.
 struct param_entry {
   std::uint32_t param_id = 0;
@@ -57,6 +62,7 @@ struct param_entry {
   std::optional<std::uint32_t> replaced_by;
   param_source source = param_source::overrides;
   bool required = false;  ///< whether a request must give it where its plan reads it; context params alone
+  std::optional<clock_unit> clock = {};  ///< the time of a request that gives none is its value; context params alone
 };
 
 /// A server at a fixed address.

@@ -10,7 +10,7 @@ namespace rankd {
 namespace {
 
 struct checker {
-  std::span<const double> values;
+  std::span<const double> values;  // of floats; integers are finite
   bitmap validity;
   null_rule nulls;
 
@@ -20,7 +20,7 @@ struct checker {
       if (nulls == null_rule::allowed) return std::nullopt;
       return defect{defect_kind::null_value, row};
     }
-    if (std::isfinite(values[row])) return std::nullopt;
+    if (values.empty() || std::isfinite(values[row])) return std::nullopt;
     return defect{defect_kind::non_finite, row};
   }
 
@@ -28,6 +28,7 @@ struct checker {
   [[nodiscard]] auto clean(std::size_t first, std::size_t rows) const -> bool {
     const std::uint64_t wanted = low_bits(rows);
     if (!validity.all_set() && (validity.words()[first / word_bits] & wanted) != wanted) return false;
+    if (values.empty()) return true;
     unsigned bad = 0;
     for (const double value : values.subspan(first, rows)) {
       bad |= std::fabs(value) <= std::numeric_limits<double>::max() ? 0U : 1U;
@@ -51,9 +52,12 @@ auto find_in_prefix(std::size_t size, const checker& look) -> std::optional<defe
 
 auto find_defect(const row_set& rows, const column& values, null_rule nulls) -> std::optional<defect> {
   const auto* floats = values.floats();
-  BRAID_EXPECTS(floats != nullptr && floats->size() == rows.table().size(),
-                "the column must be of floats and cover the batch");
-  const checker look{*floats, values.validity, nulls};
+  const auto* whole = values.integers();
+  BRAID_EXPECTS((floats != nullptr  ? floats->size()
+                 : whole != nullptr ? whole->size()
+                                    : 0) == rows.table().size(),
+                "the column must be of numbers and cover the batch");
+  const checker look{floats != nullptr ? *floats : std::span<const double>(), values.validity, nulls};
   if (rows.is_prefix()) return find_in_prefix(rows.size(), look);
   for (const std::uint32_t row : rows.order()) {
     if (const auto found = look.check(row)) return found;

@@ -68,7 +68,7 @@ class request_writer {
     if (shows("request_id")) append_member(text_, "request_id", request_->request_id);
     if (request_->user_id != 0 && shows("user_id")) append_number(text_, "user_id", request_->user_id);
     append_member(text_, "plan", request_->plan);
-    write_params("context", request_->in_context);
+    write_params("context", with_times());
     write_params("param_overrides", request_->overridden);
     if (request_->output_keys && shows("output_keys")) write_output_keys();
     if (request_->deadline) append_number(text_, "deadline_ms", request_->deadline->count());
@@ -86,6 +86,17 @@ class request_writer {
     if (!hidden_->hides(name)) return true;
     redacted_.emplace_back(name);
     return false;
+  }
+
+  /// What `context` gave, and the times that the clock gave in its place: a replay of the line gives them.
+  auto with_times() -> std::vector<std::size_t> {
+    std::vector<std::size_t> out = request_->in_context;
+    for (std::size_t at = 0; at < declared_->params().size(); ++at) {
+      const bool given = std::ranges::find(request_->in_context, at) != request_->in_context.end() ||
+                         std::ranges::find(request_->overridden, at) != request_->overridden.end();
+      if (declared_->params()[at].clock && !given) out.push_back(at);
+    }
+    return out;
   }
 
   void write_params(std::string_view field, const std::vector<std::size_t>& given) {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from .arithmetic import BINARY, UNARY, clamped, computed
+from .draws import drawn
 from .patterns import BadPattern, compile_pattern
 from .registry import Registry
 
@@ -16,6 +18,8 @@ Row = dict[int, Any]
 # None is null, an int is exact, a float is a double.
 Number = int | float | None
 
+FORMULAS = "cap.rfc.0006.formulas.v1"
+FORMULA_OPS = ["mod", "bucket", "cmp_text", "starts_with", "ends_with", "contains"]
 EXACT, DOUBLE, NULL = "exact", "double", "null"
 _KINDS = {"int": EXACT, "bool": EXACT, "float": DOUBLE}
 _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
@@ -60,6 +64,11 @@ def number_kind(tree: Tree, scope: Scope) -> str:
             return _KINDS.get(scope.registry.keys[tree["key_id"]].type, NULL)
         case "param_ref":
             return _KINDS.get(scope.registry.params[tree["param_id"]].type, NULL)
+        case "bucket":
+            return EXACT
+        case "mod":
+            kinds = [number_kind(tree["a"], scope), number_kind(tree["b"], scope)]
+            return DOUBLE if DOUBLE in kinds else EXACT
         case "coalesce" | "if":
             return _coalesced_kind(number_kind(tree["a"], scope), number_kind(tree["b"], scope))
         case _:
@@ -90,11 +99,28 @@ def evaluate(tree: Tree, row: Row, scope: Scope) -> Number:
         return None if left is None or right is None else _ARITHMETIC[op](float(left), float(right))
     if op == "if":
         return _of_kind(tree, evaluate(tree["a" if holds(tree["pred"], row, scope) else "b"], row, scope), scope)
+    if op == "mod":
+        return _remainder(tree, row, scope)
+    if op == "bucket":
+        value = evaluate(tree["x"], row, scope)
+        return None if value is None else drawn(tree.get("seed", ""), int(value)) % tree["count"]
     if op in UNARY or op in BINARY or op == "clamp":
         return _computed(tree, row, scope)
     if op == "const_null":
         return None
     raise ValueError(f"no expression is called {op}")
+
+
+def _remainder(tree: Tree, row: Row, scope: Scope) -> Number:
+    a, b = evaluate(tree["a"], row, scope), evaluate(tree["b"], row, scope)
+    if a is None or b is None:
+        return None
+    if number_kind(tree, scope) == DOUBLE:
+        return computed(math.fmod, float(a), float(b))
+    if b == 0:
+        return None
+    remains = abs(int(a)) % abs(int(b))
+    return -remains if a < 0 else remains
 
 
 def _coalesce(tree: Tree, row: Row, scope: Scope) -> Number:
@@ -157,6 +183,8 @@ def holds(tree: Tree, row: Row, scope: Scope) -> bool:
             return not _is_null(tree["x"], row, scope)
         case "regex":
             return _matches(tree, row, scope)
+        case "cmp_text" | "starts_with" | "ends_with" | "contains":
+            return _related(tree, row, scope)
     raise ValueError(f"no predicate is called {tree['op']}")
 
 
@@ -186,6 +214,32 @@ def _is_in(tree: Tree, row: Row, scope: Scope) -> bool:
     return value is not None and any(value == element for element in elements)
 
 
+def _related(tree: Tree, row: Row, scope: Scope) -> bool:
+    a, b = _text(tree["a"], row, scope), _text(tree["b"], row, scope)
+    if a is None or b is None:
+        return False
+    match tree["op"]:
+        case "starts_with":
+            return a.startswith(b)
+        case "ends_with":
+            return a.endswith(b)
+        case "contains":
+            return b in a
+    return _COMPARISONS[tree["cmp"]](a, b)
+
+
+def _text(source: Tree, row: Row, scope: Scope) -> bytes | None:
+    """Strings are compared byte by byte."""
+    match source["kind"]:
+        case "literal":
+            value = source["value"]
+        case "key":
+            value = row.get(source["key_id"])
+        case _:
+            value = scope.params.get(source["param_id"])
+    return value.encode("utf-8") if isinstance(value, str) else None
+
+
 def _matches(tree: Tree, row: Row, scope: Scope) -> bool:
     text = row.get(tree["key_id"])
     return text is not None and compile_pattern(_pattern(tree, scope), tree["flags"]).search(text) is not None
@@ -209,7 +263,7 @@ def check_patterns(tree: Tree, scope: Scope) -> None:
 
 
 def _regexes(tree: Tree) -> Iterator[Tree]:
-    if tree["op"] == "regex":
+    if tree.get("op") == "regex":  # a string of a test of two has no op
         yield tree
     for field in ("pred", "x", "lo", "hi", "lhs", "a", "b"):
         if field in tree:

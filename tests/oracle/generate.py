@@ -10,6 +10,7 @@ from typing import Any
 from . import arithmetic
 from . import vocabulary as words
 from .branches import BOUND_PARAMS, BRANCH, bindings_of
+from .expressions import FORMULA_OPS, FORMULAS
 from .interpreter import edges_into
 from .worlds import World, is_readable, is_writable, value_of_type
 
@@ -27,7 +28,11 @@ def make_expression(world: World, rng: random.Random, depth: int) -> Tree:
     if depth == 0 or rng.random() < 0.2:
         return _leaf(world, rng)
     op = rng.choice(["add", "sub", "mul", "coalesce", "coalesce", "neg"])
-    if rng.random() < 0.4:
+    if rng.random() < 0.15:
+        if rng.random() < 0.4:
+            return _bucket(world, rng, depth - 1)
+        op = "mod"
+    elif rng.random() < 0.4:
         op = rng.choice([*arithmetic.OPS, "div", "if", "if"])
     if op == "clamp":
         return _clamp(world, rng, depth - 1)
@@ -37,6 +42,20 @@ def make_expression(world: World, rng: random.Random, depth: int) -> Tree:
     if op == "if":
         return {"op": op, "pred": make_predicate(world, rng, rng.randint(0, min(depth - 1, 2)))} | sides
     return {"op": op} | sides
+
+
+def _bucket(world: World, rng: random.Random, depth: int) -> Tree:
+    seed: Tree = {} if rng.random() < 0.3 else {"seed": words.string(rng)}
+    return {"op": "bucket", "x": _whole(world, rng, depth), "count": rng.choice([1, 2, 7, 100, 1_000_000])} | seed
+
+
+def _whole(world: World, rng: random.Random, depth: int) -> Tree:
+    """An expression that gives integers or null."""
+    if depth > 0 and rng.random() < 0.5:
+        return {"op": "mod", "a": _whole(world, rng, depth - 1), "b": _whole(world, rng, depth - 1)}
+    params = [_param(number) for number in world.exact_params[:2]]
+    constant: Tree = {"op": "const_number", "value": rng.choice(words.IDS)}
+    return rng.choice([_key(1), _key(1), constant, *params, *map(_key, world.other_keys[:1])])
 
 
 def _clamp(world: World, rng: random.Random, depth: int) -> Tree:
@@ -148,6 +167,21 @@ def _in_strings(world: World, rng: random.Random, depth: int) -> Tree:
     return {"op": "in", "lhs": _key(_string_key(world, rng)), "list": elements}
 
 
+def _related_texts(world: World, rng: random.Random, depth: int) -> Tree:
+    op = rng.choice(["cmp_text", "cmp_text", "cmp_text", "starts_with", "ends_with", "contains"])
+    sides = {"op": op, "a": _text_source(world, rng), "b": _text_source(world, rng)}
+    return sides | ({"cmp": rng.choice(_SIGNS)} if op == "cmp_text" else {})
+
+
+def _text_source(world: World, rng: random.Random) -> Tree:
+    chance = rng.random()
+    if chance < 0.3:
+        return {"kind": "literal", "value": words.string(rng)}
+    if chance < 0.5 and world.pattern_params:
+        return {"kind": "param", "param_id": rng.choice(world.pattern_params)}
+    return {"kind": "key", "key_id": _string_key(world, rng)}
+
+
 def _null_test(world: World, rng: random.Random, depth: int) -> Tree:
     tested = _any_reference(world, rng) if rng.random() < 0.6 else make_expression(world, rng, depth)
     return {"op": rng.choice(["is_null", "not_null"]), "x": tested}
@@ -175,6 +209,7 @@ _TESTS: dict[Callable[[World, random.Random, int], Tree], float] = {
     _fine_comparison: 8,
     _in_numbers: 4,
     _in_strings: 4,
+    _related_texts: 5,
     _null_test: 4,
     _regex: 6,
     _const_bool: 1,
@@ -264,7 +299,9 @@ def _finished(draft: _Draft, name: str) -> dict[str, Any]:
 
 def _required(draft: _Draft) -> set[str]:
     trees = [*draft.expressions.values(), *draft.predicates.values()]
-    out = {arithmetic.CAPABILITY} if any(map(_is_further, trees)) else set()
+    out = {arithmetic.CAPABILITY} if any(_has_op(tree, arithmetic.OPS) for tree in trees) else set()
+    if any(_has_op(tree, FORMULA_OPS) for tree in trees):
+        out.add(FORMULAS)
     if any(bindings_of(node) for node in draft.nodes):
         out.add(BOUND_PARAMS)
     if any(node["op"] == "core::choose" for node in draft.nodes) or any(map(_tests_string_of_param, trees)):
@@ -279,10 +316,10 @@ def _tests_string_of_param(tree: Tree) -> bool:
     return any(map(_tests_string_of_param, [part for part in tree.values() if isinstance(part, dict)]))
 
 
-def _is_further(tree: Tree) -> bool:
-    """Whether a tree has an op of the capability of arithmetic."""
+def _has_op(tree: Tree, ops: list[str]) -> bool:
+    """Whether a tree has one of some ops."""
     parts = [part for part in tree.values() if isinstance(part, dict)]
-    return tree.get("op") in arithmetic.OPS or any(map(_is_further, parts))
+    return tree.get("op") in ops or any(_has_op(part, ops) for part in parts)
 
 
 def _add_source(draft: _Draft) -> None:
@@ -373,8 +410,25 @@ def _add_vm(draft: _Draft) -> None:
     tree = make_expression(draft.world, rng, rng.choice([0, 1, 1, 2, 3, 4, 8 if draft.max_rows == MOST_ROWS else 4]))
     if key not in draft.world.nullable_out_keys and rng.random() > draft.carelessness:
         tree = {"op": "coalesce", "a": tree, "b": _const(rng)}
-    name = _named(rng, draft.expressions, "e", tree)
+    if draft.world.written_ints and rng.random() < 0.2:
+        key = rng.choice(draft.world.written_ints)
+        nullable = next(row["nullable"] for row in draft.world.keys if row["key_id"] == key)
+        tree = _whole(draft.world, rng, 2)
+        if not nullable and rng.random() > draft.carelessness:
+            tree = {"op": "coalesce", "a": tree, "b": {"op": "const_number", "value": rng.choice(words.IDS)}}
+        name = f"e_{len(draft.expressions)}"
+        draft.expressions[name] = tree
+    else:
+        name = _named(rng, draft.expressions, "e", tree)
     draft.add("core::vm", [source], draft.bounds[source], out_key=key, expr_id=name)
+
+
+def _add_flag(draft: _Draft) -> None:
+    rng, source = draft.rng, draft.some_node()
+    if not draft.world.truth_keys:
+        return
+    name = _named(rng, draft.predicates, "p", make_predicate(draft.world, rng, rng.choice([0, 1, 2])))
+    draft.add("core::flag", [source], draft.bounds[source], out_key=rng.choice(draft.world.truth_keys), pred_id=name)
 
 
 def _add_filter(draft: _Draft) -> None:
@@ -745,6 +799,7 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_list: 5,
     _add_vm: 5,
     _add_filter: 5,
+    _add_flag: 1,
     _add_concat: 3,
     _add_choose: 2,
     _add_dedupe: 2,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .branches import settled, sources_of
+from .draws import drawn
 from .expressions import PatternError, Row, Scope, check_patterns, evaluate, holds
 from .features import Model, linked, spelled, sum_of, transformed
 from .registry import Key, Registry
@@ -128,6 +129,7 @@ class _Run:
             "core::recommendation": lambda node, params: self._linked(node, params, "recommendation"),
             "core::media": self._media,
             "core::vm": self._vm,
+            "core::flag": self._flag,
             "core::filter": self._filter,
             "core::concat": self._concat,
             "core::dedupe": self._dedupe,
@@ -264,7 +266,12 @@ class _Run:
     def _vm(self, node: Node, params: dict[str, Any]) -> Rows:
         key = self._registry.keys[params["out_key"]]
         tree = self._checked_tree("expr_table", params["expr_id"])
-        return [row | {key.number: _checked(evaluate(tree, row, self._scope), key)} for row in self._input(node)]
+        checked = _checked_integer if key.type == "int" else _checked
+        return [row | {key.number: checked(evaluate(tree, row, self._scope), key)} for row in self._input(node)]
+
+    def _flag(self, node: Node, params: dict[str, Any]) -> Rows:
+        tree = self._checked_tree("pred_table", params["pred_id"])
+        return [row | {params["out_key"]: holds(tree, row, self._scope)} for row in self._input(node)]
 
     def _filter(self, node: Node, params: dict[str, Any]) -> Rows:
         tree = self._checked_tree("pred_table", params["pred_id"])
@@ -336,8 +343,8 @@ class _Run:
 
     def _sample(self, node: Node, params: dict[str, Any]) -> Rows:
         rows = self._input(node)
-        drawn = [(_drawn(self._key(params["seed"], row) or "", row[ID]), at) for at, row in enumerate(rows)]
-        return [rows[at] for at in sorted(at for _, at in sorted(drawn)[: params["count"]])]
+        draws = [(drawn(self._key(params["seed"], row) or "", row[ID]), at) for at, row in enumerate(rows)]
+        return [rows[at] for at in sorted(at for _, at in sorted(draws)[: params["count"]])]
 
     def _join(self, node: Node, params: dict[str, Any]) -> Rows:
         key, how = _given(params, "by", ID), params["how"]
@@ -456,25 +463,6 @@ def _aggregated(rows: Rows, params: dict[str, Any]) -> float | None:
     return total / len(values) if params["of"] == "mean" else total
 
 
-_WORD = 2**64 - 1
-
-
-def _mixed(word: int) -> int:
-    """The finalizer of SplitMix64."""
-    word = (word + 0x9E3779B97F4A7C15) & _WORD
-    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & _WORD
-    return word ^ (word >> 31)
-
-
-def _drawn(seed: str, number: int) -> int:
-    """What a row is drawn by: FNV-1a of the seed, mixed with the id."""
-    hashed = 0xCBF29CE484222325
-    for byte in seed.encode("utf-8"):
-        hashed = ((hashed ^ byte) * 0x100000001B3) & _WORD
-    return _mixed(hashed ^ _mixed(number & _WORD))
-
-
 def _windowed(left: Rows, params: dict[str, Any]) -> Rows:
     """Row by row the first of those that are left that the rows before it allow."""
     key, window = params["by"], _given(params, "window", None)
@@ -525,6 +513,13 @@ def _checked(value: float | None, key: Key) -> float | None:
     if not math.isfinite(value):
         raise NodeFailed("non_finite_value")
     return float(value)
+
+
+def _checked_integer(value: Any, key: Key) -> int | None:
+    """A value that a row may have under a key of ints."""
+    if value is None and not key.nullable:
+        raise NodeFailed("null_value")
+    return None if value is None else int(value)
 
 
 def _sortable(value: Any) -> Any:

@@ -158,6 +158,18 @@ class Expressions(unittest.TestCase):
         self.assertEqual(self.value(clamp(key(2001), const(0), const(1))), 1.0)
         self.assertEqual(self.value(two("div", const(1), two("mul", const(1e308), const(10)))), 0.0)
 
+    def test_remainders_of_integers_are_exact_and_of_others_those_of_doubles(self) -> None:
+        self.assertEqual(self.value(two("mod", key(1), const(10))), (P53 + 1) % 10)
+        self.assertEqual(self.value(two("mod", const(-7), const(4))), -3)
+        self.assertEqual(self.value(two("mod", const(-7), const(4.5))), -2.5)
+        self.assertIsNone(self.value(two("mod", key(1), const(0))))
+        self.assertIsNone(self.value(two("mod", const(1), const(0.0))))
+
+    def test_a_bucket_depends_on_its_seed_and_is_null_for_null(self) -> None:
+        bucket = {"op": "bucket", "x": key(1), "count": 1000}
+        self.assertNotEqual(self.value(bucket), self.value(bucket | {"seed": "b"}))
+        self.assertIsNone(self.value(bucket | {"x": NULL}))
+
     def test_a_choice_is_null_only_where_what_it_took_is(self) -> None:
         first = {"op": "if", "pred": cmp("<", const(1), const(2)), "a": key(1), "b": NULL}
         self.assertEqual(self.value(first), P53 + 1)
@@ -170,6 +182,17 @@ class Predicates(unittest.TestCase):
 
     def holds(self, tree: dict[str, Any]) -> bool:
         return holds(tree, self.row, self.scope)
+
+    def test_strings_compare_by_their_bytes_and_null_is_related_to_none(self) -> None:
+        def text(op: str, a: str, b: str, sign: str = "==") -> bool:
+            sides = {"a": {"kind": "literal", "value": a}, "b": {"kind": "literal", "value": b}}
+            return self.holds({"op": op, "cmp": sign} | sides)
+
+        self.assertTrue(text("cmp_text", "\uffff", "\U00010000", "<"))
+        self.assertTrue(text("starts_with", "abc", "ab") and text("ends_with", "abc", "bc") and text("contains", "abc", ""))
+        self.assertFalse(text("starts_with", "ab", "abc"))
+        null = {"op": "cmp_text", "cmp": "!=", "a": {"kind": "key", "key_id": 3002}, "b": {"kind": "literal", "value": ""}}
+        self.assertFalse(self.holds(null))
 
     def test_ids_compare_exactly(self) -> None:
         self.assertTrue(self.holds(cmp("==", key(1), const(P53 + 1))))
@@ -651,7 +674,7 @@ class Generator(unittest.TestCase):
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
-        self.assertEqual(len(used), 29)
+        self.assertEqual(len(used), 30)
 
 
 class Comparing(unittest.TestCase):

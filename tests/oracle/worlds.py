@@ -13,10 +13,11 @@ from typing import Any
 from . import vocabulary as words
 from .arithmetic import CAPABILITY
 from .branches import BOUND_PARAMS, BRANCH
+from .expressions import FORMULAS
 
 Row = dict[str, Any]
 
-CAPABILITIES = [CAPABILITY, BOUND_PARAMS, BRANCH]
+CAPABILITIES = [CAPABILITY, BOUND_PARAMS, BRANCH, FORMULAS]
 
 REGISTRY = Path(__file__).resolve().parents[2] / "registry"
 ID, COUNTRY = 1, 3001
@@ -81,6 +82,10 @@ class World:
         """The keys that plans may write and whose type is that of a key."""
         kind = next(row["type"] for row in self.keys if row["key_id"] == number)
         return [row["key_id"] for row in self.keys if row["type"] == kind and is_writable(row)]
+
+    @cached_property
+    def written_ints(self) -> list[int]:
+        return [row["key_id"] for row in self.keys if row["type"] == "int" and is_writable(row)]
 
     @cached_property
     def out_keys(self) -> list[int]:

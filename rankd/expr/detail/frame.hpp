@@ -89,7 +89,9 @@ class frame {
     }
   }
 
-  [[nodiscard]] auto value() noexcept -> const vector_slot<double>& { return floats_.at(code_.value); }
+  /// Of the form in which the program gives values.
+  template <typename T>
+  [[nodiscard]] auto value() noexcept -> const vector_slot<T>&;
   [[nodiscard]] auto truth() const noexcept -> const std::uint64_t* { return truth_words(code_.truth); }
   [[nodiscard]] auto simd() const noexcept -> const kernel_table& { return *kernels_; }
 
@@ -102,6 +104,10 @@ class frame {
   void run(const load_key<T>& code);
   void run(const load_presence& code);
   void run(const compute& code);
+  template <typename In, typename Out>
+  void run(const remainder<In, Out>& code);
+  template <typename Out>
+  void run(const find_bucket<Out>& code);
   template <typename T>
   void run(const choose<T>& code);
   template <typename T>
@@ -114,6 +120,8 @@ class frame {
   void run(const test_null& code);
   void run(const match_text& code);
   void run(const match_param& code);
+  void run(const relate_columns& code);
+  void run(const relate_fixed& code);
   void run(const set_truth& code);
   void run(const combine_truths& code);
   void run(const invert_truth& code);
@@ -136,6 +144,10 @@ class frame {
   [[nodiscard]] auto joint_validity(const compute& code) -> const std::uint64_t*;
   [[nodiscard]] auto finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
       -> const std::uint64_t*;
+  template <typename T>
+  [[nodiscard]] auto both_valid(const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* own) const
+      -> const std::uint64_t*;
+  [[nodiscard]] auto text_of(const fixed_text& source) const -> const std::string*;
   [[nodiscard]] auto valid_in_order(bitmap validity, std::uint64_t* own) const -> const std::uint64_t*;
   void drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const;
 

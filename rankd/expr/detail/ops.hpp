@@ -23,6 +23,9 @@ enum class field_kind : std::uint8_t {
   list,     ///< numbers or strings
   pattern,  ///< an object: a literal or a param
   flags,    ///< "" or "i"; may be absent
+  text,     ///< an object: a literal, a key or a param
+  count,    ///< an integer from 1 to `max_buckets`
+  seed,     ///< a string; may be absent
 };
 
 struct op_field {
@@ -46,6 +49,11 @@ struct op_row {
 
 /// Ops that the plan format had not from its beginning.
 inline constexpr std::string_view arithmetic_capability = "cap.rfc.0001.arithmetic.v1";
+
+inline constexpr std::string_view formulas_capability = "cap.rfc.0006.formulas.v1";
+
+/// The most buckets that ids are spread over.
+inline constexpr std::int64_t max_buckets = 1'000'000;
 
 /// Every op, in the order of `node_op`.
 auto all_ops() noexcept -> std::span<const op_row>;

@@ -45,6 +45,24 @@ struct compute {
   value_slot out;
 };
 
+/// What remains of `a` after division by `b`, with the sign of `a`. Null where an operand is null, where `b` is zero or
+/// where the result is no number.
+template <typename In, typename Out>
+struct remainder {
+  value_slot a;
+  value_slot b;
+  value_slot out;
+};
+
+/// The bucket of an integer: its draw under a seed, of `count` numbers from zero on.
+template <typename Out>
+struct find_bucket {
+  value_slot x;
+  std::uint64_t seed_hash;
+  std::uint64_t count;
+  value_slot out;
+};
+
 /// `a` where it is not null, otherwise `b`.
 template <typename T>
 struct choose {
@@ -100,6 +118,25 @@ struct match_param {
   truth_slot out;
 };
 
+/// Whether the strings of two keys are related. False where one is null.
+struct relate_columns {
+  text_relation how;
+  std::uint32_t a;  ///< places in `program::keys`
+  std::uint32_t b;
+  truth_slot out;
+};
+
+/// A string that is the same for every row: of the plan, or of a param, named by its place among the values of params.
+using fixed_text = std::variant<std::string, std::uint32_t>;
+
+/// The same for two strings that no row changes.
+struct relate_fixed {
+  text_relation how;
+  fixed_text a;
+  fixed_text b;
+  truth_slot out;
+};
+
 struct set_truth {
   bool value;
   truth_slot out;
@@ -119,11 +156,13 @@ struct invert_truth {
   truth_slot out;
 };
 
-using instruction = std::variant<load_key<double>, load_key<std::int64_t>, load_presence, compute, choose<double>,
-                                 choose<std::int64_t>, select<double>, select<std::int64_t>,
-                                 compare_values<double, double>, compare_values<std::int64_t, std::int64_t>,
-                                 compare_values<std::int64_t, double>, find_number<double>, find_number<std::int64_t>,
-                                 test_null, match_text, match_param, set_truth, combine_truths, invert_truth>;
+using instruction =
+    std::variant<load_key<double>, load_key<std::int64_t>, load_presence, compute, remainder<double, double>,
+                 remainder<std::int64_t, double>, remainder<std::int64_t, std::int64_t>, find_bucket<double>,
+                 find_bucket<std::int64_t>, choose<double>, choose<std::int64_t>, select<double>, select<std::int64_t>,
+                 compare_values<double, double>, compare_values<std::int64_t, std::int64_t>,
+                 compare_values<std::int64_t, double>, find_number<double>, find_number<std::int64_t>, test_null,
+                 match_text, match_param, relate_columns, relate_fixed, set_truth, combine_truths, invert_truth>;
 
 /// A cell that is known when the tree is compiled. Null where `value` is empty.
 template <typename T>
@@ -148,10 +187,17 @@ struct param_pattern {
   std::string pointer;  ///< of the pattern, for diagnostics
 };
 
+/// The strings that are related to that of a param. None where that is null.
+struct param_relation {
+  std::uint32_t param;
+  text_relation how;
+  bool matched_is_left;
+};
+
 /// A test of the strings of a key, named by its place in `program::keys`.
 struct text_test {
   std::uint32_t key;
-  std::variant<text_matcher, param_pattern> test;
+  std::variant<text_matcher, param_pattern, param_relation> test;
 };
 
 /// How many registers and cells of one type a program uses.

@@ -1,8 +1,9 @@
-// rankd/expr/detail/text_matcher.hpp: tests of a single string: against a list, or a regular expression.
+// rankd/expr/detail/text_matcher.hpp: tests of a single string: against a list, a pattern, or another string.
 #pragma once
 
 #include <rankd/registry/text_pattern.hpp>
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -10,6 +11,22 @@
 #include <vector>
 
 namespace rankd::detail {
+
+/// How two strings are related: the comparisons of bytes, in the order of `comparison`, and parts.
+enum class text_relation : std::uint8_t {
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  starts_with,
+  ends_with,
+  contains,
+};
+
+/// Whether the relation holds for (a, b).
+[[nodiscard]] auto related(text_relation how, std::string_view a, std::string_view b) noexcept -> bool;
 
 /// Says of any string whether it matches. Strings may hold any bytes.
 /// Threads: any, once made.
@@ -22,14 +39,24 @@ class text_matcher {
   /// Errors: what RE2 has against the pattern.
   static auto regex(std::string_view pattern, letter_case letters) -> std::expected<text_matcher, std::string>;
 
+  /// Matches strings that the relation holds for, as its left side or as its right side, with `text` as the other one.
+  static auto relation(text_relation how, std::string text, bool matched_is_left) -> text_matcher;
+
   [[nodiscard]] auto matches(std::string_view text) const -> bool;
 
  private:
   using sorted_list = std::vector<std::string>;
 
-  explicit text_matcher(std::variant<sorted_list, text_pattern> test) noexcept;
+  struct other_side {
+    text_relation how;
+    std::string text;
+    bool matched_is_left;
+  };
+  using text_test = std::variant<sorted_list, text_pattern, other_side>;
 
-  std::variant<sorted_list, text_pattern> test_;
+  explicit text_matcher(text_test test) noexcept;
+
+  text_test test_;
 };
 
 }  // namespace rankd::detail

@@ -31,6 +31,7 @@ auto candidates_entry() -> op_entry;
 
 // What computes on rows.
 auto vm_entry() -> op_entry;
+auto flag_entry() -> op_entry;
 auto filter_entry() -> op_entry;
 auto concat_entry() -> op_entry;
 auto sort_entry() -> op_entry;

@@ -284,3 +284,27 @@ TEST_CASE("an id from elsewhere stands in for one that the text has not") {
   CHECK(request_id_of(R"({"request_id":"own","user_id":)", {.line = 0, .request_id = "given"}) == "own");
   CHECK(read(R"({"user_id":1})").engine_request_id.starts_with("eng_"));
 }
+
+TEST_CASE("a param with a clock is the time at which a request is read, unless the request gives another") {
+  using namespace std::chrono;
+  const std::string clock = "nullable = false\nsource = \"context\"\n";
+  const registries known = testing::registries_of(
+      "[[key]]\nkey_id = 1\nname = \"id\"\ntype = \"int\"\nnullable = false\nallow_write = false\n",
+      "[[param]]\nparam_id = 1\nname = \"now\"\ntype = \"int\"\nclock = \"seconds\"\n" + clock +
+          "[[param]]\nparam_id = 2\nname = \"now_ms\"\ntype = \"int\"\nclock = \"milliseconds\"\n" + clock,
+      "");
+  const auto time_in = [&](std::string_view text, std::size_t param) {
+    return std::get<std::int64_t>(parse_request(text, known).value().params[param]);
+  };
+  const auto now = [] { return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count(); };
+  for (const char* text : {R"({"plan":"p"})", R"({"plan":"p","context":{}})"}) {
+    const std::int64_t before = now();
+    const std::int64_t seconds_read = time_in(text, 0);
+    const std::int64_t read_ms = time_in(text, 1);
+    const std::int64_t after = now();
+    CHECK((before <= read_ms && read_ms <= after));
+    CHECK((before / 1000 <= seconds_read && seconds_read <= after / 1000));
+  }
+  CHECK(time_in(R"({"plan":"p","context":{"now":77,"now_ms":-5}})", 0) == 77);
+  CHECK(time_in(R"({"plan":"p","context":{"now":77,"now_ms":-5}})", 1) == -5);
+}

@@ -554,3 +554,27 @@ TEST_CASE("one program serves any number of row sets") {
     CHECK(agrees(tree, rows, params, evaluate(code, rows, params.values, memory).value()));
   }
 }
+
+TEST_CASE("remainders of integers are exact, and null where there is none") {
+  CHECK(value_for(op("mod", id, literal(10)), two_to_53 + 1) == 3);
+  CHECK(value_for(op("mod", id, literal(10)), -7) == -7);
+  CHECK(value_for(op("mod", id, literal(-1)), i64_min) == 0);
+  CHECK(value_for(op("mod", id, literal(0)), 7) == std::nullopt);
+  CHECK(value_for(op("mod", id, null), 7) == std::nullopt);
+  CHECK(value_for(op("mod", id, literal(2.5)), 7) == 2);
+  CHECK(value_for(op("mod", literal(1e308), literal(0.0)), 7) == std::nullopt);
+  CHECK(holds_for(cmp("==", op("mod", id, literal(two_to_53)), literal(1)), {1, two_to_53 + 1, two_to_53 + 2}) ==
+        truths{true, true, false});
+}
+
+TEST_CASE("buckets of ids are what they were, and every bucket has its share") {
+  const auto bucket = [](const json& x, std::int64_t count, const char* seed) -> json {
+    return {{"op", "bucket"}, {"x", x}, {"count", count}, {"seed", seed}};
+  };
+  std::vector<int> sizes(10);
+  for (std::int64_t each = 0; each < 1000; ++each)
+    ++sizes[static_cast<std::size_t>(*value_for(bucket(id, 10, "a"), each))];
+  for (const int size : sizes) CHECK((size > 60 && size < 140));
+  CHECK(value_for(bucket(id, 1000, ""), 1) != value_for(bucket(id, 1000, "b"), 1));
+  CHECK(value_for(bucket(null, 10, ""), 1) == std::nullopt);
+}

@@ -102,3 +102,24 @@ TEST_CASE("predicates are printed as they are written") {
         "regex(Key.title, P.pattern)");
   CHECK(truth_text({{"op", "const_bool"}, {"value", false}}) == "false");
 }
+
+TEST_CASE("remainders, buckets and tests of strings are printed as they are written") {
+  const json country = {{"kind", "key"}, {"key_id", 3001}};
+  const json pattern = {{"kind", "param"}, {"param_id", 2}};
+  const json text = {{"kind", "literal"}, {"value", "a\"b"}};
+  const auto pair = [](const char* op, const json& a, const json& b) -> json {
+    return {{"op", op}, {"cmp", "<="}, {"a", a}, {"b", b}};
+  };
+  CHECK(value_text(two("mod", two("add", score, weight), two("mod", score, weight))) ==
+        "(Key.score + P.weight) % (Key.score % P.weight)");
+  CHECK(value_text({{"op", "bucket"}, {"x", score}, {"count", 10}}) == "E.bucket(Key.score, 10)");
+  CHECK(value_text({{"op", "bucket"}, {"x", score}, {"count", 10}, {"seed", "x"}}) ==
+        R"(E.bucket(Key.score, 10, "x"))");
+  CHECK(truth_text(pair("cmp_text", country, pattern)) == "Key.country <= P.pattern");
+  const auto part = [](const char* op, const json& a, const json& b) -> json {
+    return {{"op", op}, {"a", a}, {"b", b}};
+  };
+  CHECK(truth_text(part("starts_with", country, text)) == R"(Key.country.startsWith("a\"b"))");
+  CHECK(truth_text(part("ends_with", pattern, country)) == "P.pattern.endsWith(Key.country)");
+  CHECK(truth_text(one("not", part("contains", country, pattern))) == "!Key.country.includes(P.pattern)");
+}

@@ -57,7 +57,9 @@ inline auto may_be_fraction(const nlohmann::json& tree, const registries& known)
   if (op == "const_null") return false;
   if (op == "key_ref") return known.find_key(tree["key_id"].get<std::uint32_t>())->type == value_type::floating;
   if (op == "param_ref") return known.find_param(tree["param_id"].get<std::uint32_t>())->type == value_type::floating;
-  if (op == "coalesce" || op == "if") return may_be_fraction(tree["a"], known) || may_be_fraction(tree["b"], known);
+  if (op == "bucket") return false;
+  if (op == "coalesce" || op == "if" || op == "mod")
+    return may_be_fraction(tree["a"], known) || may_be_fraction(tree["b"], known);
   return true;
 }
 
@@ -97,6 +99,31 @@ inline auto naive_clamp(const naive_number& x, const naive_number& lo, const nai
   return finite(as_double(x) > as_double(hi) ? as_double(hi) : as_double(x));
 }
 
+/// Of two integers exactly, otherwise as the C library has it.
+inline auto naive_remainder(const naive_number& a, const naive_number& b, bool fraction) -> naive_number {
+  if (!a || !b) return {};
+  if (fraction) return finite(std::fmod(as_double(a), as_double(b)));
+  const std::int64_t divisor = std::get<std::int64_t>(*b);
+  if (divisor == 0) return {};
+  return divisor == -1 ? 0 : std::get<std::int64_t>(*a) % divisor;
+}
+
+/// FNV-1a of the seed, and SplitMix64 of it and the id.
+inline auto naive_bucket(const nlohmann::json& tree, const naive_number& x) -> naive_number {
+  if (!x) return {};
+  const auto mixed = [](std::uint64_t word) {
+    word += 11400714819323198485U;
+    word = (word ^ (word >> 30U)) * 13787848793156543929U;
+    word = (word ^ (word >> 27U)) * 10723151780598845931U;
+    return word ^ (word >> 31U);
+  };
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char each : tree.value("seed", std::string()))
+    hash = (hash ^ static_cast<unsigned char>(each)) * 1099511628211U;
+  const auto id = static_cast<std::uint64_t>(std::get<std::int64_t>(*x));
+  return static_cast<std::int64_t>(mixed(hash ^ mixed(id)) % tree["count"].get<std::uint64_t>());
+}
+
 inline auto naive_truth(const nlohmann::json& tree, const naive_row& at) -> bool;
 
 inline auto naive_value(const nlohmann::json& tree, const naive_row& at) -> naive_number {
@@ -112,6 +139,9 @@ inline auto naive_value(const nlohmann::json& tree, const naive_row& at) -> naiv
     const naive_number x = naive_value(tree["x"], at);
     return x ? naive_number(-as_double(x)) : naive_number();
   }
+  if (op == "bucket") return naive_bucket(tree, naive_value(tree["x"], at));
+  if (op == "mod")
+    return naive_remainder(naive_value(tree["a"], at), naive_value(tree["b"], at), may_be_fraction(tree, at.known));
   if (op == "clamp")
     return naive_clamp(naive_value(tree["x"], at), naive_value(tree["lo"], at), naive_value(tree["hi"], at));
   if (tree.contains("x")) {
@@ -188,8 +218,37 @@ inline auto naive_regex(const nlohmann::json& tree, const naive_row& at) -> bool
   return std::regex_search(*text, std::regex(source, std::regex::ECMAScript | letters));
 }
 
+/// Nothing where it is null.
+inline auto naive_text(const nlohmann::json& source, const naive_row& at) -> std::optional<std::string> {
+  if (source["kind"] == "literal") return source["value"].get<std::string>();
+  const auto text_in = [](const auto& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    return text == nullptr ? std::optional<std::string>() : std::optional(*text);
+  };
+  if (source["kind"] == "param") return text_in(at.param(source["param_id"]));
+  return text_in(at.cell_of_key(source["key_id"]));
+}
+
+inline auto naive_pair(const nlohmann::json& tree, const naive_row& at) -> bool {
+  const auto a = naive_text(tree["a"], at);
+  const auto b = naive_text(tree["b"], at);
+  if (!a || !b) return false;
+  const std::string op = tree["op"];
+  if (op == "starts_with") return a->rfind(*b, 0) == 0;
+  if (op == "contains") return a->find(*b) != std::string::npos;
+  if (op == "ends_with") return a->size() >= b->size() && a->substr(a->size() - b->size()) == *b;
+  const std::string how = tree["cmp"];
+  const int order = a->compare(*b);
+  if (how == "==") return order == 0;
+  if (how == "!=") return order != 0;
+  if (how == "<") return order < 0;
+  if (how == "<=") return order <= 0;
+  return how == ">" ? order > 0 : order >= 0;
+}
+
 inline auto naive_truth(const nlohmann::json& tree, const naive_row& at) -> bool {
   const std::string op = tree["op"];
+  if (op == "cmp_text" || op == "starts_with" || op == "ends_with" || op == "contains") return naive_pair(tree, at);
   if (op == "const_bool") return tree["value"];
   if (op == "and") return naive_truth(tree["a"], at) && naive_truth(tree["b"], at);
   if (op == "or") return naive_truth(tree["a"], at) || naive_truth(tree["b"], at);
@@ -209,7 +268,9 @@ class random_trees {
     if (depth == 0 || below(5) == 0) return leaf();
     constexpr std::array<const char*, 8> functions{"neg", "abs", "floor", "ceil", "sqrt", "exp", "log", "log1p"};
     constexpr std::array<const char*, 4> pairs{"div", "min", "max", "pow"};
-    switch (below(9)) {
+    switch (below(11)) {
+      case 9: return pair("mod", value(depth - 1), value(depth - 1));
+      case 10: return {{"op", "bucket"}, {"x", whole()}, {"count", 1 + below(9)}, {"seed", below(2) == 0 ? "" : "b"}};
       case 0: return {{"op", "neg"}, {"x", value(depth - 1)}};
       case 5: return {{"op", functions[below(functions.size())]}, {"x", value(depth - 1)}};
       case 6: return pair(pairs[below(pairs.size())], value(depth - 1), value(depth - 1));
@@ -219,6 +280,17 @@ class random_trees {
       case 2: return pair("sub", value(depth - 1), value(depth - 1));
       case 3: return pair("mul", value(depth - 1), value(depth - 1));
       default: return pair("coalesce", value(depth - 1), value(depth - 1));
+    }
+  }
+
+  /// What is an integer or null, of at most so many levels.
+  auto integers(std::size_t depth) -> nlohmann::json {
+    if (depth == 0) return whole();
+    switch (below(4)) {
+      case 0: return {{"op", "bucket"}, {"x", integers(depth - 1)}, {"count", 1 + below(99)}};
+      case 1: return pair("mod", integers(depth - 1), integers(depth - 1));
+      case 2: return {{"op", "if"}, {"pred", truth(1)}, {"a", integers(depth - 1)}, {"b", integers(depth - 1)}};
+      default: return pair("coalesce", integers(depth - 1), whole());
     }
   }
 
@@ -259,9 +331,35 @@ class random_trees {
     }
   }
 
+  /// What is an integer or null.
+  auto whole() -> nlohmann::json {
+    switch (below(4)) {
+      case 0: return {{"op", "param_ref"}, {"param_id", 4}};
+      case 1: return {{"op", "const_number"}, {"value", pick(hard_integers)}};
+      case 2: return pair("mod", whole(), whole());
+      default: return {{"op", "key_ref"}, {"key_id", below(2) == 0 ? std::uint32_t{1} : int_key}};
+    }
+  }
+
+  auto source() -> nlohmann::json {
+    constexpr std::array<const char*, 4> texts{"US", "", "U", "zz"};
+    switch (below(4)) {
+      case 0: return {{"kind", "literal"}, {"value", pick(texts)}};
+      case 1: return {{"kind", "param"}, {"param_id", 2}};
+      default: return {{"kind", "key"}, {"key_id", text()}};
+    }
+  }
+
   auto test() -> nlohmann::json {
     constexpr std::array<const char*, 6> comparisons{"==", "!=", "<", "<=", ">", ">="};
-    switch (below(8)) {
+    constexpr std::array<const char*, 4> relations{"cmp_text", "starts_with", "ends_with", "contains"};
+    switch (below(10)) {
+      case 5:
+      case 6: {
+        nlohmann::json out = pair(pick(relations), source(), source());
+        if (out["op"] == "cmp_text") out["cmp"] = pick(comparisons);
+        return out;
+      }
       case 0: return {{"op", below(2) == 0 ? "is_null" : "not_null"}, {"x", value(below(2))}};
       case 1: return {{"op", "in"}, {"lhs", value(below(2))}, {"list", numbers()}};
       case 2: return {{"op", "in"}, {"lhs", {{"op", "key_ref"}, {"key_id", text()}}}, {"list", {"US", "", "zz"}}};

@@ -173,6 +173,12 @@ const std::vector<bad_edit> bad_edits{
     {"params", "default = 3", "required = true", {"bad_required /param/0/required"}},
     {"params", "default = 3", "required = 1", {"wrong_type /param/0/required"}},
     {"params", "default = 3", "default = 3\nsource = \"context\"\nrequired = true", {"bad_required /param/0/required"}},
+    {"params", "default = 3", "clock = \"seconds\"", {"bad_clock /param/0/clock"}},
+    {"params", "default = 3", "source = \"context\"\nclock = \"seconds\"", {"bad_clock /param/0/clock"}},
+    {"params",
+     "default = 3",
+     "source = \"context\"\nclock = \"minutes\"",
+     {"bad_value /param/0/clock", "missing_default /param/0/default"}},
     {"keys", "status = \"deprecated\"", "source = \"context\"", {"unknown_field /key/2/source"}},
     // features
     {"features", "feature_id = 5", "feature_id = 4294967296", {"out_of_range /feature/0/feature_id"}},
@@ -229,9 +235,9 @@ TEST_CASE("the base set of the repository is what the document says") {
   CHECK(read->find_param("blocklist_regex")->nullable);
   CHECK(read->index_of(*read->find_param("esr_cutoff")) == 2);
   CHECK(read->features().empty());
-  REQUIRE(read->capabilities().size() == 3);
+  REQUIRE(read->capabilities().size() == 4);
   CHECK(read->capabilities().front().id == "cap.rfc.0001.arithmetic.v1");
-  CHECK(read->capabilities().back().id == "cap.rfc.0005.branch.v1");
+  CHECK(read->capabilities().back().id == "cap.rfc.0006.formulas.v1");
 }
 
 TEST_CASE("the endpoints of the base set differ between environments only in who answers") {

@@ -162,3 +162,17 @@ TEST_CASE("a line has the context of a request, but for what is redacted") {
   const audited_request again = audited(value_of(parse_request(line({}).first.dump(), known)), known, {});
   CHECK(json::parse(again.json) == json::parse(text));
 }
+
+TEST_CASE("a line has the time that the clock gave, so that it can be asked again") {
+  const registries known = rankd::testing::registries_of(
+      "[[key]]\nkey_id = 1\nname = \"id\"\ntype = \"int\"\nnullable = false\nallow_write = false\n",
+      "[[param]]\nparam_id = 1\nname = \"now\"\ntype = \"int\"\nnullable = false\nsource = \"context\"\nclock = "
+      "\"milliseconds\"\n",
+      "");
+  const rank_request request = value_of(parse_request(R"({"plan":"p","request_id":"r"})", known));
+  const json line = json::parse(audited(request, known, {}).json);
+  CHECK(line.at("context").at("now") == std::get<std::int64_t>(request.params[0]));
+  const rank_request again = value_of(parse_request(line.dump(), known));
+  CHECK(again.params == request.params);
+  CHECK(json::parse(audited(again, known, {}).json) == line);
+}

@@ -69,6 +69,11 @@ function rowValue(tree: unknown, pointer: string, declared: Registries): string 
     const found = rowValue(tree[name], pointerTo(pointer, name), declared);
     if (found !== undefined) return found;
   }
+  for (const [name, kind] of op?.fields ?? []) {
+    const source = tree[name];
+    if (kind === "text" && isObject(source) && source["kind"] === "key")
+      return pointerTo(pointerTo(pointer, name), "key_id");
+  }
   return tree["op"] === "key_ref" || tree["op"] === "regex" ? pointerTo(pointer, "key_id") : undefined;
 }
 

@@ -23,13 +23,23 @@ const signs: Readonly<Record<string, string>> = {
   and: "&&",
   or: "||",
   coalesce: "??",
+  mod: "%",
 };
 const functions = new Set(["min", "max", "abs", "floor", "ceil", "sqrt", "exp", "log", "log1p", "clamp", "if"]);
 const operands = ["pred", "x", "lo", "hi", "a", "b"];
 
+/** The string that a test of strings has on one side. */
+function text(source: unknown): string {
+  const { kind, value, key_id, param_id } = source as Record<string, unknown>;
+  return kind === "literal" ? JSON.stringify(value) : `${String(kind)} ${String(kind === "key" ? key_id : param_id)}`;
+}
+
 /** A tree as its author would write it, with keys and params by number. */
 export function formula(tree: unknown): string {
-  const { op, a, b, x, value, key_id, param_id, cmp, lhs, list, pattern, flags } = tree as Record<string, unknown>;
+  const { op, a, b, x, value, key_id, param_id, cmp, lhs, list, pattern, flags, count, seed } = tree as Record<
+    string,
+    unknown
+  >;
   const sign = signs[String(op)];
   if (sign !== undefined) return `(${formula(a)} ${sign} ${formula(b)})`;
   if (functions.has(String(op))) {
@@ -61,6 +71,14 @@ export function formula(tree: unknown): string {
       return `(${formula(x)} != null)`;
     case "in":
       return `(${formula(lhs)} in ${JSON.stringify(list)})`;
+    case "bucket":
+      return `bucket(${formula(x)}, ${String(count)}, ${JSON.stringify(seed ?? "")})`;
+    case "cmp_text":
+      return `(${text(a)} ${String(cmp)} ${text(b)})`;
+    case "starts_with":
+    case "ends_with":
+    case "contains":
+      return `${op}(${text(a)}, ${text(b)})`;
     case "regex":
       return `regex(key ${String(key_id)}, ${canonicalJson(pattern)}, ${JSON.stringify(flags ?? "")})`;
     default:

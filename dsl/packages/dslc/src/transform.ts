@@ -36,6 +36,7 @@ const compound = new Map<ts.SyntaxKind, string>([
   [ts.SyntaxKind.MinusEqualsToken, "-"],
   [ts.SyntaxKind.AsteriskEqualsToken, "*"],
   [ts.SyntaxKind.SlashEqualsToken, "/"],
+  [ts.SyntaxKind.PercentEqualsToken, "%"],
   [ts.SyntaxKind.AsteriskAsteriskEqualsToken, "**"],
 ]);
 const unary = new Map<ts.SyntaxKind, string>([

@@ -19,6 +19,7 @@ const mostProblems = 1000;
 const longestPattern = 4096;
 /** About what fits into the memory that the engine gives RE2; near the limit the engine has the last word. */
 const mostInstructions = 2700;
+const maxBuckets = 1_000_000n;
 const comparisons = ["==", "!=", "<", "<=", ">", ">="];
 
 /** Complains about the shape of a tree; `gives` is "value" for expressions and "truth" for predicates. */
@@ -147,7 +148,15 @@ function checkField(fields: Reader, name: string, kind: string): void {
     case "list":
       return checkList(fields, name);
     case "pattern":
-      return checkPattern(fields, name);
+      return checkPattern(fields, name, ["literal", "param"]);
+    case "text":
+      return checkPattern(fields, name, ["literal", "param", "key"]);
+    case "count":
+      fields.integer(name, "required", 1n, maxBuckets);
+      return;
+    case "seed":
+      fields.text(name, "optional");
+      return;
   }
 }
 
@@ -169,14 +178,14 @@ function checkList(fields: Reader, name: string): void {
   }
 }
 
-function checkPattern(fields: Reader, name: string): void {
+function checkPattern(fields: Reader, name: string, kinds: readonly string[]): void {
   const object = fields.child(name, "required");
   if (object === undefined) return;
   const pattern = new Reader(object, pointerTo(fields.pointer, name), fields.problems);
-  const kind = pattern.choice("kind", "required", ["literal", "param"]);
+  const kind = pattern.choice("kind", "required", kinds);
   if (kind === undefined) return;
   if (kind === "literal") pattern.text("value", "required");
-  else pattern.id("param_id", "required");
+  else pattern.id(`${kind}_id`, "required");
   pattern.refuseUnknownFields();
 }
 
@@ -205,6 +214,16 @@ export function checkNames(tree: unknown, pointer: string, declared: Registries,
   if (tree["op"] === "key_ref") readable("key", tree["key_id"], "/key_id");
   if (tree["op"] === "param_ref") readable("param", tree["param_id"], "/param_id");
   if (tree["op"] === "in") checkListKey(tree, declared, report);
+  for (const [name, kind] of op?.fields ?? []) {
+    if (kind !== "text") continue;
+    const source = tree[name] as JsonObject;
+    const sort = source["kind"];
+    if (sort !== "key" && sort !== "param") continue;
+    const below = `/${name}/${sort}_id`;
+    const entry = readable(sort, source[`${sort}_id`], below);
+    if (entry !== undefined && entry.type !== "string")
+      report("text_wants_string", below, `the ${sort} \`${entry.name}\` holds no string`);
+  }
   if (tree["op"] !== "regex") return;
   const key = readable("key", tree["key_id"], "/key_id");
   if (key !== undefined && key.type !== "string")
@@ -218,6 +237,44 @@ export function checkNames(tree: unknown, pointer: string, declared: Registries,
   }
   const refusal = refusedPattern(String(pattern["value"]), tree["flags"] === "i");
   if (refusal !== undefined) report("bad_regex", "/pattern/value", `RE2 refuses the pattern: ${refusal}`);
+}
+
+/** Whether every value of an expression of the right shape and names is an integer or null. */
+export function givesIntegers(tree: unknown, declared: Registries): boolean {
+  if (!isObject(tree)) return false;
+  switch (tree["op"]) {
+    case "const_number":
+      return integerOf(tree["value"]) !== undefined;
+    case "const_null":
+    case "bucket":
+      return true;
+    case "key_ref":
+      return declared.keys.find((each) => each.id === tree["key_id"])?.type !== "float";
+    case "param_ref":
+      return declared.params.find((each) => each.id === tree["param_id"])?.type !== "float";
+    case "coalesce":
+    case "if":
+    case "mod":
+      return givesIntegers(tree["a"], declared) && givesIntegers(tree["b"], declared);
+    default:
+      return false;
+  }
+}
+
+/** Complains about buckets of what may be a fraction. Children come before their parents. */
+export function checkBuckets(tree: unknown, pointer: string, declared: Registries, problems: Problem[]): void {
+  if (!isObject(tree)) return;
+  const op = declared.treeOps.find((each) => each.name === tree["op"]);
+  for (const [name, kind] of op?.fields ?? [])
+    if (kind === "value" || kind === "truth") checkBuckets(tree[name], pointerTo(pointer, name), declared, problems);
+  if (tree["op"] !== "bucket" || givesIntegers(tree["x"], declared)) return;
+  problems.push({
+    code: "bucket_wants_integer",
+    pointer: pointerTo(pointer, "x"),
+    message: "a bucket is that of an integer, and this may be a fraction",
+    hint: "take the bucket of an id",
+    node: "",
+  });
 }
 
 function checkListKey(

@@ -20,7 +20,7 @@ import {
   Reader,
   sortedFields,
 } from "./reader.js";
-import { checkNames, checkOps, checkShape } from "./trees.js";
+import { checkBuckets, checkNames, checkOps, checkShape, givesIntegers } from "./trees.js";
 
 /** What an artifact is held against. */
 export interface Rules {
@@ -37,6 +37,7 @@ const implementedCapabilities: readonly string[] = [
   "cap.rfc.0001.arithmetic.v1",
   boundParamsCapability,
   branchCapability,
+  "cap.rfc.0006.formulas.v1",
 ];
 
 const maxNodes = 10_000;
@@ -531,13 +532,18 @@ class Validator {
       ["expr_table", this.exprs],
       ["pred_table", this.preds],
     ] as const)
-      for (const [id, tree] of sortedFields(table))
-        checkNames(tree, pointerTo(pointerTo("", field), id), this.declared, this.problems);
+      for (const [id, tree] of sortedFields(table)) {
+        const before = this.problems.length;
+        const pointer = pointerTo(pointerTo("", field), id);
+        checkNames(tree, pointer, this.declared, this.problems);
+        if (this.problems.length === before) checkBuckets(tree, pointer, this.declared, this.problems);
+      }
     for (const node of this.nodes) {
       const before = this.problems.length;
       checkBindings(node, node.op?.params ?? [], this.declared, this.problems);
       for (const param of node.op?.params ?? []) this.bindParam(node, param);
       if (this.problems.length === before) checkMap(node, this.declared, this.problems);
+      if (node.op?.name === "core::vm") this.checkIntegers(node);
       if (node.op?.name === "core::call_models") checkModels(node, this.problems);
       checkNamed(node, this.declared, this.problems);
       if (node.op?.name === "core::extract_features") checkExtract(node, this.declared, this.problems);
@@ -546,6 +552,20 @@ class Validator {
     }
     checkConditionCount(this.nodes, this.problems);
     if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);
+  }
+
+  /** A key of ints takes expressions that give nothing else. */
+  private checkIntegers(node: Node): void {
+    const key = this.declared.keys.find((each) => each.id === Number(integerOf(node.params["out_key"])));
+    if (key?.type !== "int" || key.status === "blocked" || !key.write) return;
+    if (givesIntegers(this.exprs[String(node.params["expr_id"])], this.declared)) return;
+    this.problems.push({
+      code: "expr_not_integer",
+      pointer: pointerTo(pointerTo(node.pointer, "params"), "expr_id"),
+      message: `the key \`${key.name}\` is of type int, and the expression may give fractions`,
+      hint: "integers are int keys and params, integer literals, %, buckets, and choices among these",
+      node: node.id,
+    });
   }
 
   private bindParam(node: Node, param: OpParam): void {

@@ -12,6 +12,7 @@ import {
   type Predicate,
   toNumber,
   toTruth,
+  textSource,
   toValue,
   type Truth,
   TruthNode,
@@ -38,21 +39,27 @@ export function coalesced(a: unknown, b: unknown, span: SpanId, spanA: SpanId, s
   return binary("coalesce", a, b, span, spanA, spanB);
 }
 
-/** A comparison: of numbers, of a string key with a string, or with null. */
+/** A comparison: of numbers, of strings, or with null. */
 export function compared(how: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): TruthNode {
   const isEquality = how === "==" || how === "!=";
   if (isEquality && (a === null || b === null)) {
     const tested = a === null ? toValue(b, spanB) : toValue(a, spanA);
     return new TruthNode(how === "==" ? "is_null" : "not_null", { x: tested }, span);
   }
-  if (typeof a === "string" || typeof b === "string") {
+  if (isEquality && (typeof a === "string" || typeof b === "string")) {
     const [key, text, keySpan] = typeof a === "string" ? [b, a, spanB] : [a, b as string, spanA];
-    if (!isEquality)
-      throw new PlanError("string_comparison", `strings are compared with == and !=, not with ${how}`, { span });
     return equalsText(how, stringOperand(key, keySpan), text, span);
   }
+  if (mayBeText(a) && mayBeText(b))
+    return new TruthNode("cmp_text", { cmp: how, a: textSource(a, spanA), b: textSource(b, spanB) }, span);
+  if (typeof a === "string") stringOperand(b, spanB);
+  if (typeof b === "string") stringOperand(a, spanA);
   return new TruthNode("cmp", { cmp: how, a: toNumber(a, spanA), b: toNumber(b, spanB) }, span);
 }
+
+/** Whether a value is a string of the plan, of rows or of the request. */
+const mayBeText = (value: unknown): boolean =>
+  typeof value === "string" || (value instanceof ValueNode && isText(value));
 
 /** Null equals no string and differs from none, as in every comparison. */
 function equalsText(how: string, key: KeyNode | ParamNode, text: string, span: SpanId): TruthNode {
@@ -105,6 +112,18 @@ export function listed(lhs: unknown, list: unknown, span: SpanId, spanA: SpanId,
 const one = (op: string, x: unknown): Expr => shown(new ValueNode(op, { x: valueArgument(x, 0) }, currentSpan()));
 const two = (op: string, a: unknown, b: unknown): Expr =>
   shown(binary(op, a, b, currentSpan(), argumentSpan(0), argumentSpan(1)));
+
+const maxBuckets = 1_000_000;
+
+function bucketOf(x: unknown, count: unknown, seed: unknown): ValueNode {
+  if (typeof count !== "number") throw wrongType("a number", count, argumentSpan(1));
+  if (!Number.isInteger(count) || count < 1 || count > maxBuckets)
+    throw new PlanError("out_of_range", `\`count\` is ${count}, and there are from 1 to ${maxBuckets} buckets`, {
+      span: argumentSpan(1),
+    });
+  if (typeof seed !== "string") throw wrongType("a string", seed, argumentSpan(2));
+  return new ValueNode("bucket", { x: valueArgument(x, 0), count, seed }, currentSpan());
+}
 
 /** Builders of expressions: each gives a number of each row, or null where an operand is null. */
 export const E = {
@@ -166,6 +185,10 @@ export const E = {
         currentSpan(),
       ),
     ),
+  /** What remains of `a` after division by `b`, with the sign of `a`; exact for integers, null where `b` is 0. */
+  mod: (a: Expr, b: Expr): Expr => two("mod", a, b),
+  /** The bucket of an integer, from 0 to `count` - 1; another seed spreads the same ids in another way. */
+  bucket: (x: Expr, count: number, seed = ""): Expr => shown(bucketOf(x, count, seed)),
   /** `a` where `pred` holds, otherwise `b`; null only where the one that is taken is null. */
   if: (pred: Truth, a: Expr, b: Expr): Expr =>
     shown(

@@ -1,9 +1,9 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities e0eeaa8d644d81a7efb9785af85c50d5d39564ad5917f9409e52d5a50a361a5e
+// digest capabilities e35b1b0599382992714801a22c331a335b653dedfd17902feb8a8c6758724089
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 1726c78c33d085c0560d0a2695db959318bb43592e86e2e8fe1a382bf2a60ef2
+// digest ops 4f7f028aa021c101037b5c80ea0973500a139b500e9596027dcc06a5c022ec57
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { OperatorInfo } from "./builder.js";
 import {
@@ -177,6 +177,14 @@ export interface FilterOptions extends NodeOptions {
   readonly pred: Truth;
 }
 
+/** Options of core::flag. */
+export interface FlagOptions extends NodeOptions {
+  /** `out_key`. */
+  readonly outKey: KeyToken<"bool", { write: true }>;
+  /** `pred_id`. */
+  readonly pred: Truth;
+}
+
 /** Options of core::follow. */
 export interface FollowOptions<Fanout extends number | bigint> extends NodeOptions {
   /** `endpoint`. */
@@ -336,7 +344,7 @@ export interface ViewerOptions extends NodeOptions {
 /** Options of core::vm. */
 export interface VmOptions extends NodeOptions {
   /** `out_key`. */
-  readonly outKey: KeyToken<"float", { write: true }>;
+  readonly outKey: KeyToken<"float" | "int", { write: true }>;
   /** `expr_id`. */
   readonly expr: Expr;
 }
@@ -412,6 +420,8 @@ export interface CandidateSet {
   fetchFeatures(options: FetchFeaturesOptions): CandidateSet;
   /** Keeps the rows for which a predicate holds. */
   filter(options: FilterOptions): CandidateSet;
+  /** Adds a bool column: whether a predicate holds on each row. */
+  flag(options: FlagOptions): CandidateSet;
   /** For each row the first ids of list follow:ID, each with its country. */
   follow<Fanout extends number | bigint>(options: FollowOptions<Fanout>): CandidateSet;
   /** Adds columns: fields of the hash under a key of one's own. */
@@ -440,7 +450,7 @@ export interface CandidateSet {
   strings(options: StringsOptions): CandidateSet;
   /** The first rows in the current order. */
   take<Count extends number | bigint>(options: TakeOptions<Count>): CandidateSet;
-  /** Adds a float column: the value of an expression on each row. */
+  /** Adds a number column: the value of an expression on each row. */
   vm(options: VmOptions): CandidateSet;
   /** Operators of `test`. */
   readonly test: {
@@ -574,6 +584,17 @@ export const operators: readonly OperatorInfo[] = [
     method: "filter",
     inputs: 1,
     params: [
+      { name: "pred_id", option: "pred", kind: "pred_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::flag",
+    scope: "",
+    method: "flag",
+    inputs: 1,
+    params: [
+      { name: "out_key", option: "outKey", kind: "key_id" },
       { name: "pred_id", option: "pred", kind: "pred_id" },
       { name: "trace", option: "trace", kind: "string" },
     ],

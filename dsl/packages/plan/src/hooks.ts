@@ -3,7 +3,14 @@ import { binary, coalesced, compared, listed } from "./expr.js";
 import { fieldSpans, inFrame, PlanError, type SpanId } from "./places.js";
 import { runTimeValue, toNumber, toTruth, TreeNode, TruthNode, ValueNode } from "./tokens.js";
 
-const arithmetic: Readonly<Record<string, string>> = { "+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow" };
+const arithmetic: Readonly<Record<string, string>> = {
+  "+": "add",
+  "-": "sub",
+  "*": "mul",
+  "/": "div",
+  "%": "mod",
+  "**": "pow",
+};
 const comparisons: Readonly<Record<string, string>> = {
   "<": "<",
   "<=": "<=",

@@ -1,5 +1,5 @@
 // tokens.ts: what stands for keys, params, endpoints, expressions and predicates while a plan is built.
-import { argumentSpan, PlanError, type SpanId } from "./places.js";
+import { argumentSpan, currentSpan, PlanError, type SpanId } from "./places.js";
 
 declare const info: unique symbol;
 
@@ -151,8 +151,41 @@ export interface KeyInfo {
   readonly type: ValueType;
 }
 
+/** A string of the plan, of rows or of the request, as a test of strings has it. */
+export function textSource(value: unknown, span: SpanId): Readonly<Record<string, unknown>> {
+  if (typeof value === "string") return { kind: "literal", value };
+  if (value instanceof KeyNode && value.info.type === "string") return { kind: "key", key_id: value.info.id };
+  if (value instanceof ParamNode && value.info.type === "string") return { kind: "param", param_id: value.info.id };
+  throw wrongType("a string, or a key or param of strings,", value, span);
+}
+
+/** What keys and params of strings have of the methods of a string. */
+abstract class NamedNode extends ValueNode {
+  startsWith(text: unknown, ...more: unknown[]): TruthNode {
+    return this.tested("starts_with", text, more);
+  }
+  endsWith(text: unknown, ...more: unknown[]): TruthNode {
+    return this.tested("ends_with", text, more);
+  }
+  includes(text: unknown, ...more: unknown[]): TruthNode {
+    return this.tested("contains", text, more);
+  }
+
+  private tested(op: string, text: unknown, more: readonly unknown[]): TruthNode {
+    if (more.length > 0)
+      throw new PlanError("too_many_arguments", "a test of strings of rows takes no position", {
+        span: argumentSpan(1),
+      });
+    return new TruthNode(
+      op,
+      { a: textSource(this, currentSpan()), b: textSource(text, argumentSpan(0)) },
+      currentSpan(),
+    );
+  }
+}
+
 /** The node behind a KeyToken. */
-export class KeyNode extends ValueNode {
+export class KeyNode extends NamedNode {
   override readonly what: string;
   constructor(
     readonly info: KeyInfo,
@@ -164,7 +197,7 @@ export class KeyNode extends ValueNode {
 }
 
 /** The node behind a ParamToken. */
-export class ParamNode extends ValueNode {
+export class ParamNode extends NamedNode {
   override readonly what: string;
   constructor(
     readonly info: KeyInfo,
@@ -304,7 +337,7 @@ export function toNumber(value: unknown, span: SpanId): ValueNode {
       `${node.what} is a string, which is null in arithmetic and in comparisons of numbers`,
       {
         span,
-        hint: "compare strings with ==, != or in",
+        hint: "compare strings with strings",
       },
     );
   return node;

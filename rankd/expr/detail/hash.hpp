@@ -1,0 +1,29 @@
+// rankd/expr/detail/hash.hpp: hashes that are the same on every machine, for draws and buckets.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rankd::detail {
+
+/// FNV-1a of the bytes.
+constexpr auto hash_of(std::string_view text) noexcept -> std::uint64_t {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
+  return hash;
+}
+
+/// The finalizer of SplitMix64: every bit of the result depends on every bit of the word.
+constexpr auto mixed(std::uint64_t word) noexcept -> std::uint64_t {
+  word += 0x9e3779b97f4a7c15U;
+  word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9U;
+  word = (word ^ (word >> 27U)) * 0x94d049bb133111ebU;
+  return word ^ (word >> 31U);
+}
+
+/// The number that belongs to an id under the seed of this hash.
+constexpr auto draw_of(std::uint64_t seed, std::int64_t id) noexcept -> std::uint64_t {
+  return mixed(seed ^ mixed(static_cast<std::uint64_t>(id)));
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,47 @@
+// tests/rankd/op/int_and_bool_columns_test.cpp: what vm writes under a key of ints, and flag under one of bools.
+#include <rankd/op/operator.hpp>
+
+#include <tests/rankd/op/op_world.hpp>
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using rankd::testing::bind_op;
+using rankd::testing::op_bench;
+
+TEST_CASE("vm fills a key of ints with exact integers, and flag a key of bools") {
+  const auto ref = [](int id) { return R"({"op":"key_ref","key_id":)" + std::to_string(id) + "}"; };
+  op_bench bench;
+  const row_set rows = bench.rows_of({9'007'199'254'740'993, 4, 7});
+  const row_set counted =
+      bench
+          .run(**bind_op("core::vm", R"({"expr_id":"e","out_key":1501})",
+                         R"({"op":"mod","a":)" + ref(1) + R"(,"b":{"op":"const_number","value":10}})"),
+               {rows})
+          .value();
+  const column counts = counted.table().find(1501).value();
+  REQUIRE(counts.integers() != nullptr);
+  CHECK((*counts.integers())[0] == 3);
+  CHECK((*counts.integers())[2] == 7);
+  const auto flag = bind_op("core::flag", R"({"out_key":1502,"pred_id":"p"})", R"({"op":"const_null"})",
+                            R"({"op":"cmp","cmp":"==","a":)" + ref(1501) + R"(,"b":{"op":"const_number","value":4}})");
+  const row_set flagged = bench.run(**flag, {counted}).value();
+  const column flags = flagged.table().find(1502).value();
+  REQUIRE(flags.booleans() != nullptr);
+  CHECK_FALSE((*flags.booleans())[0]);
+  CHECK((*flags.booleans())[1]);
+  const row_set fewer =
+      bench
+          .run(**flag, {bench
+                            .run(**bind_op("core::filter", R"({"pred_id":"p"})", R"({"op":"const_null"})",
+                                           R"({"op":"cmp","cmp":">","a":)" + ref(1) +
+                                               R"(,"b":{"op":"const_number","value":5}})"),
+                                 {counted})
+                            .value()})
+          .value();
+  const column of_fewer = fewer.table().find(1502).value();
+  CHECK(of_fewer.is_null(1));
+  CHECK_FALSE(of_fewer.is_null(2));
+}
