@@ -209,7 +209,7 @@ _TESTS: dict[Callable[[World, random.Random, int], Tree], float] = {
     _fine_comparison: 8,
     _in_numbers: 4,
     _in_strings: 4,
-    _related_texts: 5,
+    _related_texts: 12,
     _null_test: 4,
     _regex: 6,
     _const_bool: 1,
