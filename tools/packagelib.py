@@ -14,6 +14,11 @@ def version(root):
     return found[1]
 
 
+def minor_version(root):
+    """The part of the version that has a binary interface of its own until 1.0."""
+    return version(root).rpartition(".")[0]
+
+
 def commit_time(root):
     """The time of the last commit, in seconds since 1970: the same tree gives the same packages."""
     shown = subprocess.run(["git", "-C", str(root), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=True)
