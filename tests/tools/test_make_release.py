@@ -55,6 +55,18 @@ class MakeRelease(ToolCase):
         self.assertEqual((foo["SPDXID"], foo["comment"]), ("SPDXRef-libfoo---dev", "does foo"))
         self.assertEqual([entry["relationshipType"] for entry in bill["relationships"]], ["DESCRIBES", "DEPENDS_ON"])
 
+    def test_packages_are_given_out_with_their_sums(self):
+        built = self.root / "build/packages"
+        self.write({"build/packages/braid_1_amd64.deb": "packed", "build/packages/log": "said"})
+        self.module.packages_of = lambda root: sorted(built.glob("*.deb"))
+        self.assertEqual(self.run_tool("--packages")[0], 0)
+        files = self.files()
+        self.assertIn("braid_1_amd64.deb", files)
+        self.assertNotIn("log", files)
+        self.assertIn(hashlib.sha256(b"packed").hexdigest() + "  braid_1_amd64.deb", files["SHA256SUMS"].decode())
+        self.module.packages_of = lambda root: None
+        self.assertEqual(self.run_tool("--packages")[0], 1)
+
     def test_files_that_differ_from_the_commit(self):
         self.write({"new.txt": ""})
         status, printed = self.run_tool()

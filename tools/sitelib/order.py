@@ -4,7 +4,8 @@ from __future__ import annotations
 import fnmatch
 
 SECTIONS = (
-    ("Start", ("README.md", "docs/tutorial*.md", "docs/cookbook*.md", "docs/using.md", "docs/coming_from*.md")),
+    ("Start", ("README.md", "docs/tutorial*.md", "docs/cookbook*.md", "docs/using.md", "docs/packages.md",
+               "docs/coming_from*.md")),
     ("Compute", ("docs/pools.md", "docs/futures.md", "docs/parallel.md", "docs/graphs.md", "docs/job_slab.md",
                  "docs/threads.md")),
     ("Wait and serve", ("docs/coroutines.md", "docs/timers.md", "docs/sockets.md", "docs/files.md", "docs/tls.md",
