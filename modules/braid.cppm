@@ -114,7 +114,9 @@ module;
 #include <braid/redis.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/runtime/dump.hpp>
+#include <braid/runtime/metrics.hpp>
 #include <braid/runtime/runtime.hpp>
+#include <braid/runtime/stall.hpp>
 #include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/event_count.hpp>
@@ -196,6 +198,7 @@ module;
 #include <braid/thread/thread_view.hpp>
 #include <braid/thread/topology.hpp>
 #include <braid/thread/worker_count.hpp>
+#include <braid/trace/metric.hpp>
 #include <braid/trace/trace.hpp>
 
 export module braid;
@@ -445,6 +448,10 @@ using braid::max_file_bytes;
 using braid::max_thread_name;
 using braid::merged;
 using braid::method_named;
+using braid::metric;
+using braid::metrics;
+using braid::metrics_format;
+using braid::metrics_text;
 using braid::missed_ticks;
 using braid::move_now;
 using braid::name_of;
@@ -594,6 +601,7 @@ using braid::spawnable;
 using braid::spawned_future;
 using braid::split_deque;
 using braid::spread_over_nodes;
+using braid::stall;
 using braid::static_graph;
 using braid::status_of;
 using braid::steady_time;

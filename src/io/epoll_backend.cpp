@@ -237,6 +237,7 @@ class epoll_backend final : public io_backend {
       if (item == nullptr) continue;
       registration.set_pending(side, nullptr);
       --watches_;
+      count_answer();
       item->answer_ready();
     }
   }
@@ -245,6 +246,7 @@ class epoll_backend final : public io_backend {
     io_watch* item = std::exchange(table_.known(file.number).waiting[index_of(file.interest)], nullptr);
     if (item == nullptr) return;
     --watches_;
+    count_answer();
     item->ready(*item);
   }
 

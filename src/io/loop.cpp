@@ -6,6 +6,7 @@
 #include <braid/sync/detail/let_others_run.hpp>
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/worker.hpp>
+#include <braid/trace/detail/metric_source.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -24,6 +25,18 @@ constexpr int jobs_between_clock_reads = 16;
 constexpr auto reads_clock_behind(int count) noexcept -> bool {
   return count < jobs_between_clock_reads ? (count & (count - 1)) == 0 : count % jobs_between_clock_reads == 0;
 }
+
+/// Says that the loop does something, for as long as it lives.
+class in_iteration {
+ public:
+  explicit in_iteration(atomic<bool>& flag) noexcept : flag_(&flag) { flag.store(true, relaxed); }
+  in_iteration(const in_iteration&) = delete;
+  auto operator=(const in_iteration&) -> in_iteration& = delete;
+  ~in_iteration() { flag_->store(false, relaxed); }
+
+ private:
+  atomic<bool>* flag_;
+};
 
 constinit thread_local loop* current_loop __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -110,6 +123,8 @@ auto loop::run_once() -> bool {
 auto loop::step(blocking wait) -> bool {
   if (status() == state::stopped) return false;
   const detail::loop_iteration here;
+  const in_iteration noted(is_in_iteration_);
+  detail::add_to_count(iterations_);
   const time_point start = now();
   fire_timers(start);
   ready_.push_chain(inbox_.take());
@@ -124,7 +139,11 @@ void loop::fire_timers(time_point start) noexcept {
   wheel_.advance(start, due_);
   if (due_.empty()) return;
   const detail::trace_slice slice(detail::trace_group::io, "timers");
-  while (timer* item = due_.pop_front()) item->fire();
+  while (timer* item = due_.pop_front()) {
+    detail::add_to_count(fired_);
+    detail::take_from_count(armed_);
+    item->fire();
+  }
 }
 
 /// The inbox is taken again behind all that was queued when it was taken last, while the loop has jobs of its own: a
@@ -148,6 +167,7 @@ void loop::run_ready(time_point start) {
 }
 
 void loop::run_job(job& item) noexcept {
+  detail::add_to_count(jobs_);
   try {
     detail::run_job(item);
   } catch (...) {
@@ -163,7 +183,10 @@ void loop::wait_for_work(blocking wait) noexcept {
   }
   std::optional<duration> timeout;
   if (const auto next = wheel_.next_event()) timeout = std::max(*next - now(), duration::zero());
+  detail::add_to_count(waits_);
+  is_in_iteration_.store(false, relaxed);
   backend_->wait(timeout);
+  backend_->is_answering_.store(false, relaxed);
 }
 
 /// Whether a step would find something to do, as far as the loop knows without asking the system. The last task of a
@@ -190,7 +213,9 @@ void loop::wait(time_point deadline) noexcept {
     timeout = std::min(left, timeout.value_or(left));
   }
   const detail::later_completions here;
+  detail::add_to_count(waits_);
   backend_->wait(timeout);
+  backend_->is_answering_.store(false, relaxed);
 }
 
 /// Brings a stopping loop towards its end. True when it has stopped.
@@ -283,12 +308,14 @@ auto loop::ask(job& question) noexcept -> detail::asked {
 
 void loop::arm(timer& item, time_point when) noexcept {
   BRAID_ASSERT(is_current(), "timers are armed on the loop's own thread");
+  if (!item.is_armed()) detail::add_to_count(armed_);
   wheel_.arm(item, when);
 }
 
 /// On a stopped loop any thread that destroys the timer's owner may call it: no other thread is there.
 void loop::disarm(timer& item) noexcept {
   BRAID_ASSERT(is_current() || status() == state::stopped, "timers are disarmed on the loop's own thread");
+  if (item.is_armed()) detail::take_from_count(armed_);
   wheel_.disarm(item);
 }
 

@@ -135,9 +135,11 @@ class poll_backend final : public io_backend {
   void call(asker item) noexcept {
     if (item.watch != nullptr) {
       --waiting_;
+      count_answer();
       item.watch->ready(*item.watch);
     } else if (item.transfer != nullptr) {
       --waiting_;
+      count_answer();
       io_registration& registration = item.transfer->registration();
       registration.set_pending(item.transfer->side(), nullptr);
       registration.set_ready(item.transfer->side(), true);

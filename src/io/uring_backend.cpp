@@ -268,6 +268,7 @@ class uring_backend final : public io_backend {
   void answer(io_transfer& item, int outcome, std::uint32_t flags) noexcept {
     if (item.is_linked()) item.unlink();  // it is over before its end could be asked for
     finish(item);
+    count_answer();
     io_registration& registration = item.registration();
     const bool asked_for_bytes = moves_bytes(item);
     const bool more = !is_recent_ || outcome <= 0 || (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
@@ -285,6 +286,7 @@ class uring_backend final : public io_backend {
     if (here.times != static_cast<std::uint32_t>(data >> 32U) || here.waiting == nullptr) return;
     io_watch* item = std::exchange(here.waiting, nullptr);
     --watches_;
+    count_answer();
     item->ready(*item);
   }
 

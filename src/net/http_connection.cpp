@@ -32,15 +32,32 @@ void http_service::report(std::exception_ptr error) noexcept {
   report_job_exception(options.on_error, std::move(error), {});
 }
 
+/// Threads: any.
+void http_service::add_metrics(const void* self, metric_list& to) {
+  const http_server_counts& counts = static_cast<const http_service*>(self)->counts;
+  const auto now = [](const auto& count) { return static_cast<double>(read_count(count)); };
+  to.counter("braid_http_connections_accepted", "Connections that HTTP servers accepted.", now(counts.accepted));
+  to.gauge("braid_http_connections", "Connections of HTTP servers that are open.", now(counts.open));
+  to.counter("braid_http_requests", "Requests that came to a handler, or to none by their path.", now(counts.requests));
+  to.counter("braid_http_refused_requests", "Requests with a fault.", now(counts.refused));
+  to.counter("braid_http_timeouts", "Connections that were cut because a deadline passed.", now(counts.timeouts));
+  to.counter("braid_http_failed_handlers", "Handlers that threw, or gave no answer.", now(counts.failed));
+  to.gauge("braid_http_tls_handshakes", "TLS handshakes of servers under way.", now(counts.handshakes));
+  to.counter("braid_http_failed_tls_handshakes", "TLS handshakes that failed, were too slow or given up.",
+             now(counts.failed_handshakes));
+  to.counter("braid_http_resumed_tls_sessions", "Connections that went on from an earlier session of TLS.",
+             now(counts.resumed));
+}
+
 // Deadlines
 
 http_connection::http_connection(http_service& by) : by_(&by), now_(by.on.now()) {
   head_deadline_ = now_ + by.options.head_timeout;
-  ++by.counts.open;
+  add_to_count(by.counts.open);
 }
 
 http_connection::~http_connection() {
-  --by_->counts.open;
+  take_from_count(by_->counts.open);
   by_->on.disarm(timer_);
   if (is_linked()) unlink();
 }
@@ -67,7 +84,7 @@ void http_connection::fired(timer& self) noexcept {
   if (late.by_->on.now() < late.deadline_) return late.wait_until(late.waits_for_, late.deadline_);
   const bool sends = late.waits_for_ == wait::write || late.waits_for_ == wait::linger;
   const bool was_notified = late.waits_for_ == wait::linger || late.waits_for_ == wait::idle;
-  if (!was_notified) ++late.by_->counts.timeouts;
+  if (!was_notified) add_to_count(late.by_->counts.timeouts);
   if (sends)
     static_cast<void>(late.socket_->shutdown(socket_side::both));
   else
@@ -152,7 +169,7 @@ auto http_connection::give_up_head() -> bool {
 }
 
 void http_connection::refuse(http_errc why) {
-  ++by_->counts.refused;
+  add_to_count(by_->counts.refused);
   keep_ = false;
   work_->own_fields.clear();
   answer_ = answer::none;
@@ -170,7 +187,7 @@ void http_connection::say(http_status status, std::error_code why) {
 }
 
 void http_connection::begin_request() {
-  ++by_->counts.requests;
+  add_to_count(by_->counts.requests);
   in_request_ = true;
   work_->body.start(work_->parser.head().body);
   continue_due_ = work_->parser.head().expects_continue && !work_->body.finished();
@@ -220,7 +237,7 @@ void http_connection::answer_without_handler() {
 
 void http_connection::finish_answer(const outcome<void>& ended) {
   if (ended.has_exception()) by_->report(ended.exception());
-  if (!ended.has_value()) ++by_->counts.failed;
+  if (!ended.has_value()) add_to_count(by_->counts.failed);
   if (answer_ == answer::pieces) {
     if (ended.has_value()) return end_pieces();
     answer_ = answer::broken;
@@ -231,7 +248,7 @@ void http_connection::finish_answer(const outcome<void>& ended) {
     keep_ = false;
     return say(status_of(*work_->body_error), *work_->body_error);
   }
-  if (ended.has_value()) ++by_->counts.failed;  // it said nothing
+  if (ended.has_value()) add_to_count(by_->counts.failed);  // it said nothing
   say(http_status::internal_server_error);
 }
 

@@ -13,6 +13,7 @@
 #include <braid/net/http_encoder.hpp>
 #include <braid/net/http_request_parser.hpp>
 #include <braid/net/http_server.hpp>
+#include <braid/trace/detail/metric_source.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -32,11 +33,17 @@ class http_connection;
 /// What the connections of a server share. Touched on its loop only.
 struct http_service {
   http_service(loop& l, const http_router& r, http_server_options o)
-      : on(l), routes(r), options(std::move(o)), pacer(l, options.pacing), workspaces(options.limits) {}
+      : on(l),
+        routes(r),
+        options(std::move(o)),
+        pacer(l, options.pacing),
+        workspaces(options.limits),
+        counted_(&l, &http_service::add_metrics, this) {}
 
   /// The date of today, made anew each second.
   auto date(time_point now) -> std::string_view;
   void report(std::exception_ptr error) noexcept;
+  static void add_metrics(const void* self, metric_list& to);
 
   loop& on;
   const http_router& routes;
@@ -51,6 +58,7 @@ struct http_service {
  private:
   std::string date_;
   time_point date_until_ = time_point::min();
+  metric_source counted_;  // the last member: what it reads is there
 };
 
 /// All of a connection but the bytes' way, which `http_connection_over` knows. States: docs/design/http.md

@@ -52,13 +52,13 @@ class http_server::state : public detail::http_service {
   /// A connection that shakes hands. The scope is that of the task that does.
   struct handshake : list_hook {
     handshake(state& s, scope& in) noexcept : of(&s), where(&in) {
-      ++of->counts.handshakes;
+      detail::add_to_count(of->counts.handshakes);
       of->handshakes_.push_back(*this);
     }
     handshake(const handshake&) = delete;
     auto operator=(const handshake&) -> handshake& = delete;
     ~handshake() {
-      --of->counts.handshakes;
+      detail::take_from_count(of->counts.handshakes);
       if (is_linked()) unlink();
     }
     void give_up() noexcept {
@@ -186,7 +186,7 @@ auto http_server::state::start_next(scope& all) -> task<void> {
   wants_room = false;
   stream_socket socket = std::move(*next_);
   next_.reset();
-  ++counts.accepted;
+  detail::add_to_count(counts.accepted);
   if (options.tls)
     all.spawn(serve_tls(std::move(socket), std::move(*place)));
   else
@@ -234,14 +234,14 @@ auto http_server::state::serve_tls(stream_socket socket, async_semaphore::permit
     result<tls_stream> stream = co_await std::move(shaken);
     is_open = stream && (stream->protocol().empty() || stream->protocol() == "http/1.1");
     if (is_open) {
-      if (stream->resumed()) ++counts.resumed;
+      if (stream->resumed()) detail::add_to_count(counts.resumed);
       auto served = serve_one(std::move(*stream), std::move(place));
       co_await std::move(served);
     }
   } catch (...) {
     report(std::current_exception());  // no memory for a task; an exception that leaves here would end all connections
   }
-  if (!is_open) ++counts.failed_handshakes;
+  if (!is_open) detail::add_to_count(counts.failed_handshakes);
 }
 
 template <transport Stream>

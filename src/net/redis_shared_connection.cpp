@@ -65,7 +65,7 @@ auto redis_shared_connection::submit(redis_request& request) noexcept -> std::er
   if (state_ == state::closed) return errc::closed;
   const bool at_once = state_ == state::ready && waiting_.empty() && window_.room() > 0 && out_.size() < max_unsent;
   if (!at_once && waiting_count_ >= options_.queue) {
-    ++counts_.refused;
+    add_to_count(counts_.refused);
     return errc::full;
   }
   request.link = this;
@@ -101,7 +101,7 @@ void redis_shared_connection::encode(redis_request& request) noexcept {
   if (window_.empty()) last_heard_ = iteration_time();
   redis_window::entry& place = window_.push(request, count);
   request.unsent -= count;
-  counts_.sent += count;
+  add_to_count(counts_.sent, std::uint64_t{count});
   if (same_reads_.is_used() && request.how->is_read) same_reads_.add(begin, out_.size() - begin, place);
 }
 
@@ -115,7 +115,7 @@ auto redis_shared_connection::joins_same(redis_request& request, std::size_t beg
   out_.shorten_to(begin);
   request.unsent = 0;
   request.same = std::exchange(first->who, &request);
-  ++counts_.shared;
+  add_to_count(counts_.shared);
   return true;
 }
 
@@ -284,7 +284,7 @@ void redis_shared_connection::begin_reply(char sign) noexcept {
 auto redis_shared_connection::end_reply() -> next {
   const resp_value reply = parser_.value();
   if (reply_ == reply_slot::push) {
-    ++counts_.pushed;
+    add_to_count(counts_.pushed);
     reply_ = reply_slot::none;
     return next::go_on;
   }
@@ -307,7 +307,7 @@ auto redis_shared_connection::deliver(const resp_value& reply) -> next {
   failures_ = 0;
   window_.take();
   if (who == nullptr) {
-    ++counts_.dropped;
+    add_to_count(counts_.dropped);
     return next::go_on;
   }
   const bool is_expected = (who->how->types & redis_type_bit(reply.type())) != 0;
@@ -323,7 +323,7 @@ auto redis_shared_connection::deliver(redis_request& who, resp_value reply) -> n
   const bool is_expected = (who.how->types & redis_type_bit(reply.type())) != 0;
   const bool* const gone = gone_;
   const std::uint32_t connection = generation_;
-  ++counts_.answered;
+  add_to_count(counts_.answered);
   answer(who, reply);
   finish(who, at_once_ > 0 ? redis_end::now : redis_end::later);
   if (*gone || connection != generation_) return next::stop;
@@ -340,7 +340,7 @@ void redis_shared_connection::answer_all(redis_request* first, const resp_value&
   while (first != nullptr) {
     redis_request& request = *std::exchange(first, first->same);
     request.same = nullptr;
-    ++counts_.answered;
+    add_to_count(counts_.answered);
     if (request.memory == nullptr) {
       answer(request, reply);
       request.replies[-1] = type_only(reply);
@@ -393,7 +393,7 @@ void redis_shared_connection::set_deadline(redis_request& request) noexcept {
 }
 
 void redis_shared_connection::request_timed_out(redis_request& request) noexcept {
-  ++counts_.expired;
+  add_to_count(counts_.expired);
   withdraw(request);
   request.error = errc::deadline_exceeded;
   request.how->over(request, redis_end::later);

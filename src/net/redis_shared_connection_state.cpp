@@ -11,6 +11,23 @@
 
 namespace braid::detail {
 
+/// Threads: any.
+void redis_shared_connection::add_metrics(const void* self, metric_list& to) {
+  const redis_counts& counts = static_cast<const redis_shared_connection*>(self)->counts_;
+  const auto now = [](const std::uint64_t& count) { return static_cast<double>(read_count(count)); };
+  to.counter("braid_redis_commands_sent", "Commands that were sent to Redis.", now(counts.sent));
+  to.counter("braid_redis_replies", "Replies of Redis that a task waited for.", now(counts.answered));
+  to.counter("braid_redis_dropped_replies", "Replies of Redis that no task waited for any more.", now(counts.dropped));
+  to.counter("braid_redis_shared_reads", "Reads that were not sent, because the same one was.", now(counts.shared));
+  to.counter("braid_redis_pushed_messages", "Messages of Redis that are no replies.", now(counts.pushed));
+  to.counter("braid_redis_expired_calls", "Calls that had no reply in time.", now(counts.expired));
+  to.counter("braid_redis_refused_calls", "Calls that found no room to wait in.", now(counts.refused));
+  to.counter("braid_redis_connections_made", "Connections to Redis that were greeted.", now(counts.connected));
+  to.counter("braid_redis_connections_lost", "Connections to Redis that ended by themselves or were given up.",
+             now(counts.lost));
+  to.counter("braid_redis_failed_connects", "Attempts to connect to Redis that failed.", now(counts.failed));
+}
+
 void redis_shared_connection::connect() noexcept {
   state_ = state::connecting;
   on_->arm(connect_timer_, after(on_->now(), options_.connect_timeout));
@@ -73,7 +90,7 @@ auto redis_shared_connection::take_greeting(const resp_value& reply) noexcept ->
 void redis_shared_connection::become_ready() noexcept {
   on_->disarm(connect_timer_);
   state_ = state::ready;
-  ++counts_.connected;
+  add_to_count(counts_.connected);
   if (in_iteration_) return;  // its end sends
   encode_waiting();
   flush();
@@ -95,7 +112,7 @@ void redis_shared_connection::hang_up() noexcept {
 
 /// Requests that have waited for this attempt get its error; later ones wait for the next attempt.
 void redis_shared_connection::attempt_failed(std::error_code why) noexcept {
-  ++counts_.failed;
+  add_to_count(counts_.failed);
   last_error_ = why;
   hang_up();
   fail_waiting(why);
@@ -114,7 +131,7 @@ void redis_shared_connection::broke(std::error_code why) noexcept {
 /// What was sent has no reply, a batch of which a part was sent neither; what was not waits for the next connection.
 /// Whose reply is the next one learns `first`.
 void redis_shared_connection::lose(std::error_code why, std::error_code first) noexcept {
-  ++counts_.lost;
+  add_to_count(counts_.lost);
   last_error_ = why;
   hang_up();
   fail_due(first, redis_errc::connection_lost);

@@ -1,7 +1,7 @@
 // src/runtime/runtime.cpp: starting the parts of a runtime, and stopping them in the order that loses nothing.
 #include <braid/runtime/runtime.hpp>
-
 #include <braid/base/assert.hpp>
+#include <braid/runtime/detail/stall_watch.hpp>
 #include <braid/sync/parker.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/time_span.hpp>
@@ -11,6 +11,8 @@
 #include <braid/thread/worker_count.hpp>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <string_view>
 #include <system_error>
@@ -83,6 +85,7 @@ runtime::runtime(runtime_options options) : shape_(options.shape) {
     start_merged(options);
   else
     start_separate(options);
+  watch_for_stalls(options);
 }
 
 void runtime::start_separate(const runtime_options& options) {
@@ -182,6 +185,26 @@ auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t 
     if (load_of(index) < load_of(min_load)) min_load = index;
   const std::size_t max_count = load_of(min_load) + std::max(few, load_of(min_load) / 4);
   return load_of(here) > max_count && loops_[min_load]->status() == loop::state::running ? min_load : here;
+}
+
+void runtime::watch_for_stalls(const runtime_options& options) {
+  duration limit = options.stall_limit;
+  if (const char* const asked = limit == duration::zero() ? ::secure_getenv("BRAID_STALL") : nullptr) {
+    const auto parsed = detail::parse_stall_limit(asked);
+    if (!parsed) std::fprintf(stderr, "braid: BRAID_STALL is ignored: \"%s\" is no time such as 500ms or 2s\n", asked);
+    limit = parsed.value_or(duration::zero());
+  }
+  if (limit <= duration::zero()) return;
+  stalls_ =
+      std::make_unique<detail::stall_watch>(detail::stall_targets_of(*this), limit, options.on_stall, steady_time());
+  stalls_->start();
+}
+
+void detail::runtime_end::close(runtime& ended) noexcept {
+  ended.stalls_.reset();
+  ended.loop_.reset();
+  for (loop_driver* const each : ended.drivers_) each->free_loop();
+  ended.loops_.clear();
 }
 
 void runtime::stop_loops() {

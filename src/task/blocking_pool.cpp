@@ -84,6 +84,7 @@ auto blocking_pool::next(std::unique_lock<std::mutex>& lock) -> job* {
   }
   if (queued_ == 0) return nullptr;
   --queued_;
+  ++begun_;
   return queue_.pop();
 }
 

@@ -113,6 +113,11 @@ class central_list {
     return {taken, taken->count};
   }
 
+  [[nodiscard]] auto chains() noexcept -> std::size_t {
+    const std::lock_guard lock(mutex_);
+    return chains_;
+  }
+
  private:
   fork_safe_mutex mutex_;
   block* first_ = nullptr;  // of the newest chain
@@ -204,6 +209,12 @@ auto allocate_job(std::size_t size) -> void* {
       return list.pop();
   }
   return allocate_elsewhere(size, index);
+}
+
+auto detail::idle_job_memory() noexcept -> std::size_t {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < classes; ++i) bytes += central_lists()[i].chains() * batch * class_bytes * (i + 1);
+  return bytes;
 }
 
 void free_job(void* memory, std::size_t size) noexcept {

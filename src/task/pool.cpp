@@ -215,6 +215,7 @@ pool::~pool() {
 
 void pool::work(worker& self) noexcept {
   const detail::worker_scope here(self);
+  self.thread.store(::gettid(), relaxed);
   {
     const std::unique_ptr<registration> registered = configure(self.index);
     call_hook(options_.on_worker_start, self.index);
@@ -222,6 +223,7 @@ void pool::work(worker& self) noexcept {
     scheduler_->work(self);
     call_hook(options_.on_worker_stop, self.index);
   }
+  self.thread.store(0, relaxed);
   // edge pool.left: both, the joining thread sees all that the workers did
   if (at_work_.fetch_sub(1, acq_rel) == 1) futex_wake(at_work_, INT_MAX);
 }

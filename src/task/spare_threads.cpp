@@ -10,6 +10,8 @@
 #include <exception>
 #include <utility>
 
+#include <unistd.h>
+
 namespace braid::detail {
 namespace {
 
@@ -105,6 +107,7 @@ void spare_threads::reacquire(worker& self) noexcept {
   // edge spare_threads.context: observe, the state of the context is seen
   while (here.has_it.load(acquire) == 0) futex_wait(here.has_it, 0);
   --self.absent;
+  self.thread.store(::gettid(), relaxed);
 }
 
 void spare_threads::yield_context(worker& self) noexcept {
@@ -162,6 +165,7 @@ auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
 /// that takes it finds the spare thread free from that moment on. False: it will not be needed again.
 auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool {
   const worker_scope here(context);
+  context.thread.store(::gettid(), relaxed);
   duration pause = first_pause;
   auto why = search::routine;
   context.pace.paused();  // the job that waits does not keep others at this context from running any more

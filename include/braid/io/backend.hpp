@@ -4,6 +4,8 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/trace/detail/owner_count.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -11,6 +13,12 @@
 #include <string_view>
 
 namespace braid {
+
+class loop;
+
+namespace detail {
+struct metrics_reader;
+}
 
 /// What a descriptor is to become ready for.
 enum class io_interest : std::uint8_t { read, write };
@@ -78,6 +86,19 @@ class BRAID_API io_backend {
 
   /// Whether any watch or transfer is waiting.
   [[nodiscard]] virtual auto has_watches() const noexcept -> bool = 0;
+
+ protected:
+  /// A watch or a transfer is about to be answered.
+  void count_answer() noexcept {
+    detail::add_to_count(answers_);
+    is_answering_.store(true, relaxed);
+  }
+
+ private:
+  friend class loop;
+  friend struct detail::metrics_reader;
+  std::uint64_t answers_ = 0;         // by `read_count` for other threads
+  atomic<bool> is_answering_{false};  // set in `wait`, cleared by the loop after it
 };
 
 /// Opens a backend for the loop that the calling thread will run.

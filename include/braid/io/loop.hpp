@@ -30,7 +30,8 @@ class loop_driver;
 
 namespace detail {
 class open_descriptor;
-}
+struct metrics_reader;
+}  // namespace detail
 
 /// How a loop is made.
 struct loop_options {
@@ -91,6 +92,7 @@ class BRAID_API loop final : public home {
  private:
   friend class loop_driver;
   friend class detail::open_descriptor;
+  friend struct detail::metrics_reader;
   friend class scope;
   enum class blocking : std::uint8_t { allowed, forbidden };
 
@@ -127,6 +129,12 @@ class BRAID_API loop final : public home {
   atomic<std::size_t> open_descriptors_{0};  // of descriptors; each thread that makes or ends one
   atomic<::pid_t> thread_{0};                // that runs it; written by that one
   atomic<std::uint32_t> woken_{0};           // +1 by each thread that has woken the loop, as its last access here
+  std::uint64_t iterations_ = 0;             // this and the next: for other threads, by `read_count`
+  std::uint64_t jobs_ = 0;                   // begun
+  std::uint64_t fired_ = 0;                  // timers
+  std::uint64_t armed_ = 0;                  // timers that are armed
+  std::uint64_t waits_ = 0;                  // calls of the backend that may block
+  atomic<bool> is_in_iteration_{false};      // and does not wait in the backend; written by the loop's thread
   std::uint32_t wakes_owed_ = 0;             // what that becomes; known when the loop has stopped
   std::vector<task<void>> early_;            // spawned before the loop runs
   scope root_;

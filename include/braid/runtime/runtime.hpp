@@ -9,6 +9,7 @@
 #include <braid/coro/spawn.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/io/loop_driver.hpp>
+#include <braid/runtime/stall.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/blocking_pool.hpp>
 #include <braid/task/error_callback.hpp>
@@ -34,8 +35,10 @@
 namespace braid {
 
 namespace detail {
+struct metrics_reader;
 struct runtime_end;
 struct runtime_list;
+class stall_watch;
 }  // namespace detail
 
 /// Where a runtime waits.
@@ -68,6 +71,11 @@ struct runtime_options {
   duration stay_awake = 10us;
   /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
   error_callback on_error = {};
+  /// A loop or a worker that does not come back for so long is reported once, by `on_stall`, or without it on stderr;
+  /// zero: what the variable BRAID_STALL says (`500ms`, `2s`), or no watchdog. See docs/stalls.md
+  duration stall_limit = {};
+  /// Called by the watchdog's thread. Must not throw.
+  std::function<void(const stall&)> on_stall = {};
 };
 
 /// Loops that wait and workers that compute, each on threads of its own, or both on the same.
@@ -126,6 +134,7 @@ class BRAID_API runtime {
  private:
   explicit runtime(runtime_options options);
 
+  friend struct detail::metrics_reader;
   friend struct detail::runtime_end;
   friend struct detail::runtime_list;
   template <typename T>
@@ -146,6 +155,7 @@ class BRAID_API runtime {
   void start_here(task<void> work);
   auto load_of(std::size_t index) const noexcept -> std::size_t;
   auto home_for_one_more(std::size_t here) const noexcept -> std::size_t;
+  void watch_for_stalls(const runtime_options& options);
   void stop_loops();
   [[nodiscard]] auto stop_loops_until(time_point deadline) -> bool;
 
@@ -160,6 +170,7 @@ class BRAID_API runtime {
   runtime* next_ = nullptr;           // in the list of the process; under its lock
   std::mutex join_mutex_;             // one thread joins the loop's
   std::thread loop_thread_;
+  std::unique_ptr<detail::stall_watch> stalls_;  // the last member: it ends first; null where there is no watchdog
 };
 
 /// Starts a task as `runtime::post` does, and gives a future of it: see `spawn` on a home. Threads: any. Errors: in the
@@ -222,11 +233,7 @@ struct runtime_list {
 /// What is left of a runtime after the end of the process' static objects: workers that refuse.
 struct runtime_end {
   /// Frees its loops, which have descriptors of the system. Requires that it was shut down.
-  static void close(runtime& ended) noexcept {
-    ended.loop_.reset();
-    for (loop_driver* const each : ended.drivers_) each->free_loop();
-    ended.loops_.clear();
-  }
+  BRAID_API static void close(runtime& ended) noexcept;
 };
 
 }  // namespace detail

@@ -23,6 +23,10 @@
 
 namespace braid {
 
+namespace detail {
+struct metrics_reader;
+}
+
 /// How many threads a blocking pool may have, and how long they stay.
 struct blocking_pool_options {
   std::size_t max_threads = 64;   ///< at once; jobs beyond that wait for one of them
@@ -68,6 +72,7 @@ class BRAID_API blocking_pool final : public executor {
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  private:
+  friend struct detail::metrics_reader;
   using thread_list = std::list<std::thread>;
 
   void start_thread();
@@ -86,6 +91,7 @@ class BRAID_API blocking_pool final : public executor {
   std::size_t queued_ = 0;
   std::size_t idle_ = 0;     // threads that wait for a job, those among them that were notified included
   std::size_t started_ = 0;  // ever
+  std::uint64_t begun_ = 0;  // jobs
   std::size_t at_work_ = 0;  // threads that have not come to their end
   std::condition_variable none_at_work_;
   bool closed_ = false;

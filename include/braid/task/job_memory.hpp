@@ -16,4 +16,11 @@ namespace braid {
 /// Gives a block back. `size` is what it was asked for with. Threads: any. Cost: as `allocate_job`.
 BRAID_API void free_job(void* block, std::size_t size) noexcept;
 
+namespace detail {
+
+/// About how many bytes lie in the central free lists. Threads: any. Cost: sixteen short locks.
+[[nodiscard]] BRAID_API auto idle_job_memory() noexcept -> std::size_t;
+
+}  // namespace detail
+
 }  // namespace braid

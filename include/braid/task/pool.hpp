@@ -39,6 +39,7 @@ template <scheduling_policy Policy>
 class scheduler_for;
 class inline_scheduler;
 class spare_threads;
+struct metrics_reader;
 }  // namespace detail
 
 /// What the workers of a pool have done so far, together.
@@ -122,6 +123,7 @@ class BRAID_API pool : public executor {
   template <scheduling_policy Policy>
   friend class detail::scheduler_for;
   friend class detail::inline_scheduler;
+  friend struct detail::metrics_reader;
 
   template <job_function Fn>
   [[nodiscard]] auto post_own(worker& self, Fn&& fn) -> result<void>;

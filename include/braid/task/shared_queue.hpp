@@ -39,6 +39,9 @@ class shared_queue {
 
   [[nodiscard]] auto empty() noexcept -> bool { return queue_.empty(); }
 
+  /// For metrics.
+  [[nodiscard]] auto queue_of_all() const noexcept -> const detail::common_queue& { return queue_; }
+
   /// Jobs lie in one place: no thread moves them.
   [[nodiscard]] auto is_quiescent() noexcept -> bool { return empty(); }
 

@@ -19,6 +19,8 @@
 #include <memory>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace braid {
 
 class executor;
@@ -75,6 +77,7 @@ struct alignas(cache_line) worker {
   bool leaves_forks = false;               ///< set by a task_group: forks may be left when the job has ended
   std::uint32_t absent = 0;  ///< threads that have left this worker context and will come back; written by its owner
   atomic<std::uint32_t> wanted{0};  ///< threads that wait to have it again; written under the lock of spare_threads
+  atomic<::pid_t> thread{0};        ///< that has this worker context; written by it; 0: not known
   worker_counters counters;
 
   detail::job_pace pace;

@@ -18,6 +18,7 @@
 #include <braid/net/redis_options.hpp>
 #include <braid/net/resp_parser.hpp>
 #include <braid/task/job.hpp>
+#include <braid/trace/detail/metric_source.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -88,6 +89,8 @@ class BRAID_API redis_shared_connection {
     bool is_posted = false;
   };
   enum class next : std::uint8_t { go_on, stop };
+
+  static void add_metrics(const void* self, metric_list& to);
 
   // Connecting: src/net/redis_shared_connection_state.cpp
   void connect() noexcept;
@@ -177,6 +180,7 @@ class BRAID_API redis_shared_connection {
     push,    // nowhere: it is no reply
   } reply_ = reply_slot::none;
   bool* gone_ = nullptr;  // where to say that the link has gone, while it is reading
+  metric_source counted_{on_, &redis_shared_connection::add_metrics, this};  // the last member: what it reads is there
 };
 
 }  // namespace detail

@@ -3,11 +3,13 @@
 
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/task/detail/common_queue.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/priority.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 
+#include <cstddef>
 #include <memory>
 
 namespace braid {
@@ -65,6 +67,17 @@ class BRAID_API scheduler_base {
 
   virtual void close() noexcept = 0;
   virtual void drop_all() noexcept = 0;
+
+  /// About how many jobs wait in the queues that all workers share. Threads: any.
+  [[nodiscard]] auto queued(priority level) const noexcept -> std::size_t {
+    if (level == priority::normal) return shared_ != nullptr ? shared_->size() : 0;
+    return (level == priority::low ? low_ : high_).size();
+  }
+
+ protected:
+  common_queue high_;
+  common_queue low_;
+  const common_queue* shared_ = nullptr;  // of priority `normal`, in a policy that has one queue for all
 };
 
 /// Makes the scheduler of a pool whose workers are there and have not started.

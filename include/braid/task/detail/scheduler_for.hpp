@@ -31,7 +31,9 @@ BRAID_API void back_off(std::uint32_t pauses) noexcept;
 template <scheduling_policy Policy>
 class scheduler_for final : public scheduler_base {
  public:
-  scheduler_for(pool& owner, const worker_list& workers) : owner_(owner), forks_(*owner.forks_), policy_(workers) {}
+  scheduler_for(pool& owner, const worker_list& workers) : owner_(owner), forks_(*owner.forks_), policy_(workers) {
+    if constexpr (requires { policy_.queue_of_all(); }) shared_ = &policy_.queue_of_all();
+  }
 
   static auto make(pool& owner, const worker_list& workers) -> std::unique_ptr<scheduler_base> {
     return std::make_unique<scheduler_for>(owner, workers);
@@ -149,8 +151,6 @@ class scheduler_for final : public scheduler_base {
   pool& owner_;
   fork_exchange& forks_;
   Policy policy_;
-  common_queue high_;
-  common_queue low_;
 };
 
 template <scheduling_policy Policy>

@@ -1,0 +1,98 @@
+// braid/runtime/detail/stall_watch.hpp: the stall watchdog of a runtime: it compares progress counters at intervals.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/runtime/stall.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace braid {
+
+class loop;
+class runtime;
+struct worker;
+
+namespace detail {
+
+/// What a loop or a worker has come to. A job runs on while two are equal and busy.
+struct stall_progress {
+  std::uint64_t jobs = 0;
+  std::uint64_t others = 0;  ///< forks of others; iterations
+  std::uint64_t batch = 0;   ///< when the worker's batch began; timers and I/O that were answered
+  bool is_busy = false;
+
+  auto operator==(const stall_progress&) const -> bool = default;
+};
+
+/// A loop or a worker, and how long it has been seen without progress.
+struct stall_target {
+  const loop* of_loop = nullptr;  ///< beside a worker: the loop that it runs in a merged runtime
+  const worker* of_worker = nullptr;
+  std::string thread;
+
+  stall_progress last = {};
+  duration seen = {};
+  bool is_reported = false;
+};
+
+/// Looks at each target at intervals of half the limit, but no more than 20 times a second. Reads what workers and
+/// loops count anyway; a thread gets a signal only when it has stalled, so that it writes down its stack.
+/// Threads: one at a time calls `look`, which is the watchdog's own between `start` and the end. `count` any.
+class BRAID_API stall_watch {
+ public:
+  using report_fn = std::function<void(const stall&)>;
+
+  /// Without `report` stalls are written to stderr. Lifetime: the targets outlive it.
+  stall_watch(std::vector<stall_target> targets, duration limit, report_fn report, const clock_source& clock);
+  stall_watch(const stall_watch&) = delete;
+  auto operator=(const stall_watch&) -> stall_watch& = delete;
+  ~stall_watch();
+
+  /// Starts a thread that looks. Errors: std::system_error.
+  void start();
+  void look();
+
+  /// How many stalls there were.
+  [[nodiscard]] auto count() const noexcept -> std::uint64_t { return count_.load(relaxed); }
+  [[nodiscard]] auto interval() const noexcept -> duration { return interval_; }
+
+ private:
+  void work();
+  void report(const stall_target& of);
+
+  std::vector<stall_target> targets_;
+  const duration limit_;
+  const duration interval_;
+  report_fn report_;
+  const clock_source* clock_;
+  time_point looked_;
+  atomic<std::uint64_t> count_{0};  // written by `look`
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;  // under the mutex
+  std::thread thread_;
+};
+
+/// The loops and the workers of a runtime, as long as that lives.
+[[nodiscard]] BRAID_API auto stall_targets_of(const runtime& of) -> std::vector<stall_target>;
+/// Whether it has a job at the moment. Threads: any.
+[[nodiscard]] BRAID_API auto is_busy(const stall_target& of) noexcept -> bool;
+
+/// The limit that BRAID_STALL asks for, such as `500ms` or `2s`. Nothing where it is no positive time.
+[[nodiscard]] BRAID_API auto parse_stall_limit(std::string_view text) -> std::optional<duration>;
+
+}  // namespace detail
+}  // namespace braid

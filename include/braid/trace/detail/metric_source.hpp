@@ -1,0 +1,60 @@
+// braid/trace/detail/metric_source.hpp: parts of the process that add their counters to the metrics of their loop.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/trace/detail/owner_count.hpp>
+#include <braid/trace/metric.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace braid::detail {
+
+/// Collects samples that have some labels in common.
+class BRAID_API metric_list {
+ public:
+  /// The labels of the samples that follow.
+  void label(std::vector<metric::label> labels) { labels_ = std::move(labels); }
+
+  void counter(std::string_view name, std::string_view help, double value) {
+    add(metric::type::counter, name, help, value);
+  }
+  void gauge(std::string_view name, std::string_view help, double value) {
+    add(metric::type::gauge, name, help, value);
+  }
+
+  /// All of them. Samples of one name with the same labels, as two servers on one loop give, have become their sum.
+  [[nodiscard]] auto take() -> std::vector<metric>;
+
+ private:
+  void add(metric::type kind, std::string_view name, std::string_view help, double value);
+
+  std::vector<metric::label> labels_;
+  std::vector<metric> all_;
+};
+
+/// A part that has counters, listed for as long as it lives: the last member of its owner, so that what `add` reads is
+/// there. Threads: any; `add` is called on the thread that asks. Blocks: for the lock of the list.
+class BRAID_API metric_source : public list_hook {
+ public:
+  using add_fn = void (*)(const void* of, metric_list& to);
+
+  /// `at` is the loop that the part is on; `add` reads `of`, and neither enters nor leaves the list.
+  metric_source(const void* at, add_fn add, const void* of) noexcept;
+  metric_source(const metric_source&) = delete;
+  auto operator=(const metric_source&) -> metric_source& = delete;
+  ~metric_source();
+
+  /// Adds the samples of all parts on `at`.
+  static void add_those_on(const void* at, metric_list& to);
+
+ private:
+  const void* at_;
+  add_fn add_;
+  const void* of_;
+};
+
+}  // namespace braid::detail

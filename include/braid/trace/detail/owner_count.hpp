@@ -1,0 +1,27 @@
+// braid/trace/detail/owner_count.hpp: counters that one thread writes and others read, in structs of plain numbers.
+#pragma once
+
+#include <braid/sync/atomic.hpp>
+
+#include <atomic>
+#include <concepts>
+
+namespace braid::detail {
+
+/// Adds to a counter that one thread at a time writes and any thread may read with `read_count`: no read-modify-write.
+template <std::unsigned_integral Count>
+void add_to_count(Count& count, Count by = 1) noexcept {
+  const std::atomic_ref<Count> shared(count);
+  shared.store(shared.load(relaxed) + by, relaxed);
+}
+template <std::unsigned_integral Count>
+void take_from_count(Count& count) noexcept {
+  const std::atomic_ref<Count> shared(count);
+  shared.store(shared.load(relaxed) - 1, relaxed);
+}
+template <std::unsigned_integral Count>
+[[nodiscard]] auto read_count(const Count& count) noexcept -> Count {
+  return std::atomic_ref<Count>(const_cast<Count&>(count)).load(relaxed);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,45 @@
+// braid/trace/metric.hpp: metrics as values, and as text for Prometheus and OpenMetrics.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid {
+
+/// One measured value: a sample of the family `name`, distinguished from the others of that family by its labels.
+struct metric {
+  enum class type : std::uint8_t {
+    counter,  ///< grows as long as what it is of lives
+    gauge,    ///< goes up and down
+  };
+  struct label {
+    std::string name;
+    std::string value;
+    auto operator==(const label&) const -> bool = default;
+  };
+
+  std::string name;  ///< `braid_` and letters, digits and `_`; the unit is its last word; without `_total`
+  std::string unit;  ///< "seconds", "bytes", or empty for a number of things
+  type kind = type::gauge;
+  std::string help;  ///< a sentence, the same for all of a family
+  std::vector<label> labels;
+  double value = 0;
+};
+
+/// How metrics are written.
+enum class metrics_format : std::uint8_t {
+  prometheus,    ///< text format 0.0.4
+  open_metrics,  ///< OpenMetrics 1.0: with units, and `# EOF` at the end
+};
+
+/// Writes metrics with the lines HELP and TYPE of each family, whose samples come one after the other, in the order of
+/// the first of each. Threads: any. Errors: std::bad_alloc. Source: Prometheus text format 0.0.4; OpenMetrics 1.0.
+[[nodiscard]] BRAID_API auto metrics_text(std::span<const metric> all, metrics_format how = metrics_format::prometheus)
+    -> std::string;
+
+}  // namespace braid

@@ -1,0 +1,156 @@
+// src/runtime/metrics.cpp: reading the counters of a runtime's parts, each with its name, labels and sentence.
+#include <braid/runtime/metrics.hpp>
+
+#include "metrics_reader.hpp"
+
+#include <braid/task/detail/sleepers.hpp>
+#include <braid/task/detail/spare_threads.hpp>
+#include <braid/task/job_memory.hpp>
+#include <braid/thread/name.hpp>
+#include <braid/trace/detail/metric_source.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <string>
+
+namespace braid {
+namespace detail {
+
+void metrics_reader::add(const worker& of, metric_list& to) {
+  const auto now = [](const atomic<std::uint64_t>& count) { return static_cast<double>(count.load(relaxed)); };
+  const worker_counters& counts = of.counters;
+  to.counter("braid_worker_jobs", "Jobs that a worker began.", now(counts.jobs));
+  to.counter("braid_worker_steals", "How often a worker took jobs from another one.", now(counts.steals));
+  to.counter("braid_worker_parks", "How often a worker went to sleep.", now(counts.sleeps));
+  to.counter("braid_worker_wakes", "How often a worker woke another one.", now(counts.wakes_of_own));
+  to.counter("braid_worker_stolen_forks", "Forks of others that a worker ran.", now(counts.forks_stolen));
+  to.gauge("braid_worker_local_queue_jobs", "Jobs in the local queue of a worker.",
+           static_cast<double>(of.queue.approximate_size()));
+  to.gauge("braid_worker_inbox_jobs", "Jobs that others posted to a worker and that have not begun.",
+           static_cast<double>(of.box.size()));
+  to.gauge("braid_worker_busy", "1 while a worker has something to run.", of.pace.is_running() ? 1 : 0);
+  to.gauge("braid_worker_job_seconds", "Moving average of the time of a worker's jobs.",
+           std::chrono::duration<double>(of.pace.average()).count());
+}
+
+void metrics_reader::add(const pool& of, metric_list& to) {
+  const std::string& name = of.options_.name;
+  for (const auto& each : of.workers_) {
+    to.label({{"pool", name}, {"worker", std::to_string(each->index)}});
+    add(*each, to);
+  }
+  for (const priority level : {priority::high, priority::normal, priority::low}) {
+    constexpr const char* names[] = {"high", "normal", "low"};
+    const std::size_t at = level == priority::high ? 0 : level == priority::normal ? 1 : 2;
+    to.label({{"pool", name}, {"priority", names[at]}});
+    to.gauge("braid_pool_queue_jobs", "Jobs in the queues that all workers of a pool share.",
+             static_cast<double>(of.scheduler_->queued(level)));
+  }
+  to.label({{"pool", name}});
+  to.gauge("braid_pool_workers", "Workers of a pool.", static_cast<double>(of.size()));
+  to.counter("braid_pool_late_jobs", "Functions on workers that ended after their waiter had given up.",
+             static_cast<double>(of.late_.load(relaxed)));
+  const std::size_t spares = of.spare_threads_ != nullptr ? of.spare_threads_->started() : 0;
+  to.counter("braid_pool_spare_threads_started", "Threads that were started because a job blocked a worker.",
+             static_cast<double>(spares));
+}
+
+void metrics_reader::add(const blocking_pool& of, metric_list& to) {
+  std::unique_lock lock(of.mutex_);
+  const std::size_t threads = of.running_.size();
+  const std::size_t idle = of.idle_;
+  const std::size_t queued = of.queued_;
+  const std::size_t started = of.started_;
+  const std::uint64_t begun = of.begun_;
+  lock.unlock();
+  to.label({{"pool", of.options_.name}});
+  to.gauge("braid_blocking_threads", "Threads of a blocking pool.", static_cast<double>(threads));
+  to.gauge("braid_blocking_threads_max", "How many threads a blocking pool may have.",
+           static_cast<double>(of.options_.max_threads));
+  to.gauge("braid_blocking_idle_threads", "Threads of a blocking pool that wait for a job.", static_cast<double>(idle));
+  to.gauge("braid_blocking_queue_jobs", "Jobs that wait for a thread of a blocking pool.", static_cast<double>(queued));
+  to.counter("braid_blocking_jobs", "Jobs that a blocking pool began.", static_cast<double>(begun));
+  to.counter("braid_blocking_threads_started", "Threads that a blocking pool started.", static_cast<double>(started));
+  to.counter("braid_blocking_late_jobs", "Functions on a blocking pool that ended after their waiter had given up.",
+             static_cast<double>(of.late()));
+}
+
+void metrics_reader::add(loop& of, const std::string& name, metric_list& to) {
+  const auto now = [](const std::uint64_t& count) { return static_cast<double>(read_count(count)); };
+  to.label({{"loop", name}});
+  to.gauge("braid_loop_running", "1 while a loop takes posts.", of.status() == loop::state::running ? 1 : 0);
+  to.counter("braid_loop_iterations", "Iterations of a loop.", now(of.iterations_));
+  to.counter("braid_loop_jobs", "Jobs and resumptions that a loop ran.", now(of.jobs_));
+  to.counter("braid_loop_waits", "How often a loop waited in the system for something to do.", now(of.waits_));
+  to.counter("braid_loop_wakes", "How often another thread woke a loop.", static_cast<double>(of.woken_.load(relaxed)));
+  to.counter("braid_loop_io_events", "Waits and transfers of descriptors that a loop answered.",
+             now(of.backend_->answers_));
+  to.counter("braid_loop_timers_fired", "Timers that fired on a loop.", now(of.fired_));
+  to.gauge("braid_loop_timers", "Timers that are armed on a loop.", now(of.armed_));
+  to.gauge("braid_loop_spawned_tasks", "Tasks that were started on a loop and have not ended.",
+           static_cast<double>(of.spawned()));
+  to.gauge("braid_loop_descriptors", "Streams, listeners and other descriptors that are open on a loop.",
+           static_cast<double>(of.open_descriptors_.load(relaxed)));
+  metric_source::add_those_on(&of, to);
+}
+
+void metrics_reader::add(runtime& of, metric_list& to) {
+  add(*of.pool_, to);
+  add(*of.blocking_, to);
+  for (std::size_t index = 0; index < of.loops_.size(); ++index) add(*of.loops_[index], loop_name(of, index), to);
+  to.label({{"pool", of.pool_->options_.name}});
+  to.counter("braid_stalls", "How often a loop or a worker did not come back within the limit of the watchdog.",
+             of.stalls_ != nullptr ? static_cast<double>(of.stalls_->count()) : 0);
+  to.label({});
+  to.gauge("braid_job_memory_idle_bytes", "Memory for jobs and frames that lies in the central free lists.",
+           static_cast<double>(idle_job_memory()));
+}
+
+auto metrics_reader::loop_name(const runtime& of, std::size_t index) -> std::string {
+  const std::string& name = of.pool_->options_.name;
+  return of.shape() == runtime_shape::separate ? name + "-loop" : indexed_thread_name(name, index);
+}
+
+auto metrics_reader::targets(const runtime& of) -> std::vector<stall_target> {
+  std::vector<stall_target> all;
+  for (std::size_t index = 0; index < of.loops_.size(); ++index)
+    all.push_back({.of_loop = of.loops_[index], .thread = loop_name(of, index)});
+  if (!of.pool_->has_threads()) return all;
+  for (const auto& each : of.pool_->workers_) {
+    const loop* const own = of.shape() == runtime_shape::merged ? of.loops_[each->index] : nullptr;
+    all.push_back(
+        {.of_loop = own, .of_worker = each.get(), .thread = indexed_thread_name(of.pool_->options_.name, each->index)});
+  }
+  return all;
+}
+
+/// A worker that is in its loop is as busy as that: the loop is a target of its own.
+auto metrics_reader::progress(const stall_target& of) noexcept -> stall_progress {
+  const bool in_loop = of.of_loop != nullptr && of.of_loop->is_in_iteration_.load(relaxed);
+  if (of.of_worker == nullptr)
+    return {.jobs = read_count(of.of_loop->jobs_),
+            .others = read_count(of.of_loop->iterations_),
+            .batch = read_count(of.of_loop->fired_) + read_count(of.of_loop->backend_->answers_),
+            .is_busy = in_loop || of.of_loop->backend_->is_answering_.load(relaxed)};
+  const worker& self = *of.of_worker;
+  return {.jobs = self.counters.jobs.load(relaxed),
+          .others = self.counters.forks_stolen.load(relaxed),
+          .batch = static_cast<std::uint64_t>(self.pace.batch_began().time_since_epoch().count()),
+          .is_busy = self.pace.is_running() && !in_loop};
+}
+
+auto metrics_reader::thread(const stall_target& of) noexcept -> ::pid_t {
+  return of.of_worker != nullptr ? of.of_worker->thread.load(relaxed) : of.of_loop->own_thread();
+}
+
+}  // namespace detail
+
+auto metrics(runtime& of) -> std::vector<metric> {
+  detail::metric_list all;
+  detail::metrics_reader::add(of, all);
+  return all.take();
+}
+
+}  // namespace braid

@@ -1,0 +1,99 @@
+// src/runtime/stack_sample.cpp: one slot for the process, which the asked thread fills from inside of the handler.
+#include "stack_sample.hpp"
+
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/futex.hpp>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstddef>
+#include <mutex>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <unwind.h>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::uint32_t unused = 0;
+constexpr std::uint32_t asked_for = 1;
+constexpr std::uint32_t answering = 2;
+constexpr std::uint32_t answered = 3;
+
+/// From `asked_for` on the thread that is named there may take it to `answering`, and the asker back to `unused`.
+struct {
+  atomic<std::uint32_t> at{unused};         // written by the asker, and by the thread that answers
+  atomic<::pid_t> thread{0};                // written by the asker
+  std::array<std::uintptr_t, 64> frames{};  // from `answering` to `answered` the other thread's
+  std::size_t count = 0;                    // the same
+  bool is_in_program = false;               // the same: past the frames of the handler
+} slot;
+
+std::mutex asking;
+
+auto add_frame(_Unwind_Context* frame, void* /*nothing*/) -> _Unwind_Reason_Code {
+  int is_interrupted = 0;
+  const std::uintptr_t address = ::_Unwind_GetIPInfo(frame, &is_interrupted);
+  slot.is_in_program = slot.is_in_program || is_interrupted != 0;
+  if (slot.is_in_program && slot.count < slot.frames.size()) slot.frames[slot.count++] = address;
+  return slot.count == slot.frames.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+/// A signal from elsewhere finds no question, or that of another thread.
+void write_down(int /*number*/) {
+  const int before = errno;
+  std::uint32_t seen = asked_for;
+  const auto self = static_cast<::pid_t>(::syscall(SYS_gettid));
+  // edge stack_sample.asked: observe, the slot is empty
+  if (slot.thread.load(relaxed) == self && slot.at.compare_exchange_strong(seen, answering, acquire, relaxed)) {
+    ::_Unwind_Backtrace(&add_frame, nullptr);
+    slot.at.store(answered, release);  // edge stack_sample.answered: publish the frames
+    futex_wake(slot.at, INT_MAX);
+  }
+  errno = before;
+}
+
+/// Whether the handler is there.
+auto install() noexcept -> bool {
+  struct sigaction known{};
+  if (::sigaction(SIGURG, nullptr, &known) != 0) return false;
+  if ((known.sa_flags & SA_SIGINFO) != 0) return false;
+  if (known.sa_handler == &write_down) return true;
+  if (known.sa_handler != SIG_DFL && known.sa_handler != SIG_IGN) return false;
+  struct sigaction next{};
+  next.sa_handler = &write_down;
+  next.sa_flags = SA_RESTART | SA_ONSTACK;
+  return ::sigaction(SIGURG, &next, nullptr) == 0;
+}
+
+}  // namespace
+
+auto sample_stack(::pid_t thread, duration limit) -> std::vector<std::uintptr_t> {
+  std::vector<std::uintptr_t> frames;
+  frames.reserve(slot.frames.size());
+  const std::lock_guard lock(asking);
+  if (thread == 0 || !install()) return frames;
+  slot.count = 0;
+  slot.is_in_program = false;
+  slot.thread.store(thread, relaxed);
+  slot.at.store(asked_for, release);  // edge stack_sample.asked: publish the empty slot
+  if (::syscall(SYS_tgkill, ::getpid(), thread, SIGURG) == 0) {
+    const time_point end = steady_time().now() + limit;
+    // edge stack_sample.answered: observe the frames
+    for (std::uint32_t seen = slot.at.load(acquire); seen != answered; seen = slot.at.load(acquire)) {
+      std::uint32_t unanswered = asked_for;
+      const bool in_time = steady_time().now() < end;
+      if (!in_time && slot.at.compare_exchange_strong(unanswered, unused, relaxed, relaxed)) return frames;
+      // Once it has begun to answer, it is waited for.
+      static_cast<void>(futex_wait(slot.at, seen, in_time ? end : time_point::max()));
+    }
+    frames.assign(slot.frames.begin(), slot.frames.begin() + static_cast<std::ptrdiff_t>(slot.count));
+  }
+  slot.at.store(unused, relaxed);
+  return frames;
+}
+
+}  // namespace braid::detail

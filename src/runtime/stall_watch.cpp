@@ -1,0 +1,120 @@
+// src/runtime/stall_watch.cpp: looking whether counters moved, and the report of one that did not.
+#include <braid/runtime/detail/stall_watch.hpp>
+
+#include "metrics_reader.hpp"
+#include "stack_sample.hpp"
+
+#include <braid/thread/name.hpp>
+#include <braid/trace/detail/symbols.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+constexpr duration min_interval = 50ms;
+constexpr duration answer_limit = 100ms;
+
+constexpr std::size_t max_functions = 24;
+
+void print(const stall& what) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(what.at_least).count();
+  std::string text = "braid: ";
+  text += what.where == stall::place::loop ? "loop " : "worker ";
+  text += what.thread + " has not come back for " + std::to_string(ms) + " ms\n";
+  for (const std::string& each : what.functions) text += "    " + each + "\n";
+  std::fputs(text.c_str(), stderr);
+}
+
+/// The frames above a function are its callers: a return address lies behind the call.
+auto names_of(const std::vector<std::uintptr_t>& frames) -> std::vector<std::string> {
+  symbol_table symbols;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(frames.size(), max_functions); ++i)
+    names.push_back(symbols.name(frames[i] - (i == 0 ? 0 : 1)));
+  return names;
+}
+
+}  // namespace
+
+stall_watch::stall_watch(std::vector<stall_target> targets, duration limit, report_fn report, const clock_source& clock)
+    : targets_(std::move(targets)),
+      limit_(limit),
+      interval_(std::max(limit / 2, min_interval)),
+      report_(std::move(report)),
+      clock_(&clock),
+      looked_(clock.now()) {}
+
+stall_watch::~stall_watch() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void stall_watch::start() {
+  thread_ = std::thread([this] { work(); });
+}
+
+void stall_watch::work() {
+  static_cast<void>(this_thread::set_name("braid-watch"));
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, interval_, [this] { return ends_; })) {
+    lock.unlock();
+    look();
+    lock.lock();
+  }
+}
+
+/// Where this thread was late itself, the machine was busy or stood still: what it cannot know does not count.
+void stall_watch::look() {
+  const time_point now = clock_->now();
+  const duration since = std::min(now - std::exchange(looked_, now), interval_);
+  for (stall_target& each : targets_) {
+    const stall_progress seen = metrics_reader::progress(each);
+    const bool stands = seen.is_busy && seen == each.last;
+    each.last = seen;
+    each.seen = stands ? each.seen + since : duration::zero();
+    if (!stands) each.is_reported = false;
+    if (each.seen < limit_ || std::exchange(each.is_reported, true)) continue;
+    count_.store(count_.load(relaxed) + 1, relaxed);
+    report(each);
+  }
+}
+
+/// Without memory there is no report.
+void stall_watch::report(const stall_target& of) {
+  try {
+    stall made{.where = of.of_worker != nullptr ? stall::place::worker : stall::place::loop,
+               .thread = of.thread,
+               .at_least = of.seen,
+               .functions = names_of(sample_stack(metrics_reader::thread(of), answer_limit))};
+    if (report_) return report_(made);
+    print(made);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "braid: no report of a stall: %s\n", error.what());
+  }
+}
+
+auto stall_targets_of(const runtime& of) -> std::vector<stall_target> { return metrics_reader::targets(of); }
+
+auto is_busy(const stall_target& of) noexcept -> bool { return metrics_reader::progress(of).is_busy; }
+
+auto parse_stall_limit(std::string_view text) -> std::optional<duration> {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number == 0) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (unit == "ms") return std::chrono::milliseconds(number);
+  if (unit == "s") return std::chrono::seconds(number);
+  return std::nullopt;
+}
+
+}  // namespace braid::detail

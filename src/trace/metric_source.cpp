@@ -1,0 +1,80 @@
+// src/trace/metric_source.cpp: the list of those parts of the process that have counters.
+#include <braid/trace/detail/metric_source.hpp>
+
+#include <braid/sync/fork_safe_mutex.hpp>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace braid::detail {
+namespace {
+
+/// Never destroyed: parts may live until the end of the process.
+struct source_list {
+  fork_safe_mutex lock;
+  intrusive_list<metric_source> sources;  // under the lock
+};
+
+union without_destructor {
+  without_destructor() noexcept : list() {}
+  ~without_destructor() {}
+  source_list list;
+};
+
+auto listed() noexcept -> source_list& {
+  static without_destructor made;
+  return made.list;
+}
+
+}  // namespace
+
+void metric_list::add(metric::type kind, std::string_view name, std::string_view help, double value) {
+  std::string_view unit;
+  for (const std::string_view each : {"seconds", "bytes"})
+    if (name.ends_with(each)) unit = each;
+  all_.push_back({.name = std::string(name),
+                  .unit = std::string(unit),
+                  .kind = kind,
+                  .help = std::string(help),
+                  .labels = labels_,
+                  .value = value});
+}
+
+auto metric_list::take() -> std::vector<metric> {
+  const auto key_of = [](const metric& each) {
+    std::string key = each.name;
+    for (const metric::label& one : each.labels) (((key += '\0') += one.name) += '\0') += one.value;
+    return key;
+  };
+  std::map<std::string, std::size_t> known;
+  std::vector<metric> merged;
+  for (metric& each : all_) {
+    const auto [found, is_new] = known.try_emplace(key_of(each), merged.size());
+    if (is_new)
+      merged.push_back(std::move(each));
+    else
+      merged[found->second].value += each.value;
+  }
+  all_.clear();
+  return merged;
+}
+
+metric_source::metric_source(const void* at, add_fn add, const void* of) noexcept : at_(at), add_(add), of_(of) {
+  const std::lock_guard guard(listed().lock);
+  listed().sources.push_back(*this);
+}
+
+metric_source::~metric_source() {
+  const std::lock_guard guard(listed().lock);
+  unlink();
+}
+
+void metric_source::add_those_on(const void* at, metric_list& to) {
+  const std::lock_guard guard(listed().lock);
+  listed().sources.for_each([&](const metric_source& each) {
+    if (each.at_ == at) each.add_(each.of_, to);
+  });
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,124 @@
+// tests/runtime/metrics_test.cpp: what the metrics of a runtime say of work that was done.
+#include <braid/runtime/metrics.hpp>
+
+#include <braid/coro/offload.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/spawn.hpp>
+#include <braid/net/http_router.hpp>
+#include <braid/net/http_server.hpp>
+#include <braid/task/spawn.hpp>
+
+#include <tests/rankd/server/metrics.hpp>
+#include <tests/support/eventually.hpp>
+
+#include <doctest/doctest.h>
+
+#include <latch>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+using namespace braid;
+using testing::eventually;
+
+namespace {
+
+/// The sum of a family, over all labels.
+auto sum_of(runtime& of, std::string_view name) -> double {
+  double sum = 0;
+  for (const metric& each : metrics(of))
+    if (each.name == name) sum += each.value;
+  return sum;
+}
+
+auto dozes() -> task<void> { co_await sleep_for(1h); }
+
+}  // namespace
+
+TEST_CASE("the jobs of workers and of threads that may block are counted, each once") {
+  for (const auto shape : {runtime_shape::separate, runtime_shape::merged}) {
+    const auto mine = runtime::create({.workers = 2, .shape = shape}).value();
+    const double jobs = sum_of(*mine, "braid_worker_jobs");
+    for (int i = 0; i < 10; ++i) spawn(mine->workers(), [] {}).get();
+    CHECK(sum_of(*mine, "braid_worker_jobs") >= jobs + 10);
+    spawn(mine->blocking(), [] {}).get();
+    CHECK(sum_of(*mine, "braid_blocking_jobs") == 1);
+    CHECK(sum_of(*mine, "braid_blocking_threads_started") == 1);
+    CHECK(sum_of(*mine, "braid_pool_workers") == 2);
+  }
+}
+
+TEST_CASE("jobs that wait are counted in the queue of their priority") {
+  for (const auto how : {scheduler::work_stealing, scheduler::shared_queue}) {
+    const auto mine = runtime::create({.workers = 1, .scheduler = how}).value();
+    std::latch begun(1);
+    std::latch end(1);
+    static_cast<void>(post(mine->workers(), [&] {
+      begun.count_down();
+      end.wait();
+    }));
+    begun.wait();
+    static_cast<void>(post(mine->workers(), priority::low, [] {}));
+    static_cast<void>(post(mine->workers(), priority::low, [] {}));
+    static_cast<void>(post(mine->workers(), [] {}));
+    CHECK(sum_of(*mine, "braid_pool_queue_jobs") == (how == scheduler::shared_queue ? 3 : 2));
+    CHECK(sum_of(*mine, "braid_worker_inbox_jobs") == (how == scheduler::shared_queue ? 0 : 1));
+    CHECK(sum_of(*mine, "braid_worker_busy") == 1);
+    end.count_down();
+  }
+}
+
+TEST_CASE("a loop counts its tasks and its timers while they are armed") {
+  for (const auto shape : {runtime_shape::separate, runtime_shape::merged}) {
+    const auto mine = runtime::create({.workers = 1, .shape = shape}).value();
+    auto sleeps = spawn(*mine, dozes());
+    CHECK(eventually([&] { return sum_of(*mine, "braid_loop_timers") == 1; }));
+    CHECK(sum_of(*mine, "braid_loop_spawned_tasks") == 1);
+    CHECK(sum_of(*mine, "braid_loop_timers_fired") == 0);
+    mine->run([]() -> task<void> { co_await sleep_for(1ms); });
+    CHECK(sum_of(*mine, "braid_loop_timers_fired") == 1);
+    CHECK(sum_of(*mine, "braid_loop_timers") == 1);
+    CHECK(sum_of(*mine, "braid_loop_jobs") > 0);
+    CHECK(sum_of(*mine, "braid_loop_iterations") > 0);
+  }
+}
+
+TEST_CASE("a server is in the metrics of its loop as long as it lives") {
+  const auto mine = runtime::create({.workers = 1}).value();
+  const auto other = runtime::create({.workers = 1, .name = "other"}).value();
+  http_router routes;
+  std::optional<http_server> server;
+  const auto servers = [](runtime& of) {
+    int count = 0;
+    for (const metric& each : metrics(of)) count += each.name == "braid_http_requests" ? 1 : 0;
+    return count;
+  };
+  mine->run([&]() -> task<void> {
+    server.emplace(mine->io(), routes);
+    co_return;
+  });
+  CHECK(servers(*mine) == 1);
+  CHECK(servers(*other) == 0);
+  mine->run([&]() -> task<void> {
+    server.reset();
+    co_return;
+  });
+  CHECK(servers(*mine) == 0);
+}
+
+TEST_CASE("the text of all metrics is as strict readers want it, with a family for each name") {
+  for (const auto shape : {runtime_shape::separate, runtime_shape::merged}) {
+    const auto mine = runtime::create({.workers = 2, .shape = shape}).value();
+    const auto all = metrics(*mine);
+    std::set<std::string> families;
+    for (const metric& each : all) {
+      families.insert(each.name);
+      CHECK(each.name.starts_with("braid_"));
+      CHECK(each.help.ends_with("."));
+      CHECK_FALSE(each.name.ends_with("_total"));
+    }
+    CHECK(families.size() >= 30);
+    CHECK(rankd::testing::read_metrics(metrics_text(all)).size() == all.size());
+  }
+}

@@ -1,0 +1,201 @@
+// tests/runtime/stall_test.cpp: stalled loops and workers are reported once, and healthy ones not at all.
+#include <braid/runtime/detail/stall_watch.hpp>
+
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/spawn.hpp>
+#include <braid/runtime/metrics.hpp>
+#include <braid/runtime/runtime.hpp>
+#include <braid/task/spawn.hpp>
+
+#include <tests/support/eventually.hpp>
+#include <tests/support/running_clock.hpp>
+
+#include <doctest/doctest.h>
+
+#include <latch>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace braid;
+using testing::eventually;
+using testing::running_clock;
+
+namespace {
+
+constexpr auto shapes = {runtime_shape::separate, runtime_shape::merged};
+
+/// Collects reports from another thread.
+class reports {
+ public:
+  void add(const stall& one) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(one);
+  }
+  [[nodiscard]] auto all() const -> std::vector<stall> {
+    const std::lock_guard lock(mutex_);
+    return all_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<stall> all_;
+};
+
+/// Blocks until it is let go.
+struct gate {
+  std::latch reached{1};
+  std::latch open{1};
+  void pass() {
+    reached.count_down();
+    open.wait();
+  }
+};
+
+[[gnu::noinline]] void stalls_here(gate& at) {
+  at.pass();
+  asm volatile("");  // so that this is no tail call
+}
+
+/// In an iteration of its loop, also where a worker has begun it.
+auto waits(gate& at) -> task<void> {
+  co_await sleep_for(1us);
+  stalls_here(at);
+  co_return;
+}
+
+/// Until no loop and no worker is on its way.
+void let_settle(const runtime& of) {
+  REQUIRE(eventually([&] {
+    for (const detail::stall_target& each : detail::stall_targets_of(of))
+      if (detail::is_busy(each)) return false;
+    return true;
+  }));
+}
+
+/// A watchdog whose clock the test turns.
+struct turned_watch {
+  running_clock clock;
+  std::vector<stall> seen;
+  detail::stall_watch watch;
+
+  explicit turned_watch(const runtime& of)
+      : watch(detail::stall_targets_of(of), 1s, [this](const stall& one) { seen.push_back(one); }, clock) {}
+
+  void look_after(duration span) {
+    clock.advance(span);
+    watch.look();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a loop that does not come back is reported once, with its thread and its functions") {
+  for (const auto shape : shapes) {
+    reports seen;
+    gate held;
+    const auto mine = runtime::create({.workers = 1,
+                                       .name = "mine",
+                                       .shape = shape,
+                                       .stall_limit = 1ms,
+                                       .on_stall = [&](const stall& one) { seen.add(one); }})
+                          .value();
+    auto stalled = spawn(*mine, waits(held));
+    const auto found = [&]() -> std::optional<stall> {
+      for (const stall& each : seen.all())
+        if (each.where == stall::place::loop) return each;
+      return std::nullopt;
+    };
+    CHECK(eventually([&] { return found().has_value(); }));
+    const auto counted = [&] {
+      for (const metric& each : metrics(*mine))
+        if (each.name == "braid_stalls") return each.value;
+      return -1.0;
+    };
+    CHECK(counted() >= 1);
+    held.open.count_down();
+    stalled.get();
+    const stall first = found().value_or(stall());
+    CHECK(first.thread == (shape == runtime_shape::separate ? "mine-loop" : "mine-0"));
+    CHECK(first.at_least >= 1ms);
+#if !defined(__SANITIZE_THREAD__)
+    std::string all;
+    for (const std::string& each : first.functions) all += each + "\n";
+    CAPTURE(all);
+    CHECK(all.find("stalls_here") != std::string::npos);
+    CHECK(all.find("waits(") != std::string::npos);
+#endif
+  }
+}
+
+TEST_CASE("a worker that does not come back is reported once, and again when it stalls again") {
+  for (const auto shape : shapes) {
+    const auto mine = runtime::create({.workers = 1, .name = "mine", .shape = shape}).value();
+    let_settle(*mine);
+    turned_watch by(*mine);
+    for (std::size_t round = 1; round <= 2; ++round) {
+      gate held;
+      auto stalled = spawn(mine->workers(), [&] { stalls_here(held); });
+      held.reached.wait();
+      by.watch.look();
+      by.look_after(500ms);
+      CHECK(by.seen.size() == round - 1);
+      for (int i = 0; i < 20; ++i) by.look_after(500ms);
+      REQUIRE(by.seen.size() == round);
+      CHECK(by.seen.back().where == stall::place::worker);
+      CHECK(by.seen.back().thread == "mine-0");
+      CHECK(by.seen.back().at_least == 1s);
+      CHECK(by.watch.count() == round);
+      held.open.count_down();
+      stalled.get();
+      let_settle(*mine);
+    }
+  }
+}
+
+TEST_CASE("what sleeps, or is at another job with each look, is not reported, however much time passes") {
+  for (const auto shape : shapes) {
+    const auto mine = runtime::create({.workers = 1, .shape = shape}).value();
+    let_settle(*mine);
+    turned_watch by(*mine);
+    for (int round = 0; round < 20; ++round) by.look_after(500ms);
+    auto sleeps = spawn(*mine, []() -> task<void> { co_await sleep_for(1h); });
+    mine->run([]() -> task<void> { co_return; });
+    let_settle(*mine);
+    for (int round = 0; round < 20; ++round) by.look_after(500ms);
+    for (int round = 0; round < 20; ++round) {
+      gate held;
+      auto at = spawn(mine->workers(), [&] { held.pass(); });
+      held.reached.wait();
+      by.look_after(500ms);
+      held.open.count_down();
+      at.get();
+    }
+    CHECK(by.seen.empty());
+  }
+}
+
+TEST_CASE("of the time in which the watchdog was late itself no more counts than between two looks") {
+  const auto mine = runtime::create({.workers = 1}).value();
+  let_settle(*mine);
+  turned_watch by(*mine);
+  gate held;
+  auto stalled = spawn(mine->workers(), [&] { held.pass(); });
+  held.reached.wait();
+  by.watch.look();
+  by.look_after(1h);
+  CHECK(by.seen.empty());
+  by.look_after(1h);
+  CHECK(by.seen.size() == 1);
+  held.open.count_down();
+  stalled.get();
+}
+
+TEST_CASE("a limit is a number of milliseconds or seconds") {
+  CHECK(detail::parse_stall_limit("500ms") == 500ms);
+  CHECK(detail::parse_stall_limit("2s") == 2s);
+  for (const char* const wrong : {"", "0ms", "-1s", "500", "ms", "2 s", "1h", "99999999999s"})
+    CHECK_FALSE(detail::parse_stall_limit(wrong));
+}
