@@ -328,6 +328,9 @@ void add_serve(CLI::App& app, action& chosen) {
                    "MiB of embedded stores that are verified by their checksums each second; 0: none")
       ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
+  add_milliseconds(
+      *command, "--stall-ms", options->stall_limit,
+      "Log a loop or a worker that does not come back for so long, with its stack; 0: what BRAID_STALL says", 0);
   add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, after a request to stop",
                    0);
   add_milliseconds(*command, "--announce-ms", options->announcement,

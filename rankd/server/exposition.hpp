@@ -1,6 +1,8 @@
 // rankd/server/exposition.hpp: figures as text that Prometheus reads.
 #pragma once
 
+#include <braid/trace/metric.hpp>
+
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -29,6 +31,9 @@ class exposition {
     sample(suffix, std::span(labels.begin(), labels.size()), value);
   }
   void sample(std::initializer_list<label> labels, double value) { sample({}, labels, value); }
+
+  /// Families of braid, none of which is there yet.
+  void add(std::span<const braid::metric> all) { text_ += braid::metrics_text(all); }
 
   /// All families so far.
   [[nodiscard]] auto text() const noexcept -> const std::string& { return text_; }

@@ -9,9 +9,11 @@
 #include <braid/coro/dump.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/net/http_url.hpp>
+#include <braid/runtime/metrics.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -243,6 +245,18 @@ void shard::write_endpoints(exposition& out) const {
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.in_flight));
 }
 
+/// Of the loops, workers and threads of all shards.
+void shard::write_runtimes(exposition& out) const {
+  std::vector<braid::metric> all;
+  for (const auto& each : all_->shards) {
+    std::vector<braid::metric> more = braid::metrics(each->runs_on());
+    // The memory of jobs is that of the process.
+    if (!all.empty()) std::erase_if(more, [](const braid::metric& one) { return one.labels.empty(); });
+    std::ranges::move(more, std::back_inserter(all));
+  }
+  out.add(all);
+}
+
 void shard::answer_metrics(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::metrics)) return;
   metrics_.note_gate(gate_.counts(), unread());
@@ -272,6 +286,7 @@ void shard::answer_metrics(braid::http_exchange& x) {
     out.sample({{"result", "done"}}, static_cast<double>(reloads.done));
     out.sample({{"result", "refused"}}, static_cast<double>(reloads.refused));
   }
+  write_runtimes(out);
   write_process_metrics(out);
   reply(x, endpoint::metrics, http_status::ok, exposition::media_type, out.text());
 }

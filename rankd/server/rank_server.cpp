@@ -162,6 +162,7 @@ rank_server::~rank_server() {
     const std::scoped_lock lock(parts_->renewing);
     parts_->ending = true;
   }
+  for (const auto& each : parts_->shared.shards) each->stop_runtime();
   for (const auto& each : parts_->shared.shards) each->end_runtime();
 }
 

@@ -19,6 +19,8 @@ struct serve_options {
   braid::socket_address listen = braid::socket_address::loopback(8080);  ///< port 0: one that is free
   unsigned loops = 1;    ///< each with its thread; the system spreads connections over them
   unsigned workers = 1;  ///< that compute, for each loop
+  /// A loop or a worker that does not come back for so long is logged once, as `stalled`; zero: what BRAID_STALL says.
+  braid::duration stall_limit = braid::duration::zero();
   engine_options engine = {.timed_of = 16};
 
   braid::http_limits limits = {};

@@ -8,7 +8,10 @@
 #include <braid/net/http_error.hpp>
 #include <braid/task/executor.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <exception>
+#include <string>
 #include <utility>
 
 namespace rankd::detail {
@@ -43,6 +46,16 @@ auto message_of(const braid::http_refusal& refusal) -> refusal_message {
   }
 }
 
+/// The functions, the innermost first, in one field.
+void log_stall(const serve_log& log, const braid::stall& what) {
+  std::string stack;
+  for (const std::string& each : what.functions) (stack += stack.empty() ? "" : " < ") += each;
+  log.note(log_level::warning, "stalled",
+           {{"thread", what.thread},
+            {"at_least_ms", std::int64_t{std::chrono::duration_cast<std::chrono::milliseconds>(what.at_least).count()}},
+            {"stack", stack}});
+}
+
 }  // namespace
 
 auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view {
@@ -58,7 +71,11 @@ shard::shard(serve_shared& all, shard_shares shares)
 }
 
 auto shard::start_runtime(std::string name) -> braid::result<void> {
-  auto made = braid::runtime::create({.workers = all_->options.workers, .name = std::move(name)});
+  auto made = braid::runtime::create(
+      {.workers = all_->options.workers,
+       .name = std::move(name),
+       .stall_limit = all_->options.stall_limit,
+       .on_stall = [log = all_->context.log](const braid::stall& what) { log_stall(log, what); }});
   if (!made) return braid::fail(made.error());
   on_ = std::move(*made);
   io_ = &on_->io();

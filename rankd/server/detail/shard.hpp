@@ -90,10 +90,15 @@ class shard {
   auto make_tls() -> braid::result<std::optional<braid::tls_context>>;
   /// Has effect soon, on the loop; connections that are there go on as they are.
   void renew(shard_credentials next);
-  /// Ends the loop with all that still runs.
+  /// Stops the loop with all that still runs.
+  void stop_runtime() noexcept {
+    if (on_) static_cast<void>(on_->shutdown(braid::shutdown_mode::drain));
+  }
+  /// Frees it. Requires that all are stopped, since one that runs reads the metrics of all.
   void end_runtime() noexcept { on_.reset(); }
 
   [[nodiscard]] auto io() noexcept -> braid::loop& { return *io_; }
+  [[nodiscard]] auto runs_on() noexcept -> braid::runtime& { return *on_; }
   [[nodiscard]] auto metrics() noexcept -> serve_metrics& { return metrics_; }
   /// One for each endpoint, null where there is no store. They stay as long as the shard.
   [[nodiscard]] auto stores() const noexcept -> const std::vector<std::unique_ptr<metered_store>>& { return stores_; }
@@ -176,6 +181,7 @@ class shard {
   auto tasks(braid::http_exchange& x) -> braid::task<void>;
   void write_endpoints(exposition& out) const;
   void write_scrub(exposition& out) const;
+  void write_runtimes(exposition& out) const;
   [[nodiscard]] auto store_damage() const -> std::string;
   auto unknown_plan(std::string_view name, std::string_view pointer, std::string_view request_id) const -> error_answer;
   auto client_of(braid::http_exchange& x) const -> std::optional<std::string>;
