@@ -178,7 +178,9 @@ void loop::run_job(job& item) noexcept {
 void loop::wait_for_work(blocking wait) noexcept {
   const bool must_not_block = wait == blocking::forbidden || !ready_.empty() || !inbox_.try_arm();
   if (must_not_block) {
-    if (backend_->has_watches()) backend_->wait(duration::zero());
+    if (!backend_->has_watches()) return;
+    backend_->wait(duration::zero());
+    backend_->is_answering_.store(false, relaxed);  // as after each wait: the next one may last
     return;
   }
   std::optional<duration> timeout;

@@ -3,11 +3,15 @@
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
+#include <braid/coro/when_all.hpp>
+#include <braid/coro/yield.hpp>
+#include <braid/io/readiness.hpp>
 #include <braid/runtime/metrics.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <tests/support/eventually.hpp>
+#include <tests/support/pipes.hpp>
 #include <tests/support/running_clock.hpp>
 
 #include <doctest/doctest.h>
@@ -174,6 +178,28 @@ TEST_CASE("what sleeps, or is at another job with each look, is not reported, ho
       at.get();
     }
     CHECK(by.seen.empty());
+  }
+}
+
+TEST_CASE("a loop that was answered while it had jobs is not busy when it waits") {
+  for (const auto shape : shapes) {
+    const auto mine = runtime::create({.workers = 1, .shape = shape}).value();
+    const testing::ends pipe = testing::ends::of_pipe();
+    bool is_read = false;
+    const auto reads = [&]() -> task<void> {
+      CHECK(co_await readable(mine->io(), pipe.first.number()));
+      is_read = true;
+    };
+    const auto keeps_loop_from_waiting = [&]() -> task<void> {
+      testing::write_byte(pipe.second);
+      while (!is_read) co_await yield();
+    };
+    mine->run([&]() -> task<void> {
+      auto reading = reads();
+      auto yielding = keeps_loop_from_waiting();
+      co_await when_all(std::move(reading), std::move(yielding));
+    });
+    let_settle(*mine);
   }
 }
 
