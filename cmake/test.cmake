@@ -95,7 +95,8 @@ endfunction()
 #
 # Runs tests of braid_tests(folder) once more for each value of a variable of the environment: <folder>/<stem>.<value>.
 # Under the address sanitizer stresses run as they are: the other builds show their races by each scheduler and backend,
-# and there the quick tests show the memory of each.
+# and there the quick tests show the memory of each. Under any sanitizer the layer io alone runs by each backend: layers
+# above it run no other code of theirs.
 function(braid_test_environments folder variable)
   cmake_parse_arguments(RUNS "" "" "VALUES;TESTS" ${ARGN})
   foreach(stem IN LISTS RUNS_TESTS)
@@ -105,6 +106,9 @@ function(braid_test_environments folder variable)
     endif()
     get_test_property(${folder}/${stem} LABELS label)
     if(label STREQUAL "stress" AND BRAID_SANITIZE MATCHES "address")
+      continue()
+    endif()
+    if(BRAID_SANITIZE MATCHES "address|thread" AND variable STREQUAL "BRAID_IO" AND NOT folder STREQUAL "io")
       continue()
     endif()
     foreach(value IN LISTS RUNS_VALUES)

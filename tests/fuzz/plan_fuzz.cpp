@@ -18,7 +18,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 89> words{
+constexpr std::array<std::string_view, 95> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",
@@ -106,6 +106,13 @@ constexpr std::array<std::string_view, 89> words{
     "\"keys\":[3001],\"out_keys\":[1001,2001],\"values\":[\"US\",\"CA\"]}}",
     "\"key\":\"follow:{id}\"",
     "\"capabilities_required\":[\"cap.rfc.0003.bound_params.v1\",\"cap.rfc.0005.branch.v1\"]",
+    "\"capabilities_required\":[\"cap.rfc.0006.formulas.v1\"]",
+    "{\"op\":\"mod\",\"a\":{\"op\":\"key_ref\",\"key_id\":1},\"b\":{\"op\":\"const_number\",\"value\":3}}",
+    "{\"op\":\"bucket\",\"x\":{\"op\":\"key_ref\",\"key_id\":1},\"count\":100,\"seed\":\"a\"}",
+    "{\"op\":\"cmp_text\",\"cmp\":\">=\",\"a\":{\"kind\":\"key\",\"key_id\":3001},\"b\":{\"kind\":\"literal\","
+    "\"value\":\"US\"}}",
+    "{\"op\":\"starts_with\",\"a\":{\"kind\":\"key\",\"key_id\":3001},\"b\":{\"kind\":\"param\",\"param_id\":11}}",
+    "{\"node_id\":\"z\",\"op\":\"core::flag\",\"inputs\":[\"v\"],\"params\":{\"out_key\":1502,\"pred_id\":\"p\"}}",
     "{\"param_id\":10,\"min\":1,\"max\":50}",
     "{\"node_id\":\"z\",\"op\":\"core::choose\",\"inputs\":[\"v\",\"v\"],\"params\":{\"pred_ids\":[\"p\"]}}",
     "{\"op\":\"in\",\"lhs\":{\"op\":\"param_ref\",\"param_id\":11},\"list\":[\"feed\"]}",
@@ -204,9 +211,9 @@ void bind_and_run(const plan& loaded, const nlohmann::json& document) {
 }
 
 /// Those of the corpus, as if the engine had code for them.
-constexpr std::array<std::string_view, 6> capabilities{"cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",
-                                                       "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",
-                                                       "cap.rfc.0004.aging.v1",        "cap.rfc.0005.branch.v1"};
+constexpr std::array<std::string_view, 7> capabilities{
+    "cap.rfc.0001.arithmetic.v1", "cap.rfc.0001.math.v1",   "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",
+    "cap.rfc.0004.aging.v1",      "cap.rfc.0005.branch.v1", "cap.rfc.0006.formulas.v1"};
 
 void run(std::string_view text) {
   const plan_rules rules{.ops = all_op_shapes(), .declared = op_world(), .capabilities = capabilities};

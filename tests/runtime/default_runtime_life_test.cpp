@@ -289,8 +289,8 @@ TEST_CASE("a child of a fork starts anew, whatever the parent's threads were doi
 
 TEST_CASE("a child of a fork waits for nothing that a thread of the parent had begun") {
   if (braid::testing::under_thread_sanitizer) return;
-  // Where a thread of the parent begins or ends at a fork, the child may wait for a lock of this sanitizer's own that the
-  // thread held: a program that only starts, joins and forks does so after some hundred forks (LLVM 22, in
+  // Where a thread of the parent begins or ends at a fork, the child may wait for a lock of this sanitizer's own that
+  // the thread held: a program that only starts, joins and forks does so after some hundred forks (LLVM 22, in
   // FlushToDeadThreadStats), and never without the sanitizer.
   if (braid::testing::under_address_sanitizer) return;
   const auto use_everything = [] {

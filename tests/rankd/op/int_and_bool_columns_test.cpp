@@ -15,18 +15,19 @@ TEST_CASE("vm fills a key of ints with exact integers, and flag a key of bools")
   const auto ref = [](int id) { return R"({"op":"key_ref","key_id":)" + std::to_string(id) + "}"; };
   op_bench bench;
   const row_set rows = bench.rows_of({9'007'199'254'740'993, 4, 7});
-  const row_set counted =
-      bench
-          .run(**bind_op("core::vm", R"({"expr_id":"e","out_key":1501})",
-                         R"({"op":"mod","a":)" + ref(1) + R"(,"b":{"op":"const_number","value":10}})"),
-               {rows})
-          .value();
+  const auto count = bind_op("core::vm", R"({"expr_id":"e","out_key":1501})",
+                             R"({"op":"mod","a":)" + ref(1) + R"(,"b":{"op":"const_number","value":10}})",
+                             R"({"op":"const_bool","value":true})", R"(["cap.rfc.0006.formulas.v1"])");
+  CAPTURE(count ? std::string() : count.error().front().message);
+  REQUIRE(count.has_value());
+  const row_set counted = bench.run(**count, {rows}).value();
   const column counts = counted.table().find(1501).value();
   REQUIRE(counts.integers() != nullptr);
   CHECK((*counts.integers())[0] == 3);
   CHECK((*counts.integers())[2] == 7);
   const auto flag = bind_op("core::flag", R"({"out_key":1502,"pred_id":"p"})", R"({"op":"const_null"})",
                             R"({"op":"cmp","cmp":"==","a":)" + ref(1501) + R"(,"b":{"op":"const_number","value":4}})");
+  REQUIRE(flag.has_value());
   const row_set flagged = bench.run(**flag, {counted}).value();
   const column flags = flagged.table().find(1502).value();
   REQUIRE(flags.booleans() != nullptr);

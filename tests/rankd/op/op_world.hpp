@@ -194,13 +194,14 @@ using op_ptr = std::unique_ptr<const bound_op>;
 /// A node called `it` of that operator, bound in a plan where it may refer to the nodes `left` and `right`, to the
 /// expression `e` and to the predicate `p`. Its only input, if the operator takes one, is `left`.
 inline auto bind_op(const std::string& op, const std::string& params, const std::string& e = R"({"op":"const_null"})",
-                    const std::string& p = R"({"op":"const_bool","value":true})") -> braid::checked<op_ptr> {
+                    const std::string& p = R"({"op":"const_bool","value":true})",
+                    const std::string& capabilities = "[]") -> braid::checked<op_ptr> {
   const op_entry* entry = find_op(op);
   if (entry == nullptr) throw std::runtime_error("there is no operator " + op);
   const std::string inputs = entry->shape.inputs == 0 ? "[]" : R"(["left"])";
   const auto loaded =
-      parse_plan(R"({"schema_version":1,"plan_name":"t","outputs":["it","left","right"],"expr_table":{"e":)" + e +
-                     R"(},"pred_table":{"p":)" + p +
+      parse_plan(R"({"schema_version":1,"plan_name":"t","outputs":["it","left","right"],"capabilities_required":)" +
+                     capabilities + R"(,"expr_table":{"e":)" + e + R"(},"pred_table":{"p":)" + p +
                      R"(},"nodes":[{"node_id":"left","op":"test::fixed_source","inputs":[]},)"
                      R"({"node_id":"right","op":"test::fixed_source","inputs":[]},{"node_id":"it","op":")" +
                      op + R"(","inputs":)" + inputs + R"(,"params":)" + params + "}]}",

@@ -4,18 +4,14 @@
 #include <rankd/engine/plan_graph.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/server/line_file.hpp>
-#include <rankd/server/store_scrubber.hpp>
 #include <tests/rankd/server/metrics.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <optional>
-#include <regex>
-#include <set>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -548,55 +544,4 @@ TEST_CASE("several loops answer at one port, which nobody else may have") {
                                           .plans = &none},
                                          taken);
   CHECK(second.error().front().code == "cannot_listen");
-}
-
-TEST_CASE("the metrics of a server have those of its runtimes, one family each, for each loop") {
-  serve_options several;
-  several.loops = 2;
-  several.stall_limit = std::chrono::hours(1);
-  serve_world world(several);
-  CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);
-  const std::string text = world.ask("GET", "/metrics").body;
-  auto metrics = rankd::testing::read_metrics(text);
-  std::set<std::string> families;
-  for (std::size_t at = text.find("# TYPE braid_"); at != std::string::npos; at = text.find("# TYPE braid_", at + 1))
-    families.insert(text.substr(at, text.find(' ', at + 7) - at));
-  CHECK(families.size() >= 30);
-  CHECK(metrics[R"(braid_http_requests_total{loop="serve0-loop"})"] +
-            metrics[R"(braid_http_requests_total{loop="serve1-loop"})"] >=
-        1);
-  CHECK(metrics[R"(braid_loop_running{loop="serve1-loop"})"] == 1);
-  CHECK(metrics.contains(R"(braid_worker_jobs_total{pool="serve0",worker="0"})"));
-  CHECK(metrics[R"(braid_stalls_total{pool="serve0"})"] == 0);
-  CHECK(metrics.contains("braid_job_memory_idle_bytes"));
-}
-
-TEST_CASE("each metric of the alert rules and of the dashboard is one that the server has") {
-  const store_scrubber scrubber({}, {});
-  serve_world world({}, nullptr, {}, rankd::testing::reference_project::get().stores, &scrubber);
-  const std::string have = world.ask("GET", "/metrics").body;
-  const auto is_known = [&](std::string name) {
-    const auto is_family = [&](const std::string& one) {
-      return have.find("# TYPE " + one + " ") != std::string::npos;
-    };
-    if (is_family(name)) return true;
-    if (!name.ends_with("_bucket")) return false;
-    name.resize(name.size() - std::string_view("_bucket").size());
-    return have.find("# TYPE " + name + " histogram\n") != std::string::npos;
-  };
-  std::vector<std::string> expressions;
-  const json board = json::parse(read_text_file("packaging/rankd_dashboard.json").value());
-  for (const json& panel : board.at("panels"))
-    for (const json& target : panel.at("targets")) expressions.push_back(target.at("expr"));
-  CHECK(expressions.size() > 15);
-  expressions.push_back(read_text_file("packaging/rankd_alerts.yml").value());
-  std::set<std::string> names;
-  const std::regex name(R"(\b(rankd|braid|process)_\w+)");
-  for (const std::string& each : expressions)
-    for (std::sregex_iterator at(each.begin(), each.end(), name), end; at != end; ++at) names.insert(at->str());
-  CHECK(names.size() > 25);
-  for (const std::string& each : names) {
-    CAPTURE(each);
-    CHECK(is_known(each));
-  }
 }
