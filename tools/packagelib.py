@@ -1,6 +1,8 @@
-# tools/packagelib.py: what the tools that make packages and releases share: the version and the time of a tree.
+# tools/packagelib.py: what the tools that make packages, images and releases share: the version and the time of a tree, and
+# the form of a bill of materials (SPDX 2.3).
 import re
 import subprocess
+import time
 from pathlib import Path
 
 VERSION = re.compile(r"^project\(braid VERSION (\d+\.\d+\.\d+) ", re.MULTILINE)
@@ -23,3 +25,25 @@ def commit_time(root):
     """The time of the last commit, in seconds since 1970: the same tree gives the same packages."""
     shown = subprocess.run(["git", "-C", str(root), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=True)
     return int(shown.stdout)
+
+
+def spdx_package(name, number, **more):
+    """An entry of a bill of materials, with nothing said of licences."""
+    entry = {"SPDXID": f"SPDXRef-{name.replace('+', '-')}", "name": name, "downloadLocation": "NOASSERTION",
+             "filesAnalyzed": False, "licenseConcluded": "NOASSERTION", "licenseDeclared": "NOASSERTION",
+             "copyrightText": "NOASSERTION"}
+    if number:
+        entry["versionInfo"] = number
+    return entry | more
+
+
+def spdx_document(name, digest, created, tool, packages, relations):
+    """A bill of materials; `digest` is of what it describes, `relations` are of (one, kind, other)."""
+    return {
+        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": name,
+        "documentNamespace": f"https://spdx.org/spdxdocs/{name}-{digest}",
+        "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(created)), "creators": [f"Tool: {tool}"]},
+        "packages": packages,
+        "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
+                          for one, kind, other in relations],
+    }
