@@ -137,14 +137,15 @@ def check_endpoint(path):
 
 
 def check_pod(pod):
-    user = pod["securityContext"]
-    must_equal((user["runAsUser"], user["runAsGroup"]), (make_image.USER, make_image.USER), "the user of the pod")
+    user = {"runAsNonRoot": True, "runAsUser": make_image.USER, "runAsGroup": make_image.USER}
+    must_equal(pod["securityContext"], user | {"seccompProfile": {"type": "RuntimeDefault"}}, "the user of the pod")
     container = pod["containers"][0]
     must_equal(container["image"], IMAGE, "the image of the pod")
     words = container["args"]
     check_words(words, "deployment.yaml")
     must_equal(container["ports"], [{"name": "http", "containerPort": make_image.PORT}], "the ports of the pod")
-    must_equal(container["securityContext"]["capabilities"]["drop"], ["ALL"], "dropped capabilities")
+    rights = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+    must_equal(container["securityContext"], rights, "the rights of the container")
     must_equal([(one["name"], one["mountPath"]) for one in container["volumeMounts"]],
                [(pod["volumes"][0]["name"], make_image.PROJECT)], "the place of the project")
     for probe, path in (("startupProbe", "/healthz"), ("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
@@ -170,12 +171,14 @@ def check_cluster(objects):
                  *(one["labelSelector"]["matchLabels"] for one in pod["topologySpreadConstraints"])]
     for selector in selectors:
         must_equal(selector, labels, "the labels that are selected")
-    must_equal(objects["Service"]["spec"]["ports"][0]["targetPort"], pod["containers"][0]["ports"][0]["name"], "the port of the service")
+    port = objects["Service"]["spec"]["ports"][0]["targetPort"]
+    must_equal(port, pod["containers"][0]["ports"][0]["name"], "the port of the service")
     scaler = objects["HorizontalPodAutoscaler"]["spec"]
-    must_equal(scaler["scaleTargetRef"], {"apiVersion": "apps/v1", "kind": "Deployment", "name": objects["Deployment"]["metadata"]["name"]},
-               "what is scaled")
-    must(scaler["minReplicas"] > objects["PodDisruptionBudget"]["spec"]["maxUnavailable"], "a node that is emptied may take all replicas")
-    must(deployment["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}, "a change takes replicas away before it adds one")
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": objects["Deployment"]["metadata"]["name"]}
+    must_equal(scaler["scaleTargetRef"], target, "what is scaled")
+    disruption = objects["PodDisruptionBudget"]["spec"]["maxUnavailable"]
+    must(scaler["minReplicas"] > disruption, "a node that is emptied may take all replicas")
+    must_equal(deployment["strategy"]["rollingUpdate"], {"maxSurge": 1, "maxUnavailable": 0}, "the way of a change")
     source = pod["volumes"][0]["configMap"]
     must_equal(source["name"], objects["ConfigMap"]["metadata"]["name"], "the ConfigMap of the pod")
     data = objects["ConfigMap"]["data"]
@@ -230,7 +233,8 @@ def check_program(rankd, objects, compose):
     """The options are those of rankd, and the project is right."""
     shown = subprocess.run([rankd, "serve", "--help"], capture_output=True, text=True, check=True).stdout
     known = set(re.findall(r"^  (--[\w-]+)", shown, re.MULTILINE))
-    words = [*objects["Deployment"]["spec"]["template"]["spec"]["containers"][0]["args"], *compose["services"]["rankd"]["command"]]
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    words = [*pod["containers"][0]["args"], *compose["services"]["rankd"]["command"]]
     unknown = sorted({word for word in words if word.startswith("--")} - known)
     must(not unknown, f"rankd serve has no {unknown}")
     with tempfile.TemporaryDirectory() as folder:
@@ -245,7 +249,8 @@ def main(rankd=None):
     check_compose(compose)
     if rankd:
         check_program(rankd, objects, compose)
-    print(f"{len(objects)} objects and {len(compose['services'])} services agree" + ("" if rankd else "; options were not compared"))
+    left = "" if rankd else "; options were not compared"
+    print(f"{len(objects)} objects and {len(compose['services'])} services agree{left}")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,10 @@ from tree import load  # noqa: E402
 make_image = load("make_image")
 version = make_image.version
 MOST_BYTES = 25_000_000
+# Prints the user, what may be written to, and the capabilities.
+RIGHTS = """echo "$UID"; (: >/etc/new) 2>/dev/null && echo root; : >new && echo project
+while read -r name value; do [[ $name == CapEff: ]] && echo "$value"; done </proc/self/status
+exit 0"""
 REQUEST = {"user_id": 42, "plan": "home_feed"}
 
 
@@ -147,7 +151,8 @@ class Container:
         how = self.config
         user, group = how["User"].split(":")
         project = f"{self.root}{how['WorkingDir']}"
-        script = ('mount --bind "$1" "$1" && mount --bind "$2" "$3" && mount --rbind /dev "$1/dev" && mount --rbind /proc "$1/proc" && '
+        script = ('mount --bind "$1" "$1" && mount --bind "$2" "$3" && '
+                  'mount --rbind /dev "$1/dev" && mount --rbind /proc "$1/proc" && '
                   'mount -o remount,bind,ro "$1" && mount -o "remount,bind,$7" "$3" && '
                   'root=$1 user=$4 group=$5 wd=$6 && shift 7 && '
                   'exec unshare --user --map-user="$user" --map-group="$group" --root="$root" --wd="$wd" "$@"')
@@ -197,8 +202,7 @@ def ask(url, body=None):
 
 def check_rights(container):
     """What a program in the image may do: nothing but write to its project."""
-    tried = container.run("/bin/bash", "-c", 'echo "$UID"; (: >/etc/new) 2>/dev/null && echo root; : >new && echo project; '
-                                             'while read -r name value; do [[ $name == CapEff: ]] && echo "$value"; done </proc/self/status; exit 0')
+    tried = container.run("/bin/bash", "-c", RIGHTS)
     must(tried.split() == [str(make_image.USER), "project", "0000000000000000"], f"in the image: {tried.split()}")
     (container.volume / "new").unlink()
 
