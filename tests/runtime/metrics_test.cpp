@@ -51,9 +51,9 @@ TEST_CASE("the jobs of workers and of threads that may block are counted, each o
 
 TEST_CASE("jobs that wait are counted in the queue of their priority") {
   for (const auto how : {scheduler::work_stealing, scheduler::shared_queue}) {
-    const auto mine = runtime::create({.workers = 1, .scheduler = how}).value();
     std::latch begun(1);
-    std::latch end(1);
+    std::latch end(1);  // both outlive the runtime, whose job waits for the second
+    const auto mine = runtime::create({.workers = 1, .scheduler = how}).value();
     static_cast<void>(post(mine->workers(), [&] {
       begun.count_down();
       end.wait();
