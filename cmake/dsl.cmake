@@ -1,5 +1,5 @@
-# dsl.cmake: the tests of the page and of the compiler of plans, where Node and the packages of dsl/ are there: `./dev test` installs them.
-# No C++ compiler and no sanitizer changes them, so only the release build has them.
+# dsl.cmake: the tests of the page, where Node is there, and of the compiler of plans, where the packages of dsl/ are there,
+# too: `./dev test` installs them. No C++ compiler and no sanitizer changes them, so only the release build has them.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
   return()
 endif()
