@@ -131,8 +131,8 @@ auto program() -> task<void> {
   lock->lock();  // somebody else has it
   std::printf("%s, %s\n", (co_await users()).c_str(), (co_await users_in_time(lock)).c_str());
   lock->unlock();
-  const auto counted = co_await braid::with_timeout(5ms, count_until_stopped(braid::default_runtime().workers()));
-  std::printf("counted: %d\n", counted && *counted > 0);
+  std::ignore = co_await braid::with_timeout(5ms, count_until_stopped(braid::default_runtime().workers()));
+  std::puts("counted until the timeout");  // how far depends on the machine: perhaps not at all
   std::printf("sum %d\n", co_await sum(40, 2));
   readings sensor;
   std::thread([&sensor] {
