@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <latch>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
@@ -68,10 +69,13 @@ void strands_and_blocking(pool& workers) {
 void ending() {
   // [shutdown]
   pool workers({.workers = 1});
-  auto endless = spawn(workers, [](std::stop_token stop) {
+  std::latch begun(1);  // what has not begun is dropped by then
+  auto endless = spawn(workers, [&begun](std::stop_token stop) {
+    begun.count_down();
     while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);
     return 1;
   });
+  begun.wait();
   if (!workers.shutdown_for(20ms)) std::puts("not in time: a stop was requested");
   std::printf("ended with %d\n", endless.get());
   // [/shutdown]

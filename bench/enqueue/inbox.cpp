@@ -2,9 +2,9 @@
 #include <bench/harness/program.hpp>
 
 #include <braid/base/config.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
-#include <braid/sync/inbox.hpp>
-#include <braid/sync/remote_stack.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
+#include <braid/sync/detail/inbox.hpp>
+#include <braid/sync/detail/remote_stack.hpp>
 #include <braid/task/job.hpp>
 
 #include <cstddef>
@@ -32,8 +32,8 @@ struct by_inbox {
   void post() { all.post(&task); }
   auto run_some() -> bool { return all.run_one(); }
 
-  braid::asymmetric_barrier barrier;
-  braid::inbox<> all{barrier};
+  braid::detail::asymmetric_barrier barrier;
+  braid::detail::inbox<> all{barrier};
 };
 
 struct by_remote_stack {
@@ -46,7 +46,7 @@ struct by_remote_stack {
     return true;
   }
 
-  braid::remote_stack<braid::job> all;
+  braid::detail::remote_stack<braid::job> all;
 };
 
 struct by_mutex {

@@ -1,7 +1,7 @@
 // bench/latency/bare.cpp: one thread that sleeps in a futex until it is given a task: what the machine allows at best.
 #include <bench/latency/measures.hpp>
 
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <deque>
 #include <functional>
@@ -49,7 +49,7 @@ class bare_system {
     }
   }
 
-  braid::parker parker_;
+  braid::detail::parker parker_;
   std::mutex mutex_;
   std::deque<std::function<void()>> tasks_;
   std::thread thread_{[this] { work(); }};

@@ -7,7 +7,7 @@
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/net/redis_connection.hpp>
-#include <braid/net/resp_parser.hpp>
+#include <braid/net/detail/resp_parser.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -114,14 +114,14 @@ auto lrange(const parameters& given) -> bench::sample {
 
 auto parse(const parameters& given) -> bench::sample {
   return bench::timed_replies(given, [](std::string_view bytes, std::uint64_t rounds) {
-    resp_parser parser;
+    braid::detail::resp_parser parser;
     std::uint64_t complete = 0;
     for (std::uint64_t round = 0; round < rounds; ++round) {
       arena memory(256U << 10U);
       for (std::string_view rest = bytes; !rest.empty();) {
         parser.begin(&memory);
         const auto [state, consumed] = parser.parse(rest);
-        complete += state == resp_parser::status::complete;
+        complete += state == braid::detail::resp_parser::status::complete;
         rest.remove_prefix(consumed);
       }
     }

@@ -11,7 +11,7 @@
 #include <braid/io/descriptor.hpp>
 #include <braid/io/file.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/loop_timers.hpp>
+#include <braid/io/detail/loop_timers.hpp>
 #include <braid/io/pipe_stream.hpp>
 #include <braid/io/readiness.hpp>
 #include <braid/io/resolver.hpp>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <braid/net/redis_batch.hpp>
-#include <braid/net/redis_calls.hpp>
+#include <braid/net/detail/redis_calls.hpp>
 #include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_connection.hpp>
 #include <braid/net/redis_error.hpp>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <braid/thread/affinity.hpp>
-#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/cpu_set.hpp>
 #include <braid/thread/name.hpp>

@@ -6,7 +6,7 @@
 #include <braid/coro/detail/home_list.hpp>
 #include <braid/coro/detail/task_walk.hpp>
 #include <braid/coro/home.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 #include <braid/task/job.hpp>
 
 #include <algorithm>

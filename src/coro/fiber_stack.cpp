@@ -3,7 +3,7 @@
 
 #include "stack_notes.hpp"
 
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include "dump_signal.hpp"
 
 #include <braid/coro/home.hpp>
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <array>
 #include <cstddef>

@@ -48,7 +48,7 @@ constinit atomic<made_timers*> known_timers{nullptr};
 
 /// Made by the first home that needs them, and made anew in the child of a fork, which has no such thread. Never
 /// destroyed: homes may live until the end of the process.
-auto timers_of_process() -> shared_timers& {
+auto timers_of_process() -> detail::shared_timers& {
   made_timers* known = known_timers.load(acquire);  // edge strand_home.timers: observe, the timers are seen made
   while (known == nullptr || known->process != ::getpid()) {
     timer_thread_options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
@@ -61,7 +61,7 @@ auto timers_of_process() -> shared_timers& {
 
 }  // namespace
 
-strand_home::strand_home(executor& where, shared_timers* timers)
+strand_home::strand_home(executor& where, detail::shared_timers* timers)
     : where_(where.id()), timers_(timers), end_(*this, &stop_all), root_(*this) {}
 
 /// A home that runs alone; the caller holds it until it has run its first drain.

@@ -46,7 +46,7 @@ auto make_first() -> result<std::unique_ptr<io_backend>> {
 
 io_backend::~io_backend() = default;
 
-void io_backend::release(io_registration& registration) noexcept { forget(registration); }
+void io_backend::release(detail::io_registration& registration) noexcept { forget(registration); }
 
 auto make_io_backend(io_backend_kind kind) -> result<std::unique_ptr<io_backend>> {
   for (const backend_type& type : types)

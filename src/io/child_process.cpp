@@ -128,8 +128,8 @@ auto child_process::start(loop& on, const child_options& how) -> result<child_pr
   auto running = program.run();
   if (!running) return fail(running.error());
   made.id_ = running->id();
-  made.process_ =
-      std::make_unique<detail::open_descriptor>(on, std::move(running->process()), io_registration::kind::other);
+  made.process_ = std::make_unique<detail::open_descriptor>(on, std::move(running->process()),
+                                                            detail::io_registration::kind::other);
   return made;
 }
 

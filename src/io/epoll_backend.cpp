@@ -1,7 +1,7 @@
 // src/io/epoll_backend.cpp: the backend that every Linux has.
 #include "backends.hpp"
 
-#include <braid/io/transfer.hpp>
+#include <braid/io/detail/transfer.hpp>
 
 #include <algorithm>
 #include <array>

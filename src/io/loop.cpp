@@ -287,24 +287,24 @@ auto loop::try_post(job& work) noexcept -> bool {
     ready_.push(work);
     return true;
   }
-  const push_result pushed = inbox_.try_push(work);
-  if (pushed == push_result::wake) wake();
-  return pushed != push_result::closed;
+  const detail::push_result pushed = inbox_.try_push(work);
+  if (pushed == detail::push_result::wake) wake();
+  return pushed != detail::push_result::closed;
 }
 
 void loop::post_resumption(job& step) noexcept {
   detail::trace_post(&step);
   if (is_current()) return ready_.push(step);
-  const push_result pushed = inbox_.try_push(step);
-  BRAID_EXPECTS(pushed != push_result::closed, "a task cannot outlive its loop");
-  if (pushed == push_result::wake) wake();
+  const detail::push_result pushed = inbox_.try_push(step);
+  BRAID_EXPECTS(pushed != detail::push_result::closed, "a task cannot outlive its loop");
+  if (pushed == detail::push_result::wake) wake();
 }
 
 /// Taken while it is stopping as well: what is in the inbox when that is closed still runs.
 auto loop::ask(job& question) noexcept -> detail::asked {
-  const push_result pushed = inbox_.try_push(question);
-  if (pushed == push_result::closed) return detail::asked::refused;
-  if (pushed == push_result::wake) wake();
+  const detail::push_result pushed = inbox_.try_push(question);
+  if (pushed == detail::push_result::closed) return detail::asked::refused;
+  if (pushed == detail::push_result::wake) wake();
   return detail::asked::on_its_way;
 }
 

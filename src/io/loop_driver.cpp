@@ -1,14 +1,14 @@
 // src/io/loop_driver.cpp: the permit of a worker that sleeps in a loop, and the iterations of the loop between jobs.
-#include <braid/io/loop_driver.hpp>
+#include <braid/io/detail/loop_driver.hpp>
 
 #include <braid/base/assert.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/worker.hpp>
 
 #include <climits>
 
-namespace braid {
+namespace braid::detail {
 
 void loop_driver::begin() {
   loop_->enter();
@@ -88,4 +88,4 @@ void loop_driver::work() noexcept {
   due_ = loop_->now() + between_iterations;
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,5 +1,5 @@
 // src/io/loop_timers.cpp: a timer of a loop that stands for the earliest of the timers of other threads.
-#include <braid/io/loop_timers.hpp>
+#include <braid/io/detail/loop_timers.hpp>
 
 #include <braid/base/assert.hpp>
 #include <braid/base/clock.hpp>
@@ -9,7 +9,7 @@
 
 #include <utility>
 
-namespace braid {
+namespace braid::detail {
 
 /// The part that may lie in the queue of the loop: it ends there where that is so when the timers go.
 class loop_timers::server final : public clock_source, private job, private timer {
@@ -78,4 +78,4 @@ loop_timers::~loop_timers() {
   server_->end();
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,7 +1,7 @@
 // src/io/poll_backend.cpp: the backend that every Unix has.
 #include "backends.hpp"
 
-#include <braid/io/transfer.hpp>
+#include <braid/io/detail/transfer.hpp>
 
 #include <array>
 #include <cstddef>

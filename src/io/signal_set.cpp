@@ -4,7 +4,7 @@
 #include <braid/base/assert.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <array>
 #include <bit>
@@ -30,8 +30,8 @@ struct place {
 };
 
 std::array<place, signal_set::max_sets> places;
-atomic<int> handlers{0};  // how many run at the moment
-fork_safe_mutex changes;  // around what follows, and the writing of `places`
+atomic<int> handlers{0};          // how many run at the moment
+detail::fork_safe_mutex changes;  // around what follows, and the writing of `places`
 std::array<int, signal_count> users{};
 std::array<struct sigaction, signal_count> before{};
 

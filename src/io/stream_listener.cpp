@@ -97,7 +97,7 @@ class detail::accept_operation final : public io_operation {
 };
 
 stream_listener::stream_listener(loop& on, descriptor owned, int family)
-    : open_(std::make_unique<detail::open_descriptor>(on, std::move(owned), io_registration::kind::socket)),
+    : open_(std::make_unique<detail::open_descriptor>(on, std::move(owned), detail::io_registration::kind::socket)),
       family_(family) {
   keep_reserve();
 }

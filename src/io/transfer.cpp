@@ -1,5 +1,5 @@
 // src/io/transfer.cpp: the system calls that move bytes, and what their results say of the next one.
-#include <braid/io/transfer.hpp>
+#include <braid/io/detail/transfer.hpp>
 
 #include <cerrno>
 #include <csignal>
@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 /// writev that gives EPIPE without the signal: what the thread would get of it is taken back. One that was pending
@@ -63,4 +63,4 @@ auto move_now(io_transfer& item) noexcept -> int {
   return static_cast<int>(moved);
 }
 
-}  // namespace braid
+}  // namespace braid::detail

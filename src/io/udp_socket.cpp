@@ -92,7 +92,7 @@ auto udp_socket::bind(loop& on, const socket_address& at, const udp_options& opt
   if (auto set = set_udp_options(made->number(), options); !set) return fail(set.error());
   if (auto bound = detail::checked(::bind(made->number(), at.data(), at.size())); !bound) return fail(bound.error());
   udp_socket opened;
-  opened.open_ = std::make_unique<detail::open_descriptor>(on, std::move(*made), io_registration::kind::socket);
+  opened.open_ = std::make_unique<detail::open_descriptor>(on, std::move(*made), detail::io_registration::kind::socket);
   return opened;
 }
 

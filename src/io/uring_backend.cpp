@@ -1,7 +1,7 @@
 // src/io/uring_backend.cpp: the backend of newer Linux: watches are queued, and cost no system call of their own.
 #include "backends.hpp"
 
-#include <braid/io/transfer.hpp>
+#include <braid/io/detail/transfer.hpp>
 
 #if defined(BRAID_URING)
 

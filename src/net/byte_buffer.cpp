@@ -1,11 +1,11 @@
 // src/net/byte_buffer.cpp: making room, by moving what is there to the front or to more memory.
-#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/byte_buffer.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <new>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 constexpr std::size_t smallest = 512;
@@ -28,4 +28,4 @@ void byte_buffer::make_room(std::size_t size) {
   end_ = used;
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,5 +1,5 @@
 // src/net/http_body_decoder.cpp: sizes, extensions and ends of chunks, one character at a time; data in whole pieces.
-#include <braid/net/http_body_decoder.hpp>
+#include <braid/net/detail/http_body_decoder.hpp>
 
 #include <braid/net/detail/http_text.hpp>
 
@@ -7,7 +7,7 @@
 #include <array>
 #include <limits>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 using namespace detail;
@@ -209,4 +209,4 @@ auto http_body_decoder::end_of_input() noexcept -> std::expected<void, http_errc
   return {};
 }
 
-}  // namespace braid
+}  // namespace braid::detail

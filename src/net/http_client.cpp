@@ -3,7 +3,7 @@
 
 #include "http_pool.hpp"
 
-#include <braid/net/http_encoder.hpp>
+#include <braid/net/detail/http_encoder.hpp>
 #include <braid/net/http_error.hpp>
 
 #include <array>
@@ -24,9 +24,9 @@ auto text_of_call(const http_call& call, const http_url& url) -> std::expected<s
   else if (!call.body.empty())
     body = {kind::length, call.body.size()};
   std::string out;
-  const auto made = append_head(
-      out,
-      http_request_start{.method = call.method, .target = url.target, .host = url.host, .body = body, .fields = views});
+  const auto made = detail::append_head(
+      out, detail::http_request_start{
+               .method = call.method, .target = url.target, .host = url.host, .body = body, .fields = views});
   if (!made) return std::unexpected(made.error());
   if (body.how == kind::length) out += call.body;
   return out;
@@ -65,7 +65,7 @@ auto follow(http_call& call, const http_answer& answer) -> bool {
   if (to_get) call.body.clear();
   if (to->origin() != from->origin())
     std::erase_if(call.fields, [](const auto& field) {
-      return same_name(field.first, "Authorization") || same_name(field.first, "Cookie");
+      return detail::same_name(field.first, "Authorization") || detail::same_name(field.first, "Cookie");
     });
   call.url = std::move(*next);
   return true;
@@ -81,7 +81,7 @@ auto copied(const http_fields& from) -> fields {
 
 auto http_answer::field(std::string_view name) const noexcept -> std::optional<std::string_view> {
   for (const auto& [known, value] : fields)
-    if (same_name(known, name)) return value;
+    if (detail::same_name(known, name)) return value;
   return std::nullopt;
 }
 

@@ -3,7 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/coro/detail/after.hpp>
-#include <braid/net/http_date.hpp>
+#include <braid/net/detail/http_date.hpp>
 #include <braid/task/detail/report_exception.hpp>
 
 #include <algorithm>

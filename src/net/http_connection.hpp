@@ -9,8 +9,8 @@
 #include <braid/base/timer_wheel.hpp>
 #include <braid/coro/outcome.hpp>
 #include <braid/io/stream_socket.hpp>
-#include <braid/net/http_body_decoder.hpp>
-#include <braid/net/http_encoder.hpp>
+#include <braid/net/detail/http_body_decoder.hpp>
+#include <braid/net/detail/http_encoder.hpp>
 #include <braid/net/http_request_parser.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/trace/detail/metric_source.hpp>

@@ -1,11 +1,11 @@
 // src/net/http_date.cpp: writes dates by hand, because the standard's ways look at the locale.
-#include <braid/net/http_date.hpp>
+#include <braid/net/detail/http_date.hpp>
 
 #include <array>
 #include <cstddef>
 #include <string_view>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 constexpr std::array<std::string_view, 7> days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
@@ -41,4 +41,4 @@ auto http_date(std::chrono::sys_seconds when) -> std::string {
   return out;
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,5 +1,5 @@
 // src/net/http_encoder.cpp: heads and chunks as text.
-#include <braid/net/http_encoder.hpp>
+#include <braid/net/detail/http_encoder.hpp>
 
 #include <braid/net/detail/http_head_reader.hpp>
 #include <braid/net/detail/http_text.hpp>
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 using namespace detail;
@@ -185,4 +185,4 @@ auto append_last_chunk(std::string& out, std::span<const http_field> trailers) -
   return {};
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -3,7 +3,7 @@
 
 namespace braid {
 
-auto same_name(std::string_view a, std::string_view b) noexcept -> bool {
+auto detail::same_name(std::string_view a, std::string_view b) noexcept -> bool {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i)
     if (detail::lower(a[i]) != detail::lower(b[i])) return false;
@@ -13,7 +13,7 @@ auto same_name(std::string_view a, std::string_view b) noexcept -> bool {
 auto http_fields::find(std::string_view name) const noexcept -> std::optional<std::string_view> {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const http_field field = (*this)[i];
-    if (same_name(field.name, name)) return field.value;
+    if (detail::same_name(field.name, name)) return field.value;
   }
   return std::nullopt;
 }
@@ -21,7 +21,7 @@ auto http_fields::find(std::string_view name) const noexcept -> std::optional<st
 auto http_fields::count(std::string_view name) const noexcept -> std::size_t {
   std::size_t found = 0;
   for (std::size_t i = 0; i < places_.size(); ++i)
-    if (same_name((*this)[i].name, name)) ++found;
+    if (detail::same_name((*this)[i].name, name)) ++found;
   return found;
 }
 

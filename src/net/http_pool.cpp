@@ -5,7 +5,7 @@
 #include <braid/coro/offload.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/tls_error.hpp>
-#include <braid/net/http_encoder.hpp>
+#include <braid/net/detail/http_encoder.hpp>
 #include <braid/net/http_error.hpp>
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #include <braid/io/resolver.hpp>
 #include <braid/io/stream_socket.hpp>
 #include <braid/io/tls_stream.hpp>
-#include <braid/net/http_body_decoder.hpp>
+#include <braid/net/detail/http_body_decoder.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_response_parser.hpp>
 #include <braid/net/http_url.hpp>

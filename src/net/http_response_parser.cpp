@@ -59,7 +59,7 @@ auto http_response_parser::finish(std::string_view input, http_method asked) -> 
   const http_known_fields& known = reader_.known();
   head_.keep_alive = !known.close && (head_.minor_version == 1 || known.keep_alive);
   head_.body = {};
-  if (asked != http_method::head && !is_bodiless(head_.status)) {
+  if (asked != http_method::head && !detail::is_bodiless(head_.status)) {
     if (head_.minor_version == 0 && known.transfer != http_known_fields::encoding::none)
       return refuse(http_errc::bad_encoding);
     const auto body = framing_of(known, limits_);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/clock.hpp>
-#include <braid/net/http_body_decoder.hpp>
+#include <braid/net/detail/http_body_decoder.hpp>
 #include <braid/net/http_error.hpp>
 #include <braid/net/http_fields.hpp>
 #include <braid/net/http_head.hpp>

@@ -11,7 +11,7 @@
 namespace braid {
 
 void redis_batch::add_words(std::span<const std::string_view> words) {
-  write_command_words(bytes_, words);
+  detail::write_command_words(bytes_, words);
   end_command();
   note(detail::redis_role_of(words));
 }

@@ -14,7 +14,7 @@ namespace {
 template <typename Command>
 auto sent_by(detail::redis_cluster_state& cluster, Command command, arena& memory, time_point deadline)
     -> task<result<typename Command::value_type>> {
-  byte_buffer bytes;
+  detail::byte_buffer bytes;
   command.encode(bytes);
   const auto access = Command::is_read ? detail::redis_access::read : detail::redis_access::write;
   const auto got = co_await cluster.send(bytes.bytes(), access, memory, deadline);
@@ -60,8 +60,8 @@ auto redis_cluster::lrange(std::string_view key, std::int64_t first, std::int64_
 auto redis_cluster::command(std::span<const std::string_view> words, arena& memory, duration timeout)
     -> task<result<resp_value>> {
   if (!detail::may_share_connection(words)) co_return fail(redis_errc::not_shared);
-  byte_buffer bytes;
-  write_command_words(bytes, words);
+  detail::byte_buffer bytes;
+  detail::write_command_words(bytes, words);
   const time_point deadline = state_->deadline_of(timeout);
   co_return co_await state_->send(bytes.bytes(), detail::redis_access::write, memory, deadline);
 }

@@ -110,7 +110,7 @@ auto redis_error_of(std::string_view text) noexcept -> redis_errc {
   return redis_errc::refused;
 }
 
-auto redis_redirection_of(std::string_view text) noexcept -> std::optional<redis_redirection> {
+auto detail::redis_redirection_of(std::string_view text) noexcept -> std::optional<detail::redis_redirection> {
   const std::size_t first = text.find(' ');
   if (first == std::string_view::npos || (text.substr(0, first) != "MOVED" && text.substr(0, first) != "ASK"))
     return std::nullopt;
@@ -122,7 +122,7 @@ auto redis_redirection_of(std::string_view text) noexcept -> std::optional<redis
   const auto port = number_of<std::uint16_t>(text.substr(colon + 1));
   constexpr std::uint16_t slots = 16'384;
   if (!slot || *slot >= slots || !port || *port == 0) return std::nullopt;
-  return redis_redirection{.slot = *slot, .host = text.substr(second + 1, colon - second - 1), .port = *port};
+  return detail::redis_redirection{.slot = *slot, .host = text.substr(second + 1, colon - second - 1), .port = *port};
 }
 
 }  // namespace braid

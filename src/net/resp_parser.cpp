@@ -1,6 +1,6 @@
 // src/net/resp_parser.cpp: reading RESP piece by piece. A value is consumed once its first line is there as a whole,
 // the bytes of a counted text as they come, so no byte is looked at twice.
-#include <braid/net/resp_parser.hpp>
+#include <braid/net/detail/resp_parser.hpp>
 
 #include <braid/net/detail/short_text.hpp>
 
@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 constexpr std::ptrdiff_t max_length_digits = 10;
@@ -314,4 +314,4 @@ auto resp_parser::refuse(const cursor& in, resp_errc code) noexcept -> step {
   return step::wrong;
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -3,7 +3,7 @@
 
 namespace braid {
 
-void write_command_words(byte_buffer& out, std::span<const std::string_view> words) {
+void detail::write_command_words(detail::byte_buffer& out, std::span<const std::string_view> words) {
   std::size_t max_count = detail::max_head;
   for (const std::string_view word : words) max_count += detail::max_bytes(word);
   char* const begin = out.room(max_count);

@@ -3,7 +3,7 @@
 
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
-#include <braid/task/default_pool.hpp>
+#include <braid/task/detail/default_pool.hpp>
 #include <braid/task/worker.hpp>
 
 #include <cstdint>
@@ -103,7 +103,7 @@ auto workers_of_default() -> pool& {
 
 /// When the library is loaded; the runtime itself is made by the first thread that needs it, perhaps while another
 /// thread forks.
-[[maybe_unused]] const default_pool_source before = set_default_pool(&workers_of_default);
+[[maybe_unused]] const detail::default_pool_source before = detail::set_default_pool(&workers_of_default);
 [[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &forget_parent);
 
 /// Where `shut_down(runtime)` fails, there is still one to be ended.

@@ -5,7 +5,7 @@
 
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/detail/spare_threads.hpp>
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 #include <braid/thread/name.hpp>
 #include <braid/trace/detail/metric_source.hpp>
 

@@ -2,7 +2,7 @@
 #include <braid/runtime/runtime.hpp>
 #include <braid/base/assert.hpp>
 #include <braid/runtime/detail/stall_watch.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/time_span.hpp>
 #include <braid/task/executor.hpp>
@@ -92,7 +92,7 @@ void runtime::start_separate(const runtime_options& options) {
   loop_ = made_loop(options);
   loops_.push_back(loop_.get());
   pool_ = std::make_unique<pool>(pool_of(options));
-  parker started;
+  detail::parker started;
   constexpr std::string_view suffix = "-loop";
   const std::string loop_name = options.name.substr(0, max_thread_name - suffix.size()).append(suffix);
   loop_thread_ = std::thread([this, &started, loop_name] {
@@ -110,7 +110,7 @@ void runtime::start_merged(const runtime_options& options) {
   loops_.reserve(wanted.workers);
   on_the_way_ = std::make_unique<atomic<std::size_t>[]>(wanted.workers);
   wanted.make_driver = [this, &options](std::size_t) {
-    auto made = std::make_unique<loop_driver>(made_loop(options));
+    auto made = std::make_unique<detail::loop_driver>(made_loop(options));
     drivers_.push_back(made.get());
     loops_.push_back(&made->io());
     return made;
@@ -203,13 +203,13 @@ void runtime::watch_for_stalls(const runtime_options& options) {
 void detail::runtime_end::close(runtime& ended) noexcept {
   ended.stalls_.reset();
   ended.loop_.reset();
-  for (loop_driver* const each : ended.drivers_) each->free_loop();
+  for (detail::loop_driver* const each : ended.drivers_) each->free_loop();
   ended.loops_.clear();
 }
 
 void runtime::stop_loops() {
   for (loop* const each : loops_) each->stop();
-  for (loop_driver* const each : drivers_) each->await_end();
+  for (detail::loop_driver* const each : drivers_) each->await_end();
   // The loop's tasks may wait for jobs that only threads run which wait, and those are here.
   if (pool_->needs_polls())
     detail::block_until([this] { return loop_->status() == loop::state::stopped; }, pool_->id());

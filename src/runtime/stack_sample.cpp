@@ -2,7 +2,7 @@
 #include "stack_sample.hpp"
 
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 
 #include <array>
 #include <cerrno>

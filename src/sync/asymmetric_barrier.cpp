@@ -1,5 +1,5 @@
 // src/sync/asymmetric_barrier.cpp: the heavy side of the asymmetric barrier, by membarrier(2).
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 
 #include <braid/base/assert.hpp>
 #include <braid/sync/atomic.hpp>
@@ -17,7 +17,7 @@
 #endif
 #endif
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 #if defined(BRAID_THREAD_SANITIZER)
@@ -58,4 +58,4 @@ void asymmetric_barrier::interrupt_processors() noexcept {
   BRAID_EXPECTS(status == 0, "membarrier is not taken away from a process that has registered for it");
 }
 
-}  // namespace braid
+}  // namespace braid::detail

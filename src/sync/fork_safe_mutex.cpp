@@ -1,12 +1,12 @@
 // src/sync/fork_safe_mutex.cpp: the list of locks that pthread_atfork takes before a fork and releases on both sides.
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <functional>
 #include <mutex>
 
 #include <pthread.h>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 /// The lock around the list is held from before the fork until after it, too: so no thread begins to use a lock
@@ -66,4 +66,4 @@ void fork_safe_mutex::leave_list() noexcept {
   *place = next_;
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,5 +1,5 @@
 // src/sync/futex.cpp: the futex system call.
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 /// The word as the kernel wants it. In the model build, too, the value is what an atomic begins with.
@@ -45,4 +45,4 @@ void futex_wake(const atomic<std::uint32_t>& word, int count) noexcept {
   ::syscall(SYS_futex, address(word), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -2,7 +2,7 @@
 #include <braid/task/detail/blocking_wait.hpp>
 
 #include <braid/base/error.hpp>
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/spare_threads.hpp>
 #include <braid/task/executor.hpp>

@@ -1,11 +1,11 @@
 // src/task/default_pool.cpp: a slot that the layer `runtime` fills, or the program.
-#include <braid/task/default_pool.hpp>
+#include <braid/task/detail/default_pool.hpp>
 
 #include <braid/sync/atomic.hpp>
 
 #include <system_error>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 constinit atomic<default_pool_source> slot{nullptr};  // written by `set_default_pool`; code only, so nothing to publish
@@ -24,4 +24,4 @@ auto set_default_pool(default_pool_source source) noexcept -> default_pool_sourc
   return slot.exchange(source, relaxed);
 }
 
-}  // namespace braid
+}  // namespace braid::detail

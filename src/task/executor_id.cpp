@@ -2,7 +2,7 @@
 #include <braid/task/detail/executor_id.hpp>
 
 #include <braid/sync/detail/let_others_run.hpp>
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/worker.hpp>
@@ -25,7 +25,7 @@ constexpr std::size_t chunk_count = 27;  // for each number that an id can have
 
 /// The table of the process. Nothing of it is ever freed: a handle may be older than everything else.
 struct slot_table {
-  fork_safe_mutex lock;
+  detail::fork_safe_mutex lock;
   executor_slot* free = nullptr;                             // under the lock
   std::uint32_t made = 0;                                    // slots so far, in whole chunks; the same
   std::array<atomic<executor_slot*>, chunk_count> chunks{};  // written under the lock

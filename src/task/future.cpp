@@ -3,7 +3,7 @@
 
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/end_signal.hpp>
 #include <braid/task/executor.hpp>

@@ -1,7 +1,7 @@
 // src/task/inline_scheduler.cpp: jobs that run where they are posted, without growing the stack.
 #include <braid/task/detail/inline_scheduler.hpp>
 
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
 #include <braid/task/pool.hpp>
 
 #include <exception>

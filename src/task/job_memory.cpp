@@ -1,9 +1,9 @@
 // src/task/job_memory.cpp: free lists by thread and size class, and the central free list through which threads
 // exchange batches.
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 
 #include <braid/sync/detail/thread_end.hpp>
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 constexpr std::size_t class_bytes = 64;
@@ -211,7 +211,7 @@ auto allocate_job(std::size_t size) -> void* {
   return allocate_elsewhere(size, index);
 }
 
-auto detail::idle_job_memory() noexcept -> std::size_t {
+auto idle_job_memory() noexcept -> std::size_t {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < classes; ++i) bytes += central_lists()[i].chains() * batch * class_bytes * (i + 1);
   return bytes;
@@ -227,4 +227,4 @@ void free_job(void* memory, std::size_t size) noexcept {
     give_half(list, index);
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -71,7 +71,7 @@ job_slab::job_slab(job_slab_options options)
       idle_sleep_(options.idle_sleep),
       full_(options.full),
       id_(slabs.fetch_add(1, relaxed) + 1),
-      own_barrier_(std::make_unique<asymmetric_barrier>()),
+      own_barrier_(std::make_unique<detail::asymmetric_barrier>()),
       barrier_(*own_barrier_) {
   BRAID_EXPECTS(options.jobs_per_thread != 0, "a job slab has a slot for each thread");
   BRAID_EXPECTS(full_ != when_full::wait, "a job slab refuses a job for which it has no slot, or runs it");

@@ -3,7 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/scheduler_for.hpp>
 #include <braid/task/detail/inline_scheduler.hpp>
@@ -13,7 +13,7 @@
 #include <braid/task/least_loaded.hpp>
 #include <braid/task/shared_queue.hpp>
 #include <braid/task/work_stealing.hpp>
-#include <braid/thread/steal_order.hpp>
+#include <braid/thread/detail/steal_order.hpp>
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/topology.hpp>
 #include <braid/thread/worker_count.hpp>
@@ -79,7 +79,7 @@ auto victims_of(const pool_options& options, std::size_t index) -> std::vector<s
     if (!affinity || affinity->empty()) return others;
     cpus.push_back(*affinity->first());
   }
-  return steal_order(read_topology(), cpus, index);
+  return detail::steal_order(read_topology(), cpus, index);
 }
 
 auto needs_threads(scheduler chosen) noexcept -> bool {
@@ -144,7 +144,7 @@ pool::pool(pool_options options, detail::scheduler_factory make)
     : options_(with_worker_total(std::move(options), make)),
       has_threads_(make != nullptr || needs_threads(options_.scheduler)),
       looks_before_sleep_(looks_before_sleep(options_)),
-      barrier_(std::make_unique<asymmetric_barrier>()),
+      barrier_(std::make_unique<detail::asymmetric_barrier>()),
       configured_(static_cast<std::ptrdiff_t>(options_.workers)),
       at_work_(has_threads_ ? options_.workers : 0) {
   make_workers();
@@ -225,7 +225,7 @@ void pool::work(worker& self) noexcept {
   }
   self.thread.store(0, relaxed);
   // edge pool.left: both, the joining thread sees all that the workers did
-  if (at_work_.fetch_sub(1, acq_rel) == 1) futex_wake(at_work_, INT_MAX);
+  if (at_work_.fetch_sub(1, acq_rel) == 1) detail::futex_wake(at_work_, INT_MAX);
 }
 
 /// A thread that works in the contexts of others. Without its settings, where there is no memory for them.
@@ -358,14 +358,14 @@ void pool::drop_pending() noexcept {
   scheduler_->drop_all();
   drops_for = outer;
   // edge pool.dropped: publish, the waiter sees the jobs dropped
-  if (dropping_.fetch_sub(1, release) == 1) futex_wake(dropping_, INT_MAX);
+  if (dropping_.fetch_sub(1, release) == 1) detail::futex_wake(dropping_, INT_MAX);
 }
 
 /// Until no thread is dropping a job. Not for a capture that shuts the pool down while it is dropped.
 void pool::await_drops() noexcept {
   if (drops_for == this) return;
   // edge pool.dropped: observe, the jobs are seen dropped
-  while (const std::uint32_t left = dropping_.load(acquire)) futex_wait(dropping_, left);
+  while (const std::uint32_t left = dropping_.load(acquire)) detail::futex_wait(dropping_, left);
 }
 
 /// Requires that the scheduler is closed. Whether nothing was left to do before the deadline; then the workers have
@@ -377,7 +377,7 @@ auto pool::ends_by(time_point deadline) noexcept -> bool {
   sleepers_->stop(*scheduler_);
   // edge pool.left: observe, all that the workers did is seen
   while (const std::uint32_t left = at_work_.load(acquire)) {
-    const bool timed_out = futex_wait(at_work_, left, deadline) == futex_wait_status::timed_out;
+    const bool timed_out = detail::futex_wait(at_work_, left, deadline) == detail::futex_wait_status::timed_out;
     if (timed_out && at_work_.load(relaxed) != 0) return false;
   }
   stop_and_join();

@@ -1,15 +1,15 @@
 // src/task/shared_timers.cpp: the lock around a timer wheel, and whose turn it is to fire.
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 
 #include <braid/base/assert.hpp>
 #include <braid/base/intrusive_list.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
-namespace braid {
+namespace braid::detail {
 
 detail::timer_keeper::~timer_keeper() = default;
 
@@ -175,4 +175,4 @@ auto shared_timers::close() noexcept -> result<std::size_t> { return state_->clo
 
 auto shared_timers::keeper() const noexcept -> std::shared_ptr<detail::timer_keeper> { return state_; }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -3,7 +3,7 @@
 #include <braid/task/detail/spare_threads.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/scheduler_base.hpp>
 
 #include <algorithm>

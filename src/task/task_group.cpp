@@ -2,8 +2,8 @@
 #include <braid/task/task_group.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/sync/futex.hpp>
-#include <braid/task/default_pool.hpp>
+#include <braid/sync/detail/futex.hpp>
+#include <braid/task/detail/default_pool.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_patience.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 auto executor_of_thread() -> executor& {
   if (const worker* const self = detail::worker_of_thread; self != nullptr) return *self->pool;
-  return default_pool();
+  return detail::default_pool();
 }
 
 /// A task in the queue of an executor, which may drop it.
@@ -52,7 +52,7 @@ struct task_group::end_of_all final : detail::blocking_wait {
   /// Returns also when just one function has ended.
   void wait(std::optional<time_point> deadline) noexcept {
     const std::uint32_t seen = of.unfinished_.fetch_or(awaited, relaxed) | awaited;
-    if (seen != awaited) futex_wait(of.unfinished_, seen, deadline);
+    if (seen != awaited) detail::futex_wait(of.unfinished_, seen, deadline);
   }
 
   task_group& of;
@@ -123,7 +123,7 @@ void task_group::fail(std::exception_ptr thrown) noexcept {
 void task_group::one_ended() noexcept {
   // edge task_group.end: both, the waiter sees the results of all functions
   const std::uint32_t before = unfinished_.fetch_sub(1, acq_rel);
-  if (before == (awaited | 1)) futex_wake(unfinished_, INT_MAX);  // by its address only
+  if (before == (awaited | 1)) detail::futex_wake(unfinished_, INT_MAX);  // by its address only
 }
 
 auto task_group::wait() -> result<void> {

@@ -18,7 +18,7 @@ constinit thread_local bool thread_runs_a_loop __attribute__((tls_model("initial
   return detail::worker_of_thread != nullptr && detail::worker_of_thread->has_own_work;
 }
 
-worker::worker(executor& owner, std::size_t number, asymmetric_barrier& barrier, const clock_source& clock,
+worker::worker(executor& owner, std::size_t number, detail::asymmetric_barrier& barrier, const clock_source& clock,
                std::unique_ptr<driver> sleeps_in)
     : pool(&owner),
       index(number),

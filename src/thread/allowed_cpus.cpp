@@ -1,5 +1,5 @@
 // src/thread/allowed_cpus.cpp: affinity mask, cpuset and online CPUs.
-#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/system_file.hpp>
 
@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ auto read_allowed_cpus(const fs::path& root) -> allowed_cpus {
   return allowed;
 }
 
-}  // namespace braid
+}  // namespace braid::detail

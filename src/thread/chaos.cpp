@@ -3,7 +3,7 @@
 #include <braid/thread/chaos.hpp>
 
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/thread.hpp>
 
@@ -103,7 +103,7 @@ struct chaos::state {
   void restore();
 
   std::vector<target> targets;  // of the thread
-  parker sleep;                 // unparked to stop
+  detail::parker sleep;         // unparked to stop
   atomic<bool> stop{false};     // written by the destructor, before it unparks
   atomic<std::size_t> steps{0};
   atomic<std::size_t> refusals{0};

@@ -3,7 +3,7 @@
 #include <braid/thread/registry.hpp>
 
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/thread/name.hpp>
 
 #include "registry_state.hpp"
@@ -173,7 +173,7 @@ namespace {
 
 /// The default of the process: the last of those that were made for a while, or the one that was always there.
 struct default_registries {
-  fork_safe_mutex mutex;
+  detail::fork_safe_mutex mutex;
   thread_registry always;
   std::vector<std::pair<const scoped_default_registry*, thread_registry>> scoped;
 };

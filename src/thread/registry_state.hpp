@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/intrusive_list.hpp>
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/thread/registry.hpp>
 
 #include <condition_variable>

@@ -1,12 +1,12 @@
 // src/thread/steal_order.cpp: the order in which a worker tries its victims: by the caches and NUMA nodes that their
 // CPUs share.
 #include <braid/base/assert.hpp>
-#include <braid/thread/steal_order.hpp>
+#include <braid/thread/detail/steal_order.hpp>
 
 #include <algorithm>
 #include <utility>
 
-namespace braid {
+namespace braid::detail {
 namespace {
 
 auto nearness(const cpu_location* a, const cpu_location* b) -> cpu_nearness {
@@ -45,4 +45,4 @@ auto steal_order(const topology& machine, std::span<const unsigned> cpus, std::s
   return order;
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -2,7 +2,7 @@
 #include <braid/thread/thread.hpp>
 
 #include <braid/base/assert.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 #include <braid/thread/profile.hpp>
 #include <braid/thread/thread_view.hpp>
 
@@ -48,7 +48,7 @@ struct thread::beginning {
   std::unique_ptr<detail::thread_body> body;
   settings_report report;
   std::exception_ptr failure;  // of the settings, such as bad_alloc; then nothing is called
-  parker settled;
+  detail::parker settled;
 };
 
 thread::thread(std::thread adopted) noexcept {

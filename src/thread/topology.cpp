@@ -1,5 +1,5 @@
 // src/thread/topology.cpp: the machine's topology, from the first source that knows a CPU.
-#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/detail/system_file.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
 #include <braid/thread/topology.hpp>
@@ -40,7 +40,7 @@ auto read_topology(const std::filesystem::path& root, topology_source first) -> 
     detail::add_capacities(root, draft);
     detail::add_distances(root, draft);
   }
-  return detail::settle(std::move(draft), read_allowed_cpus(root));
+  return detail::settle(std::move(draft), detail::read_allowed_cpus(root));
 }
 
 }  // namespace braid

@@ -1,5 +1,5 @@
 // src/thread/topology_hwloc.cpp: the topology as hwloc reports it, a library that is loaded where it is installed.
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
 
 #include <expected>

@@ -1,5 +1,5 @@
 // src/thread/worker_count.cpp: the environment, and the smaller of allowed CPUs and quota.
-#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/detail/system_file.hpp>
 #include <braid/thread/worker_count.hpp>
 
@@ -51,7 +51,7 @@ auto one_or_more_of(unsigned allowed, const std::optional<cpu_quota>& quota) -> 
 auto default_worker_count(const std::filesystem::path& root) -> worker_count {
   const char* text = std::getenv(variable);
   worker_count count;
-  count.allowed_cpus = static_cast<unsigned>(read_allowed_cpus(root).cpus.size());
+  count.allowed_cpus = static_cast<unsigned>(detail::read_allowed_cpus(root).cpus.size());
   count.quota = cgroup_cpu_quota(root);
   count.environment = text == nullptr ? std::nullopt : workers_in(text);
   count.workers = count.environment.value_or(one_or_more_of(count.allowed_cpus, count.quota));

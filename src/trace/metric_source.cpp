@@ -1,7 +1,7 @@
 // src/trace/metric_source.cpp: the list of those parts of the process that have counters.
 #include <braid/trace/detail/metric_source.hpp>
 
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,7 @@
 
 #include "writer.hpp"
 
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 
 #include <cerrno>
 #include <csignal>

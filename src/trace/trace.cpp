@@ -1,7 +1,7 @@
 // src/trace/trace.cpp: names of slices that are made while the program runs.
 #include <braid/trace/trace.hpp>
 
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <functional>
 #include <mutex>
@@ -12,7 +12,7 @@ namespace braid::trace {
 namespace {
 
 struct name_table {
-  fork_safe_mutex lock;
+  detail::fork_safe_mutex lock;
   std::set<std::string, std::less<>> names;  // a node each, which stays where it is
 };
 

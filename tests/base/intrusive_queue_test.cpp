@@ -1,5 +1,5 @@
 // tests/base/intrusive_queue_test.cpp: what is pushed first is popped first.
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@ struct item {
   item* next = nullptr;
 };
 
-using queue = braid::intrusive_queue<item>;
+using queue = braid::detail::intrusive_queue<item>;
 
 auto emptied(queue& from) -> std::vector<int> {
   std::vector<int> out;

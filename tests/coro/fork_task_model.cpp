@@ -2,8 +2,8 @@
 // that does not see what all children did.
 #include <braid/coro/detail/join_balance.hpp>
 
-#include <braid/sync/futex.hpp>
-#include <braid/sync/split_deque.hpp>
+#include <braid/sync/detail/futex.hpp>
+#include <braid/sync/detail/split_deque.hpp>
 
 #include <doctest/doctest.h>
 
@@ -26,7 +26,7 @@ enum class fault : std::uint8_t { none, forgets_the_theft, counts_what_it_took_b
 template <fault Fault, std::size_t Children>
 class played_fork {
  public:
-  using deque = braid::split_deque<played_fork>;
+  using deque = braid::detail::split_deque<played_fork>;
 
   explicit played_fork(model::run& r) : run_(r) {}
 
@@ -77,7 +77,7 @@ template <fault Fault, std::size_t Children, std::size_t Thieves>
 void fork(model::run& r) {
   using played = played_fork<Fault, Children>;
   played all(r);
-  braid::asymmetric_barrier barrier;
+  braid::detail::asymmetric_barrier barrier;
   typename played::deque deques[]{typename played::deque(2, barrier), typename played::deque(2, barrier),
                                   typename played::deque(2, barrier)};
   deques[0].ask();

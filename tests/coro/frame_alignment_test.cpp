@@ -25,8 +25,8 @@ static_assert(fit<pool, basic_pool<least_loaded>, blocking_pool, job_slab, stran
 static_assert(fit<future<int>, shared_future<int>, promise<int>, scheduled_task, stop_flag>);
 static_assert(fit<task<int>, scope, channel<int>, broadcast<int>, watch<int>, async_mutex, async_semaphore, async_event,
                   async_latch, async_barrier, strand_home>);
-static_assert(fit<loop, loop_timers, stream_socket, stream_listener, tls_stream, udp_socket, buffered_reader,
-                  child_process, signal_set, resolver>);
+static_assert(fit<loop, braid::detail::loop_timers, stream_socket, stream_listener, tls_stream, udp_socket,
+                  buffered_reader, child_process, signal_set, resolver>);
 static_assert(fit<http_server, http_client, http_router, redis_connection, redis_pool, redis_cluster>);
 static_assert(fit<static_graph, graph_builder, runtime_options, thread, thread_registry, registered_thread>);
 

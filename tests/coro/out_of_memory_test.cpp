@@ -4,7 +4,7 @@
 #include <braid/coro/strand_home.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 
 #include <doctest/doctest.h>
 

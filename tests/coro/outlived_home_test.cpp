@@ -7,7 +7,7 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <doctest/doctest.h>
@@ -84,7 +84,7 @@ TEST_CASE("a handle stops a task whose pool has gone") {
 
 TEST_CASE("an alarm that rings after the pool has gone ends the sleep, and stops the task") {
   manual_clock clock;
-  shared_timers timers(clock);
+  braid::detail::shared_timers timers(clock);
   auto workers = small_pool();
   strand_home home(*workers, timers);
   deaths ended;

@@ -43,11 +43,11 @@ auto with_workers(unsigned count) -> pool_options {
 auto sleep_long(mortal /*held*/) -> task<void> { co_await sleep_for(1h); }
 
 /// Timers that do something just before one is taken back.
-struct silenced final : shared_timers {
-  using shared_timers::shared_timers;
+struct silenced final : braid::detail::shared_timers {
+  using braid::detail::shared_timers::shared_timers;
   void disarm(timer& item) noexcept override {
     if (before) std::exchange(before, nullptr)();
-    shared_timers::disarm(item);
+    braid::detail::shared_timers::disarm(item);
   }
 
   std::function<void()> before;
@@ -110,7 +110,7 @@ TEST_CASE("steps run one at a time, and other work of the executor goes first af
 
 TEST_CASE("a turn takes many short steps, and few long ones") {
   manual_clock clock;
-  shared_timers timers(clock);
+  braid::detail::shared_timers timers(clock);
   manual_executor there;
   {
     strand_home where(there, timers);
@@ -204,7 +204,7 @@ TEST_CASE("the end of a home waits for its tasks before it silences the alarm, a
 
 TEST_CASE("timers that are given decide when a sleep ends") {
   manual_clock clock;
-  shared_timers timers(clock);
+  braid::detail::shared_timers timers(clock);
   manual_executor there;
   {
     strand_home where(there, timers);
@@ -235,7 +235,7 @@ TEST_CASE("timers that are given decide when a sleep ends") {
 
 TEST_CASE("after long steps a home lets others go first, by the clock of its timers") {
   manual_clock clock;
-  shared_timers timers(clock);
+  braid::detail::shared_timers timers(clock);
   manual_executor there;
   {
     strand_home where(there, timers);

@@ -1,7 +1,7 @@
 // tests/disassembly/probes.cpp: what a worker does with its own jobs, each as a function whose machine code is looked
 // at.
-#include <braid/sync/run_queue.hpp>
-#include <braid/sync/split_deque.hpp>
+#include <braid/sync/detail/run_queue.hpp>
+#include <braid/sync/detail/split_deque.hpp>
 #include <braid/task/detail/local_queues.hpp>
 #include <braid/task/found_job.hpp>
 #include <braid/task/job.hpp>
@@ -50,9 +50,11 @@ void own_tick(braid::work_stealing& policy, braid::worker& self, void* to) {
 
 // --- structured work: the split deque ---
 
-auto own_deque_push(braid::split_deque<braid::job>& deque, braid::job& entry) -> bool { return deque.try_push(entry); }
+auto own_deque_push(braid::detail::split_deque<braid::job>& deque, braid::job& entry) -> bool {
+  return deque.try_push(entry);
+}
 
-auto own_deque_pop(braid::split_deque<braid::job>& deque) -> braid::job* { return deque.pop(); }
+auto own_deque_pop(braid::detail::split_deque<braid::job>& deque) -> braid::job* { return deque.pop(); }
 
 // --- what the check must find, or it would see nothing at all ---
 

@@ -2,7 +2,7 @@
 #include <tests/fuzz/http_pieces.hpp>
 #include <tests/fuzz/target.hpp>
 
-#include <braid/net/http_encoder.hpp>
+#include <braid/net/detail/http_encoder.hpp>
 
 #include <optional>
 #include <string>
@@ -28,7 +28,7 @@ struct decoded {
 
 auto decode(const std::vector<std::string_view>& pieces, http_limits limits) -> decoded {
   decoded out;
-  http_body_decoder decoder(limits);
+  braid::detail::http_body_decoder decoder(limits);
   decoder.start(chunked);
   for (std::string_view input : pieces) {
     while (!input.empty() && !decoder.finished()) {
@@ -58,8 +58,8 @@ void run(std::string_view input) {
     BRAID_EXPECTS(whole.error || (split == whole), "the pieces do not change the data");
   }
   std::string text;
-  for (const std::string_view piece : cut(input, input.size())) append_chunk(text, piece);
-  BRAID_EXPECTS(append_last_chunk(text, {}).has_value(), "a body can be ended");
+  for (const std::string_view piece : cut(input, input.size())) braid::detail::append_chunk(text, piece);
+  BRAID_EXPECTS(braid::detail::append_last_chunk(text, {}).has_value(), "a body can be ended");
   const decoded back = decode({text}, {});
   BRAID_EXPECTS(back.finished && back.data == input && back.consumed == text.size(), "data comes over in chunks");
 }

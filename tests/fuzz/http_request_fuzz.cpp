@@ -2,7 +2,7 @@
 #include <tests/fuzz/http_pieces.hpp>
 #include <tests/fuzz/target.hpp>
 
-#include <braid/net/http_encoder.hpp>
+#include <braid/net/detail/http_encoder.hpp>
 
 #include <string>
 #include <string_view>
@@ -17,7 +17,7 @@ namespace {
 auto free_fields(const http_request_head& head) -> std::vector<http_field> {
   std::vector<http_field> out;
   for (const http_field field : head.fields) {
-    const auto fine = check_field(field);
+    const auto fine = braid::detail::check_field(field);
     BRAID_EXPECTS(fine || fine.error() == http_errc::reserved_field, "what was read may be written");
     if (fine) out.push_back(field);
   }
@@ -31,9 +31,9 @@ void write_anew(const http_request_head& head) {
   const std::vector<http_field> fields = free_fields(head);
   const auto host = head.host.empty() ? std::string_view("none") : head.host;
   std::string text;
-  const auto made = append_head(
-      text,
-      http_request_start{.method = head.method, .target = target, .host = host, .body = head.body, .fields = fields});
+  const auto made = braid::detail::append_head(
+      text, braid::detail::http_request_start{
+                .method = head.method, .target = target, .host = host, .body = head.body, .fields = fields});
   BRAID_EXPECTS(made.has_value(), "what was understood can be written");
   http_request_parser again;
   BRAID_EXPECTS(again.parse(text) == http_progress::complete, "what was written is understood");

@@ -10,7 +10,7 @@ using namespace braid::testing;
 namespace {
 
 void expect_framing(const http_response_head& head, http_method asked) {
-  const bool none = asked == http_method::head || is_bodiless(head.status);
+  const bool none = asked == http_method::head || braid::detail::is_bodiless(head.status);
   BRAID_EXPECTS(!none || head.body == http_framing{}, "what has no body has none, whatever it says");
   const bool chunked = head.body.how == http_framing::kind::chunked;
   BRAID_EXPECTS(!chunked || head.fields.count("content-length") == 0, "chunks have no length beside them");

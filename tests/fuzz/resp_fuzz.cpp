@@ -5,7 +5,7 @@
 #include <braid/base/arena.hpp>
 #include <braid/base/assert.hpp>
 #include <braid/base/random.hpp>
-#include <braid/net/resp_parser.hpp>
+#include <braid/net/detail/resp_parser.hpp>
 
 #include <algorithm>
 #include <array>
@@ -20,11 +20,11 @@
 #include <hiredis/hiredis.h>
 
 using namespace braid;
-using status = resp_parser::status;
+using status = braid::detail::resp_parser::status;
 
 namespace {
 
-constexpr resp_limits limits{.depth = 20, .line = 2'000, .reply = 1U << 20U};
+constexpr braid::detail::resp_limits limits{.depth = 20, .line = 2'000, .reply = 1U << 20U};
 
 constexpr std::array<std::string_view, 36> words{"+OK\r\n",
                                                  "-ERR no\r\n",
@@ -72,7 +72,7 @@ struct outcome_of_reply {
 
 /// The first reply of `input`, given in pieces that `piece()` sizes.
 auto read_reply(std::string_view input, arena* memory, const std::function<std::size_t()>& piece) -> outcome_of_reply {
-  resp_parser parser(limits);
+  braid::detail::resp_parser parser(limits);
   parser.begin(memory);
   outcome_of_reply out;
   std::size_t given = 0;

@@ -3,7 +3,7 @@
 #include <braid/graph/detail/countdown.hpp>
 #include <braid/graph/detail/walk_count.hpp>
 
-#include <braid/sync/split_deque.hpp>
+#include <braid/sync/detail/split_deque.hpp>
 #include <braid/task/detail/end_signal.hpp>
 
 #include <doctest/doctest.h>
@@ -17,9 +17,9 @@
 
 using braid::atomic;
 using braid::relaxed;
-using braid::split_deque;
 using braid::detail::countdown;
 using braid::detail::end_signal;
+using braid::detail::split_deque;
 using braid::detail::walk_count;
 namespace model = braid::model;
 
@@ -138,7 +138,7 @@ class small_graph {
 
   model::run& run_;
   std::array<node, last + 1> nodes_;
-  braid::asymmetric_barrier barrier_;
+  braid::detail::asymmetric_barrier barrier_;
   std::array<std::unique_ptr<deque>, 3> deques_{
       std::make_unique<deque>(2, barrier_), std::make_unique<deque>(2, barrier_), std::make_unique<deque>(2, barrier_)};
   countdown waiting_for_last_;

@@ -3,7 +3,7 @@
 #include <braid/graph/static_graph.hpp>
 
 #include <braid/sync/stop_flag.hpp>
-#include <braid/task/default_pool.hpp>
+#include <braid/task/detail/default_pool.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/run_in.hpp>
 #include <braid/task/task_group.hpp>
@@ -211,7 +211,7 @@ TEST_CASE_FIXTURE(watched, "a run from outside of pools is done by the default p
   static pool* chosen = nullptr;
   pool where({.workers = 2});
   chosen = &where;
-  const auto before = braid::set_default_pool([]() -> braid::pool& { return *chosen; });
+  const auto before = braid::detail::set_default_pool([]() -> braid::pool& { return *chosen; });
   {
     ledger all(4);
     bool on_worker = false;
@@ -224,16 +224,16 @@ TEST_CASE_FIXTURE(watched, "a run from outside of pools is done by the default p
     asks.run();
     CHECK(on_worker);
   }
-  braid::set_default_pool(before);
+  braid::detail::set_default_pool(before);
 }
 
 TEST_CASE_FIXTURE(watched, "a run that finds no pool leaves the graph as it was") {
-  const auto before = braid::set_default_pool(nullptr);
+  const auto before = braid::detail::set_default_pool(nullptr);
   ledger all(4);
   static_graph graph = diamond(all);
   CHECK_THROWS_AS(graph.run(), std::system_error);
   CHECK(!all.ran(0));
-  braid::set_default_pool(before);
+  braid::detail::set_default_pool(before);
   pool where({.workers = 2});
   run_in(where, [&graph] { graph.run(); });
   check_diamond(all);

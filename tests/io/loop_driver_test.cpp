@@ -1,5 +1,5 @@
 // tests/io/loop_driver_test.cpp: a worker that sleeps in a loop wakes for permits and for what the loop has to do.
-#include <braid/io/loop_driver.hpp>
+#include <braid/io/detail/loop_driver.hpp>
 
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
@@ -39,7 +39,7 @@ struct driven {
   void spawn(task<void> work) { io().spawn(std::move(work)); }
 
   testing::watchdog dog{std::chrono::seconds(60)};
-  loop_driver driver;
+  braid::detail::loop_driver driver;
 };
 
 constexpr time_point never = time_point::max();
@@ -61,7 +61,7 @@ TEST_CASE("a permit ends one sleep, however it is waited for, and two are one") 
 }
 
 TEST_CASE("a permit from another thread wakes a worker that sleeps in its loop, and one that sleeps beside it") {
-  loop_driver* place = nullptr;
+  braid::detail::loop_driver* place = nullptr;
   atomic<int> woken{0};
   sleeper worker([&] {
     driven here;
@@ -231,6 +231,6 @@ TEST_CASE(
     here.spawn(sleeping());
   }
   CHECK(seen.count == 1);
-  const loop_driver unused(loop::create().value());
+  const braid::detail::loop_driver unused(loop::create().value());
   CHECK(unused.has_own_work());
 }

@@ -11,7 +11,7 @@
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
@@ -155,7 +155,7 @@ TEST_CASE("in every life of a loop, what was accepted ran before run returned, a
 
 TEST_CASE("no wake is lost between a loop that falls asleep and a post") {
   const auto io = loop::create().value();
-  parker started;
+  braid::detail::parker started;
   std::thread runs([&] { io->run([&] { started.unpark(); }); });
   started.park();
   const std::size_t rounds = testing::scaled(100) * 100;
@@ -163,7 +163,7 @@ TEST_CASE("no wake is lost between a loop that falls asleep and a post") {
   for (std::size_t i = 0; i < rounds; i += 100) {
     const testing::watchdog guard(std::chrono::seconds(60));
     for (int j = 0; j < 100; ++j) {
-      parker done;
+      braid::detail::parker done;
       REQUIRE(post(*io, [&] {
         ++ran;
         done.unpark();

@@ -5,7 +5,7 @@
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 #include <braid/task/executor.hpp>
 
 #include <tests/support/child.hpp>
@@ -53,7 +53,7 @@ class threaded_loop {
   }
 
  private:
-  parker started_;
+  braid::detail::parker started_;
   std::unique_ptr<loop> io_;
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
 // tests/io/loop_timers_test.cpp: work of a pool at its time, by the timers of a loop.
-#include <braid/io/loop_timers.hpp>
+#include <braid/io/detail/loop_timers.hpp>
 
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduled.hpp>
@@ -25,7 +25,7 @@ using testing::test_loop;
 
 TEST_CASE("work runs on its executor when the clock of the loop says so, once or again and again") {
   test_loop here;
-  loop_timers timers(here.io());
+  braid::detail::loop_timers timers(here.io());
   manual_executor there;
   int runs = 0;
   const auto once = post_after(there, timers, 10ms, [&] { ++runs; });
@@ -49,7 +49,7 @@ TEST_CASE("work runs on its executor when the clock of the loop says so, once or
 
 TEST_CASE("a timer of another thread that is due before all others is served in time") {
   test_loop here;
-  loop_timers timers(here.io());
+  braid::detail::loop_timers timers(here.io());
   manual_executor there;
   std::vector<int> order;
   static_cast<void>(post_after(there, timers, 1h, [&] { order.push_back(2); }));
@@ -68,9 +68,9 @@ TEST_CASE("a loop that sleeps wakes for a timer that a worker arms") {
   auto io = loop::create().value();
   pool workers({.workers = 1});
   std::atomic<bool> ran{false};
-  std::unique_ptr<loop_timers> timers;
+  std::unique_ptr<braid::detail::loop_timers> timers;
   io->run([&] {
-    timers = std::make_unique<loop_timers>(*io);
+    timers = std::make_unique<braid::detail::loop_timers>(*io);
     REQUIRE(post(workers, [&] {
       static_cast<void>(post_after(workers, *timers, 1ms, [&] {
         ran = true;
@@ -84,7 +84,7 @@ TEST_CASE("a loop that sleeps wakes for a timer that a worker arms") {
 
 TEST_CASE("what is pending when the timers go is dropped, and a step that the loop has still to run finds them gone") {
   test_loop here;
-  auto timers = std::make_unique<loop_timers>(here.io());
+  auto timers = std::make_unique<braid::detail::loop_timers>(here.io());
   manual_executor there;
   deaths ended;
   const auto early = post_after(there, *timers, 10ms, [held = mortal(ended)] {});
@@ -99,7 +99,7 @@ TEST_CASE("what is pending when the timers go is dropped, and a step that the lo
 TEST_CASE("a series whose run goes on when the timers and the loop go is at its end") {
   manual_executor there;
   auto here = std::make_unique<test_loop>();
-  auto timers = std::make_unique<loop_timers>(here->io());
+  auto timers = std::make_unique<braid::detail::loop_timers>(here->io());
   const auto often = post_every(there, *timers, {.interval = 10ms}, [&] {
     timers.reset();
     here.reset();
@@ -113,7 +113,7 @@ TEST_CASE("a series whose run goes on when the timers and the loop go is at its 
 TEST_CASE("timers that are made on another thread than the loop's end the program") {
   const auto end = testing::run_in_child([] {
     const auto io = loop::create().value();
-    const loop_timers timers(*io);
+    const braid::detail::loop_timers timers(*io);
   });
   CHECK(end.errors.find("made on its thread") != std::string::npos);
 }

@@ -1,5 +1,5 @@
 // tests/net/byte_buffer_test.cpp: bytes come out as they went in, whatever the order of adding and taking.
-#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/byte_buffer.hpp>
 
 #include <braid/base/random.hpp>
 
@@ -13,7 +13,7 @@ using namespace braid;
 
 TEST_CASE("bytes come out as they went in") {
   random_source random(7);
-  byte_buffer buffer;
+  braid::detail::byte_buffer buffer;
   std::string expected;
   for (int i = 0; i < 20'000; ++i) {
     if (random.below(2) == 0) {
@@ -31,7 +31,7 @@ TEST_CASE("bytes come out as they went in") {
 }
 
 TEST_CASE("room that is not used leaves no bytes") {
-  byte_buffer buffer;
+  braid::detail::byte_buffer buffer;
   std::fill_n(buffer.room(1'000), 1'000, 'x');
   CHECK(buffer.empty());
   buffer.added(3);
@@ -39,7 +39,7 @@ TEST_CASE("room that is not used leaves no bytes") {
 }
 
 TEST_CASE("a buffer is shortened from its end") {
-  byte_buffer buffer;
+  braid::detail::byte_buffer buffer;
   buffer.append("abcdef");
   buffer.removed(2);
   buffer.shorten_to(3);
@@ -49,7 +49,7 @@ TEST_CASE("a buffer is shortened from its end") {
 }
 
 TEST_CASE("room that cannot be had leaves the bytes as they were") {
-  byte_buffer buffer;
+  braid::detail::byte_buffer buffer;
   buffer.append("abc");
   CHECK_THROWS_AS(static_cast<void>(buffer.room(SIZE_MAX / 2)), std::bad_alloc);
   CHECK(buffer.bytes() == "abc");

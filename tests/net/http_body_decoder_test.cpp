@@ -1,5 +1,5 @@
 // tests/net/http_body_decoder_test.cpp: bodies by length, in chunks, and up to the end of the connection.
-#include <braid/net/http_body_decoder.hpp>
+#include <braid/net/detail/http_body_decoder.hpp>
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@ using kind = http_framing::kind;
 namespace {
 
 /// All the data of one input; the input is cut to what is left.
-auto all_data(http_body_decoder& decoder, std::string_view& input) -> std::string {
+auto all_data(braid::detail::http_body_decoder& decoder, std::string_view& input) -> std::string {
   std::string out;
   while (!input.empty() && !decoder.finished()) {
     const auto piece = decoder.next(input);
@@ -26,7 +26,7 @@ auto all_data(http_body_decoder& decoder, std::string_view& input) -> std::strin
 }  // namespace
 
 TEST_CASE("no body has ended before it began") {
-  http_body_decoder decoder;
+  braid::detail::http_body_decoder decoder;
   CHECK(decoder.finished());
   decoder.start({});
   CHECK(decoder.finished());
@@ -34,7 +34,7 @@ TEST_CASE("no body has ended before it began") {
 }
 
 TEST_CASE("a body by length ends at its last byte, and what follows stays") {
-  http_body_decoder decoder;
+  braid::detail::http_body_decoder decoder;
   decoder.start({kind::length, 5});
   std::string_view input = "helloGET";
   CHECK(all_data(decoder, input) == "hello");
@@ -43,7 +43,7 @@ TEST_CASE("a body by length ends at its last byte, and what follows stays") {
 }
 
 TEST_CASE("the end of a body by length is known before it comes, that of one in chunks is not") {
-  http_body_decoder decoder;
+  braid::detail::http_body_decoder decoder;
   CHECK(decoder.ends_within(0));
   decoder.start({kind::length, 5});
   CHECK_FALSE(decoder.ends_within(4));
@@ -58,7 +58,7 @@ TEST_CASE("the end of a body by length is known before it comes, that of one in 
 }
 
 TEST_CASE("data is a part of the input, not a copy") {
-  http_body_decoder decoder;
+  braid::detail::http_body_decoder decoder;
   decoder.start({kind::chunked, 0});
   const std::string input = "5\r\nhello\r\n0\r\n\r\n";
   const auto piece = decoder.next(input);
@@ -68,7 +68,7 @@ TEST_CASE("data is a part of the input, not a copy") {
 }
 
 TEST_CASE("chunks are put together, and their trailers kept") {
-  http_body_decoder decoder;
+  braid::detail::http_body_decoder decoder;
   decoder.start({kind::chunked, 0});
   std::string_view input = "5;x=\"y;\"\r\nhello\r\n1\r\n!\r\n0\r\nSum: 6\r\nEnd:\r\n\r\nGET";
   CHECK(all_data(decoder, input) == "hello!");
@@ -80,7 +80,7 @@ TEST_CASE("chunks are put together, and their trailers kept") {
 }
 
 TEST_CASE("a connection that ends is the end of some bodies, and a loss to others") {
-  http_body_decoder decoder;
+  braid::detail::http_body_decoder decoder;
   decoder.start({kind::until_close, 0});
   std::string_view input = "anything";
   CHECK(all_data(decoder, input) == "anything");
@@ -96,7 +96,7 @@ TEST_CASE("a connection that ends is the end of some bodies, and a loss to other
 }
 
 TEST_CASE("a body in chunks may be as long as the limit and no longer") {
-  http_body_decoder decoder({.body_bytes = 4});
+  braid::detail::http_body_decoder decoder({.body_bytes = 4});
   decoder.start({kind::chunked, 0});
   std::string_view input = "2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n";
   CHECK(all_data(decoder, input) == "abcd");
@@ -108,7 +108,7 @@ TEST_CASE("a body in chunks may be as long as the limit and no longer") {
 }
 
 TEST_CASE("a body up to the end of the connection has the limit as well") {
-  http_body_decoder decoder({.body_bytes = 4});
+  braid::detail::http_body_decoder decoder({.body_bytes = 4});
   decoder.start({kind::until_close, 0});
   CHECK(decoder.next("abcd")->data == "abcd");
   CHECK(decoder.next("e").error() == http_errc::body_too_large);

@@ -1,5 +1,5 @@
 // tests/net/http_encoder_test.cpp: heads and chunks as text, and what must not get into them.
-#include <braid/net/http_encoder.hpp>
+#include <braid/net/detail/http_encoder.hpp>
 
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 auto text_of_head(const auto& start) -> std::string {
   std::string out;
-  const auto made = append_head(out, start);
+  const auto made = braid::detail::append_head(out, start);
   return made ? out : make_error_code(made.error()).message();
 }
 
@@ -26,11 +26,11 @@ auto text_of_head(const auto& start) -> std::string {
 
 TEST_CASE("a response says its status, its length and its fields") {
   const std::array fields{http_field{"Content-Type", "text/plain"}, http_field{"X", "a\tb"}};
-  CHECK(text_of_head(http_response_start{.body = {kind::length, 5}, .date = "now", .fields = fields}) ==
+  CHECK(text_of_head(braid::detail::http_response_start{.body = {kind::length, 5}, .date = "now", .fields = fields}) ==
         "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Length: 5\r\nContent-Type: text/plain\r\nX: a\tb\r\n\r\n");
-  CHECK(text_of_head(http_response_start{.status = http_status::not_found}) ==
+  CHECK(text_of_head(braid::detail::http_response_start{.status = http_status::not_found}) ==
         "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
-  CHECK(text_of_head(http_response_start{.status = http_status{799}, .body = {kind::chunked, 0}}) ==
+  CHECK(text_of_head(braid::detail::http_response_start{.status = http_status{799}, .body = {kind::chunked, 0}}) ==
         "HTTP/1.1 799 \r\nTransfer-Encoding: chunked\r\n\r\n");
 }
 
@@ -43,58 +43,60 @@ TEST_CASE("a head has room for the longest of everything") {
   for (const http_field& field : fields) all += std::string(field.name) + ": " + std::string(field.value) + "\r\n";
   const std::string target = "/" + value;
   const http_framing body{kind::length, std::numeric_limits<std::uint64_t>::max()};
-  CHECK(text_of_head(http_response_start{.status = http_status{65'535},
-                                         .body = body,
-                                         .connection = http_persistence::keep_alive,
-                                         .date = date,
-                                         .type = value,
-                                         .fields = fields}) ==
+  CHECK(text_of_head(braid::detail::http_response_start{.status = http_status{65'535},
+                                                        .body = body,
+                                                        .connection = braid::detail::http_persistence::keep_alive,
+                                                        .date = date,
+                                                        .type = value,
+                                                        .fields = fields}) ==
         "HTTP/1.1 65535 \r\nDate: " + date + "\r\nContent-Length: " + std::string(max_count) +
             "\r\nConnection: keep-alive\r\nContent-Type: " + value + "\r\n" + all + "\r\n");
-  CHECK(text_of_head(http_request_start{.method = http_method::options,
-                                        .target = target,
-                                        .host = "h",
-                                        .body = body,
-                                        .connection = http_persistence::keep_alive,
-                                        .fields = fields}) ==
+  CHECK(text_of_head(braid::detail::http_request_start{.method = http_method::options,
+                                                       .target = target,
+                                                       .host = "h",
+                                                       .body = body,
+                                                       .connection = braid::detail::http_persistence::keep_alive,
+                                                       .fields = fields}) ==
         "OPTIONS " + target + " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::string(max_count) +
             "\r\nConnection: keep-alive\r\n" + all + "\r\n");
   std::string chunks;
-  append_chunk_size(chunks, std::numeric_limits<std::size_t>::max());
-  REQUIRE(append_last_chunk(chunks, fields).has_value());
+  braid::detail::append_chunk_size(chunks, std::numeric_limits<std::size_t>::max());
+  REQUIRE(braid::detail::append_last_chunk(chunks, fields).has_value());
   CHECK(chunks == "ffffffffffffffff\r\n0\r\n" + all + "\r\n");
 }
 
 TEST_CASE("the type of a response stands before its other fields, and smuggles nothing in") {
   const http_field field{"X", "a"};
-  CHECK(text_of_head(http_response_start{.date = "now", .type = "text/plain", .fields = {&field, 1}}) ==
+  CHECK(text_of_head(braid::detail::http_response_start{.date = "now", .type = "text/plain", .fields = {&field, 1}}) ==
         "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Length: 0\r\nContent-Type: text/plain\r\nX: a\r\n\r\n");
   for (const std::string_view type : {"a\r\nX: b", "\n", "a\x7f"}) {
     std::string out = "before";
-    CHECK(append_head(out, http_response_start{.type = type}).error() == http_errc::bad_field);
+    CHECK(braid::detail::append_head(out, braid::detail::http_response_start{.type = type}).error() ==
+          http_errc::bad_field);
     CHECK(out == "before");
   }
 }
 
 TEST_CASE("a status without a body has no length") {
   for (const auto status : {http_status::no_content, http_status::not_modified, http_status::continue_})
-    CHECK(text_of_head(http_response_start{.status = status}).find("Content-Length") == std::string::npos);
+    CHECK(text_of_head(braid::detail::http_response_start{.status = status}).find("Content-Length") ==
+          std::string::npos);
 }
 
 TEST_CASE("a response says what becomes of the connection") {
-  CHECK(text_of_head(http_response_start{.connection = http_persistence::close}).find("Connection: close\r\n") !=
-        std::string::npos);
-  CHECK(text_of_head(http_response_start{.connection = http_persistence::keep_alive}).find("Connection: keep-alive") !=
-        std::string::npos);
-  CHECK(text_of_head(http_response_start{}).find("Connection") == std::string::npos);
+  CHECK(text_of_head(braid::detail::http_response_start{.connection = braid::detail::http_persistence::close})
+            .find("Connection: close\r\n") != std::string::npos);
+  CHECK(text_of_head(braid::detail::http_response_start{.connection = braid::detail::http_persistence::keep_alive})
+            .find("Connection: keep-alive") != std::string::npos);
+  CHECK(text_of_head(braid::detail::http_response_start{}).find("Connection") == std::string::npos);
 }
 
 TEST_CASE("a request says its host, and a length where one is expected") {
-  CHECK(text_of_head(http_request_start{.target = "/a?b%20c", .host = "h:80"}) ==
+  CHECK(text_of_head(braid::detail::http_request_start{.target = "/a?b%20c", .host = "h:80"}) ==
         "GET /a?b%20c HTTP/1.1\r\nHost: h:80\r\n\r\n");
-  CHECK(text_of_head(http_request_start{.method = http_method::post, .host = "h"}) ==
+  CHECK(text_of_head(braid::detail::http_request_start{.method = http_method::post, .host = "h"}) ==
         "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-  CHECK(text_of_head(http_request_start{.method = http_method::options, .target = "*", .host = "h"}) ==
+  CHECK(text_of_head(braid::detail::http_request_start{.method = http_method::options, .target = "*", .host = "h"}) ==
         "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n");
 }
 
@@ -113,9 +115,11 @@ TEST_CASE("nothing can be smuggled in by a field") {
                                     {"\xc3\xa9", "a"}};
   for (const http_field& field : bad) {
     std::string out = "before";
-    CHECK(append_head(out, http_response_start{.fields = {&field, 1}}).error() == http_errc::bad_field);
-    CHECK(append_head(out, http_request_start{.host = "h", .fields = {&field, 1}}).error() == http_errc::bad_field);
-    CHECK(append_last_chunk(out, {&field, 1}).error() == http_errc::bad_field);
+    CHECK(braid::detail::append_head(out, braid::detail::http_response_start{.fields = {&field, 1}}).error() ==
+          http_errc::bad_field);
+    CHECK(braid::detail::append_head(out, braid::detail::http_request_start{.host = "h", .fields = {&field, 1}})
+              .error() == http_errc::bad_field);
+    CHECK(braid::detail::append_last_chunk(out, {&field, 1}).error() == http_errc::bad_field);
     CHECK(out == "before");
   }
 }
@@ -124,8 +128,9 @@ TEST_CASE("what the library writes itself is not taken from elsewhere") {
   for (const std::string_view name : {"content-length", "Transfer-Encoding", "CONNECTION", "Date", "host"}) {
     std::string out;
     const http_field field{name, "1"};
-    CHECK(append_head(out, http_response_start{.fields = {&field, 1}}).error() == http_errc::reserved_field);
-    CHECK(append_last_chunk(out, {&field, 1}).error() == http_errc::reserved_field);
+    CHECK(braid::detail::append_head(out, braid::detail::http_response_start{.fields = {&field, 1}}).error() ==
+          http_errc::reserved_field);
+    CHECK(braid::detail::append_last_chunk(out, {&field, 1}).error() == http_errc::reserved_field);
     CHECK(out.empty());
   }
 }
@@ -133,18 +138,20 @@ TEST_CASE("what the library writes itself is not taken from elsewhere") {
 TEST_CASE("nothing can be smuggled in by a target or a host") {
   std::string out;
   for (const std::string_view target : {"", "a", "/a b", "/a\r\nX: y", "/a\nb", "/\xff", "/a#b", "*"})
-    CHECK(append_head(out, http_request_start{.target = target, .host = "h"}).error() == http_errc::bad_target);
+    CHECK(braid::detail::append_head(out, braid::detail::http_request_start{.target = target, .host = "h"}).error() ==
+          http_errc::bad_target);
   for (const std::string_view host : {"", "a b", "a\r\nX: y", "a/b", "u@a", "a:b"})
-    CHECK(append_head(out, http_request_start{.host = host}).error() == http_errc::bad_host);
+    CHECK(braid::detail::append_head(out, braid::detail::http_request_start{.host = host}).error() ==
+          http_errc::bad_host);
   CHECK(out.empty());
 }
 
 TEST_CASE("chunks say their size, and only the last one is empty") {
   std::string out;
-  append_chunk(out, "");
+  braid::detail::append_chunk(out, "");
   CHECK(out.empty());
-  append_chunk(out, std::string(26, 'x'));
+  braid::detail::append_chunk(out, std::string(26, 'x'));
   const std::array trailers{http_field{"Sum", "1"}};
-  REQUIRE(append_last_chunk(out, trailers).has_value());
+  REQUIRE(braid::detail::append_last_chunk(out, trailers).has_value());
   CHECK(out == "1a\r\n" + std::string(26, 'x') + "\r\n0\r\nSum: 1\r\n\r\n");
 }

@@ -14,10 +14,10 @@ TEST_CASE("known statuses have a phrase, others none") {
 }
 
 TEST_CASE("informational responses, 204 and 304 have no body") {
-  CHECK(is_bodiless(http_status::continue_));
-  CHECK(is_bodiless(http_status::no_content));
-  CHECK(is_bodiless(http_status::not_modified));
-  CHECK_FALSE(is_bodiless(http_status::ok));
-  CHECK(is_informational(http_status{199}));
-  CHECK_FALSE(is_informational(http_status::ok));
+  CHECK(braid::detail::is_bodiless(http_status::continue_));
+  CHECK(braid::detail::is_bodiless(http_status::no_content));
+  CHECK(braid::detail::is_bodiless(http_status::not_modified));
+  CHECK_FALSE(braid::detail::is_bodiless(http_status::ok));
+  CHECK(braid::detail::is_informational(http_status{199}));
+  CHECK_FALSE(braid::detail::is_informational(http_status::ok));
 }

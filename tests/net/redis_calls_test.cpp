@@ -1,5 +1,5 @@
 // tests/net/redis_calls_test.cpp: what each call sends, and what it makes of the replies of RESP2 and RESP3.
-#include <braid/net/redis_calls.hpp>
+#include <braid/net/detail/redis_calls.hpp>
 
 #include <tests/net/redis_scene.hpp>
 

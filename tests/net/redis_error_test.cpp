@@ -47,20 +47,20 @@ TEST_CASE("an error with another word is a refusal") {
 }
 
 TEST_CASE("a redirection has slot, host and port") {
-  const auto moved = redis_redirection_of("MOVED 3999 127.0.0.1:6381");
+  const auto moved = braid::detail::redis_redirection_of("MOVED 3999 127.0.0.1:6381");
   REQUIRE(moved.has_value());
   CHECK(moved->slot == 3999);
   CHECK(moved->host == "127.0.0.1");
   CHECK(moved->port == 6381);
-  const auto asked = redis_redirection_of("ASK 0 ::1:7000");
+  const auto asked = braid::detail::redis_redirection_of("ASK 0 ::1:7000");
   REQUIRE(asked.has_value());
   CHECK(asked->host == "::1");
-  CHECK(redis_redirection_of("MOVED 1 :7000")->host.empty());
+  CHECK(braid::detail::redis_redirection_of("MOVED 1 :7000")->host.empty());
 }
 
 TEST_CASE("what is no redirection is none") {
   for (const char* text :
        {"", "MOVED", "MOVED 1", "MOVED 1 host", "MOVED x host:1", "MOVED 1 host:x",
         "MOVED 1 host:", "MOVED 16384 host:1", "MOVED -1 host:1", "MOVED 1 host:0", "MOVED 1 host:65536", "ERR 1 a:1"})
-    CHECK_FALSE(redis_redirection_of(text).has_value());
+    CHECK_FALSE(braid::detail::redis_redirection_of(text).has_value());
 }

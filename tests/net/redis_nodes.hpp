@@ -9,7 +9,7 @@
 #include <braid/coro/with_scope.hpp>
 #include <braid/net/redis_batch.hpp>
 #include <braid/net/redis_cluster.hpp>
-#include <braid/net/resp_parser.hpp>
+#include <braid/net/detail/resp_parser.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -43,10 +43,10 @@ class played_node {
     commands_ += server.take();
     while (!commands_.empty()) {
       arena memory;
-      resp_parser parser;
+      braid::detail::resp_parser parser;
       parser.begin(&memory);
       const auto [state, consumed] = parser.parse(commands_);
-      if (state != resp_parser::status::complete) return;
+      if (state != braid::detail::resp_parser::status::complete) return;
       std::string words;
       for (const resp_value& each : parser.value().items())
         words += (words.empty() ? "" : " ") + std::string(each.text());

@@ -9,7 +9,7 @@
 #include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_connection.hpp>
 #include <braid/net/redis_error.hpp>
-#include <braid/net/resp_parser.hpp>
+#include <braid/net/detail/resp_parser.hpp>
 
 #include <doctest/doctest.h>
 
@@ -97,10 +97,10 @@ class node {
     if (is_mute_) return;
     while (!commands_.empty()) {
       arena memory;
-      resp_parser parser;
+      braid::detail::resp_parser parser;
       parser.begin(&memory);
       const auto [state, consumed] = parser.parse(commands_);
-      if (state != resp_parser::status::complete) break;
+      if (state != braid::detail::resp_parser::status::complete) break;
       const auto words = parser.value().items();
       const std::string reply = reply_to(words[0].text(), words.size() > 1 ? words[1].text() : "");
       commands_.erase(0, consumed);

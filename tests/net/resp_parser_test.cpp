@@ -1,5 +1,5 @@
 // tests/net/resp_parser_test.cpp: replies of every type, in pieces of every size, and what is refused and where.
-#include <braid/net/resp_parser.hpp>
+#include <braid/net/detail/resp_parser.hpp>
 
 #include <tests/net/resp_values.hpp>
 
@@ -14,7 +14,7 @@
 
 using namespace braid;
 using namespace braid::testing;
-using status = resp_parser::status;
+using status = braid::detail::resp_parser::status;
 
 namespace {
 
@@ -139,7 +139,7 @@ void in_all_pieces(std::string_view wire, Check&& check) {
 }  // namespace
 
 TEST_CASE("a reply of any type has its value however it is cut into pieces") {
-  resp_parser parser;
+  braid::detail::resp_parser parser;
   for (const good_reply& reply : good_replies) {
     CAPTURE(reply.wire);
     in_all_pieces(reply.wire, [&](auto piece) {
@@ -153,7 +153,7 @@ TEST_CASE("a reply of any type has its value however it is cut into pieces") {
 }
 
 TEST_CASE("a reply that is read into nothing is checked, and has its type") {
-  resp_parser parser;
+  braid::detail::resp_parser parser;
   for (const good_reply& reply : good_replies) {
     CAPTURE(reply.wire);
     arena memory;
@@ -170,7 +170,7 @@ TEST_CASE("a reply that is read into nothing is checked, and has its type") {
 }
 
 TEST_CASE("what is wrong is refused with its reason and its place, however it is cut") {
-  resp_parser parser;
+  braid::detail::resp_parser parser;
   for (const bad_reply& reply : bad_replies) {
     CAPTURE(reply.wire);
     in_all_pieces(reply.wire, [&](auto piece) {
@@ -185,7 +185,7 @@ TEST_CASE("what is wrong is refused with its reason and its place, however it is
 }
 
 TEST_CASE("a fault says in words what is wrong and where") {
-  resp_parser parser;
+  braid::detail::resp_parser parser;
   arena memory;
   const parsed got = parse_whole(parser, "*2\r\n:1\r\n:1x\r\n", &memory);
   CHECK(got.fault.to_text() ==
@@ -194,7 +194,7 @@ TEST_CASE("a fault says in words what is wrong and where") {
 }
 
 TEST_CASE("a part of a reply is incomplete, and no more is consumed than can be used") {
-  resp_parser parser;
+  braid::detail::resp_parser parser;
   for (const good_reply& reply : good_replies)
     for (std::size_t size = 0; size < reply.wire.size(); ++size) {
       arena memory;
@@ -205,7 +205,7 @@ TEST_CASE("a part of a reply is incomplete, and no more is consumed than can be 
 }
 
 TEST_CASE("one reply ends where the next begins") {
-  resp_parser parser;
+  braid::detail::resp_parser parser;
   arena memory;
   std::string_view rest = "+OK\r\n$1\r\na\r\n*1\r\n:1\r\n:2\r\n";
   std::string seen;
@@ -226,7 +226,7 @@ TEST_CASE("any value is read back as it was written, in pieces by chance") {
       const resp_value value = resp_generator(seed, version, source).value();
       const std::string wire = wire_of(value);
       random_source random(seed);
-      resp_parser parser;
+      braid::detail::resp_parser parser;
       arena memory;
       const parsed got = parse_in_pieces(parser, wire, &memory,
                                          [&](std::size_t) { return 1 + random.below(1 + random.below(4'000)); });
@@ -244,7 +244,7 @@ TEST_CASE("a reply that is given up in the middle leaves its arena alone and end
     const std::string wire = wire_of(value) + ":4711\r\n";
     random_source random(seed);
     const std::size_t cut = random.below(wire.size() - 7);
-    resp_parser parser;
+    braid::detail::resp_parser parser;
     std::size_t used = 0;
     {
       arena memory;
@@ -260,7 +260,7 @@ TEST_CASE("a reply that is given up in the middle leaves its arena alone and end
 }
 
 TEST_CASE("nesting is refused beyond the limit and taken up to it") {
-  resp_parser parser({.depth = 3});
+  braid::detail::resp_parser parser({.depth = 3});
   arena memory;
   CHECK(parse_whole(parser, "*1\r\n*1\r\n*1\r\n:1\r\n", &memory).state == status::complete);
   CHECK(parse_whole(parser, "*1\r\n*1\r\n*1\r\n*0\r\n", &memory).state == status::complete);
@@ -272,13 +272,13 @@ TEST_CASE("nesting is refused beyond the limit and taken up to it") {
 TEST_CASE("a million arrays in each other are refused") {
   std::string wire;
   for (int i = 0; i < 1'000'000; ++i) wire += "*1\r\n";
-  resp_parser parser;
+  braid::detail::resp_parser parser;
   arena memory;
   CHECK(parse_whole(parser, wire, &memory).fault.code == resp_errc::too_deep);
 }
 
 TEST_CASE("lines are refused beyond the limit and taken up to it") {
-  resp_parser parser({.line = 10});
+  braid::detail::resp_parser parser({.line = 10});
   arena memory;
   CHECK(parse_whole(parser, "+0123456789\r\n", &memory).state == status::complete);
   CHECK(parse_whole(parser, "+01234567890\r\n", &memory).fault.code == resp_errc::line_too_long);
@@ -286,7 +286,7 @@ TEST_CASE("lines are refused beyond the limit and taken up to it") {
 }
 
 TEST_CASE("a reply that needs more memory than the limit is refused before any is taken") {
-  resp_parser parser({.reply = 1'000});
+  braid::detail::resp_parser parser({.reply = 1'000});
   arena memory;
   CHECK(parse_whole(parser, "$1000\r\n" + std::string(1'000, 'x') + "\r\n", &memory).fault.code ==
         resp_errc::too_large);
@@ -299,7 +299,7 @@ TEST_CASE("a reply that needs more memory than the limit is refused before any i
 }
 
 TEST_CASE("a reply without end is refused, even where nothing is kept of it") {
-  resp_parser parser({.reply = 10'000});
+  braid::detail::resp_parser parser({.reply = 10'000});
   const std::string attribute = "|1\r\n+k\r\n+v\r\n";
   std::string wire;
   while (wire.size() < 30'000) wire += attribute;
@@ -309,7 +309,7 @@ TEST_CASE("a reply without end is refused, even where nothing is kept of it") {
 }
 
 TEST_CASE("a real is not a number where the server says so") {
-  resp_parser parser;
+  braid::detail::resp_parser parser;
   arena memory;
   for (const char* wire : {",nan\r\n", ",-nan\r\n"}) {
     const parsed got = parse_whole(parser, wire, &memory);
@@ -319,7 +319,7 @@ TEST_CASE("a real is not a number where the server says so") {
 }
 
 TEST_CASE("a parser that has refused a reply reads another connection's") {
-  resp_parser parser;
+  braid::detail::resp_parser parser;
   arena memory;
   CHECK(parse_whole(parser, "*2\r\n$5\r\nabcdefg", &memory).state == status::wrong);
   CHECK(shown(parse_whole(parser, "$1\r\na\r\n", &memory).value) == "\"a\"");

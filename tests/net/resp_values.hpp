@@ -5,7 +5,7 @@
 #include <braid/base/arena.hpp>
 #include <braid/base/random.hpp>
 #include <braid/net/resp.hpp>
-#include <braid/net/resp_parser.hpp>
+#include <braid/net/detail/resp_parser.hpp>
 
 #include <algorithm>
 #include <array>
@@ -125,7 +125,7 @@ inline auto shown(const resp_value& value) -> std::string {
 
 /// What came of one reply: its value, or its fault.
 struct parsed {
-  resp_parser::status state = resp_parser::status::incomplete;
+  braid::detail::resp_parser::status state = braid::detail::resp_parser::status::incomplete;
   resp_value value;
   resp_fault fault;
   std::size_t used = 0;  ///< bytes of the input
@@ -133,7 +133,8 @@ struct parsed {
 
 /// Parses the first reply of `wire`, which comes in pieces: `piece(left)` says how many bytes come next.
 template <typename Piece>
-auto parse_in_pieces(resp_parser& parser, std::string_view wire, arena* memory, Piece&& piece) -> parsed {
+auto parse_in_pieces(braid::detail::resp_parser& parser, std::string_view wire, arena* memory, Piece&& piece)
+    -> parsed {
   parser.begin(memory);
   std::string kept;
   parsed out;
@@ -146,15 +147,15 @@ auto parse_in_pieces(resp_parser& parser, std::string_view wire, arena* memory, 
     kept.erase(0, consumed);
     out.state = state;
     out.used = given - kept.size();
-    if (state == resp_parser::status::incomplete) continue;
-    if (state == resp_parser::status::complete) out.value = parser.value();
-    if (state == resp_parser::status::wrong) out.fault = parser.fault();
+    if (state == braid::detail::resp_parser::status::incomplete) continue;
+    if (state == braid::detail::resp_parser::status::complete) out.value = parser.value();
+    if (state == braid::detail::resp_parser::status::wrong) out.fault = parser.fault();
     return out;
   }
   return out;
 }
 
-inline auto parse_whole(resp_parser& parser, std::string_view wire, arena* memory) -> parsed {
+inline auto parse_whole(braid::detail::resp_parser& parser, std::string_view wire, arena* memory) -> parsed {
   return parse_in_pieces(parser, wire, memory, [](std::size_t left) { return left; });
 }
 

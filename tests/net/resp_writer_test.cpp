@@ -23,8 +23,8 @@ namespace {
 
 template <typename... Words>
 auto written(const Words&... words) -> std::string {
-  byte_buffer out;
-  write_command(out, words...);
+  braid::detail::byte_buffer out;
+  braid::detail::write_command(out, words...);
   return std::string(out.bytes());
 }
 
@@ -61,10 +61,10 @@ TEST_CASE("lengths have as many digits as they need") {
 }
 
 TEST_CASE("commands follow each other") {
-  byte_buffer out;
-  write_command(out, "A");
+  braid::detail::byte_buffer out;
+  braid::detail::write_command(out, "A");
   const std::vector<std::string_view> words{"B", "c"};
-  write_command_words(out, words);
+  braid::detail::write_command_words(out, words);
   CHECK(out.bytes() == "*1\r\n$1\r\nA\r\n*2\r\n$1\r\nB\r\n$1\r\nc\r\n");
 }
 
@@ -86,8 +86,8 @@ TEST_CASE("commands are the bytes that hiredis writes") {
     char* theirs = nullptr;
     const auto size = ::redisFormatCommandArgv(&theirs, static_cast<int>(words.size()), texts.data(), sizes.data());
     const std::unique_ptr<char, decltype(&std::free)> owner(theirs, &std::free);
-    byte_buffer ours;
-    write_command_words(ours, views);
+    braid::detail::byte_buffer ours;
+    braid::detail::write_command_words(ours, views);
     REQUIRE(ours.bytes() == std::string_view(theirs, static_cast<std::size_t>(size)));
   }
 }

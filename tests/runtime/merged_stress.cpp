@@ -10,7 +10,7 @@
 #include <braid/coro/with_scope.hpp>
 #include <braid/coro/yield.hpp>
 #include <braid/io/readiness.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 #include <braid/task/fork_join.hpp>
 
 #include <tests/support/pipes.hpp>
@@ -147,7 +147,7 @@ void post_job(life& in, std::uint64_t pick) {
 /// strangers each of them takes milliseconds.
 struct threshold {
   std::uint64_t posts;
-  parker reached;
+  braid::detail::parker reached;
 };
 
 void produce(life& in, std::uint64_t seed, int posts, std::array<threshold, 2>& limits) {
@@ -206,18 +206,18 @@ TEST_CASE("no wake of a worker that sleeps in its loop is lost, whatever it is f
     const auto all = runtime::create({.workers = workers, .shape = runtime_shape::merged}).value();
     const ends pipe = ends::of_pipe();
     const std::size_t rounds = testing::scaled(2'000);
-    auto reads = [&](parker& done) -> task<void> {
+    auto reads = [&](braid::detail::parker& done) -> task<void> {
       static_cast<void>(co_await readable(all->io(), pipe.first.number()));
       testing::read_byte(pipe.first);
       done.unpark();
     };
-    auto sleeps = [&](parker& done) -> task<void> {
+    auto sleeps = [&](braid::detail::parker& done) -> task<void> {
       co_await sleep_for(20us);
       done.unpark();
     };
     for (std::size_t round = 0; round < rounds; ++round) {
       const testing::watchdog guard(std::chrono::seconds(60));
-      parker done;
+      braid::detail::parker done;
       switch (round % 4) {
         case 0: REQUIRE(post(all->workers(), [&] { done.unpark(); })); break;
         case 1: REQUIRE(post(all->io(), [&] { done.unpark(); })); break;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/clock.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/task/driver.hpp>
 #include <braid/task/worker.hpp>
 
@@ -30,7 +30,7 @@ struct bare_workers {
   auto operator[](std::size_t index) -> worker& { return *list[index]; }
 
   manual_executor nowhere;
-  asymmetric_barrier barrier;
+  braid::detail::asymmetric_barrier barrier;
   worker_list list;
 };
 

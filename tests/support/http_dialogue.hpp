@@ -2,7 +2,7 @@
 // saw.
 #pragma once
 
-#include <braid/net/http_body_decoder.hpp>
+#include <braid/net/detail/http_body_decoder.hpp>
 #include <braid/net/http_request_parser.hpp>
 #include <braid/net/http_response_parser.hpp>
 
@@ -123,7 +123,7 @@ class http_dialogue {
   }
 
   Parser parser_;
-  http_body_decoder body_;
+  braid::detail::http_body_decoder body_;
   http_method asked_;
   std::string held_;
   std::optional<http_errc> refused_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/sync/detail/model_explorer.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/seed.hpp>
@@ -154,12 +154,12 @@ inline auto orders_in(std::string_view header, const options& bounds, const std:
 class mutex {
  public:
   void lock() noexcept {
-    while (held_.exchange(1, acquire) != 0) futex_wait(held_, 1);
+    while (held_.exchange(1, acquire) != 0) braid::detail::futex_wait(held_, 1);
   }
 
   void unlock() noexcept {
     held_.exchange(0, release);
-    futex_wake(held_, 1);
+    braid::detail::futex_wake(held_, 1);
   }
 
  private:

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <braid/base/assert.hpp>
-#include <braid/base/intrusive_queue.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
 
@@ -73,10 +73,10 @@ class queue_executor final : public executor {
   }
 
   mutable std::mutex mutex_;
-  intrusive_queue<job> jobs_;
+  braid::detail::intrusive_queue<job> jobs_;
   std::size_t posts_ = 0;
   bool closed_ = false;
-  asymmetric_barrier barrier_;
+  braid::detail::asymmetric_barrier barrier_;
   worker self_{*this, 0, barrier_};
 };
 

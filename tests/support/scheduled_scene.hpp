@@ -3,7 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/timer_wheel.hpp>
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 
 #include <tests/support/manual_executor.hpp>
 
@@ -35,7 +35,7 @@ struct scheduled_scene {
   manual_clock clock;
   time_point start = on_a_tick(clock);
   manual_executor where;
-  shared_timers timers{clock};
+  braid::detail::shared_timers timers{clock};
 
  private:
   static auto on_a_tick(manual_clock& turned) -> time_point {

@@ -3,7 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/intrusive_list.hpp>
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
@@ -56,7 +56,7 @@ class scripted_home final : public home {
 
  private:
   bool current_ = true;
-  intrusive_queue<job> queue_;
+  braid::detail::intrusive_queue<job> queue_;
   timer_wheel wheel_{clock.now()};
   scope root_{*this};
 };

@@ -1,7 +1,7 @@
 // tests/support/spare_frames.hpp: takes away the blocks that are free for frames of coroutines and jobs.
 #pragma once
 
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 
 #include <tests/support/scarce_memory.hpp>
 
@@ -19,7 +19,7 @@ class no_spare_frames {
     for (std::size_t size = step; size <= max_count; size += step) {
       for (bool was_spare = true; was_spare;) {
         const long before = blocks_alive();
-        held_[size / step] = new (allocate_job(size)) block{held_[size / step]};
+        held_[size / step] = new (braid::detail::allocate_job(size)) block{held_[size / step]};
         was_spare = blocks_alive() == before && !under_thread_sanitizer;
       }
     }
@@ -30,7 +30,7 @@ class no_spare_frames {
     for (std::size_t size = step; size <= max_count; size += step)
       while (held_[size / step] != nullptr) {
         block* const first = std::exchange(held_[size / step], held_[size / step]->next);
-        free_job(first, size);
+        braid::detail::free_job(first, size);
       }
   }
 

@@ -1,5 +1,5 @@
 // tests/sync/asymmetric_barrier_model.cpp: a light and a heavy side see each other; nothing less makes them.
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,11 +11,11 @@
 #include <cstdint>
 
 using braid::acquire;
-using braid::asymmetric_barrier;
 using braid::atomic;
-using braid::barrier_kind;
 using braid::relaxed;
 using braid::release;
+using braid::detail::asymmetric_barrier;
+using braid::detail::barrier_kind;
 using braid::testing::must_fail;
 using braid::testing::must_pass;
 namespace model = braid::model;

@@ -1,5 +1,5 @@
 // tests/sync/asymmetric_barrier_stress.cpp: two threads that raise flags on either side of a barrier see each other.
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 
 #include <braid/base/random.hpp>
 
@@ -15,10 +15,10 @@
 #include <thread>
 
 using braid::acquire;
-using braid::asymmetric_barrier;
-using braid::barrier_kind;
 using braid::relaxed;
 using braid::release;
+using braid::detail::asymmetric_barrier;
+using braid::detail::barrier_kind;
 using braid::testing::scaled;
 using namespace std::chrono_literals;
 

@@ -1,5 +1,5 @@
 // tests/sync/asymmetric_barrier_test.cpp: which kind a process gets, and that both sides of either kind can be crossed.
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using braid::asymmetric_barrier;
-using braid::barrier_kind;
+using braid::detail::asymmetric_barrier;
+using braid::detail::barrier_kind;
 
 namespace {
 

@@ -1,5 +1,5 @@
 // tests/sync/event_count_model.cpp: under no schedule does a sleeper miss a notify, though its condition is relaxed.
-#include <braid/sync/event_count.hpp>
+#include <braid/sync/detail/event_count.hpp>
 
 #include <doctest/doctest.h>
 
@@ -12,9 +12,9 @@
 
 using braid::acquire;
 using braid::atomic;
-using braid::event_count;
 using braid::relaxed;
 using braid::seq_cst;
+using braid::detail::event_count;
 namespace model = braid::model;
 
 namespace {
@@ -126,7 +126,7 @@ class faulty_events {
 
   void wait(std::uint32_t key) {
     if (Fault == fault::epoch_after_look) key = epoch_.load(seq_cst);
-    while (epoch_.load(acquire) == key) braid::futex_wait(epoch_, key);
+    while (epoch_.load(acquire) == key) braid::detail::futex_wait(epoch_, key);
     cancel();
   }
 
@@ -138,7 +138,7 @@ class faulty_events {
     const bool nobody = waiters_.load(seq_cst) == 0;
     if (Fault == fault::looks_for_waiters_first && nobody) return;
     epoch_.fetch_add(1, seq_cst);
-    if (waiters_.load(seq_cst) != 0) braid::futex_wake(epoch_, count);
+    if (waiters_.load(seq_cst) != 0) braid::detail::futex_wake(epoch_, count);
   }
 
   atomic<std::uint32_t> epoch_{0};

@@ -1,5 +1,5 @@
 // tests/sync/event_count_stress.cpp: with producers and consumers at full speed no notify is lost.
-#include <braid/sync/event_count.hpp>
+#include <braid/sync/detail/event_count.hpp>
 
 #include <braid/base/random.hpp>
 
@@ -57,7 +57,7 @@ struct semaphore {
     events.notify_all();
   }
 
-  braid::event_count events;
+  braid::detail::event_count events;
   braid::atomic<std::size_t> available{0};
   braid::atomic<bool> closed{false};
 };
@@ -105,7 +105,7 @@ TEST_CASE("everything that is released is acquired, by one or several sleepers")
 TEST_CASE("a sleeper that nobody but one notify wakes is woken, every time") {
   const std::size_t rounds = scaled(40'000);
   const braid::testing::watchdog dog(200s);
-  braid::event_count events;
+  braid::detail::event_count events;
   braid::atomic<std::size_t> asked{0};
   braid::atomic<std::size_t> answered{0};
   const auto wait_for = [&events](const braid::atomic<std::size_t>& counter, std::size_t value) {

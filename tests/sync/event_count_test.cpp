@@ -1,5 +1,5 @@
 // tests/sync/event_count_test.cpp: a waiter that has announced itself is woken by every later notify.
-#include <braid/sync/event_count.hpp>
+#include <braid/sync/detail/event_count.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 #include <chrono>
 #include <memory>
 
-using braid::event_count;
+using braid::detail::event_count;
 using braid::testing::eventually;
 using braid::testing::sleeper;
 using namespace std::chrono_literals;

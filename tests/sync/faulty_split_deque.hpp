@@ -1,7 +1,7 @@
 // tests/sync/faulty_split_deque.hpp: a twin of the split deque with one fault, so that the explorer is seen to find it.
 #pragma once
 
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct faulty {
   template <typename T>
   class deque {
    public:
-    deque(std::uint32_t capacity, asymmetric_barrier& barrier) : ring_(capacity), barrier_(barrier) {}
+    deque(std::uint32_t capacity, braid::detail::asymmetric_barrier& barrier) : ring_(capacity), barrier_(barrier) {}
 
     auto try_push(T& entry) -> bool {
       if (!try_push_privately(entry)) return false;
@@ -158,7 +158,7 @@ struct faulty {
     }
 
     std::vector<atomic<T*>> ring_;
-    asymmetric_barrier& barrier_;
+    braid::detail::asymmetric_barrier& barrier_;
     atomic<std::uint32_t> head_{0};
     atomic<std::uint32_t> limit_{0};
     atomic<bool> pinned_{false};

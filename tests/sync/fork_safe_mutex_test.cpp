@@ -1,5 +1,5 @@
 // tests/sync/fork_safe_mutex_test.cpp: in the child of a fork the lock is free, and what it guards is whole.
-#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using braid::fork_safe_mutex;
+using braid::detail::fork_safe_mutex;
 
 namespace {
 

@@ -1,5 +1,5 @@
 // tests/sync/futex_test.cpp: a thread sleeps while the word holds what it expects, until a wake or its deadline.
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 
 #include <doctest/doctest.h>
 
@@ -13,10 +13,10 @@
 #include <memory>
 
 using braid::atomic;
-using braid::futex_wait;
-using braid::futex_wait_status;
-using braid::futex_wake;
 using braid::relaxed;
+using braid::detail::futex_wait;
+using braid::detail::futex_wait_status;
+using braid::detail::futex_wake;
 using braid::testing::sleeper;
 using namespace std::chrono_literals;
 

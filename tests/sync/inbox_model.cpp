@@ -1,8 +1,8 @@
 // tests/sync/inbox_model.cpp: under no schedule does an inbox lose, double or reorder a callable, or let its owner
 // sleep beside one.
-#include <braid/sync/inbox.hpp>
+#include <braid/sync/detail/inbox.hpp>
 
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
-using braid::asymmetric_barrier;
 using braid::atomic;
-using braid::barrier_kind;
-using braid::parker;
-using braid::post_outcome;
 using braid::relaxed;
+using braid::detail::asymmetric_barrier;
+using braid::detail::barrier_kind;
+using braid::detail::parker;
+using braid::detail::post_outcome;
 namespace model = braid::model;
 
 namespace {
@@ -92,7 +92,7 @@ auto counted(int count) -> std::vector<int> {
 
 /// Two of the callables above fill a segment.
 constexpr std::size_t segment_size = 64 + 2 * braid::detail::inbox_record::size_of<note> + 16;
-using small_inbox = braid::inbox<model::mutex, 2, segment_size>;
+using small_inbox = braid::detail::inbox<model::mutex, 2, segment_size>;
 using producer = small_inbox::producer;
 
 /// An inbox, and what was run of it.
@@ -483,7 +483,8 @@ TEST_CASE("every order and every barrier of the inbox is needed") {
                                        sleeping_owner<fault::none>,
                                        sleeping_owner<fault::none, barrier_kind::asymmetric, false>};
   // The ends of inbox.producer: what they pass on is plain data, and the explorer does not see it.
-  CHECK(model::but_for_edge("inbox.producer", survivors("inbox.hpp", small), "include/braid/sync/inbox.hpp") == "");
+  CHECK(model::but_for_edge("inbox.producer", survivors("inbox.hpp", small), "include/braid/sync/detail/inbox.hpp") ==
+        "");
   CHECK(survivors("inbox_producer.hpp", {next_producer, stolen_twice, taken, stolen_from, one_producer, passed_by}) ==
         "");
   CHECK(survivors("biased_section.hpp", {section<barrier_kind::asymmetric>}) == "");

@@ -1,8 +1,8 @@
 // tests/sync/inbox_stress.cpp: producers, owners that sleep, and thieves run every callable exactly once.
-#include <braid/sync/inbox.hpp>
+#include <braid/sync/detail/inbox.hpp>
 
 #include <braid/base/random.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -16,10 +16,10 @@
 #include <thread>
 #include <vector>
 
-using braid::asymmetric_barrier;
-using braid::barrier_kind;
-using braid::post_outcome;
 using braid::relaxed;
+using braid::detail::asymmetric_barrier;
+using braid::detail::barrier_kind;
+using braid::detail::post_outcome;
 using braid::testing::scaled;
 using namespace std::chrono_literals;
 
@@ -88,7 +88,7 @@ class office {
   asymmetric_barrier barrier;
   std::vector<account> accounts;
   braid::atomic<int> asleep{0};
-  braid::parker sleep;
+  braid::detail::parker sleep;
 };
 
 /// More producers than ports, an owner that sleeps.
@@ -114,15 +114,15 @@ TEST_CASE("an owner that sleeps when there is nothing runs everything once and i
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(250s);
   for (const barrier_kind kind : {asymmetric_barrier::best_kind(), barrier_kind::symmetric}) {
-    sleep_and_run<braid::inbox<std::mutex, 2, 256>>(kind, scaled(20'000), seed);
-    sleep_and_run<braid::inbox<>>(kind, scaled(100'000), seed);
+    sleep_and_run<braid::detail::inbox<std::mutex, 2, 256>>(kind, scaled(20'000), seed);
+    sleep_and_run<braid::detail::inbox<>>(kind, scaled(100'000), seed);
   }
 }
 
 TEST_CASE("owners that hold claims, and thieves, run everything once") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(250s);
-  using inbox = braid::inbox<std::mutex, 4, 256>;
+  using inbox = braid::detail::inbox<std::mutex, 4, 256>;
   const std::size_t each = scaled(100'000);
   office<inbox> here(2, each, asymmetric_barrier::best_kind());
   std::vector<std::unique_ptr<inbox>> all;
@@ -162,7 +162,7 @@ TEST_CASE("a producer that may have few waiting never has more, and loses nothin
   constexpr std::size_t capacity = 100;
   const std::size_t count = scaled(200'000);
   asymmetric_barrier barrier;
-  braid::inbox<> all(barrier, capacity);
+  braid::detail::inbox<> all(barrier, capacity);
   std::size_t runs = 0;
   bool bounded = true;
   std::thread producer([&] {
@@ -183,7 +183,7 @@ TEST_CASE("a producer that may have few waiting never has more, and loses nothin
 TEST_CASE("a close between posts splits them into those that run and those that are refused") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(250s);
-  using inbox = braid::inbox<std::mutex, 1, 256>;
+  using inbox = braid::detail::inbox<std::mutex, 1, 256>;
   braid::random_source random(seed);
   const std::size_t rounds = scaled(500);
   for (std::size_t round = 0; round < rounds; ++round) {

@@ -1,6 +1,6 @@
 // tests/sync/inbox_test.cpp: what is posted is run once and in order, stolen, dropped or refused, and memory comes
 // back.
-#include <braid/sync/inbox.hpp>
+#include <braid/sync/detail/inbox.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-using braid::asymmetric_barrier;
-using braid::post_outcome;
 using braid::relaxed;
+using braid::detail::asymmetric_barrier;
+using braid::detail::post_outcome;
 
 namespace {
 
@@ -60,7 +60,7 @@ namespace {
 
 /// Segments of a few callables.
 template <typename Lock = std::mutex, std::size_t Producers = 16>
-using small_inbox_with = braid::inbox<Lock, Producers, 256>;
+using small_inbox_with = braid::detail::inbox<Lock, Producers, 256>;
 using small_inbox = small_inbox_with<>;
 using numbers = std::vector<int>;
 
@@ -115,7 +115,7 @@ TEST_CASE("the order holds when posts and runs take turns") {
 TEST_CASE("try_post refuses a producer of whom as many wait as the capacity says, and leaves the callable alone") {
   asymmetric_barrier barrier;
   for (const int capacity : {0, 1, 4, 100, 1 << 20}) {
-    braid::inbox<> all(barrier, static_cast<std::size_t>(capacity));
+    braid::detail::inbox<> all(barrier, static_cast<std::size_t>(capacity));
     int runs = 0;
     for (int i = 0; i < capacity; ++i) REQUIRE(all.try_post([&runs] { ++runs; }) == post_outcome::posted);
     auto kept = std::make_unique<int>(7);
@@ -360,9 +360,9 @@ TEST_CASE("a callable that is dropped and not run is told so, before its end") {
 TEST_CASE("a steady stream uses its memory again, and a burst leaves little behind") {
   asymmetric_barrier barrier;
   const int before = segments.load(relaxed);
-  std::shared_ptr<braid::inbox<>::producer> mine;
+  std::shared_ptr<braid::detail::inbox<>::producer> mine;
   {
-    braid::inbox<> all(barrier);
+    braid::detail::inbox<> all(barrier);
     mine = all.open_producer();
     int runs = 0;
     const auto post_some = [&](int count) {

@@ -1,6 +1,6 @@
 // tests/sync/model_explorer_model.cpp: the explorer catches what is broken and passes what is correct.
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 
 #include <doctest/doctest.h>
 
@@ -40,11 +40,11 @@ auto wait_for_word(waker other) {
   return [other](model::run& r) {
     atomic<std::uint32_t> word{0};
     r.thread([&] {
-      while (word.load(relaxed) == 0) braid::futex_wait(word, 0);
+      while (word.load(relaxed) == 0) braid::detail::futex_wait(word, 0);
     });
     r.thread([&] {
       word.store(1, relaxed);
-      if (other == waker::wakes) braid::futex_wake(word, 1);
+      if (other == waker::wakes) braid::detail::futex_wake(word, 1);
     });
     r.join();
   };
@@ -61,12 +61,12 @@ auto announce_and_wait(look looks) {
       waiters.store(1, seq_cst);
       const std::uint32_t key = epoch.load(seq_cst);
       if (looks == look::before_sleep) seen = done.load(seq_cst);
-      while (!seen && epoch.load(seq_cst) == key) braid::futex_wait(epoch, key);
+      while (!seen && epoch.load(seq_cst) == key) braid::detail::futex_wait(epoch, key);
     });
     r.thread([&] {
       done.store(true, seq_cst);
       epoch.fetch_add(1, seq_cst);
-      if (waiters.load(seq_cst) != 0) braid::futex_wake(epoch, 1);
+      if (waiters.load(seq_cst) != 0) braid::detail::futex_wake(epoch, 1);
     });
     r.join();
   };
@@ -88,24 +88,27 @@ TEST_CASE("a wait may end early, and one with a deadline may end by it") {
   const auto body = [](auto wait) {
     return [wait](model::run& r) {
       atomic<std::uint32_t> word{0};
-      r.thread(
-          [&] { r.check(wait(word) == braid::futex_wait_status::woken && word.load(relaxed) == 1, "it was woken"); });
+      r.thread([&] {
+        r.check(wait(word) == braid::detail::futex_wait_status::woken && word.load(relaxed) == 1, "it was woken");
+      });
       r.thread([&] {
         word.store(1, relaxed);
-        braid::futex_wake(word, 1);
+        braid::detail::futex_wake(word, 1);
       });
       r.join();
     };
   };
-  const auto for_ever = [](atomic<std::uint32_t>& word) { return braid::futex_wait(word, 0); };
+  const auto for_ever = [](atomic<std::uint32_t>& word) { return braid::detail::futex_wait(word, 0); };
   const auto with_deadline = [](atomic<std::uint32_t>& word) {
-    return braid::futex_wait(word, 0, braid::time_point{});
+    return braid::detail::futex_wait(word, 0, braid::time_point{});
   };
   must_pass(
       [](model::run& r) {
         atomic<std::uint32_t> word{0};
         r.thread([&] {
-          r.check(braid::futex_wait(word, 0, braid::time_point{}) == braid::futex_wait_status::timed_out, "");
+          r.check(
+              braid::detail::futex_wait(word, 0, braid::time_point{}) == braid::detail::futex_wait_status::timed_out,
+              "");
         });
         r.join();
       },
@@ -119,15 +122,16 @@ TEST_CASE("a wait that was woken says so, though the one before it ended by its 
     atomic<std::uint32_t> word{0};
     atomic<bool> again{false};
     r.thread([&] {
-      r.check(braid::futex_wait(word, 0, braid::time_point{}) == braid::futex_wait_status::timed_out,
+      r.check(braid::detail::futex_wait(word, 0, braid::time_point{}) == braid::detail::futex_wait_status::timed_out,
               "nobody wakes it");
       again.store(true, relaxed);
-      r.check(braid::futex_wait(word, 0) == braid::futex_wait_status::woken, "the second wait was woken");
+      r.check(braid::detail::futex_wait(word, 0) == braid::detail::futex_wait_status::woken,
+              "the second wait was woken");
     });
     r.thread([&] {
       while (!again.load(relaxed)) r.yield();
       word.store(1, relaxed);
-      braid::futex_wake(word, 1);
+      braid::detail::futex_wake(word, 1);
     });
     r.join();
   };
@@ -140,9 +144,10 @@ TEST_CASE("a wake wakes as many as it says, and any of them") {
       atomic<std::uint32_t> word{0};
       std::array<bool, 2> woken{};
       for (std::size_t i : {0U, 1U})
-        r.thread(
-            [&, i] { woken[i] = braid::futex_wait(word, 0, braid::time_point{}) == braid::futex_wait_status::woken; });
-      r.thread([&] { braid::futex_wake(word, count); });
+        r.thread([&, i] {
+          woken[i] = braid::detail::futex_wait(word, 0, braid::time_point{}) == braid::detail::futex_wait_status::woken;
+        });
+      r.thread([&] { braid::detail::futex_wake(word, count); });
       r.join();
       r.check(not_woken > 1 || !woken[1 - not_woken] || woken[not_woken], "the one that it should wake");
       r.check(count > 1 || !(woken[0] && woken[1]), "not more than it should wake");

@@ -1,5 +1,5 @@
 // tests/sync/parker_model.cpp: under no schedule does a parker lose a permit, or what was written before it.
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,9 +11,9 @@
 
 using braid::acquire;
 using braid::atomic;
-using braid::parker;
 using braid::relaxed;
 using braid::release;
+using braid::detail::parker;
 namespace model = braid::model;
 
 namespace {
@@ -81,14 +81,14 @@ class faulty_parker {
  public:
   void park() {
     if (announce()) return;
-    do braid::futex_wait(state_, Fault == fault::waits_without_announcing ? empty : parked);
+    do braid::detail::futex_wait(state_, Fault == fault::waits_without_announcing ? empty : parked);
     while (!take());
   }
 
   auto park_until(braid::time_point until) -> bool {
     if (announce()) return true;
     while (!take()) {
-      if (braid::futex_wait(state_, parked, until) == braid::futex_wait_status::timed_out) {
+      if (braid::detail::futex_wait(state_, parked, until) == braid::detail::futex_wait_status::timed_out) {
         const bool permitted = state_.exchange(empty, acquire) == permit;
         return permitted && Fault != fault::forgets_permit_on_timeout;
       }
@@ -98,7 +98,7 @@ class faulty_parker {
 
   void unpark() {
     const std::uint32_t before = state_.exchange(permit, release);
-    if (before == parked && Fault != fault::wakes_nobody) braid::futex_wake(state_, 1);
+    if (before == parked && Fault != fault::wakes_nobody) braid::detail::futex_wake(state_, 1);
   }
 
  private:

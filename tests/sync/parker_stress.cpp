@@ -1,5 +1,5 @@
 // tests/sync/parker_stress.cpp: no permit is lost between threads that park and unpark as fast as they can.
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <braid/base/random.hpp>
 
@@ -16,8 +16,8 @@
 
 #include <sys/prctl.h>
 
-using braid::parker;
 using braid::relaxed;
+using braid::detail::parker;
 using braid::testing::scaled;
 using namespace std::chrono_literals;
 

@@ -1,5 +1,5 @@
 // tests/sync/parker_test.cpp: a permit is never lost, never doubled, and nobody gets through without one.
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 #include <memory>
 #include <thread>
 
-using braid::parker;
+using braid::detail::parker;
 using braid::testing::eventually;
 using braid::testing::sleeper;
 using namespace std::chrono_literals;
@@ -90,7 +90,8 @@ TEST_CASE("a wake for the word without a permit lets nobody through") {
   CHECK(waiting.falls_asleep());
   // The parker's only member is the word it sleeps on; a stray wake is what a reused address would cause.
   static_assert(sizeof(parker) == sizeof(braid::atomic<std::uint32_t>));
-  for (int i = 0; i < 20; ++i) braid::futex_wake(reinterpret_cast<const braid::atomic<std::uint32_t>&>(place), 1);
+  for (int i = 0; i < 20; ++i)
+    braid::detail::futex_wake(reinterpret_cast<const braid::atomic<std::uint32_t>&>(place), 1);
   CHECK(waiting.falls_asleep());
   place.unpark();
   CHECK(eventually([&] { return waiting.returned(); }));

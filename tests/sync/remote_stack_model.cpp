@@ -1,9 +1,9 @@
 // tests/sync/remote_stack_model.cpp: under no schedule does a remote stack lose, double or reorder an element, or a
 // wake.
-#include <braid/sync/remote_stack.hpp>
+#include <braid/sync/detail/remote_stack.hpp>
 
 #include <braid/sync/detail/let_others_run.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -16,10 +16,10 @@
 
 using braid::acquire;
 using braid::atomic;
-using braid::parker;
-using braid::push_result;
 using braid::relaxed;
 using braid::release;
+using braid::detail::parker;
+using braid::detail::push_result;
 namespace model = braid::model;
 
 namespace {
@@ -101,7 +101,7 @@ void closing_owner(model::run& r) {
 
 /// An armed stack tells exactly one of two pushes to wake the owner.
 void armed_once(model::run& r) {
-  braid::remote_stack<item> stack;
+  braid::detail::remote_stack<item> stack;
   std::array<item, 2> items;
   atomic<int> wakes{0};
   r.check(stack.try_arm(), "an empty stack can be armed");
@@ -117,7 +117,7 @@ void armed_once(model::run& r) {
 /// The owner may find an element before it is woken for it. Then it goes away, as soon as nobody owes it a wake.
 template <bool Waits>
 void leaving_owner(model::run& r) {
-  braid::remote_stack<item> stack;
+  braid::detail::remote_stack<item> stack;
   parker sleep;
   item pushed;
   atomic<std::uint32_t> woken{0};
@@ -202,15 +202,15 @@ auto failure_of(void (*body)(model::run&)) -> std::string { return model::explor
 }  // namespace
 
 TEST_CASE("an owner that sleeps when there is nothing gets everything, in order") {
-  const model::report all = model::explore_all({.surprises = 1}, sleeping_owner<braid::remote_stack>);
+  const model::report all = model::explore_all({.surprises = 1}, sleeping_owner<braid::detail::remote_stack>);
   CHECK(all.failure == "");
   CHECK(all.complete);
   const model::options wide{.seeds = 30'000, .preemptions = 6, .surprises = 4};
-  CHECK(model::explore(wide, sleeping_owner<braid::remote_stack>).failure == "");
+  CHECK(model::explore(wide, sleeping_owner<braid::detail::remote_stack>).failure == "");
 }
 
 TEST_CASE("a close splits pushes into those that arrive and those that are refused") {
-  const model::report all = model::explore_all({.preemptions = 3}, closing_owner<braid::remote_stack>);
+  const model::report all = model::explore_all({.preemptions = 3}, closing_owner<braid::detail::remote_stack>);
   CHECK(all.failure == "");
   CHECK(all.complete);
 }
@@ -229,7 +229,7 @@ TEST_CASE("an owner that counts the wakes it is owed does not go away before the
 }
 
 TEST_CASE("every order of the remote stack is needed") {
-  CHECK(model::orders_not_needed("remote_stack.hpp", {}, {closing_owner<braid::remote_stack>}) == "");
+  CHECK(model::orders_not_needed("remote_stack.hpp", {}, {closing_owner<braid::detail::remote_stack>}) == "");
 }
 
 TEST_CASE("faults of a remote stack are found") {

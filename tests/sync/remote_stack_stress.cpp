@@ -1,8 +1,8 @@
 // tests/sync/remote_stack_stress.cpp: elements pushed at a sleeping, waking and closing owner arrive once and in order.
-#include <braid/sync/remote_stack.hpp>
+#include <braid/sync/detail/remote_stack.hpp>
 
 #include <braid/base/random.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-using braid::push_result;
 using braid::relaxed;
+using braid::detail::push_result;
 using braid::testing::scaled;
 using namespace std::chrono_literals;
 
@@ -73,8 +73,8 @@ struct queue {
     return std::accumulate(arrived.begin(), arrived.end(), std::size_t{0});
   }
 
-  braid::remote_stack<item> stack;
-  braid::parker sleep;
+  braid::detail::remote_stack<item> stack;
+  braid::detail::parker sleep;
   std::vector<item> items;
   std::vector<std::size_t> pushed;   // by producer, each written by its own
   std::vector<std::size_t> arrived;  // by producer, written by the owner

@@ -1,5 +1,5 @@
 // tests/sync/remote_stack_test.cpp: elements arrive once and in order, and an armed owner is woken exactly once.
-#include <braid/sync/remote_stack.hpp>
+#include <braid/sync/detail/remote_stack.hpp>
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-using braid::push_result;
+using braid::detail::push_result;
 
 namespace {
 
@@ -18,7 +18,7 @@ struct item {
   item* next = nullptr;
 };
 
-using stack = braid::remote_stack<item>;
+using stack = braid::detail::remote_stack<item>;
 using numbers = std::vector<int>;
 
 auto listed(item* first) -> numbers {

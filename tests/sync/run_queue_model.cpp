@@ -1,5 +1,5 @@
 // tests/sync/run_queue_model.cpp: under no schedule does a run queue lose, double or hide an element.
-#include <braid/sync/run_queue.hpp>
+#include <braid/sync/detail/run_queue.hpp>
 
 #include <doctest/doctest.h>
 
@@ -162,7 +162,7 @@ class faulty_ring {
 // --- the queue -------------------------------------------------------------------------------------------------------
 
 template <typename Lock = model::mutex>
-using small_queue = braid::run_queue<item, 2, Lock>;
+using small_queue = braid::detail::run_queue<item, 2, Lock>;
 
 /// Does not lock: what the list is then worth.
 struct no_lock {
@@ -194,7 +194,7 @@ void list_and_thief(model::run& r) {
 
 /// What was stolen is stolen again.
 void thief_of_thief(model::run& r) {
-  using queue_of_four = braid::run_queue<item, 4, model::mutex>;
+  using queue_of_four = braid::detail::run_queue<item, 4, model::mutex>;
   queue_of_four first;
   queue_of_four second;
   queue_of_four third;

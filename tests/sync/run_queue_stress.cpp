@@ -1,5 +1,5 @@
 // tests/sync/run_queue_stress.cpp: owners that push and pop and thieves that halve take every element exactly once.
-#include <braid/sync/run_queue.hpp>
+#include <braid/sync/detail/run_queue.hpp>
 
 #include <braid/base/random.hpp>
 
@@ -90,7 +90,7 @@ class workers {
     taken_.fetch_add(1, relaxed);
   }
 
-  std::vector<braid::run_queue<item, Capacity>> queues_;
+  std::vector<braid::detail::run_queue<item, Capacity>> queues_;
   std::vector<item> items_;
   std::size_t each_;
   braid::atomic<std::size_t> taken_{0};
@@ -122,8 +122,8 @@ TEST_CASE("a thief alone takes everything while the owner only pushes, also the 
   const braid::testing::watchdog dog(200s);
   const std::size_t count = scaled(1'000'000);
   std::vector<item> items(count);
-  braid::run_queue<item, 16> owned;
-  braid::run_queue<item, 16> stolen;
+  braid::detail::run_queue<item, 16> owned;
+  braid::detail::run_queue<item, 16> stolen;
   std::thread thief([&] {
     for (std::size_t taken = 0; taken < count;) {
       item* one = stolen.pop();

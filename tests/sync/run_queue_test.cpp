@@ -1,5 +1,5 @@
 // tests/sync/run_queue_test.cpp: the order of a run queue, what a thief gets of it, and the slot.
-#include <braid/sync/run_queue.hpp>
+#include <braid/sync/detail/run_queue.hpp>
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@ struct item {
 };
 
 using numbers = std::vector<int>;
-using queue = braid::run_queue<item, 8>;
+using queue = braid::detail::run_queue<item, 8>;
 
 /// Items 0 to count − 1.
 struct some {

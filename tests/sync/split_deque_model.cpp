@@ -1,6 +1,6 @@
 // tests/sync/split_deque_model.cpp: under no schedule is an entry of a split deque lost, taken twice or seen
 // unfinished.
-#include <braid/sync/split_deque.hpp>
+#include <braid/sync/detail/split_deque.hpp>
 
 #include <doctest/doctest.h>
 
@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-using braid::asymmetric_barrier;
-using braid::barrier_kind;
 using braid::relaxed;
-using braid::split_deque;
+using braid::detail::asymmetric_barrier;
+using braid::detail::barrier_kind;
+using braid::detail::split_deque;
 using braid::testing::fault;
 using braid::testing::faulty;
 namespace model = braid::model;

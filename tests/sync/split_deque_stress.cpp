@@ -1,5 +1,5 @@
 // tests/sync/split_deque_stress.cpp: an owner and thieves take every entry of a split deque exactly once.
-#include <braid/sync/split_deque.hpp>
+#include <braid/sync/detail/split_deque.hpp>
 
 #include <braid/base/random.hpp>
 
@@ -16,7 +16,7 @@
 
 using braid::random_source;
 using braid::relaxed;
-using braid::split_deque;
+using braid::detail::split_deque;
 using braid::testing::scaled;
 using namespace std::chrono_literals;
 
@@ -32,7 +32,7 @@ struct entry {
 
 /// What an owner and thieves did with the entries of one deque.
 struct ledger {
-  ledger(std::size_t capacity, std::size_t count, braid::barrier_kind kind)
+  ledger(std::size_t capacity, std::size_t count, braid::detail::barrier_kind kind)
       : barrier(kind), deque(capacity, barrier), entries(count) {}
 
   /// The entry is one that the caller alone holds now.
@@ -75,7 +75,7 @@ struct ledger {
     }
   }
 
-  braid::asymmetric_barrier barrier;
+  braid::detail::asymmetric_barrier barrier;
   split_deque<entry> deque;
   std::vector<entry> entries;
   braid::atomic<std::uint64_t> steals{0};
@@ -101,7 +101,7 @@ struct ledger {
   }
 };
 
-void check_ledgers(braid::barrier_kind kind) {
+void check_ledgers(braid::detail::barrier_kind kind) {
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(200s);
   std::uint64_t steals = 0;
@@ -128,9 +128,9 @@ void check_ledgers(braid::barrier_kind kind) {
 }  // namespace
 
 TEST_CASE("every entry is taken once for each time that it was pushed") {
-  check_ledgers(braid::asymmetric_barrier::best_kind());
+  check_ledgers(braid::detail::asymmetric_barrier::best_kind());
 }
 
 TEST_CASE("every entry is taken once, where the system refuses barriers") {
-  check_ledgers(braid::barrier_kind::symmetric);
+  check_ledgers(braid::detail::barrier_kind::symmetric);
 }

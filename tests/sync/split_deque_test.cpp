@@ -1,5 +1,5 @@
 // tests/sync/split_deque_test.cpp: what one thread sees of a split deque, beside a std::deque as model.
-#include <braid/sync/split_deque.hpp>
+#include <braid/sync/detail/split_deque.hpp>
 
 #include <braid/base/random.hpp>
 
@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-using braid::asymmetric_barrier;
-using braid::barrier_kind;
-using braid::split_deque;
+using braid::detail::asymmetric_barrier;
+using braid::detail::barrier_kind;
+using braid::detail::split_deque;
 
 namespace {
 

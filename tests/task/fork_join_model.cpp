@@ -2,7 +2,7 @@
 // worker sleep for ever beside a worker that goes on forking.
 #include <braid/task/detail/fork_exchange.hpp>
 
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/end_signal.hpp>
 #include <braid/task/detail/fork_record.hpp>
@@ -21,11 +21,11 @@
 #include <utility>
 
 using braid::acquire;
-using braid::asymmetric_barrier;
 using braid::atomic;
 using braid::placement;
 using braid::relaxed;
 using braid::worker;
+using braid::detail::asymmetric_barrier;
 using braid::detail::end_signal;
 using braid::detail::fork_exchange;
 using braid::detail::fork_record;
@@ -55,9 +55,10 @@ class fork final : public fork_record {
   static void run_it(fork_record& self) noexcept {
     auto& mine = static_cast<fork&>(self);
     mine.begun_.store(1, relaxed);
-    braid::futex_wake(mine.begun_, 1);
+    braid::detail::futex_wake(mine.begun_, 1);
     // No loop that yields: the owner has one, and the two would let nobody else go on.
-    while (mine.waits_for_ != nullptr && !mine.waits_for_->begun()) braid::futex_wait(mine.waits_for_->begun_, 0);
+    while (mine.waits_for_ != nullptr && !mine.waits_for_->begun())
+      braid::detail::futex_wait(mine.waits_for_->begun_, 0);
     mine.result_ = mine.result_ + 1;
     mine.ended.set();
   }
@@ -142,7 +143,7 @@ class small_pool final : public braid::detail::scheduler_base {
 /// The child is taken back, or its thief tells when it has ended.
 void join(model::run& r) {
   asymmetric_barrier barrier;
-  braid::split_deque<fork_record> forks(2, barrier);
+  braid::detail::split_deque<fork_record> forks(2, barrier);
   fork child;
   forks.ask();
   r.thread([&] {

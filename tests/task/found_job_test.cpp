@@ -54,7 +54,7 @@ TEST_CASE("so is a callable in an inbox, whose captures end with it") {
   braid::testing::bare_workers scheduler_base(1);
   const auto captured = std::make_shared<int>(0);
   const auto post = [&] {
-    CHECK(scheduler_base[0].box.post([held = captured] { ++*held; }) == braid::post_outcome::posted);
+    CHECK(scheduler_base[0].box.post([held = captured] { ++*held; }) == braid::detail::post_outcome::posted);
   };
   post();
   post();

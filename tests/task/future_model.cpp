@@ -54,13 +54,13 @@ class handover final : public braid::executor {
   [[nodiscard]] auto try_post(braid::job& work) noexcept -> bool override {
     job_.store(&work, release);
     there_.store(1, release);
-    braid::futex_wake(there_, 1);
+    braid::detail::futex_wake(there_, 1);
     return true;
   }
   [[nodiscard]] auto is_current() const noexcept -> bool override { return false; }
 
   void run() {
-    while (there_.load(acquire) == 0) braid::futex_wait(there_, 0);
+    while (there_.load(acquire) == 0) braid::detail::futex_wait(there_, 0);
     job_.load(acquire)->run();
   }
 

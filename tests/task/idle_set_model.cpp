@@ -1,7 +1,7 @@
 // tests/task/idle_set_model.cpp: under no schedule does a worker sleep beside a job, or is it woken for nothing.
 #include <braid/task/detail/idle_set.hpp>
 
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -75,7 +75,7 @@ struct small_pool {
   model::mutex lock;
   model::shared<int> jobs{0};
   idle_set idle{workers};
-  std::array<braid::parker, workers> places;
+  std::array<braid::detail::parker, workers> places;
   atomic<int> ran{0};
 };
 

@@ -4,7 +4,7 @@
 #include <braid/task/job.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduled.hpp>
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/task_group.hpp>
 
@@ -92,7 +92,7 @@ TEST_CASE("groups have such captures") {
 TEST_CASE("scheduled work has such captures") {
   int aligned = 0;
   pool where({.scheduler = scheduler::run_inline});
-  braid::shared_timers timers;
+  braid::detail::shared_timers timers;
   for (int i = 0; i < rounds; ++i) REQUIRE(post_at(where, timers, timers.now(), counts(aligned)));
   while (timers.run_once()) {}
   CHECK(aligned == rounds);

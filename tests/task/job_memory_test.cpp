@@ -1,5 +1,5 @@
 // tests/task/job_memory_test.cpp: blocks are aligned, reused within their class, and travel between threads.
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 
 #include <braid/sync/atomic.hpp>
 
@@ -21,8 +21,8 @@
 
 #include <pthread.h>
 
-using braid::allocate_job;
-using braid::free_job;
+using braid::detail::allocate_job;
+using braid::detail::free_job;
 
 namespace {
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-using braid::asymmetric_barrier;
-using braid::barrier_kind;
 using braid::errc;
+using braid::detail::asymmetric_barrier;
+using braid::detail::barrier_kind;
 using braid::detail::no_slot;
 using braid::detail::slab_access;
 using braid::detail::slab_deque;

@@ -115,7 +115,7 @@ TEST_CASE_FIXTURE(fixture, "a closed scheduler refuses, and gives everything to 
 
 TEST_CASE_FIXTURE(fixture, "while everything is dropped, nobody moves jobs to a seat where they would be overlooked") {
   for (std::size_t i = 0; i < 4; ++i) static_cast<void>(place(i, &scheduler_base[2]));
-  for (std::size_t i = 4; i < 8; ++i) REQUIRE(scheduler_base[2].box.post([] {}) == braid::post_outcome::posted);
+  for (std::size_t i = 4; i < 8; ++i) REQUIRE(scheduler_base[2].box.post([] {}) == braid::detail::post_outcome::posted);
   policy.close();
   when_dropped = [this] { CHECK(run_next(0, search::routine) == -1); };
   policy.drop_all();

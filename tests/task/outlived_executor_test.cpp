@@ -7,7 +7,7 @@
 #include <braid/task/promise.hpp>
 #include <braid/task/scheduled.hpp>
 #include <braid/task/shared_future.hpp>
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/strand.hpp>
 #include <braid/task/when_all.hpp>

@@ -2,7 +2,7 @@
 // captures, or get lost.
 #include <braid/task/detail/scheduled_state.hpp>
 
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 #include <braid/task/executor.hpp>
 
 #include <doctest/doctest.h>
@@ -92,7 +92,7 @@ class small_timers final : public braid::detail::timer_keeper {
         }
         if (handed_ != &item || Fault == fault::retract_does_not_wait) return was_pending;
       }
-      braid::futex_wait(ends_, ends);
+      braid::detail::futex_wait(ends_, ends);
     }
   }
 
@@ -133,7 +133,7 @@ class small_timers final : public braid::detail::timer_keeper {
       handed_ = nullptr;
       ends_.fetch_add(1, relaxed);
     }
-    braid::futex_wake(ends_, 2);
+    braid::detail::futex_wake(ends_, 2);
   }
 
   model::mutex lock_;

@@ -82,7 +82,7 @@ auto any_options(random_source& random) -> every_options {
 }
 
 /// Starts a series that now and then cancels itself or throws.
-auto start(braid::executor& where, braid::shared_timers& timers, record& book, random_source& random)
+auto start(braid::executor& where, braid::detail::shared_timers& timers, record& book, random_source& random)
     -> braid::result<scheduled_task> {
   auto fn = [captures = counted(book), own = random_source(random())](const scheduled_task& self) mutable {
     record& in = *captures;

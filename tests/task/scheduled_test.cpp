@@ -3,7 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 #include <braid/task/timer_thread.hpp>
 
 #include <doctest/doctest.h>
@@ -40,8 +40,8 @@ using braid::post_at;
 using braid::post_every;
 using braid::schedule_status;
 using braid::scheduled_task;
-using braid::shared_timers;
 using braid::time_point;
+using braid::detail::shared_timers;
 using braid::testing::beat;
 using braid::testing::deaths;
 using braid::testing::eventually;

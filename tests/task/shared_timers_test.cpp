@@ -1,6 +1,6 @@
 // tests/task/shared_timers_test.cpp: timers fire in turns that somebody makes, are taken back by anybody, and are
 // dropped at the end.
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/base/random.hpp>
@@ -29,8 +29,8 @@ using braid::atomic;
 using braid::duration;
 using braid::errc;
 using braid::release;
-using braid::shared_timers;
 using braid::time_point;
+using braid::detail::shared_timers;
 using braid::testing::eventually;
 using braid::testing::probe_timer;
 using braid::testing::run_in_child;

@@ -69,7 +69,7 @@ struct scene {
   }
 
   braid::testing::manual_executor nowhere;
-  braid::asymmetric_barrier barrier;
+  braid::detail::asymmetric_barrier barrier;
   std::vector<time_point> deadlines;
   std::function<bool()> ends = [this] {
     all.wake_for({.how = placement::verdict::urgent});

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/driver.hpp>
@@ -81,10 +81,10 @@ class gate {
  public:
   void open() noexcept {
     open_.store(1, release);
-    futex_wake(open_, INT_MAX);
+    braid::detail::futex_wake(open_, INT_MAX);
   }
   void pass() noexcept {
-    while (open_.load(acquire) == 0) futex_wait(open_, 0);
+    while (open_.load(acquire) == 0) braid::detail::futex_wait(open_, 0);
   }
 
  private:

@@ -2,8 +2,8 @@
 // miss what they did, threw or left out.
 #include <braid/task/task_group.hpp>
 
-#include <braid/sync/asymmetric_barrier.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
+#include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/executor.hpp>
@@ -43,7 +43,7 @@ class numbered_jobs final : public braid::executor {
     place& free = places_[posted_.fetch_add(1, relaxed)];
     free.work = &work;
     free.is_there.store(1, release);
-    braid::futex_wake(free.is_there, 1);
+    braid::detail::futex_wake(free.is_there, 1);
     return true;
   }
   [[nodiscard]] auto is_current() const noexcept -> bool override { return false; }
@@ -60,7 +60,7 @@ class numbered_jobs final : public braid::executor {
 
   auto take() -> braid::job& {
     place& mine = places_[taken_.fetch_add(1, relaxed)];
-    while (mine.is_there.load(acquire) == 0) braid::futex_wait(mine.is_there, 0);
+    while (mine.is_there.load(acquire) == 0) braid::detail::futex_wait(mine.is_there, 0);
     return *mine.work;
   }
 
@@ -78,7 +78,7 @@ struct posted_scene {
   }
 
   numbered_jobs jobs;
-  braid::asymmetric_barrier barrier;
+  braid::detail::asymmetric_barrier barrier;
   worker self{jobs, 0, barrier};
   std::optional<task_group> group;
 };
@@ -184,7 +184,7 @@ void dropped(model::run& r) {
 /// A stop is requested while a function is about to begin.
 void stopped(model::run& r) {
   numbered_jobs jobs;
-  braid::asymmetric_barrier barrier;
+  braid::detail::asymmetric_barrier barrier;
   worker self{jobs, 0, barrier};
   braid::stop_flag flag;
   std::optional<task_group> group;
@@ -221,7 +221,7 @@ struct forked_scene {
   }
 
   braid::testing::manual_executor nowhere;
-  braid::asymmetric_barrier barrier;
+  braid::detail::asymmetric_barrier barrier;
   braid::worker_list workers;
   braid::detail::sleepers asleep{workers, barrier};
   fork_exchange forks{workers, barrier, asleep, 0};

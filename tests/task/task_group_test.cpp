@@ -1,7 +1,7 @@
 // tests/task/task_group_test.cpp: whatever a group was given has ended when it was waited for.
 #include <braid/task/task_group.hpp>
 
-#include <braid/task/default_pool.hpp>
+#include <braid/task/detail/default_pool.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/run_in.hpp>
 #include <braid/task/worker.hpp>
@@ -216,7 +216,7 @@ TEST_CASE_FIXTURE(watched, "a thread that is no worker posts its functions and w
   CHECK(count.calls() == 500);
   task_group of_process;
   of_process.run([&] {
-    if (braid::default_pool().is_current()) count.add();
+    if (braid::detail::default_pool().is_current()) count.add();
   });
   CHECK(of_process.wait());
   CHECK(count.calls() == 501);

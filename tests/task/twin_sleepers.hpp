@@ -1,9 +1,9 @@
 // tests/task/twin_sleepers.hpp: the sleep and wake protocol, written once more, with a fault to choose.
 #pragma once
 
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/event_count.hpp>
+#include <braid/sync/detail/event_count.hpp>
 #include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/idle_set.hpp>
 #include <braid/task/detail/sleepers.hpp>
@@ -51,7 +51,7 @@ class twin_sleepers {
  public:
   static constexpr fault broken = Broken;
 
-  twin_sleepers(const worker_list& workers, asymmetric_barrier& barrier)
+  twin_sleepers(const worker_list& workers, braid::detail::asymmetric_barrier& barrier)
       : workers_(workers), barrier_(barrier), idle_(workers.size()) {}
 
   void wake_for(const placement& placed) noexcept {
@@ -116,12 +116,12 @@ class twin_sleepers {
   }
 
   const worker_list& workers_;
-  asymmetric_barrier& barrier_;
+  braid::detail::asymmetric_barrier& barrier_;
   detail::idle_set idle_;
   atomic<std::uint32_t> searching_{0};
   atomic<std::uint32_t> monitoring_{0};
   atomic<std::uint32_t> stopping_{0};
-  event_count became_idle_;
+  braid::detail::event_count became_idle_;
 };
 
 template <fault Broken>

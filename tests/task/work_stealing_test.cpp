@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(fixture, "a worker that was woken takes the older half, and go
 }
 
 TEST_CASE_FIXTURE(fixture, "a worker can take from others although other threads use all ports of its inbox") {
-  std::vector<std::shared_ptr<braid::inbox<>::producer>> taken;
+  std::vector<std::shared_ptr<braid::detail::inbox<>::producer>> taken;
   while (auto port = scheduler_base[1].box.open_producer()) taken.push_back(std::move(port));
   REQUIRE_FALSE(taken.empty());
   static_cast<void>(place(0));
@@ -144,7 +144,7 @@ TEST_CASE_FIXTURE(fixture, "everything that has not started can be dropped at on
 
 TEST_CASE_FIXTURE(fixture, "while everything is dropped, nobody moves jobs to a seat where they would be overlooked") {
   for (std::size_t i = 0; i < 4; ++i) static_cast<void>(place(i, &scheduler_base[2]));
-  for (std::size_t i = 4; i < 8; ++i) REQUIRE(scheduler_base[2].box.post([] {}) == braid::post_outcome::posted);
+  for (std::size_t i = 4; i < 8; ++i) REQUIRE(scheduler_base[2].box.post([] {}) == braid::detail::post_outcome::posted);
   policy.close();
   when_dropped = [this] { CHECK(run_next(0, search::routine) == -1); };
   policy.drop_all();

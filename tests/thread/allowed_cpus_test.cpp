@@ -1,5 +1,5 @@
 // tests/thread/allowed_cpus_test.cpp: mask, cpuset and online CPUs, and what counts when they contradict each other.
-#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/detail/allowed_cpus.hpp>
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <sched.h>
 
 using braid::cpu_set;
-using braid::read_allowed_cpus;
+using braid::detail::read_allowed_cpus;
 using braid::testing::machine_tree;
 
 TEST_CASE("mask, cpuset and online CPUs are intersected, and the reason names them") {

@@ -1,6 +1,6 @@
 // tests/thread/steal_order_test.cpp: the order of a worker's victims, on machines made of files.
 #include <braid/base/random.hpp>
-#include <braid/thread/steal_order.hpp>
+#include <braid/thread/detail/steal_order.hpp>
 
 #include <doctest/doctest.h>
 
@@ -12,11 +12,11 @@
 #include <numeric>
 #include <vector>
 
-using braid::cpu_nearness;
-using braid::nearness_of;
 using braid::read_topology;
-using braid::steal_order;
 using braid::topology;
+using braid::detail::cpu_nearness;
+using braid::detail::nearness_of;
+using braid::detail::steal_order;
 using braid::testing::machine_tree;
 using numbers = std::vector<std::size_t>;
 

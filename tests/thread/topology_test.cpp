@@ -1,6 +1,6 @@
 // tests/thread/topology_test.cpp: machines made of files, files that lie, this machine, and hwloc as a second opinion.
 #include <braid/base/random.hpp>
-#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
 #include <braid/thread/topology.hpp>
 
@@ -159,7 +159,7 @@ TEST_CASE("without files every allowed CPU is a core in one package and one node
   const topology machine = read(nothing);
   CHECK(machine.source == topology_source::nothing);
   CHECK(machine.reason == "/sys/devices/system/cpu/online names no CPU");
-  CHECK(machine.allowed == braid::read_allowed_cpus().cpus);
+  CHECK(machine.allowed == braid::detail::read_allowed_cpus().cpus);
   CHECK(machine.packages.size() == 1);
   CHECK(machine.nodes.size() == 1);
   CHECK(machine.cores.size() == machine.allowed.size());
@@ -248,7 +248,7 @@ TEST_CASE("this machine keeps the promises, by every source") {
     const topology machine = read_topology("/", source);
     CAPTURE(machine.reason);
     check_promises(machine);
-    CHECK(machine.allowed == braid::read_allowed_cpus().cpus);
+    CHECK(machine.allowed == braid::detail::read_allowed_cpus().cpus);
   }
   CHECK_FALSE(braid::hwloc_state().empty());
 }

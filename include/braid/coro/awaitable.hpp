@@ -38,14 +38,18 @@ concept awaitable = requires { typename detail::awaiter_t<A>; } && detail::await
 template <awaitable A>
 using await_result_t = decltype(std::declval<detail::awaiter_t<A>&>().await_resume());
 
+namespace detail {
+
 /// Called without arguments it gives an awaitable.
 template <typename Fn>
 concept gives_awaitable = !awaitable<Fn> && std::invocable<Fn&> && awaitable<std::invoke_result_t<Fn&>>;
 
+}  // namespace detail
+
 /// A task, or what one can be made of: an awaitable that has not been awaited, or a function that gives one.
 template <typename A>
 concept awaitable_work =
-    gives_awaitable<A> ||
+    detail::gives_awaitable<A> ||
     (awaitable<A> && (std::is_lvalue_reference_v<A> || std::move_constructible<std::remove_cvref_t<A>>));
 
 namespace detail {
@@ -70,7 +74,7 @@ template <awaitable_work A>
   using plain = std::remove_cvref_t<A>;
   if constexpr (detail::is_task<plain>)
     return plain(std::forward<A>(work));
-  else if constexpr (gives_awaitable<A>)
+  else if constexpr (detail::gives_awaitable<A>)
     return detail::call_in_task<plain>(std::forward<A>(work));
   else
     return detail::await_in_task<A>(std::forward<A>(work));

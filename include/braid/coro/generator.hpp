@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/assert.hpp>
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 
 #include <version>
 

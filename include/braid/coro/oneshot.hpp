@@ -4,7 +4,7 @@
 #include <braid/base/assert.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/detail/waiter.hpp>
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 
 #include <cstddef>
 #include <mutex>

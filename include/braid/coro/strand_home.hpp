@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
@@ -14,7 +14,7 @@
 #include <braid/task/detail/drain_limit.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 
 #include <coroutine>
 #include <cstddef>
@@ -44,13 +44,13 @@ class BRAID_API strand_home final : public home {
   /// Sleeps are served by a thread that the process starts with the first of them.
   explicit strand_home(executor& where) : strand_home(where, nullptr) {}
   /// `timers` stay open as long as tasks live here.
-  strand_home(executor& where, shared_timers& timers) : strand_home(where, &timers) {}
+  strand_home(executor& where, detail::shared_timers& timers) : strand_home(where, &timers) {}
   /// Stops the tasks. Blocks: until they have ended; on a worker the other work of its pool goes on meanwhile. Not from
   /// a task that lives here.
   ~strand_home() override;
 
-  static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
-  static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
+  static auto operator new(std::size_t size) -> void* { return detail::allocate_job(size); }
+  static void operator delete(void* block, std::size_t size) noexcept { detail::free_job(block, size); }
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
   void post_resumption(job& step) noexcept override;
@@ -95,7 +95,7 @@ class BRAID_API strand_home final : public home {
     wake_timer wake_timer_;
   };
 
-  strand_home(executor& where, shared_timers* timers);
+  strand_home(executor& where, detail::shared_timers* timers);
   strand_home(executor& where, begin_fn begin, void* context);
 
   [[nodiscard]] auto ask(job& question) noexcept -> detail::asked override;
@@ -124,14 +124,14 @@ class BRAID_API strand_home final : public home {
   auto has_timers() noexcept -> bool;
 
   const detail::executor_id where_;
-  shared_timers* timers_;  // null until a task sleeps, unless they were given
+  detail::shared_timers* timers_;  // null until a task sleeps, unless they were given
   detail::strand_queue<job> queue_;
   atomic<bool> refused_{false};  // by the executor, or for lack of memory; written by the thread that was refused
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
   step drain_step_{*this, &drain_due};
   step end_;  // of the home; its beginning, where it runs alone
   // For the thread that holds the strand:
-  intrusive_queue<job> ready_;  // taken out of the queue
+  detail::intrusive_queue<job> ready_;  // taken out of the queue
   detail::drain_limit length_;
   bool is_alone_ = false;     // deletes itself when it has ended
   bool is_retired_ = false;   // no post comes here by its id any more

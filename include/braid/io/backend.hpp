@@ -32,8 +32,10 @@ struct io_watch {
   ready_fn ready = nullptr;  ///< called once, from `wait`, when it is ready or in error; the watch is over then
 };
 
+namespace detail {
 class io_registration;
 class io_transfer;
+}  // namespace detail
 
 /// By which interface of the kernel a loop waits.
 enum class io_backend_kind : std::uint8_t {
@@ -69,20 +71,20 @@ class BRAID_API io_backend {
   /// Gives a watch up: it is not called after this. Do so before the descriptor is closed.
   virtual void unwatch(io_watch& item) noexcept = 0;
 
-  /// Starts a transfer (braid/io/transfer.hpp), which is answered from `wait`. Requires that none of the same side of
-  /// its registration is pending. Errors: as `watch`, where the descriptor is not registered yet; then there is no
-  /// answer.
-  [[nodiscard]] virtual auto start(io_transfer& item) noexcept -> result<void> = 0;
+  /// Starts a transfer (braid/io/detail/transfer.hpp), which is answered from `wait`. Requires that none of the same
+  /// side of its registration is pending. Errors: as `watch`, where the descriptor is not registered yet; then there is
+  /// no answer.
+  [[nodiscard]] virtual auto start(detail::io_transfer& item) noexcept -> result<void> = 0;
 
   /// Ends a pending transfer early. True: it is over, and there is no answer. False: the kernel has it; the answer
   /// comes, with -ECANCELED or with what was moved before.
-  [[nodiscard]] virtual auto cancel(io_transfer& item) noexcept -> bool = 0;
+  [[nodiscard]] virtual auto cancel(detail::io_transfer& item) noexcept -> bool = 0;
 
   /// Forgets a registration, whose descriptor is about to be closed. Requires that nothing is pending on it.
-  virtual void forget(io_registration& registration) noexcept = 0;
+  virtual void forget(detail::io_registration& registration) noexcept = 0;
 
   /// The same for a descriptor that stays open and goes to another backend. Without one of its own: forgets it.
-  virtual void release(io_registration& registration) noexcept;
+  virtual void release(detail::io_registration& registration) noexcept;
 
   /// Whether any watch or transfer is waiting.
   [[nodiscard]] virtual auto has_watches() const noexcept -> bool = 0;

@@ -145,7 +145,7 @@ class BRAID_API byte_stream {
   void close() noexcept { open_.reset(); }
 
  protected:
-  byte_stream(loop& on, descriptor owned, io_registration::kind what)
+  byte_stream(loop& on, descriptor owned, detail::io_registration::kind what)
       : open_(std::make_unique<detail::open_descriptor>(on, std::move(owned), what)) {}
 
   [[nodiscard]] auto registration() const noexcept -> detail::open_descriptor* { return open_.get(); }

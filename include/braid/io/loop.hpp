@@ -4,13 +4,13 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/io/backend.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/remote_stack.hpp>
+#include <braid/sync/detail/remote_stack.hpp>
 #include <braid/task/error_callback.hpp>
 
 #include <coroutine>
@@ -26,9 +26,8 @@
 
 namespace braid {
 
-class loop_driver;
-
 namespace detail {
+class loop_driver;
 class open_descriptor;
 struct metrics_reader;
 }  // namespace detail
@@ -90,7 +89,7 @@ class BRAID_API loop final : public home {
   [[nodiscard]] auto now() const noexcept -> time_point override { return clock_->now(); }
 
  private:
-  friend class loop_driver;
+  friend class detail::loop_driver;
   friend class detail::open_descriptor;
   friend struct detail::metrics_reader;
   friend class scope;
@@ -122,8 +121,8 @@ class BRAID_API loop final : public home {
   std::unique_ptr<io_backend> backend_;
   timer_wheel wheel_;
   intrusive_list<timer> due_;                // timers of this iteration that have not fired yet
-  intrusive_queue<job> ready_;               // jobs of the loop's own thread
-  remote_stack<job> inbox_;                  // jobs from elsewhere; closed outside of starting … stopping
+  detail::intrusive_queue<job> ready_;       // jobs of the loop's own thread
+  detail::remote_stack<job> inbox_;          // jobs from elsewhere; closed outside of starting … stopping
   atomic<state> state_{state::idle};         // written by the loop's thread, and by stop
   atomic<std::size_t> spawned_{0};           // written by the loop's thread
   atomic<std::size_t> open_descriptors_{0};  // of descriptors; each thread that makes or ends one

@@ -25,7 +25,7 @@ class BRAID_API pipe_stream : public byte_stream {
   [[nodiscard]] static auto pair(loop& on) -> result<std::pair<pipe_stream, pipe_stream>>;
 
  private:
-  pipe_stream(loop& on, descriptor end) : byte_stream(on, std::move(end), io_registration::kind::other) {}
+  pipe_stream(loop& on, descriptor end) : byte_stream(on, std::move(end), detail::io_registration::kind::other) {}
 };
 
 }  // namespace braid

@@ -55,7 +55,7 @@ class BRAID_API stream_socket : public byte_stream {
   friend class stream_listener;
   stream_socket(loop& on, descriptor owned, int family)
       : byte_stream(on, std::move(owned),
-                    family == AF_UNIX ? io_registration::kind::socket : io_registration::kind::tcp) {}
+                    family == AF_UNIX ? detail::io_registration::kind::socket : detail::io_registration::kind::tcp) {}
 };
 
 }  // namespace braid

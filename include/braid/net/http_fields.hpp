@@ -86,7 +86,11 @@ class http_fields::iterator {
 inline auto http_fields::begin() const noexcept -> iterator { return {*this, 0}; }
 inline auto http_fields::end() const noexcept -> iterator { return {*this, size()}; }
 
+namespace detail {
+
 /// Whether both are the same name of a field. Threads: any.
 [[nodiscard]] BRAID_API auto same_name(std::string_view a, std::string_view b) noexcept -> bool;
+
+}  // namespace detail
 
 }  // namespace braid

@@ -53,6 +53,8 @@ enum class http_status : std::uint16_t {
 /// `Not Found` for 404; empty for a number without a phrase. Threads: any.
 [[nodiscard]] BRAID_API auto reason_phrase(http_status status) noexcept -> std::string_view;
 
+namespace detail {
+
 /// Whether it is one of 100 to 199, which are not the end of an answer.
 [[nodiscard]] constexpr auto is_informational(http_status status) noexcept -> bool {
   return static_cast<int>(status) < 200;
@@ -62,5 +64,7 @@ enum class http_status : std::uint16_t {
 [[nodiscard]] constexpr auto is_bodiless(http_status status) noexcept -> bool {
   return is_informational(status) || status == http_status::no_content || status == http_status::not_modified;
 }
+
+}  // namespace detail
 
 }  // namespace braid

@@ -3,7 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/byte_buffer.hpp>
 #include <braid/net/detail/redis_call.hpp>
 #include <braid/net/detail/redis_commands.hpp>
 #include <braid/net/resp.hpp>
@@ -60,7 +60,7 @@ class BRAID_API redis_batch {
   /// Adds a command, word by word, such as `add("LRANGE", resp_joined{"follow:", id}, 0, 9)`.
   template <resp_argument... Words>
   void add(std::string_view name, const Words&... words) {
-    write_command(bytes_, name, words...);
+    detail::write_command(bytes_, name, words...);
     end_command();
     note(name, first_text(words...));
   }
@@ -115,7 +115,7 @@ class BRAID_API redis_batch {
   }
   void note(detail::redis_role role) noexcept;
 
-  byte_buffer bytes_;
+  detail::byte_buffer bytes_;
   std::vector<std::size_t> ends_;
   bool is_shareable_ = true;
   bool is_open_ = false;  // a transaction has begun and not ended

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <braid/net/detail/redis_shared_connection.hpp>
-#include <braid/net/redis_calls.hpp>
+#include <braid/net/detail/redis_calls.hpp>
 #include <braid/net/redis_options.hpp>
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace braid {
 /// together, and answered in that order. While there is no connection calls wait: when the attempt fails, they fail
 /// with its reason. When a connection ends, what was sent fails with redis_errc::connection_lost, and what was not
 /// waits for the next. Threads: those of one loop, the destructor too. Lifetime: ends before its loop.
-class redis_connection : public redis_calls<redis_connection> {
+class redis_connection : public detail::redis_calls<redis_connection> {
  public:
   enum class state : std::uint8_t { connecting, ready, backing_off, closed };
 

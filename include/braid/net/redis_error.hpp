@@ -51,6 +51,8 @@ BRAID_API auto make_error_code(redis_errc code) noexcept -> std::error_code;
 /// The code of an error reply, from its text: "WRONGTYPE Operation against…" is wrong_type. Threads: any.
 BRAID_API auto redis_error_of(std::string_view text) noexcept -> redis_errc;
 
+namespace detail {
+
 /// Where a cluster says that a slot is.
 struct redis_redirection {
   std::uint16_t slot = 0;
@@ -61,6 +63,8 @@ struct redis_redirection {
 /// What an error of the kind `MOVED 3999 127.0.0.1:6381` or `ASK …` says; nothing where it is malformed or another
 /// kind. Threads: any. Lifetime: of the text.
 BRAID_API auto redis_redirection_of(std::string_view text) noexcept -> std::optional<redis_redirection>;
+
+}  // namespace detail
 
 }  // namespace braid
 

@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/io/resolver.hpp>
 #include <braid/io/tls_context.hpp>
-#include <braid/net/resp_parser.hpp>
+#include <braid/net/detail/resp_parser.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -62,7 +62,7 @@ struct redis_options {
   std::uint32_t in_flight = 1024;  ///< commands that wait for their replies; further ones wait to be sent
   std::uint32_t queue = 65'536;    ///< calls that wait to be sent; further ones are refused with errc::full
   redis_repeats repeats = redis_repeats::sent;
-  resp_limits limits = {};
+  detail::resp_limits limits = {};
 };
 
 }  // namespace braid

@@ -3,7 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/net/detail/redis_shared_connection.hpp>
-#include <braid/net/redis_calls.hpp>
+#include <braid/net/detail/redis_calls.hpp>
 #include <braid/net/redis_options.hpp>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace braid {
 /// order among each other. A batch is sent by one connection. One connection carries what a server's thread can do;
 /// more are for long replies, and for servers far away. Threads: those of one loop, the destructor too. Lifetime: ends
 /// before its loop.
-class redis_pool : public redis_calls<redis_pool> {
+class redis_pool : public detail::redis_calls<redis_pool> {
  public:
   /// Requires at least one connection. Errors: std::bad_alloc.
   redis_pool(loop& on, const redis_options& options, std::size_t connections) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
-#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/byte_buffer.hpp>
 #include <braid/net/detail/short_text.hpp>
 
 #include <charconv>
@@ -104,21 +104,21 @@ void write_behind(byte_buffer& out, std::string_view head, const Words&... words
   out.added(static_cast<std::size_t>(at - begin));
 }
 
-}  // namespace detail
-
 /// Appends one command: its words, in order, such as `write_command(out, "LRANGE", key, 0, -1)`. Reals are written with
 /// as many digits as they need.
 /// Errors: std::bad_alloc, and then nothing was appended. Cost: about 3 ns a word.
 template <resp_argument... Words>
   requires(sizeof...(Words) > 0)
 void write_command(byte_buffer& out, const Words&... words) {
-  char* const begin = out.room((detail::max_head + ... + detail::max_bytes(words)));
-  char* at = detail::write_length(begin, '*', sizeof...(Words));
-  ((at = detail::write_argument(at, words)), ...);
+  char* const begin = out.room((max_head + ... + max_bytes(words)));
+  char* at = write_length(begin, '*', sizeof...(Words));
+  ((at = write_argument(at, words)), ...);
   out.added(static_cast<std::size_t>(at - begin));
 }
 
 /// The same for words whose number is not known before.
 BRAID_API void write_command_words(byte_buffer& out, std::span<const std::string_view> words);
+
+}  // namespace detail
 
 }  // namespace braid

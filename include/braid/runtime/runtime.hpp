@@ -8,7 +8,7 @@
 #include <braid/coro/task.hpp>
 #include <braid/coro/spawn.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/loop_driver.hpp>
+#include <braid/io/detail/loop_driver.hpp>
 #include <braid/runtime/stall.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/blocking_pool.hpp>
@@ -162,7 +162,7 @@ class BRAID_API runtime {
   const runtime_shape shape_;
   std::unique_ptr<loop> loop_;  // of a separate runtime
   std::unique_ptr<pool> pool_;
-  std::vector<loop_driver*> drivers_;  // of a merged one; the pool's workers own them
+  std::vector<detail::loop_driver*> drivers_;  // of a merged one; the pool's workers own them
   std::vector<loop*> loops_;
   std::unique_ptr<atomic<std::size_t>[]> on_the_way_;  // tasks that are sent to each of these; written by workers
   std::unique_ptr<blocking_pool> blocking_;

@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/error_callback.hpp>
 #include <braid/task/executor.hpp>
@@ -87,7 +87,7 @@ class BRAID_API blocking_pool final : public executor {
   mutable std::mutex mutex_;
   // Under mutex_:
   std::condition_variable arrived_;
-  intrusive_queue<job> queue_;
+  detail::intrusive_queue<job> queue_;
   std::size_t queued_ = 0;
   std::size_t idle_ = 0;     // threads that wait for a job, those among them that were notified included
   std::size_t started_ = 0;  // ever

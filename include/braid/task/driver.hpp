@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 
 #include <cstdint>
 #include <thread>
@@ -70,7 +70,7 @@ class parking_driver final : public driver {
   void unpark() noexcept override { parker_.unpark(); }
 
  private:
-  parker parker_;
+  detail::parker parker_;
 };
 
 /// The busy-polling driver, for workers that never sleep: it polls for its permit, and yields the CPU in between.

@@ -1,7 +1,7 @@
 // braid/task/found_job.hpp: a job that a scheduler has found for a worker, wherever it lay.
 #pragma once
 
-#include <braid/sync/inbox.hpp>
+#include <braid/sync/detail/inbox.hpp>
 #include <braid/task/job.hpp>
 
 #include <utility>
@@ -14,7 +14,7 @@ class found_job {
  public:
   found_job() = default;
   found_job(job* item) noexcept : item_(item) {}
-  found_job(inbox<>::work posted) noexcept : posted_(std::move(posted)) {}
+  found_job(detail::inbox<>::work posted) noexcept : posted_(std::move(posted)) {}
   found_job(found_job&& other) noexcept
       : item_(std::exchange(other.item_, nullptr)), posted_(std::move(other.posted_)) {}
   auto operator=(found_job&&) -> found_job& = delete;
@@ -32,7 +32,7 @@ class found_job {
 
  private:
   job* item_ = nullptr;
-  inbox<>::work posted_;
+  detail::inbox<>::work posted_;
 };
 
 }  // namespace braid

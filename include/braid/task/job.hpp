@@ -3,7 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/task/detail/job_block.hpp>
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 #include <braid/trace/detail/hooks.hpp>
 
 #include <concepts>

@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/slab_context.hpp>
 #include <braid/task/detail/slab_slot.hpp>
@@ -197,8 +197,9 @@ class BRAID_API job_slab {
   const duration idle_sleep_;
   const when_full full_;
   const std::uint64_t id_;
-  const std::unique_ptr<asymmetric_barrier> own_barrier_;  // elsewhere, because a slab may lie in a coroutine's frame
-  asymmetric_barrier& barrier_;
+  const std::unique_ptr<detail::asymmetric_barrier>
+      own_barrier_;  // elsewhere, because a slab may lie in a coroutine's frame
+  detail::asymmetric_barrier& barrier_;
   std::unique_ptr<detail::slab_slot[]> slots_;
   std::vector<std::unique_ptr<detail::slab_context>> contexts_;  // the spawned threads', then the maker's
   detail::slab_sleepers sleepers_;

@@ -4,9 +4,9 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/inbox.hpp>
+#include <braid/sync/detail/inbox.hpp>
 #include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/local_queues.hpp>
@@ -151,7 +151,8 @@ class BRAID_API pool : public executor {
   const pool_options options_;
   const bool has_threads_;
   const std::uint32_t looks_before_sleep_;
-  const std::unique_ptr<asymmetric_barrier> barrier_;  // elsewhere, because a pool may lie in a coroutine's frame
+  const std::unique_ptr<detail::asymmetric_barrier>
+      barrier_;  // elsewhere, because a pool may lie in a coroutine's frame
   worker_list workers_;
   std::unique_ptr<detail::sleepers> sleepers_;
   std::unique_ptr<detail::fork_exchange> forks_;
@@ -197,7 +198,7 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
       self == nullptr && busy_worker_ != nullptr ? busy_worker_->load(relaxed) : scheduler_->worker_for(self);
   if (target == nullptr || target == self || detail::is_traced())  // a trace names jobs, and no callables in an inbox
     return post(static_cast<executor&>(*this), std::forward<Fn>(fn));
-  if (target->box.post(std::forward<Fn>(fn)) != post_outcome::posted) return fail(errc::closed);
+  if (target->box.post(std::forward<Fn>(fn)) != detail::post_outcome::posted) return fail(errc::closed);
   sleepers_->wake_for(detail::placed_at(*target));
   return {};
 }

@@ -11,9 +11,13 @@ namespace braid {
 /// every `polls_between_low` times that a worker looks for work it takes one of priority `low`.
 enum class priority : std::uint8_t { normal, high, low };
 
+namespace detail {
+
 /// After so many jobs of priority `high` a worker takes another one, if it finds one.
 inline constexpr std::uint32_t max_consecutive_high = 16;
 /// Every so many looks for work a worker takes a job of priority `low`.
 inline constexpr std::uint32_t polls_between_low = 256;
+
+}  // namespace detail
 
 }  // namespace braid

@@ -9,7 +9,7 @@
 #include <braid/task/every_options.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/scheduled_task.hpp>
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -101,7 +101,8 @@ auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers&
 /// Lifetime: `where` may be gone by then, which ends the task as `refused`.
 /// Cost: one allocation from the lists of `allocate_job`, and one arming of a timer.
 template <scheduled_function Fn>
-[[nodiscard]] auto post_at(executor& where, shared_timers& timers, time_point when, Fn&& fn) -> result<scheduled_task> {
+[[nodiscard]] auto post_at(executor& where, detail::shared_timers& timers, time_point when, Fn&& fn)
+    -> result<scheduled_task> {
   using closure = detail::scheduled_closure<std::decay_t<Fn>, detail::repeats::no>;
   return closure::start(where, timers, {}, when, timers.now(), std::forward<Fn>(fn));
 }
@@ -109,7 +110,7 @@ template <scheduled_function Fn>
 /// As `post_at`, `delay` from now: a duration of any unit. Threads, lifetime, cost: as there.
 /// Errors: also errc::invalid_argument for one that is negative or leads beyond the end of time.
 template <scheduled_function Fn>
-[[nodiscard]] auto post_after(executor& where, shared_timers& timers, detail::time_span delay, Fn&& fn)
+[[nodiscard]] auto post_after(executor& where, detail::shared_timers& timers, detail::time_span delay, Fn&& fn)
     -> result<scheduled_task> {
   const auto when = detail::later(timers.now(), delay.value());
   if (delay.value() < duration::zero() || !when) return fail(errc::invalid_argument);
@@ -123,7 +124,7 @@ template <scheduled_function Fn>
 /// Errors: errc::closed when the timers are closed; errc::invalid_argument for an interval that is not positive or
 /// leads beyond the end of time.
 template <periodic_function Fn>
-[[nodiscard]] auto post_every(executor& where, shared_timers& timers, every_options how, Fn&& fn)
+[[nodiscard]] auto post_every(executor& where, detail::shared_timers& timers, every_options how, Fn&& fn)
     -> result<scheduled_task> {
   using closure = detail::scheduled_closure<std::decay_t<Fn>, detail::repeats::yes>;
   const detail::tick_rule rule{.interval = how.interval.value(), .mode = how.mode, .missed = how.missed};

@@ -3,7 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
 #include <braid/task/detail/strand_queue.hpp>
 #include <braid/task/detail/drain_limit.hpp>
 #include <braid/task/executor.hpp>
@@ -61,8 +61,8 @@ class BRAID_API strand final : public executor {
   const clock_source& clock_;
   detail::strand_queue<job> queue_;
   // For the thread that holds the strand:
-  intrusive_queue<job> ready_;  // taken out of the queue
-  bool yields_ = true;          // the executor has not refused a drain yet
+  detail::intrusive_queue<job> ready_;  // taken out of the queue
+  bool yields_ = true;                  // the executor has not refused a drain yet
   detail::drain_limit length_;
   drain_job drain_job_;
 };

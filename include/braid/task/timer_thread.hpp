@@ -3,7 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 #include <braid/thread/detail/thread_control.hpp>
 #include <braid/thread/registry.hpp>
 #include <braid/thread/settings_report.hpp>
@@ -26,7 +26,7 @@ struct timer_thread_options {
 /// sleeps until the next timer is due, to the precision of the kernel, and is woken when an earlier one is armed. It
 /// can be controlled like any other thread. The destructor closes the timers and joins the thread.
 /// Threads: any; the destructor not on its own thread. Blocks: the destructor, until the function that fires has ended.
-class BRAID_API timer_thread final : public shared_timers, public detail::thread_control<timer_thread> {
+class BRAID_API timer_thread final : public detail::shared_timers, public detail::thread_control<timer_thread> {
  public:
   /// Starts the thread. Blocks: until it has its settings and is registered.
   /// Errors: std::system_error when it cannot be started, or has a setting refused that may not be ignored.

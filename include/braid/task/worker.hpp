@@ -3,11 +3,11 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/inbox.hpp>
-#include <braid/sync/run_queue.hpp>
-#include <braid/sync/split_deque.hpp>
+#include <braid/sync/detail/inbox.hpp>
+#include <braid/sync/detail/run_queue.hpp>
+#include <braid/sync/detail/split_deque.hpp>
 #include <braid/task/detail/fork_pace.hpp>
 #include <braid/task/detail/fork_record.hpp>
 #include <braid/task/detail/job_pace.hpp>
@@ -44,7 +44,7 @@ struct alignas(cache_line) worker {
   static constexpr std::uint32_t max_backoff = 64;  ///< pauses of the processor: about a microsecond
 
   /// `barrier` is shared by the workers of a pool and outlives them.
-  BRAID_API worker(executor& owner, std::size_t number, asymmetric_barrier& barrier,
+  BRAID_API worker(executor& owner, std::size_t number, detail::asymmetric_barrier& barrier,
                    const clock_source& clock = steady_time(),
                    std::unique_ptr<driver> sleeps_in = std::make_unique<parking_driver>());
 
@@ -81,14 +81,14 @@ struct alignas(cache_line) worker {
   worker_counters counters;
 
   detail::job_pace pace;
-  run_queue<job> queue;  ///< posted by itself
-  inbox<> box;           ///< posted by others
-  const std::shared_ptr<inbox<>::producer>
+  detail::run_queue<job> queue;  ///< posted by itself
+  detail::inbox<> box;           ///< posted by others
+  const std::shared_ptr<detail::inbox<>::producer>
       own_producer;  ///< its own way into its inbox, for what it takes from other inboxes
 
   static constexpr std::size_t first_forks = 256;  ///< that its deque has room for, before it grows
-  static constexpr std::size_t max_forks = split_deque<detail::fork_record>::capacity_limit;
-  split_deque<detail::fork_record> forks;  ///< forked by the job that runs
+  static constexpr std::size_t max_forks = detail::split_deque<detail::fork_record>::capacity_limit;
+  detail::split_deque<detail::fork_record> forks;  ///< forked by the job that runs
 
   /// About how many jobs lie here. Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }

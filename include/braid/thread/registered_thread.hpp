@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/error.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/parker.hpp>
 #include <braid/thread/registration.hpp>
 #include <braid/thread/thread.hpp>
 
@@ -46,7 +46,7 @@ template <typename Fn, typename... Args>
 auto registered_thread::create(registered_thread_options options, Fn&& fn, Args&&... args)
     -> result<registered_thread> {
   using callable = std::decay_t<Fn>;
-  parker registered;
+  detail::parker registered;
   thread_entry entry;
   std::exception_ptr failure;  // why it could not be registered: then nothing is called
   auto body = [&registered, &entry, &failure, registry = options.registry, label = std::move(options.label),

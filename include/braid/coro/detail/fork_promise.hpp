@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/coro/detail/resume.hpp>
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 
 #include <concepts>
 #include <coroutine>

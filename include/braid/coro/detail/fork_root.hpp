@@ -5,7 +5,7 @@
 #include <braid/coro/detail/fork_promise.hpp>
 #include <braid/task/detail/fork_record.hpp>
 #include <braid/task/job.hpp>
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 #include <braid/task/promise.hpp>
 
 #include <coroutine>

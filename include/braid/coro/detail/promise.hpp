@@ -5,7 +5,7 @@
 #include <braid/base/config.hpp>
 #include <braid/coro/detail/resume.hpp>
 #include <braid/task/job.hpp>
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 
 #include <concepts>
 #include <coroutine>

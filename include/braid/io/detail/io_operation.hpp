@@ -7,7 +7,7 @@
 #include <braid/io/backend.hpp>
 #include <braid/io/descriptor.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/transfer.hpp>
+#include <braid/io/detail/transfer.hpp>
 
 #include <concepts>
 #include <coroutine>

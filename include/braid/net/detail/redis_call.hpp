@@ -6,7 +6,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
-#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/byte_buffer.hpp>
 #include <braid/net/detail/redis_shared_connection.hpp>
 #include <braid/net/detail/redis_request.hpp>
 #include <braid/net/resp.hpp>

@@ -4,7 +4,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/byte_buffer.hpp>
 #include <braid/net/detail/redis_request.hpp>
 #include <braid/net/redis_error.hpp>
 #include <braid/net/resp.hpp>

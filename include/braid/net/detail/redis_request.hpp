@@ -6,7 +6,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/base/timer_wheel.hpp>
-#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/byte_buffer.hpp>
 #include <braid/net/resp.hpp>
 
 #include <cstdint>

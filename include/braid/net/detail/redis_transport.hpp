@@ -8,7 +8,7 @@
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/io/transport.hpp>
-#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/byte_buffer.hpp>
 #include <braid/net/redis_options.hpp>
 
 #include <memory>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 

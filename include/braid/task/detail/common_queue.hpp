@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/task/job.hpp>

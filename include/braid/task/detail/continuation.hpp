@@ -2,7 +2,7 @@
 // recursion.
 #pragma once
 
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
 #include <braid/task/job.hpp>
 
 namespace braid::detail {

@@ -3,7 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
-#include <braid/task/default_pool.hpp>
+#include <braid/task/detail/default_pool.hpp>
 #include <braid/task/detail/call_outcome.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_record.hpp>

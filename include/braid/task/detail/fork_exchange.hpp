@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/task/detail/fork_record.hpp>
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/worker.hpp>

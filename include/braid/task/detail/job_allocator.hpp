@@ -1,7 +1,7 @@
 // braid/task/detail/job_allocator.hpp: memory for jobs, for what the standard library allocates.
 #pragma once
 
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 
 #include <cstddef>
 

@@ -1,7 +1,7 @@
 // braid/task/detail/job_block.hpp: memory for one object that a job consists of, whatever its alignment.
 #pragma once
 
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_memory.hpp>
 
 #include <cstddef>
 #include <new>

@@ -5,7 +5,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/inbox.hpp>
+#include <braid/sync/detail/inbox.hpp>
 #include <braid/task/found_job.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>

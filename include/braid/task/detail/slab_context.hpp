@@ -3,10 +3,10 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/event_count.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/detail/event_count.hpp>
+#include <braid/sync/detail/parker.hpp>
 #include <braid/task/detail/slab_deque.hpp>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // braid/task/detail/slab_lock.hpp: a lock of two bytes, free of locked operations for one thread until another comes.
 #pragma once
 
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 

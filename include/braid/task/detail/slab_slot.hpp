@@ -3,7 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/slab_lock.hpp>
 

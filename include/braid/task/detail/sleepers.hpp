@@ -3,9 +3,9 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/event_count.hpp>
+#include <braid/sync/detail/event_count.hpp>
 #include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/idle_set.hpp>
 #include <braid/task/scheduling_policy.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
-#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/topology.hpp>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// braid/thread/allowed_cpus.hpp: the CPUs on which this process may run, and what says so.
+// braid/thread/detail/allowed_cpus.hpp: the CPUs on which this process may run, and what says so.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-namespace braid {
+namespace braid::detail {
 
 /// What is left of the machine for this process.
 struct allowed_cpus {
@@ -21,4 +21,4 @@ struct allowed_cpus {
 /// Never fails. Threads: any. Blocks: while it reads a few small files.
 BRAID_API auto read_allowed_cpus(const std::filesystem::path& root = "/") -> allowed_cpus;
 
-}  // namespace braid
+}  // namespace braid::detail

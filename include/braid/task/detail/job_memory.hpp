@@ -1,11 +1,11 @@
-// braid/task/job_memory.hpp: memory for jobs and coroutine frames, from free lists of the calling thread.
+// braid/task/detail/job_memory.hpp: memory for jobs and coroutine frames, from free lists of the calling thread.
 #pragma once
 
 #include <braid/base/config.hpp>
 
 #include <cstddef>
 
-namespace braid {
+namespace braid::detail {
 
 /// Bytes for one job or frame, aligned to 16. Blocks of up to 1 KiB come in classes of 64 bytes from a free list of
 /// the thread, refilled in batches from a process-wide central free list; larger ones from operator new.
@@ -16,11 +16,7 @@ namespace braid {
 /// Gives a block back. `size` is what it was asked for with. Threads: any. Cost: as `allocate_job`.
 BRAID_API void free_job(void* block, std::size_t size) noexcept;
 
-namespace detail {
-
 /// About how many bytes lie in the central free lists. Threads: any. Cost: sixteen short locks.
 [[nodiscard]] BRAID_API auto idle_job_memory() noexcept -> std::size_t;
 
-}  // namespace detail
-
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,4 +1,4 @@
-// braid/net/redis_calls.hpp: the commands of Redis as awaitables, for everything that has connections.
+// braid/net/detail/redis_calls.hpp: the commands of Redis as awaitables, for everything that has connections.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-namespace braid {
+namespace braid::detail {
 
 /// What derives from it gives a `link()` for each call. Each call gives an awaitable with a `result`: a value, an error
 /// of the server (`redis_errc`), or why there is no reply. Texts lie in `memory`. A call is awaited at once, by a task
@@ -87,4 +87,4 @@ class redis_calls {
   }
 };
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,10 +1,10 @@
-// braid/sync/split_deque.hpp: a work-stealing deque whose owner pays for no atomic read-modify-write until a thief asks
-// for entries, and from which thieves take when the owner does not answer.
+// braid/sync/detail/split_deque.hpp: a work-stealing deque whose owner pays for no atomic read-modify-write until a
+// thief asks for entries, and from which thieves take when the owner does not answer.
 #pragma once
 
 #include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <bit>
@@ -14,7 +14,7 @@
 #include <new>
 #include <utility>
 
-namespace braid {
+namespace braid::detail {
 
 /// Pointers that one thread, the owner, adds and takes at the new end, while others take at the old end. The older part
 /// is shared, the newer part private to the owner. A thief that finds nothing shared asks, and the owner shares half of
@@ -346,4 +346,4 @@ auto split_deque<T>::grow(index head, std::uint16_t used) noexcept -> bool {
   return true;
 }
 
-}  // namespace braid
+}  // namespace braid::detail

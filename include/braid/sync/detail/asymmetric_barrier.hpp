@@ -1,4 +1,5 @@
-// braid/sync/asymmetric_barrier.hpp: StoreLoad fence for the Dekker pattern, paid for by the rare side (membarrier).
+// braid/sync/detail/asymmetric_barrier.hpp: StoreLoad fence for the Dekker pattern, paid for by the rare side
+// (membarrier).
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -7,7 +8,7 @@
 #include <cstdint>
 #include <source_location>
 
-namespace braid {
+namespace braid::detail {
 
 /// How an asymmetric barrier does its work.
 enum class barrier_kind : std::uint8_t {
@@ -81,4 +82,4 @@ class alignas(cache_line) asymmetric_barrier {
   atomic<std::uint32_t> met_{0};  // written by both sides of a symmetric barrier; its value means nothing
 };
 
-}  // namespace braid
+}  // namespace braid::detail

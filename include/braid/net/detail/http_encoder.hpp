@@ -1,4 +1,4 @@
-// braid/net/http_encoder.hpp: writes heads and chunks, and refuses what would smuggle others into them.
+// braid/net/detail/http_encoder.hpp: writes heads and chunks, and refuses what would smuggle others into them.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace braid {
+namespace braid::detail {
 
 /// What the head says about the connection.
 enum class http_persistence : std::uint8_t {
@@ -64,4 +64,4 @@ BRAID_API void append_chunk_size(std::string& out, std::size_t size);
 [[nodiscard]] BRAID_API auto append_last_chunk(std::string& out, std::span<const http_field> trailers = {})
     -> std::expected<void, http_errc>;
 
-}  // namespace braid
+}  // namespace braid::detail

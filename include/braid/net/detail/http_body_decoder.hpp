@@ -1,4 +1,4 @@
-// braid/net/http_body_decoder.hpp: the body of a message out of the bytes behind its head.
+// braid/net/detail/http_body_decoder.hpp: the body of a message out of the bytes behind its head.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace braid {
+namespace braid::detail {
 
 /// Takes the framing off a body, piece by piece and without copying. Extensions of chunks are checked and dropped;
 /// trailers are kept.
@@ -86,4 +86,4 @@ class BRAID_API http_body_decoder {
   detail::http_head_reader trailer_reader_{limits_};
 };
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,4 +1,4 @@
-// braid/sync/remote_stack.hpp: how other threads hand elements to one thread, which may sleep meanwhile.
+// braid/sync/detail/remote_stack.hpp: how other threads hand elements to one thread, which may sleep meanwhile.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace braid {
+namespace braid::detail {
 
 /// What became of a push.
 enum class push_result : std::uint8_t {
@@ -97,4 +97,4 @@ class remote_stack {
   std::uint32_t wakes_ = 0;  // the owner's
 };
 
-}  // namespace braid
+}  // namespace braid::detail

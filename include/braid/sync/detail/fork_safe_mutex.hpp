@@ -1,4 +1,4 @@
-// braid/sync/fork_safe_mutex.hpp: a lock that the child of a fork finds free.
+// braid/sync/detail/fork_safe_mutex.hpp: a lock that the child of a fork finds free.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -6,7 +6,7 @@
 
 #include <mutex>
 
-namespace braid {
+namespace braid::detail {
 
 /// A lock around what belongs to the whole process. A fork waits until no thread holds it, so that in the child, which
 /// has none of the other threads, it is free and what it guards is whole. A std::lock_guard takes it. It may be used
@@ -40,4 +40,4 @@ class BRAID_API fork_safe_mutex {
   fork_safe_mutex* next_ = nullptr;  // in the list; under its lock
 };
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,4 +1,5 @@
-// braid/task/shared_timers.hpp: timers that any thread arms and disarms, and that fire on the thread that serves them.
+// braid/task/detail/shared_timers.hpp: timers that any thread arms and disarms, and that fire on the thread that serves
+// them.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -11,7 +12,7 @@
 #include <memory>
 #include <optional>
 
-namespace braid {
+namespace braid::detail {
 
 /// A timer service that any thread may use. One thread has to serve it: in `run`, as that of a `timer_thread`, or by
 /// calls of `run_once` between other work, and in tests that set the clock themselves.
@@ -62,4 +63,4 @@ class BRAID_API shared_timers : public timer_service {
   std::shared_ptr<state> state_;
 };
 
-}  // namespace braid
+}  // namespace braid::detail

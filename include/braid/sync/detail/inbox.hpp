@@ -1,8 +1,8 @@
-// braid/sync/inbox.hpp: how other threads post work to one worker, without a lock.
+// braid/sync/detail/inbox.hpp: how other threads post work to one worker, without a lock.
 #pragma once
 
 #include <braid/base/assert.hpp>
-#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/biased_section.hpp>
 #include <braid/sync/detail/inbox_producer.hpp>
@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace braid {
+namespace braid::detail {
 
 /// What became of a post.
 enum class post_outcome : std::uint8_t {
@@ -373,4 +373,4 @@ auto inbox<Lock, Producers, SegmentSize>::move_half_to(typename producer::postin
   return moved;
 }
 
-}  // namespace braid
+}  // namespace braid::detail

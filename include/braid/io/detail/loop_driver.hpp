@@ -1,4 +1,5 @@
-// braid/io/loop_driver.hpp: an event loop as what a worker sleeps in, so that it computes and waits on one thread.
+// braid/io/detail/loop_driver.hpp: an event loop as what a worker sleeps in, so that it computes and waits on one
+// thread.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -10,7 +11,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace braid {
+namespace braid::detail {
 
 /// Gives a worker a loop of its own. A worker without jobs sleeps in the loop, and one that has jobs runs it between
 /// them: after 256 jobs at the latest, and once 20 µs have passed after eight more jobs at most, but after each job
@@ -65,4 +66,4 @@ class BRAID_API loop_driver final : public driver {
   atomic<std::uint32_t> has_stopped_{0};  // 1 once the loop has; written by the worker
 };
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,14 +1,15 @@
-// braid/sync/event_count.hpp: lets threads sleep until a condition that others make true, without a lock around it.
+// braid/sync/detail/event_count.hpp: lets threads sleep until a condition that others make true, without a lock around
+// it.
 #pragma once
 
 #include <braid/base/clock.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 
 #include <climits>
 #include <cstdint>
 
-namespace braid {
+namespace braid::detail {
 
 /// Turns any condition into one that can be slept for:
 ///
@@ -70,4 +71,4 @@ class event_count {
   atomic<std::uint32_t> waiters_{0};  // threads between prepare and the end of wait or cancel
 };
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,4 +1,4 @@
-// braid/sync/futex.hpp: blocking a thread until a 32-bit word changes.
+// braid/sync/detail/futex.hpp: blocking a thread until a 32-bit word changes.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace braid {
+namespace braid::detail {
 
 /// Whether a wait was ended by its deadline.
 enum class futex_wait_status : std::uint8_t { woken, timed_out };
@@ -22,4 +22,4 @@ BRAID_API auto futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expec
 /// Wakes at most `count` threads that wait for `word`. Threads: any. Blocks: never.
 BRAID_API void futex_wake(const atomic<std::uint32_t>& word, int count) noexcept;
 
-}  // namespace braid
+}  // namespace braid::detail

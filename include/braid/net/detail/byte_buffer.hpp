@@ -1,4 +1,4 @@
-// braid/net/byte_buffer.hpp: bytes in a row that are added at the end and taken from the begin.
+// braid/net/detail/byte_buffer.hpp: bytes in a row that are added at the end and taken from the begin.
 #pragma once
 
 #include <braid/base/assert.hpp>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <string_view>
 
-namespace braid {
+namespace braid::detail {
 
 /// What lies between a protocol and a descriptor. Grows, and never shrinks by itself.
 /// Threads: one at a time. Errors: std::bad_alloc, and then nothing has changed.
@@ -59,4 +59,4 @@ class BRAID_API byte_buffer {
   std::size_t capacity_ = 0;
 };
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,4 +1,4 @@
-// braid/thread/steal_order.hpp: the order of victims for a worker: those with near caches and memory come first.
+// braid/thread/detail/steal_order.hpp: the order of victims for a worker: those with near caches and memory come first.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace braid {
+namespace braid::detail {
 
 /// What two CPUs share, the closest first.
 enum class cpu_nearness : std::uint8_t { same_cpu, same_core, same_l2, same_l3, same_node, other_node, unknown };
@@ -24,4 +24,4 @@ BRAID_API auto nearness_of(const topology& machine, unsigned a, unsigned b) -> c
 BRAID_API auto steal_order(const topology& machine, std::span<const unsigned> cpus, std::size_t worker)
     -> std::vector<std::size_t>;
 
-}  // namespace braid
+}  // namespace braid::detail

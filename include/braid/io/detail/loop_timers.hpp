@@ -1,13 +1,13 @@
-// braid/io/loop_timers.hpp: timers for threads of any kind, served by an event loop.
+// braid/io/detail/loop_timers.hpp: timers for threads of any kind, served by an event loop.
 #pragma once
 
 #include <braid/base/config.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/task/shared_timers.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 
 #include <memory>
 
-namespace braid {
+namespace braid::detail {
 
 /// Timers that any thread arms, as a `timer_thread` has them, but without a thread: they fire on the thread of a loop,
 /// beside its own. For `post_at`, `post_after` and `post_every` on a pool: `post_after(workers, timers, 5ms, fn)`.
@@ -29,4 +29,4 @@ class BRAID_API loop_timers final : public shared_timers {
   server* server_;
 };
 
-}  // namespace braid
+}  // namespace braid::detail

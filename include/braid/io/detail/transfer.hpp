@@ -1,4 +1,4 @@
-// braid/io/transfer.hpp: moving bytes through a descriptor that a backend knows for as long as it is open.
+// braid/io/detail/transfer.hpp: moving bytes through a descriptor that a backend knows for as long as it is open.
 #pragma once
 
 #include <braid/base/intrusive_list.hpp>
@@ -10,7 +10,7 @@
 
 #include <sys/socket.h>
 
-namespace braid {
+namespace braid::detail {
 
 class io_transfer;
 
@@ -112,4 +112,4 @@ class io_transfer : public io_transfer_hook {
 /// after EINTR.
 [[nodiscard]] BRAID_API auto move_now(io_transfer& item) noexcept -> int;
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,13 +1,13 @@
-// braid/sync/parker.hpp: puts one thread to sleep and wakes it; a wake before the sleep is not lost.
+// braid/sync/detail/parker.hpp: puts one thread to sleep and wakes it; a wake before the sleep is not lost.
 #pragma once
 
 #include <braid/base/clock.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/futex.hpp>
+#include <braid/sync/detail/futex.hpp>
 
 #include <cstdint>
 
-namespace braid {
+namespace braid::detail {
 
 /// A permit that one thread waits for and any thread hands out. Permits do not add up: two `unpark` before a `park`
 /// let one `park` through. What was written before `unpark` is visible after the `park` that it ended.
@@ -63,4 +63,4 @@ class parker {
   atomic<std::uint32_t> state_{empty};  // written by the owner and by unparking threads
 };
 
-}  // namespace braid
+}  // namespace braid::detail

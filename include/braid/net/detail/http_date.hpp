@@ -1,4 +1,4 @@
-// braid/net/http_date.hpp: points in time as HTTP writes them.
+// braid/net/detail/http_date.hpp: points in time as HTTP writes them.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -6,9 +6,9 @@
 #include <chrono>
 #include <string>
 
-namespace braid {
+namespace braid::detail {
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`. Source: RFC 9110, section 5.6.7. Threads: any. Errors: std::bad_alloc.
 [[nodiscard]] BRAID_API auto http_date(std::chrono::sys_seconds when) -> std::string;
 
-}  // namespace braid
+}  // namespace braid::detail

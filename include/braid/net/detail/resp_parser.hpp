@@ -1,4 +1,4 @@
-// braid/net/resp_parser.hpp: an incremental parser of RESP2 and RESP3 replies, without any I/O.
+// braid/net/detail/resp_parser.hpp: an incremental parser of RESP2 and RESP3 replies, without any I/O.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace braid {
+namespace braid::detail {
 
 /// What a reply may be at most.
 struct resp_limits {
@@ -107,4 +107,4 @@ class BRAID_API resp_parser {
   std::array<frame, resp_limits::max_depth> frames_;
 };
 
-}  // namespace braid
+}  // namespace braid::detail

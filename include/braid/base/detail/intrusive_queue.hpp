@@ -1,10 +1,10 @@
-// braid/base/intrusive_queue.hpp: a first-in first-out queue of elements that carry their own `next` pointer.
+// braid/base/detail/intrusive_queue.hpp: a first-in first-out queue of elements that carry their own `next` pointer.
 #pragma once
 
 #include <cstddef>
 #include <utility>
 
-namespace braid {
+namespace braid::detail {
 
 /// A queue of elements with a member `T* next`, which belongs to the queue while they are in it.
 /// Threads: one at a time. Cost: two stores to push, one load and one store to pop.
@@ -66,4 +66,4 @@ class intrusive_queue {
   T* last_ = nullptr;  // means something only while first_ is not null
 };
 
-}  // namespace braid
+}  // namespace braid::detail

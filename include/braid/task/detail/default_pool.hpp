@@ -1,10 +1,10 @@
-// braid/task/default_pool.hpp: the pool for code that was given none and runs on no worker.
+// braid/task/detail/default_pool.hpp: the pool for code that was given none and runs on no worker.
 #pragma once
 
 #include <braid/base/config.hpp>
 #include <braid/task/pool.hpp>
 
-namespace braid {
+namespace braid::detail {
 
 /// Gives the pool; may make it at its first call. Errors: whatever keeps it from being made.
 using default_pool_source = auto (*)() -> pool&;
@@ -19,4 +19,4 @@ using default_pool_source = auto (*)() -> pool&;
 /// Threads: any. Lifetime: pools that were given stay in use where they are.
 BRAID_API auto set_default_pool(default_pool_source source) noexcept -> default_pool_source;
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,7 +1,7 @@
-// braid/sync/run_queue.hpp: the work of one worker, in order, of which other workers may take half at any time.
+// braid/sync/detail/run_queue.hpp: the work of one worker, in order, of which other workers may take half at any time.
 #pragma once
 
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/steal_ring.hpp>
 
@@ -12,7 +12,7 @@
 #include <mutex>
 #include <span>
 
-namespace braid {
+namespace braid::detail {
 
 /// Stealable run queue (Tokio's local queue, Go's runq) of elements with a member `T* next`: a FIFO without a bound, a
 /// ring at either end and a list between them, and a run-next slot for one element that goes ahead of the queue.
@@ -200,4 +200,4 @@ auto run_queue<T, Capacity, Lock>::unlist() noexcept -> T* {
   return oldest;
 }
 
-}  // namespace braid
+}  // namespace braid::detail
