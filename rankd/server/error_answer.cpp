@@ -136,6 +136,7 @@ auto code_of(http_errc why) noexcept -> std::string_view {
     case http_errc::reserved_field:
     case http_errc::too_many_responses:
     case http_errc::too_many_redirects:
+    case http_errc::bad_url:
     case http_errc::no_resolver: break;  // not said to a request
   }
   return "internal_error";

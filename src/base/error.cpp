@@ -29,6 +29,9 @@ class category final : public std::error_category {
       case errc::ended: return "the stream ended too early";
       case errc::unknown_host: return "no address is known under this name";
       case errc::unknown_backend: return "BRAID_IO names none of uring, epoll and poll";
+      case errc::bad_address:
+        return "not an address: write 127.0.0.1:80, [::1]:80 or unix:/path (names need a resolver)";
+      case errc::bad_interval: return "the interval is not positive, or too long";
       case errc::status_lost:
         return "the status of the child is lost: SIGCHLD is ignored, or another call has waited for any child";
     }
@@ -40,6 +43,8 @@ class category final : public std::error_category {
       case errc::stopped: return std::errc::operation_canceled;
       case errc::deadline_exceeded: return std::errc::timed_out;
       case errc::would_deadlock: return std::errc::resource_deadlock_would_occur;
+      case errc::bad_address:
+      case errc::bad_interval:
       case errc::invalid_argument: return std::errc::invalid_argument;
       default: return {value, *this};
     }

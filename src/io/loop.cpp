@@ -275,7 +275,7 @@ void detail::forget_loop_of_thread() noexcept {
 }
 
 void loop::report(std::exception_ptr error) noexcept {
-  detail::report_job_exception(options_.on_error, std::move(error), {});
+  detail::report_job_exception(options_.on_error, std::move(error), {.what = "a task or a posted job of a loop"});
 }
 
 auto loop::is_current() const noexcept -> bool { return current_loop == this; }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view unix_prefix = "unix:";
 constexpr std::string_view digits = "0123456789abcdef";
 
-auto invalid() -> std::unexpected<std::error_code> { return fail(errc::invalid_argument); }
+auto no_address() -> std::unexpected<std::error_code> { return fail(errc::bad_address); }
 
 template <typename Number>
 auto number_of(std::string_view text) -> std::optional<Number> {
@@ -90,7 +90,7 @@ auto unix_address(std::string_view name, bool is_abstract) -> result<socket_addr
   sockaddr_un made{};
   made.sun_family = AF_UNIX;
   const std::size_t offset = is_abstract ? 1 : 0;
-  if (name.empty() || name.size() >= sizeof(made.sun_path)) return invalid();
+  if (name.empty() || name.size() >= sizeof(made.sun_path)) return no_address();
   std::memcpy(made.sun_path + offset, name.data(), name.size());
   // The zero behind the name of a file belongs to it; an abstract name is as long as it is.
   return of(made, offsetof(sockaddr_un, sun_path) + name.size() + 1);
@@ -101,27 +101,27 @@ auto unix_address(std::string_view name, bool is_abstract) -> result<socket_addr
 auto socket_address::parse(std::string_view text) -> result<socket_address> {
   if (text.starts_with(unix_prefix)) {
     const auto name = unescaped(text.substr(unix_prefix.size()));
-    if (!name) return invalid();
+    if (!name) return no_address();
     return name->starts_with('@') ? unix_abstract(std::string_view(*name).substr(1)) : unix_file(*name);
   }
   const std::size_t colon = text.rfind(':');
-  if (colon == text.npos) return invalid();
+  if (colon == text.npos) return no_address();
   const auto port = number_of<std::uint16_t>(text.substr(colon + 1));
   std::string_view host = text.substr(0, colon);
   const bool is_bracketed = host.starts_with('[') && host.ends_with(']');
-  if (!port || is_bracketed != (host.find(':') != host.npos)) return invalid();
+  if (!port || is_bracketed != (host.find(':') != host.npos)) return no_address();
   if (is_bracketed) host = host.substr(1, host.size() - 2);
   return ip(host, *port);
 }
 
 auto socket_address::ip(std::string_view host, std::uint16_t port) -> result<socket_address> {
-  if (host.find('\0') != host.npos) return invalid();
+  if (host.find('\0') != host.npos) return no_address();
   std::string terminated(host);
   sockaddr_in v4{};
   if (::inet_pton(AF_INET, terminated.c_str(), &v4.sin_addr) == 1) return ipv4(ntohl(v4.sin_addr.s_addr), port);
   sockaddr_in6 v6{};
   const auto zone = taken_zone(terminated);
-  if (!zone || ::inet_pton(AF_INET6, terminated.c_str(), &v6.sin6_addr) != 1) return invalid();
+  if (!zone || ::inet_pton(AF_INET6, terminated.c_str(), &v6.sin6_addr) != 1) return no_address();
   v6.sin6_family = AF_INET6;
   v6.sin6_port = htons(port);
   v6.sin6_scope_id = *zone;
@@ -132,7 +132,7 @@ auto socket_address::loopback(std::uint16_t port) noexcept -> socket_address { r
 auto socket_address::any(std::uint16_t port) noexcept -> socket_address { return ipv4(INADDR_ANY, port); }
 
 auto socket_address::unix_file(std::string_view path) -> result<socket_address> {
-  if (path.find('\0') != path.npos) return invalid();
+  if (path.find('\0') != path.npos) return no_address();
   return unix_address(path, false);
 }
 
@@ -140,14 +140,14 @@ auto socket_address::unix_abstract(std::string_view name) -> result<socket_addre
 
 auto socket_address::from_system(const sockaddr* address, socklen_t size) -> result<socket_address> {
   socket_address made;
-  if (size < sizeof(sa_family_t) || size > sizeof(made.storage_)) return invalid();
+  if (size < sizeof(sa_family_t) || size > sizeof(made.storage_)) return no_address();
   std::memcpy(&made.storage_, address, size);
   made.size_ = size;
   switch (made.family()) {
-    case AF_INET: return size == sizeof(sockaddr_in) ? result<socket_address>(made) : invalid();
-    case AF_INET6: return size == sizeof(sockaddr_in6) ? result<socket_address>(made) : invalid();
-    case AF_UNIX: return size <= sizeof(sockaddr_un) ? result<socket_address>(made) : invalid();
-    default: return invalid();
+    case AF_INET: return size == sizeof(sockaddr_in) ? result<socket_address>(made) : no_address();
+    case AF_INET6: return size == sizeof(sockaddr_in6) ? result<socket_address>(made) : no_address();
+    case AF_UNIX: return size <= sizeof(sockaddr_un) ? result<socket_address>(made) : no_address();
+    default: return no_address();
   }
 }
 

@@ -29,7 +29,7 @@ auto http_service::date(time_point now) -> std::string_view {
 }
 
 void http_service::report(std::exception_ptr error) noexcept {
-  report_job_exception(options.on_error, std::move(error), {});
+  report_job_exception(options.on_error, std::move(error), {.what = "an HTTP handler"});
 }
 
 /// Threads: any.

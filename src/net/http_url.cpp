@@ -37,17 +37,17 @@ auto http_url::parse(std::string_view text) -> result<http_url> {
   const bool is_secure = equals_lower(text.substr(0, 8), prefix_of(http_scheme::https));
   if (is_secure) out.scheme = http_scheme::https;
   const std::string_view prefix = prefix_of(out.scheme);
-  if (!equals_lower(text.substr(0, prefix.size()), prefix)) return fail(http_errc::bad_target);
+  if (!equals_lower(text.substr(0, prefix.size()), prefix)) return fail(http_errc::bad_url);
   text.remove_prefix(prefix.size());
   const std::size_t end = std::min(text.find_first_of("/?#"), text.size());
   const std::string_view authority = text.substr(0, end);
-  if (!is_host(authority)) return fail(http_errc::bad_target);
+  if (!is_host(authority)) return fail(http_errc::bad_url);
   const std::size_t name_end = authority.starts_with('[') ? authority.find(']') + 1 : authority.find(':');
   std::string_view name = authority.substr(0, name_end);
   const std::string_view port = authority.substr(std::min(name.size() + 1, authority.size()));
   const std::uint16_t usual = is_secure ? 443 : 80;
   out.port = port_of(port, usual);
-  if (out.port == 0) return fail(http_errc::bad_target);
+  if (out.port == 0) return fail(http_errc::bad_url);
   out.host = name;
   if (out.port != usual) (out.host += ':') += std::to_string(out.port);
   if (name.starts_with('[')) name = name.substr(1, name.size() - 2);
@@ -55,7 +55,7 @@ auto http_url::parse(std::string_view text) -> result<http_url> {
   const std::string_view local = text.substr(end, text.find('#') - end);  // a fragment is not sent
   out.target = local.starts_with('/') ? std::string(local) : "/" + std::string(local);
   for (const char c : out.target)
-    if (!is_http(c, in_target) && c != '%') return fail(http_errc::bad_target);
+    if (!is_http(c, in_target) && c != '%') return fail(http_errc::bad_url);
   return out;
 }
 

@@ -91,7 +91,7 @@ auto blocking_pool::next(std::unique_lock<std::mutex>& lock) -> job* {
 auto blocking_pool::is_current() const noexcept -> bool { return current_pool == this; }
 
 void blocking_pool::report(std::exception_ptr error) noexcept {
-  detail::report_job_exception(options_.on_error, std::move(error), {});
+  detail::report_job_exception(options_.on_error, std::move(error), {.what = "a job of a blocking pool"});
 }
 
 auto blocking_pool::threads() const -> std::size_t {

@@ -121,13 +121,11 @@ namespace detail {
 scheduler_base::~scheduler_base() = default;
 
 void report_job_exception(const error_callback& on_error, std::exception_ptr error, const error_origin& from) noexcept {
-  const bool by_hook = from.worker != error_origin::no_worker && from.job == 0;
-  const char* const who = by_hook ? "a hook of a pool" : "a posted job";
-  if (!on_error) return print(std::move(error), who);
+  if (!on_error) return print(std::move(error), from.what);
   try {
     on_error(error, from);
   } catch (...) {
-    print(std::move(error), who);
+    print(std::move(error), from.what);
     print(std::current_exception(), "the error callback of a pool");
   }
 }
@@ -259,7 +257,8 @@ void pool::call_hook(const std::function<void(std::size_t)>& hook, std::size_t i
   try {
     hook(index);
   } catch (...) {
-    detail::report_job_exception(options_.on_error, std::current_exception(), {.worker = index});
+    detail::report_job_exception(options_.on_error, std::current_exception(),
+                                 {.worker = index, .what = "a hook of a pool"});
   }
 }
 

@@ -43,6 +43,13 @@ TEST_CASE("a path finds the pattern that is the same") {
     CHECK(all.at(path).handler() == nullptr);
 }
 
+TEST_CASE("each verb of the router is its method") {
+  http_router routes;
+  const auto nothing = [](http_exchange&) {};
+  routes.get("/", nothing).post("/", nothing).put("/", nothing).patch("/", nothing).delete_("/", nothing);
+  CHECK(routes.find(http_method::get, "/").allowed().to_string() == "GET, HEAD, POST, PUT, DELETE, PATCH");
+}
+
 TEST_CASE("a name stands for one segment that is not empty") {
   marked_router all;
   const auto* user = all.add(http_method::get, "/users/{id}");

@@ -56,7 +56,7 @@ TEST_CASE("what is no URL of HTTP is refused") {
     INFO(text);
     const auto parsed = http_url::parse(text);
     CHECK_FALSE(parsed.has_value());
-    if (!parsed) CHECK(parsed.error() == http_errc::bad_target);
+    if (!parsed) CHECK(parsed.error() == http_errc::bad_url);
   }
 }
 

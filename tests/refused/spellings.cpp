@@ -1,4 +1,4 @@
-// tests/refused/spellings.cpp: what does not compile, in this order, each with words of its first error.
+// tests/refused/spellings.cpp: what does not compile, each with words of its first error.
 #include <braid/braid.hpp>
 
 namespace {
@@ -24,5 +24,22 @@ auto timed(future<long> ahead) -> task<void> { co_await with_timeout(std::chrono
 
 // says: braid::spawn(scope, task) gives a future of it
 void dropped(scope& in) { in.spawn(number()); }
+
+// says: the callable of a continuation gives a task, which nothing would begin
+void continued(future<int> ahead) {
+  std::move(ahead).then([](int) { return number(); }).detach();
+}
+
+// clang says: a task is handed on: std::move(work)
+void by_name(pool& workers) {
+  auto one = number();
+  spawn(workers, one).detach();
+}
+
+// clang says: a task is handed on: std::move(work)
+auto all_by_name() -> task<void> {
+  auto one = number();
+  co_await when_all(one, number());
+}
 
 }  // namespace

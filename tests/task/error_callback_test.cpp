@@ -1,6 +1,7 @@
 // tests/task/error_callback_test.cpp: what jobs and hooks throw reaches the callback, with where, and hurts nobody.
 #include <braid/task/error_callback.hpp>
 
+#include <braid/task/blocking_pool.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/thread/this_thread.hpp>
@@ -178,6 +179,15 @@ TEST_CASE_FIXTURE(watched, "hooks that throw are heard of and change nothing") {
     workers.insert(each.from.worker);
   }
   CHECK(workers == std::set<std::size_t>{0, 1});
+  CHECK(notes.front().from.what == std::string_view("a hook of a pool"));
+}
+
+TEST_CASE("the message on stderr names what threw") {
+  const auto end = braid::testing::run_in_child([] {
+    braid::blocking_pool threads;
+    static_cast<void>(post(threads, [] { throw std::runtime_error("no disk"); }));
+  });
+  CHECK(end.errors == "braid: a job of a blocking pool threw: no disk\n");
 }
 
 TEST_CASE("hooks and a callback that all throw leave the workers alive, and say so on stderr") {

@@ -162,12 +162,12 @@ TEST_CASE("intervals that are not positive or lead beyond the end of time are re
     const auto refused = post_every(s.where, s.timers, how, [] {});
     return refused ? std::error_code() : refused.error();
   };
-  CHECK(error_of({}) == errc::invalid_argument);
-  CHECK(error_of({.interval = 0s}) == errc::invalid_argument);
-  CHECK(error_of({.interval = -1ms, .mode = every_mode::fixed_delay}) == errc::invalid_argument);
-  CHECK(error_of({.interval = std::chrono::hours::min()}) == errc::invalid_argument);
-  CHECK(error_of({.interval = std::chrono::hours::max()}) == errc::invalid_argument);
-  CHECK(error_of({.interval = duration::max()}) == errc::invalid_argument);
+  CHECK(error_of({}) == errc::bad_interval);
+  CHECK(error_of({.interval = 0s}) == errc::bad_interval);
+  CHECK(error_of({.interval = -1ms, .mode = every_mode::fixed_delay}) == errc::bad_interval);
+  CHECK(error_of({.interval = std::chrono::hours::min()}) == errc::bad_interval);
+  CHECK(error_of({.interval = std::chrono::hours::max()}) == errc::bad_interval);
+  CHECK(error_of({.interval = duration::max()}) == errc::bad_interval);
   CHECK_FALSE(error_of({.interval = 1ns}));
 }
 

@@ -31,6 +31,8 @@ enum class errc {
   unknown_host,       ///< no address is known under this name
   unknown_backend,    ///< the variable BRAID_IO names no backend of event loops
   status_lost,        ///< the status of a child process went elsewhere, or SIGCHLD is ignored
+  bad_address,        ///< the text is no address; equals std::errc::invalid_argument
+  bad_interval,       ///< the interval is not positive, or leads beyond the end of time; equals the same
 };
 
 /// The category of `errc`; its messages are sentences. Threads: any.

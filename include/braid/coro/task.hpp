@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/assert.hpp>
+#include <braid/base/detail/deleted.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/outcome.hpp>
 #include <braid/task/job.hpp>
@@ -55,12 +56,14 @@ class task_promise<void> final : public task_promise_base<void> {
 /// Threads: moved and destroyed only while it is not running.
 /// Cost: one frame from the thread's free lists.
 template <typename T = void>
-class [[nodiscard]] task {
+class [[nodiscard("a task that nothing awaits or spawns never begins")]] task {
  public:
   using promise_type = detail::task_promise<T>;
   using value_type = T;
 
   task() = default;
+  task(const task&) BRAID_DELETED("a task is handed on: std::move(work)");
+  auto operator=(const task&) -> task& BRAID_DELETED("a task is handed on: std::move(work)");
   task(task&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
   auto operator=(task&& other) noexcept -> task& {
     if (this != &other) {

@@ -22,19 +22,19 @@ class BRAID_API socket_address {
  public:
   socket_address() = default;
 
-  /// Numbers only; names are for `resolve`. Errors: invalid_argument for anything but the forms above.
+  /// Numbers only; names are for `resolve`. Errors: errc::bad_address for anything but the forms above.
   [[nodiscard]] static auto parse(std::string_view text) -> result<socket_address>;
-  /// An IPv4 or IPv6 address without brackets. Errors: invalid_argument.
+  /// An IPv4 or IPv6 address without brackets. Errors: errc::bad_address.
   [[nodiscard]] static auto ip(std::string_view host, std::uint16_t port) -> result<socket_address>;
   /// 127.0.0.1. A listener with port 0 gets a free one.
   [[nodiscard]] static auto loopback(std::uint16_t port) noexcept -> socket_address;
   /// Every IPv4 address of this machine.
   [[nodiscard]] static auto any(std::uint16_t port) noexcept -> socket_address;
-  /// Errors: invalid_argument for no name, one with NUL, or one of more than 107 bytes.
+  /// Errors: errc::bad_address for no name, one with NUL, or one of more than 107 bytes.
   [[nodiscard]] static auto unix_file(std::string_view path) -> result<socket_address>;
-  /// Any bytes. Errors: invalid_argument for no name, or one of more than 107 bytes.
+  /// Any bytes. Errors: errc::bad_address for no name, or one of more than 107 bytes.
   [[nodiscard]] static auto unix_abstract(std::string_view name) -> result<socket_address>;
-  /// As the system gives it. Errors: invalid_argument for another family, or a wrong size.
+  /// As the system gives it. Errors: errc::bad_address for another family, or a wrong size.
   [[nodiscard]] static auto from_system(const sockaddr* address, socklen_t size) -> result<socket_address>;
 
   /// AF_INET, AF_INET6, AF_UNIX, or AF_UNSPEC for none.

@@ -37,6 +37,7 @@ enum class http_errc {
   too_many_responses,   ///< informational responses without end, or one that no caller asked for
   too_many_redirects,   ///< more than `http_client_options::redirects`
   no_resolver,          ///< the URL names a host, and `http_client_options::names` is not set
+  bad_url,              ///< the text is no URL of http or https
 };
 
 /// The category of `http_errc`; its messages are sentences. Threads: any.

@@ -76,6 +76,18 @@ class BRAID_API http_router {
   auto post(std::string_view pattern, Fn fn) -> http_router& {
     return add(http_method::post, pattern, std::move(fn));
   }
+  template <std::invocable<http_exchange&> Fn>
+  auto put(std::string_view pattern, Fn fn) -> http_router& {
+    return add(http_method::put, pattern, std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
+  auto patch(std::string_view pattern, Fn fn) -> http_router& {
+    return add(http_method::patch, pattern, std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
+  auto delete_(std::string_view pattern, Fn fn) -> http_router& {
+    return add(http_method::delete_, pattern, std::move(fn));
+  }
 
   /// What was found for a path. Lifetime: of the router and of the path.
   class match {

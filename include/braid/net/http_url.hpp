@@ -28,7 +28,7 @@ struct http_url {
   /// Scheme and host, as in `https://name:port`: URLs with the same one may share connections and secrets.
   [[nodiscard]] BRAID_API auto origin() const -> std::string;
 
-  /// Errors: bad_target for what is no URL, or one of another scheme; with a user it is none.
+  /// Errors: bad_url for what is no URL, or one of another scheme; with a user it is none.
   [[nodiscard]] BRAID_API static auto parse(std::string_view text) -> result<http_url>;
 };
 

@@ -121,7 +121,7 @@ template <scheduled_function Fn>
 /// timers are closed. A run begins after the one before has ended, whatever the executor. What it throws goes to the
 /// executor's error report, and the series goes on.
 /// Threads, Lifetime, Cost: as `post_at`.
-/// Errors: errc::closed when the timers are closed; errc::invalid_argument for an interval that is not positive or
+/// Errors: errc::closed when the timers are closed; errc::bad_interval for an interval that is not positive or
 /// leads beyond the end of time.
 template <periodic_function Fn>
 [[nodiscard]] auto post_every(executor& where, detail::shared_timers& timers, every_options how, Fn&& fn)
@@ -129,7 +129,7 @@ template <periodic_function Fn>
   using closure = detail::scheduled_closure<std::decay_t<Fn>, detail::repeats::yes>;
   const detail::tick_rule rule{.interval = how.interval.value(), .mode = how.mode, .missed = how.missed};
   const time_point now = timers.now();
-  if (!rule.repeats() || !detail::later(now, rule.interval)) return fail(errc::invalid_argument);
+  if (!rule.repeats() || !detail::later(now, rule.interval)) return fail(errc::bad_interval);
   return closure::start(where, timers, rule, how.first.value_or(now), now, std::forward<Fn>(fn));
 }
 

@@ -171,12 +171,22 @@ void future_continuation<T, Fn, Place, Gets>::give_up(errc why, cascade& more) n
   this->fail(failure_of(why), more);
 }
 
+/// Refuses a callable that gives a coroutine which begins when it is awaited: nothing would await it.
+template <typename Result>
+constexpr void check_continuation() {
+  static_assert(
+      !requires { typename Result::promise_type; },
+      "the callable of a continuation gives a task, which nothing would begin: co_await the future in a task, "
+      "or give spawn(where, task), whose future is waited for");
+}
+
 template <typename T, typename Fn, continuation_takes Gets>
 using continued = future<future_value<continuation_result<Fn, T, Gets>>>;
 
 /// Attaches a reader. The future stays as it is.
 template <continuation_mode Place, typename Fn, typename T>
 auto add_reader(future_state<T>& from, executor_id where, Fn&& fn) -> continued<T, Fn, continuation_takes::view> {
+  check_continuation<continuation_result<Fn, T, continuation_takes::view>>();
   using link = future_continuation<T, std::decay_t<Fn>, Place, continuation_takes::view>;
   auto& made = make_state<link>(from, where, std::forward<Fn>(fn));
   auto after = future_access::make<future_value<continuation_result<Fn, T, continuation_takes::view>>>(made);
@@ -190,6 +200,7 @@ auto add_reader(future_state<T>& from, executor_id where, Fn&& fn) -> continued<
 /// Attaches the consumer. The future is left without a state, unless making the continuation throws.
 template <continuation_mode Place, continuation_takes Gets, typename Fn, typename T>
 auto add_consumer(future<T>& from, executor_id where, Fn&& fn) -> continued<T, Fn, Gets> {
+  check_continuation<continuation_result<Fn, T, Gets>>();
   using link = future_continuation<T, std::decay_t<Fn>, Place, Gets>;
   auto& made = make_state<link>(*future_access::state_of(from), where, std::forward<Fn>(fn));
   auto after = future_access::make<future_value<continuation_result<Fn, T, Gets>>>(made);

@@ -1,0 +1,11 @@
+// braid/base/detail/deleted.hpp: deleted functions that say why.
+#pragma once
+
+/// `= delete`, with a reason where the compiler prints one.
+#if defined(__clang__) && defined(__cpp_deleted_function)
+#define BRAID_DELETED(reason)                                                                   \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wc++26-extensions\"") = \
+      delete (reason)_Pragma("clang diagnostic pop")
+#else
+#define BRAID_DELETED(reason) = delete
+#endif
