@@ -638,5 +638,6 @@ using braid::trace::intern;
 using braid::trace::is_on;
 using braid::trace::mark;
 using braid::trace::name;
+using braid::trace::save;
 using braid::trace::span;
 }  // namespace braid::trace

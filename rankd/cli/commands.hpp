@@ -86,6 +86,7 @@ struct serve_command_options : project_options {
   std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops
   std::uint64_t scrub_mib_per_second = 16;    ///< how fast embedded stores are read again; 0: never
   std::chrono::milliseconds stall_limit{0};   ///< of the watchdog; 0: what BRAID_STALL says
+  std::chrono::milliseconds trace_slow{0};    ///< requests that ask for a file of the last seconds; 0: none
   std::chrono::milliseconds announcement{0};  ///< between saying that it stops and taking no more connections
 };
 

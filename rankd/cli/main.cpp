@@ -331,6 +331,8 @@ void add_serve(CLI::App& app, action& chosen) {
   add_milliseconds(
       *command, "--stall-ms", options->stall_limit,
       "Log a loop or a worker that does not come back for so long, with its stack; 0: what BRAID_STALL says", 0);
+  add_milliseconds(*command, "--trace-slow-ms", options->trace_slow,
+                   "Write a trace after a request that took so long, with BRAID_TRACE=FILE,last=8s; 0: never", 0);
   add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, after a request to stop",
                    0);
   add_milliseconds(*command, "--announce-ms", options->announcement,

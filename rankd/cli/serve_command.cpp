@@ -143,6 +143,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!in) return report(in.error());
   serve_options server_options = options.server;
   server_options.stall_limit = options.stall_limit;
+  server_options.trace_slow = options.trace_slow;
   if (server_options.loops == 0) server_options.loops = braid::default_worker_count().workers;
   if (!options.token_file.empty()) {
     auto tokens = token_list::read(options.token_file);

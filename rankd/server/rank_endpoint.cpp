@@ -5,6 +5,7 @@
 #include <rankd/registry/names.hpp>
 
 #include <braid/coro/yield.hpp>
+#include <braid/trace/trace.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -290,6 +291,17 @@ void shard::fail(reply_place to, request_record& record, const error_answer& err
   to.x->reply(error.status, json_type, error.body);
 }
 
+namespace {
+
+/// Asks for a trace of what led to it.
+void save_trace(const request_record& record) {
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(record.took).count();
+  braid::trace::save("request " + record.request_id + " of plan " + record.plan + " took " + std::to_string(took) +
+                     " ms");
+}
+
+}  // namespace
+
 void shard::note(request_record& record, braid::time_point begun, endpoint which) {
   metrics_.count_end(which, record.status, io_->now() - begun, gate_.counts(), unread());
   report(record, begun);
@@ -298,6 +310,8 @@ void shard::note(request_record& record, braid::time_point begun, endpoint which
 /// In the log and the audit.
 void shard::report(request_record& record, braid::time_point begun) {
   record.took = io_->now() - begun;
+  const braid::duration slow = all_->options.trace_slow;
+  if (slow > braid::duration::zero() && record.took >= slow) save_trace(record);
   const serve_log& log = all_->context.log;
   const int status = static_cast<int>(record.status);
   const log_level level = status >= 500 && !record.is_shed ? log_level::warning : log_level::debug;

@@ -21,6 +21,9 @@ struct serve_options {
   unsigned workers = 1;  ///< that compute, for each loop
   /// A loop or a worker that does not come back for so long is logged once, as `stalled`; zero: what BRAID_STALL says.
   braid::duration stall_limit = braid::duration::zero();
+  /// A request that took so long asks for a file of the last seconds, where BRAID_TRACE=FILE,last=8s keeps them; zero:
+  /// none does.
+  braid::duration trace_slow = braid::duration::zero();
   engine_options engine = {.timed_of = 16};
 
   braid::http_limits limits = {};

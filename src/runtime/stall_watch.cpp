@@ -5,6 +5,7 @@
 #include "stack_sample.hpp"
 
 #include <braid/thread/name.hpp>
+#include <braid/trace/detail/hooks.hpp>
 #include <braid/trace/detail/symbols.hpp>
 
 #include <algorithm>
@@ -91,6 +92,7 @@ void stall_watch::look() {
 
 /// Without memory there is no report.
 void stall_watch::report(const stall_target& of) {
+  trace_save("a stall");
   try {
     stall made{.where = of.of_worker != nullptr ? stall::place::worker : stall::place::loop,
                .thread = of.thread,

@@ -1,6 +1,7 @@
 // src/trace/session.cpp: the trace that BRAID_TRACE asks for, from the load of the library to the end of the process.
 #include "session.hpp"
 
+#include "recorder.hpp"
 #include "writer.hpp"
 
 #include <braid/sync/detail/futex.hpp>
@@ -118,6 +119,18 @@ void forget_in_child() noexcept {
   session->forget();
 }
 
+/// The handler calls nothing but what a signal handler may.
+void save_at_signal() noexcept {
+  struct sigaction action{};
+  action.sa_flags = SA_RESTART;
+  action.sa_handler = [](int /*number*/) {
+    const int before = errno;
+    if (is_traced()) session->save_for_signal();
+    errno = before;
+  };
+  ::sigaction(SIGUSR2, &action, nullptr);
+}
+
 void start_from_environment() {
   // Not in a setuid program: the file would be written with its rights.
   const char* const wanted = ::secure_getenv("BRAID_TRACE");
@@ -129,6 +142,7 @@ void start_from_environment() {
   session = new trace_session(std::move(*settings), file);
   if (!session->start()) return refuse("no thread can be started");
   ::pthread_atfork(nullptr, nullptr, &forget_in_child);
+  if (session->settings().at_signal) save_at_signal();
   trace_is_on.store(true, relaxed);
 }
 
@@ -177,6 +191,16 @@ void trace_task_begin(std::uint64_t number, std::string_view name) noexcept {
   trace_note(trace_group::tasks, trace_kind::task_begin, number);
 }
 
+auto trace_save(std::string_view reason) noexcept -> bool {
+  if (!is_traced() || session->settings().last_ns == 0) return false;
+  try {
+    session->save(reason);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 auto trace_activity_begin(std::string_view name) noexcept -> std::uint64_t {
   static atomic<std::uint64_t> next{first_activity};
   if (!is_traced() || !session->settings().wants(trace_group::user)) return 0;
@@ -218,28 +242,78 @@ auto trace_session::run_writer(void* self) -> void* {
 }
 
 void trace_session::write_until_stopped() noexcept {
-  constexpr duration first_pause = 10ms;  // the clock's speed is measured over it
-  constexpr duration min_pause = 1ms;
-  constexpr duration max_pause = 16ms;
-  duration pause = first_pause;
   try {
-    trace_writer writer(*this);
-    while (stop_.load(relaxed) == 0) {
-      static_cast<void>(futex_wait(stop_, 0, steady_time().now() + pause));
-      const bool found = writer.write_new();
-      pause = found ? min_pause : std::min(2 * pause, max_pause);
-    }
-    writer.finish();
+    settings_.last_ns == 0 ? write_all() : keep_last();
   } catch (const std::exception& error) {
     trace_is_on.store(false, relaxed);
     std::fprintf(stderr, "braid: the trace ends here: %s\n", error.what());
   }
 }
 
+/// `step` looks what threads have noted, and says whether there was anything.
+template <typename Step>
+void trace_session::step_until_stopped(const Step& step) {
+  constexpr duration first_pause = 10ms;  // the clock's speed is measured over it
+  constexpr duration min_pause = 1ms;
+  constexpr duration max_pause = 16ms;
+  duration pause = first_pause;
+  std::uint32_t seen = calls_.load(relaxed);
+  while (!stop_.load(relaxed)) {
+    static_cast<void>(futex_wait(calls_, seen, steady_time().now() + pause));
+    seen = calls_.load(relaxed);
+    pause = step() ? min_pause : std::min(2 * pause, max_pause);
+  }
+}
+
+void trace_session::write_all() {
+  trace_writer writer(*this);
+  step_until_stopped([&writer] { return writer.write_new(); });
+  writer.finish();
+}
+
+void trace_session::keep_last() {
+  flight_recorder recorder(*this);
+  const auto step = [&] {
+    std::vector<std::string> reasons;
+    std::uint64_t now = clock_.ticks();
+    {
+      const std::lock_guard guard(lock_);
+      reasons.swap(reasons_);
+      if (!reasons.empty()) now = first_reason_ticks_;
+    }
+    const bool found = recorder.take_new(now);
+    if (signalled_.exchange(0, relaxed) != 0) recorder.save("SIGUSR2", true);
+    for (const std::string& why : reasons) recorder.save(why, false);
+    return found;
+  };
+  step_until_stopped(step);
+  step();
+  ::unlink(settings_.file.c_str());  // it was there for its lock
+}
+
+void trace_session::wake_writer() noexcept {
+  calls_.fetch_add(1, relaxed);
+  futex_wake(calls_, 1);
+}
+
+void trace_session::save(std::string_view reason) {
+  {
+    const std::lock_guard guard(lock_);
+    if (reasons_.empty()) first_reason_ticks_ = clock_.ticks();
+    reasons_.emplace_back(reason);
+  }
+  wake_writer();
+}
+
+void trace_session::save_for_signal() noexcept {
+  signalled_.fetch_add(1, relaxed);
+  wake_writer();
+}
+
 void trace_session::finish() noexcept {
   trace_is_on.store(false, relaxed);
-  stop_.store(1, relaxed);
-  futex_wake(stop_, 1);
+  stop_.store(true, relaxed);
+  wake_writer();
   ::pthread_join(writer_, nullptr);
 }
 
@@ -279,9 +353,11 @@ auto trace_session::take_tasks() -> task_names {
   return std::exchange(new_tasks_, {});
 }
 
-auto trace_session::write(std::string_view bytes) noexcept -> bool {
+auto trace_session::write(std::string_view bytes) noexcept -> bool { return write_whole(file_, bytes); }
+
+auto write_whole(int file, std::string_view bytes) noexcept -> bool {
   while (!bytes.empty()) {
-    const ::ssize_t written = ::write(file_, bytes.data(), bytes.size());
+    const ::ssize_t written = ::write(file, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(written));

@@ -54,6 +54,9 @@ class trace_clock {
 /// The time since the machine started, which Perfetto's tracks are drawn by.
 [[nodiscard]] auto boot_nanoseconds() noexcept -> std::uint64_t;
 
+/// Whether all of it could be written.
+[[nodiscard]] auto write_whole(int file, std::string_view bytes) noexcept -> bool;
+
 /// From the load of the library to the end of the process. Never destroyed: threads that outlive `finish` may have
 /// looked at `trace_is_on` before.
 /// Threads: any, except `finish`, which the thread calls that ends the process.
@@ -77,6 +80,11 @@ class trace_session {
   [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
   void add_task(std::uint64_t number, std::string_view name);
 
+  /// The last seconds are to be written, soon, by the writer. Blocks: for a lock. Errors: std::bad_alloc.
+  void save(std::string_view reason);
+  /// The same from a handler of signals.
+  void save_for_signal() noexcept;
+
   // --- the writer ---
 
   [[nodiscard]] auto take_rings() -> std::vector<thread_ring*>;
@@ -87,15 +95,24 @@ class trace_session {
  private:
   static auto run_writer(void* self) -> void*;
   void write_until_stopped() noexcept;
+  void write_all();
+  void keep_last();
+  template <typename Step>
+  void step_until_stopped(const Step& step);
+  void wake_writer() noexcept;
 
   const trace_settings settings_;
   int file_;
   const trace_clock clock_;
   ::pthread_t writer_{};
-  atomic<std::uint32_t> stop_{0};  // set by `finish`; the writer waits for it
-  std::mutex lock_;                // around what follows
+  atomic<bool> stop_{false};            // set by `finish`
+  atomic<std::uint32_t> calls_{0};      // moves where there is something for the writer, which waits for that
+  atomic<std::uint32_t> signalled_{0};  // files that signals have asked for
+  std::mutex lock_;                     // around what follows
   std::vector<thread_ring*> new_rings_;
   task_names new_tasks_;
+  std::vector<std::string> reasons_;      // for files of the last seconds
+  std::uint64_t first_reason_ticks_ = 0;  // when the first of them was said
 };
 
 }  // namespace braid::detail

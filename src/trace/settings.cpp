@@ -1,8 +1,9 @@
-// src/trace/settings.cpp: reads FILE[,mb=N][,what=jobs+tasks+io+nodes].
+// src/trace/settings.cpp: reads FILE[,mb=N][,what=jobs+tasks+io+nodes][,last=8s[,on=signal]].
 #include <braid/trace/detail/settings.hpp>
 
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace braid::detail {
 namespace {
@@ -23,6 +24,18 @@ auto megabytes(std::string_view digits) -> std::optional<std::uint64_t> {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc() || end != digits.data() + digits.size() || number == 0 || number > max_megabytes) return {};
   return number;
+}
+
+/// `8s` or `500ms`, up to ten minutes.
+auto span_of(std::string_view text) -> std::optional<std::uint64_t> {
+  constexpr std::uint64_t max_ns = 600'000'000'000;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (error != std::errc() || (unit != "s" && unit != "ms")) return {};
+  const std::uint64_t ns = unit == "s" ? 1'000'000'000 : 1'000'000;
+  if (number == 0 || number > max_ns / ns) return {};
+  return number * ns;
 }
 
 auto group_named(std::string_view name) -> std::optional<trace_group> {
@@ -48,7 +61,19 @@ auto with_option(trace_settings found, std::string_view option) -> outcome {
   std::string_view value = option;
   const std::string_view key = take(value, '=');
   if (key == "what") return with_groups(std::move(found), value);
-  if (key != "mb") return std::unexpected("\"" + std::string(option) + "\" is neither mb=N nor what=…");
+  if (key == "last") {
+    const auto span = span_of(value);
+    if (!span) return std::unexpected("last=" + std::string(value) + " is no time from 1ms to 600s");
+    found.last_ns = *span;
+    return found;
+  }
+  if (key == "on") {
+    if (value != "signal") return std::unexpected("on=" + std::string(value) + " is not signal");
+    found.at_signal = true;
+    return found;
+  }
+  if (key != "mb")
+    return std::unexpected("\"" + std::string(option) + "\" is none of mb=N, what=…, last=8s and on=signal");
   const auto size = megabytes(value);
   if (!size) return std::unexpected("mb=" + std::string(value) + " is no number of megabytes from 1 to 1000000");
   found.max_bytes = *size << 20U;
@@ -60,7 +85,13 @@ auto with_option(trace_settings found, std::string_view option) -> outcome {
 auto parse_trace_settings(std::string_view text) -> outcome {
   outcome found = trace_settings{.file = std::string(take(text, ','))};
   if (found->file.empty()) return std::unexpected(std::string("no file is named"));
+  constexpr std::uint64_t memory = std::uint64_t{64} << 20U;  // where mb=N says nothing else
+  const std::uint64_t usual = std::exchange(found->max_bytes, 0);
   while (found && !text.empty()) found = with_option(std::move(*found), take(text, ','));
+  if (!found) return found;
+  if (found->at_signal && found->last_ns == 0)
+    return std::unexpected(std::string("on=signal is for last=8s: a whole trace is written all the time"));
+  if (found->max_bytes == 0) found->max_bytes = found->last_ns != 0 ? memory : usual;
   return found;
 }
 

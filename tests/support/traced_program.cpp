@@ -40,6 +40,17 @@ auto naps(int count) -> task<void> {
   for (int i = 0; i < count; ++i) co_await braid::sleep_for(1ms);
 }
 
+/// A hundred thousand spans, of which each fifth finds its ring empty unless the machine is overloaded.
+void bursts() {
+  const braid::trace::span outer("outer");
+  for (int burst = 0; burst < 5; ++burst) {
+    for (int i = 0; i < 20'000; ++i) const braid::trace::span inner("inner");
+    std::this_thread::sleep_for(50ms);
+  }
+}
+
+auto long_nap() -> task<void> { co_await braid::sleep_for(1h); }
+
 auto two_tasks() -> task<void> {
   braid::scope& here = co_await braid::this_scope();
   auto named = spawn(here, {.name = "the named one"}, naps(3));
@@ -109,6 +120,31 @@ void flood() {
   for (int i = 0; i < 200'000; ++i) const braid::trace::span inner("inner");
 }
 
+/// A slice and a wait that begin long before what is kept of 300 ms, what is older than that, and what is not.
+auto remembered() -> task<void> {
+  braid::scope& here = co_await braid::this_scope();
+  auto sleeper = spawn(here, {.name = "the sleeper"}, long_nap());
+  co_await braid::sleep_for(1ms);  // until it sleeps
+  const braid::trace::span outer("outer");
+  for (int i = 0; i < 2'000; ++i) const braid::trace::span old("old");
+  std::this_thread::sleep_for(600ms);  // NOLINT: nothing else runs here
+  for (auto begin = std::chrono::steady_clock::now();; begin = std::chrono::steady_clock::now()) {
+    {
+      const braid::trace::span shown("recent");
+    }
+    if (std::chrono::steady_clock::now() - begin < 100ms) break;
+  }
+  std::printf("%d", braid::trace::save("slow request"));
+  std::printf("%d\n", braid::trace::save("left out, for the one before"));
+  sleeper.request_stop();
+  static_cast<void>(co_await as_outcome(std::move(sleeper)));
+}
+
+void remember() {
+  jobs();
+  braid::runtime::create({.workers = 1}).value()->run(remembered());
+}
+
 /// Until the test kills it.
 void endless() {
   for (;;) {
@@ -147,6 +183,10 @@ int main(int count, char** words) {
     if (word == "activities") activities();
     if (word == "fork") fork_a_child();
     if (word == "flood") flood();
+    if (word == "bursts") bursts();
+    if (word == "remember") remember();
+    if (word == "signal") std::raise(SIGUSR2);
+    if (word == "save") std::printf("%d\n", braid::trace::save("by the program"));
     if (word == "endless") endless();
     if (word == "threads") short_threads();
     if (word == "_exit") {

@@ -4,12 +4,14 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -135,6 +137,47 @@ class Traced(unittest.TestCase):
         self.assertEqual(2 * summary.slices + summary.lost, 2 * 200_001)
         self.assertLess(self.file.stat().st_size, 2 << 20)
 
+    def recorded(self, *words, options, number=1):
+        """What a flight recorder wrote, and what the program printed."""
+        ended = self.run_program(*words, options=options)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertFalse(self.file.exists())
+        self.assertEqual(list(self.file.parent.glob("*.part")), [])
+        return TOOL.Trace(Path(f"{self.file}.{number}").read_bytes()), ended
+
+    def test_a_flight_recorder_has_the_last_seconds_and_the_begin_of_what_was_under_way(self):
+        trace, ended = self.recorded("remember", options=",last=300ms")
+        self.assertIn("11\n", ended.stdout)
+        self.assertRegex(ended.stderr, r"^braid: trace of the last 0.3 s in .*t\.pftrace\.1 \(\d+ records\): slow request\n$")
+        self.assertFalse(Path(f"{self.file}.2").exists())
+        names = self.whole(trace).names
+        self.assertEqual((names["outer"], names["saved: slow request"]), (1, 1))
+        self.assertGreaterEqual(names["recent"], 1)
+        self.assertLess(names["old"], 2000)
+        self.assertEqual(sum("jobs()::" in name for name in names), 0, names)
+        self.assertEqual(self.names_on(trace, "the sleeper (task 1)")[0], "sleep")
+
+    def test_a_signal_asks_for_a_file_of_all_that_is_kept(self):
+        trace, ended = self.recorded("jobs", "spans", "signal", options=",last=60s,on=signal")
+        self.assertIn("SIGUSR2", ended.stderr)
+        names = self.whole(trace).names
+        self.assertEqual((names["inner 1"], names["post"], names["saved: SIGUSR2"]), (5, 200, 1))
+
+    def test_what_is_kept_is_bounded(self):
+        trace, ended = self.recorded("bursts", "save", options=",last=60s,mb=1")
+        summary = TOOL.Summary(trace)
+        self.assertEqual((summary.slices, summary.extra_ends), (summary.closed, 0))
+        self.assertLessEqual(summary.slices, (1 << 20) // 16 // 2 + 1)
+        self.assertGreater(summary.slices, 10_000)
+        self.assertEqual(summary.names["outer"], 1)
+
+    def test_nothing_is_saved_where_nothing_is_kept(self):
+        ended = self.run_program("save")
+        self.assertEqual((ended.stdout, ended.stderr), ("0\ndone\n", ""))
+        quiet = self.run_program("spans", options=",last=60s")
+        self.assertEqual((quiet.stdout, quiet.stderr), ("done\n", ""))
+        self.assertEqual(list(self.file.parent.glob("*.pftrace.*")), [])
+
     def test_a_killed_program_leaves_what_was_written(self):
         environment = dict(os.environ, BRAID_TRACE=str(self.file))
         with subprocess.Popen([PROGRAM, "endless"], env=environment, stdout=subprocess.PIPE, text=True) as program:
@@ -153,6 +196,7 @@ class Traced(unittest.TestCase):
         for file, options, sentence in (
                 (self.file, ",mb=x", "mb=x is no number of megabytes from 1 to 1000000"),
                 (self.file, ",what=all", "what=all is none of jobs, tasks, io and nodes"),
+                (self.file, ",on=signal", "on=signal is for last=8s: a whole trace is written all the time"),
                 (missing, "", f"{missing} cannot be written: No such file or directory")):
             ended = self.run_program("spans", options=options, file=file)
             self.assertEqual((ended.returncode, ended.stdout), (0, "done\n"))
@@ -200,6 +244,28 @@ class Traced(unittest.TestCase):
         for node in (node["node_id"] for node in plan["nodes"]):
             shown = summary.names[node] + sum(name == f"{node} of {engine_id}" for name in trace.tracks.values())
             self.assertEqual(shown, 1, node)
+
+    @unittest.skipUnless(RANKD, "this build has no rankd")
+    def test_a_slow_request_of_rankd_leaves_a_trace_of_it(self):
+        folder = Path(self.file.parent, "demo")
+        subprocess.run([RANKD, "init", "empty", str(folder)], check=True, capture_output=True, timeout=100)
+        plan = {"schema_version": 1, "plan_name": "slow", "outputs": ["z"], "nodes": [
+            {"node_id": "s", "op": "test::fixed_source", "inputs": [], "params": {"row_count": 2}},
+            {"node_id": "z", "op": "test::sleep", "inputs": ["s"], "params": {"duration_ms": 20}}]}
+        (folder / "plans" / "slow.json").write_text(json.dumps(plan))
+        environment = dict(os.environ, BRAID_TRACE=f"{self.file},last=60s")
+        with subprocess.Popen([RANKD, "serve", "--listen", "127.0.0.1:0", "--trace-slow-ms", "10"], cwd=folder, env=environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+            address = re.search(r"(127.0.0.1:\d+)", server.stdout.readline())[1]
+            request = urllib.request.Request(f"http://{address}/v1/rank", json.dumps({"user_id": 7, "plan": "slow"}).encode(),
+                                             {"Content-Type": "application/json", "X-Request-Id": "the slow one"})
+            self.assertEqual(urllib.request.urlopen(request, timeout=100).status, 200)
+            server.terminate()
+            errors = server.communicate(timeout=100)[1]
+        self.assertRegex(errors, r"braid: trace of the last 60 s in .*: request the slow one of plan slow took \d+ ms\n")
+        trace = TOOL.Trace(Path(f"{self.file}.1").read_bytes())
+        self.whole(trace)
+        self.assertTrue(any(name.startswith("request ") for name in trace.tracks.values()), trace.tracks)
 
     @unittest.skipUnless(shutil.which("protoc"), "protoc is missing")
     def test_protoc_reads_it_too(self):

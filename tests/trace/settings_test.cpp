@@ -38,12 +38,28 @@ TEST_CASE("options say how large it becomes and what is in it; what the program 
   CHECK(found->wants(trace_group::user));
 }
 
+TEST_CASE("what a flight recorder keeps: a time, 64 megabytes unless it says more") {
+  const auto found = parse_trace_settings("t,last=8s,on=signal");
+  REQUIRE(found);
+  CHECK(found->last_ns == 8'000'000'000);
+  CHECK(found->at_signal);
+  CHECK(found->max_bytes == 64ULL << 20U);
+  CHECK(parse_trace_settings("t,last=250ms,mb=512")->last_ns == 250'000'000);
+  CHECK(parse_trace_settings("t,last=250ms,mb=512")->max_bytes == 512ULL << 20U);
+  CHECK(parse_trace_settings("t,mb=5")->last_ns == 0);
+}
+
 TEST_CASE("what is wrong is named") {
+  CHECK(error_of("t,last=0s") == "last=0s is no time from 1ms to 600s");
+  CHECK(error_of("t,last=8") == "last=8 is no time from 1ms to 600s");
+  CHECK(error_of("t,last=601s") == "last=601s is no time from 1ms to 600s");
+  CHECK(error_of("t,last=8s,on=stall") == "on=stall is not signal");
+  CHECK(error_of("t,on=signal") == "on=signal is for last=8s: a whole trace is written all the time");
   CHECK(error_of(",mb=3") == "no file is named");
   CHECK(error_of("t,mb=0") == "mb=0 is no number of megabytes from 1 to 1000000");
   CHECK(error_of("t,mb=1x") == "mb=1x is no number of megabytes from 1 to 1000000");
   CHECK(error_of("t,mb=99999999999999999999") == "mb=99999999999999999999 is no number of megabytes from 1 to 1000000");
   CHECK(error_of("t,what=jobs+sleep") == "what=sleep is none of jobs, tasks, io and nodes");
   CHECK(error_of("t,what=") == "what= is none of jobs, tasks, io and nodes");
-  CHECK(error_of("t,size=3") == "\"size=3\" is neither mb=N nor what=…");
+  CHECK(error_of("t,size=3") == "\"size=3\" is none of mb=N, what=…, last=8s and on=signal");
 }

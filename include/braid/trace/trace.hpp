@@ -81,6 +81,12 @@ class [[nodiscard]] activity {
 /// A point in time on the calling thread. Threads: any. Cost: as half a span.
 inline void mark(name of) noexcept { detail::trace_mark(detail::trace_group::user, of.text()); }
 
+/// Asks for a file of the last seconds, where `BRAID_TRACE=FILE,last=8s` keeps them: FILE.1, FILE.2, up to FILE.10. The
+/// calling thread does not wait for it. What is asked for while the last file's seconds are not over is left out, as
+/// that file shows how it began. False where nothing is kept, so that it may be called in any program.
+/// Threads: any. Blocks: for a lock. Cost: a load where nothing is traced.
+inline auto save(std::string_view reason) noexcept -> bool { return is_on() && detail::trace_save(reason); }
+
 /// The value of a counter from now on. It has a track of its own. Threads: any. Cost: as half a span.
 inline void counter(name of, std::int64_t value) noexcept {
   if (is_on()) [[unlikely]]

@@ -65,6 +65,9 @@ BRAID_API void trace_task_begin(std::uint64_t number, std::string_view name) noe
 inline constexpr std::uint64_t first_activity = std::uint64_t{1} << 40U;
 [[nodiscard]] BRAID_API auto trace_activity_begin(std::string_view name) noexcept -> std::uint64_t;
 
+/// The last seconds are to be written to a file, where a flight recorder keeps them.
+BRAID_API auto trace_save(std::string_view reason) noexcept -> bool;
+
 [[nodiscard]] inline auto trace_number(const void* address) noexcept -> std::uint64_t {
   return reinterpret_cast<std::uintptr_t>(address);
 }

@@ -1,0 +1,207 @@
+// src/trace/encoder.cpp: what each kind of record becomes in the file.
+#include "encoder.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::uint64_t first_task_track = 0x2'0000'0000;
+constexpr std::uint64_t first_counter_track = 0x3'0000'0000;
+
+auto own_process() -> std::uint64_t { return static_cast<std::uint64_t>(::getpid()); }
+
+/// The first line of a file in /proc.
+auto line_of(const std::string& path) -> std::string {
+  std::string line;
+  std::ifstream in(path);
+  std::getline(in, line);
+  return line;
+}
+
+}  // namespace
+
+auto thread_name(const thread_ring& ring, bool has_ended) -> std::string {
+  if (has_ended) return ring.name.data();
+  return line_of("/proc/self/task/" + std::to_string(ring.thread) + "/comm");
+}
+
+void tick_line::measure(const trace_clock& clock) {
+  constexpr std::uint64_t min_ns = 1'000'000;
+  std::uint64_t now = boot_nanoseconds();
+  while (now - first_ns_ < min_ns) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(min_ns));
+    now = boot_nanoseconds();
+  }
+  const std::uint64_t ticks = clock.ticks() - first_ticks_;
+  ns_per_tick_ = static_cast<double>(now - first_ns_) / static_cast<double>(std::max<std::uint64_t>(ticks, 1));
+}
+
+auto tick_line::nanoseconds(std::uint64_t ticks) const noexcept -> std::uint64_t {
+  // A record has the low 56 bits of the counter.
+  const auto since = static_cast<double>(static_cast<std::int64_t>((ticks - first_ticks_) << 8U) >> 8);
+  return first_ns_ + static_cast<std::uint64_t>(static_cast<std::int64_t>(since * ns_per_tick_));
+}
+
+auto tick_line::ticks_in(std::uint64_t nanoseconds) const noexcept -> std::uint64_t {
+  return static_cast<std::uint64_t>(static_cast<double>(nanoseconds) / ns_per_tick_);
+}
+
+trace_encoder::trace_encoder(trace_output to, const tick_line& line) : to_(std::move(to)), line_(line) {
+  out_.process(own_process(), line_of("/proc/self/comm"));
+  flush();
+}
+
+void trace_encoder::begin(thread& of, ::pid_t id, std::string_view name, std::uint64_t ticks) {
+  of.sequence.id = ++last_sequence_;
+  out_.thread(of.sequence, own_process(), static_cast<std::uint64_t>(id), name, line_.nanoseconds(ticks));
+}
+
+void trace_encoder::add(thread& of, const trace_record& record) {
+  using enum trace_kind;
+  using event = trace_event::kind;
+  const std::uint64_t when = line_.nanoseconds(record.when_kind >> 8U);
+  const auto kind = static_cast<trace_kind>(record.when_kind & 0xffU);
+  const std::uint64_t first = std::exchange(of.subject, kind == trace_kind::subject ? record.what : 0);
+  switch (kind) {
+    case trace_kind::subject: return;
+    case job_begin: return emit(of, when, {.what = event::begin, .name = name_of_code(record.what), .flow_end = first});
+    case slice_begin: return emit(of, when, {.what = event::begin, .name = name_of_text(record.what)});
+    case coroutine_begin: return emit(of, when, {.what = event::begin, .name = name_of_code(record.what)});
+    case slice_end: return emit(of, when, {.what = event::end});
+    case mark: return emit(of, when, {.name = name_of_text(record.what)});
+    case counter:
+      return emit(
+          of, when,
+          {.what = event::counter, .track = counter_track(first), .value = static_cast<std::int64_t>(record.what)});
+    case posted: return emit(of, when, {.name = own_name("post"), .flow = record.what});
+    case wakes: return emit(of, when, {.name = own_name("wake"), .flow = record.what});
+    case woken: return emit(of, when, {.name = own_name("woken"), .flow_end = record.what});
+    case task_waits: return task(of, kind, when, first, state_of(kind, record.what));
+    case task_begin:
+    case task_runs:
+    case task_ready:
+    case task_end: return task(of, kind, when, record.what, state_of(kind, 0));
+  }
+}
+
+auto trace_encoder::state_of(trace_kind kind, std::uint64_t wait) -> std::uint32_t {
+  switch (kind) {
+    case trace_kind::task_waits: return name_of_text(wait);
+    case trace_kind::task_ready: return own_name("ready");
+    case trace_kind::task_end: return 0;
+    default: return own_name("running");
+  }
+}
+
+void trace_encoder::begin_task(thread& by, std::uint64_t ticks, std::uint64_t number, trace_kind kind,
+                               std::uint64_t wait) {
+  task(by, trace_kind::task_begin, line_.nanoseconds(ticks), number, state_of(kind, wait));
+}
+
+void trace_encoder::mark(thread& of, std::uint64_t ns, std::string text) {
+  emit(of, ns, {.name = out_.name(std::move(text))});
+}
+
+/// A task is in one state after the other: where one begins, the one before ends. Threads are written one after the
+/// other, so that each record must say all by itself.
+void trace_encoder::task(thread& of, trace_kind kind, std::uint64_t when, std::uint64_t number, std::uint32_t state) {
+  if (is_full()) {
+    ++of.lost_here;
+    return;
+  }
+  const std::uint64_t track = task_track(number);
+  int& open = tasks_[number];
+  if (kind != trace_kind::task_begin) {
+    --open;
+    emit(of, when, {.what = trace_event::kind::end, .track = track});
+  }
+  if (kind != trace_kind::task_end) {
+    ++open;
+    emit(of, when, {.what = trace_event::kind::begin, .name = state, .track = track});
+  }
+}
+
+/// Once the file is as large as it may become, only the ends of what has begun are written.
+void trace_encoder::emit(thread& of, std::uint64_t when, const trace_event& what) {
+  using event = trace_event::kind;
+  const bool is_end = what.what == event::end;
+  if (what.track == 0 && is_end && of.hidden != 0) {
+    --of.hidden;
+    ++of.lost_here;
+    return;
+  }
+  if (is_full() && !is_end) {
+    if (what.what == event::begin && what.track == 0) ++of.hidden;
+    ++of.lost_here;
+    return;
+  }
+  if (what.track == 0 && what.what == event::begin) ++of.open;
+  if (what.track == 0 && is_end) --of.open;
+  out_.event(of.sequence, when, what);
+  constexpr std::size_t chunk = 1U << 18U;
+  if (out_.bytes().size() >= chunk) flush();
+}
+
+void trace_encoder::lost(thread& of, std::uint64_t records) {
+  if (records == 0 || !of.has_begun()) return;
+  out_.event(of.sequence, of.sequence.last_ns, {.name = own_name("lost"), .lost = records});
+}
+
+void trace_encoder::end(thread& of, std::uint64_t ns) {
+  for (; of.open != 0; --of.open) out_.event(of.sequence, ns, {.what = trace_event::kind::end});
+  if (of.lost_here != 0)
+    out_.event(of.sequence, ns, {.name = own_name("lost"), .lost = std::exchange(of.lost_here, 0)});
+}
+
+void trace_encoder::end_tasks(thread& by, std::uint64_t ns) {
+  for (auto& [number, open] : tasks_)
+    for (; open > 0; --open) out_.event(by.sequence, ns, {.what = trace_event::kind::end, .track = task_track(number)});
+}
+
+void trace_encoder::flush() {
+  if (out_.bytes().empty()) return;
+  if (!to_.write(out_.bytes())) throw std::system_error(errno, std::generic_category(), to_.file);
+  written_ += out_.bytes().size();
+  out_.clear();
+}
+
+auto trace_encoder::name_of_code(std::uint64_t address) -> std::uint32_t {
+  const auto [known, is_new] = names_.try_emplace(address, 0);
+  if (is_new) known->second = out_.name(symbols_.name(address));
+  return known->second;
+}
+
+auto trace_encoder::name_of_text(std::uint64_t address) -> std::uint32_t {
+  const auto [known, is_new] = names_.try_emplace(address, 0);
+  if (is_new) known->second = out_.name(reinterpret_cast<const char*>(address));
+  return known->second;
+}
+
+auto trace_encoder::task_track(std::uint64_t number) -> std::uint64_t {
+  const std::uint64_t track = first_task_track + number;
+  if (tasks_.contains(number)) return track;
+  const std::string name = to_.take_name(number);
+  const bool is_task = number < first_activity;
+  const std::string by_number =
+      is_task ? "task " + std::to_string(number) : "activity " + std::to_string(number - first_activity + 1);
+  const std::string suffix = is_task ? " (" + by_number + ")" : "";
+  out_.track(track, !name.empty() ? name + suffix : by_number);
+  tasks_.emplace(number, 0);
+  return track;
+}
+
+auto trace_encoder::counter_track(std::uint64_t name) -> std::uint64_t {
+  const auto [known, is_new] = counters_.try_emplace(name, first_counter_track + counters_.size());
+  if (is_new) out_.counter_track(known->second, reinterpret_cast<const char*>(name));
+  return known->second;
+}
+
+}  // namespace braid::detail

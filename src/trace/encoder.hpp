@@ -1,0 +1,99 @@
+// src/trace/encoder.hpp: turns records into tracks, slices and arrows of one file.
+#pragma once
+
+#include "session.hpp"
+
+#include <braid/trace/detail/perfetto.hpp>
+#include <braid/trace/detail/symbols.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <sys/types.h>
+
+namespace braid::detail {
+
+/// From ticks to nanoseconds since the machine started: measured once, so that what it is wrong by moves all alike.
+class tick_line {
+ public:
+  explicit tick_line(const trace_clock& clock) noexcept : first_ticks_(clock.ticks()), first_ns_(boot_nanoseconds()) {}
+
+  /// Over ten milliseconds, or what a shorter program has. Blocks: for a millisecond where less has passed.
+  void measure(const trace_clock& clock);
+  [[nodiscard]] auto nanoseconds(std::uint64_t ticks) const noexcept -> std::uint64_t;
+  /// How many ticks so many nanoseconds are.
+  [[nodiscard]] auto ticks_in(std::uint64_t nanoseconds) const noexcept -> std::uint64_t;
+
+ private:
+  std::uint64_t first_ticks_;
+  std::uint64_t first_ns_;
+  double ns_per_tick_ = 0;  // 0: not yet measured
+};
+
+/// Where the bytes of a trace go.
+struct trace_output {
+  std::string file;         ///< for messages
+  std::uint64_t max_bytes;  ///< what comes later is left out, except for ends
+  std::function<bool(std::string_view bytes)> write;
+  std::function<std::string(std::uint64_t task)> take_name;  ///< of a task; empty where it has none
+};
+
+/// Records carry addresses; here they get names, and ticks become nanoseconds. Threads: one.
+/// Errors: std::bad_alloc, std::system_error when the file takes no more.
+class trace_encoder {
+ public:
+  /// What is written of one thread.
+  struct thread {
+    perfetto_writer::sequence sequence;
+    std::uint64_t subject = 0;    // of the next record
+    std::uint64_t open = 0;       // slices in the file without an end
+    std::uint64_t hidden = 0;     // slices, inside of those, that the full file does not have
+    std::uint64_t lost_here = 0;  // records that the file had no room for
+
+    [[nodiscard]] auto has_begun() const noexcept -> bool { return sequence.last_ns != 0; }
+  };
+
+  trace_encoder(trace_output to, const tick_line& line);
+
+  /// Before the first record of a thread.
+  void begin(thread& of, ::pid_t id, std::string_view name, std::uint64_t ticks);
+  void add(thread& of, const trace_record& record);
+  /// A task that was in this state before the first record.
+  void begin_task(thread& by, std::uint64_t ticks, std::uint64_t number, trace_kind kind, std::uint64_t wait);
+  void mark(thread& of, std::uint64_t ns, std::string text);
+  /// So many records are missing, up to the last one that was written.
+  void lost(thread& of, std::uint64_t records);
+  void end(thread& of, std::uint64_t ns);
+  /// Tasks that go on end here, by the clock of any thread.
+  void end_tasks(thread& by, std::uint64_t ns);
+  void flush();
+  [[nodiscard]] auto is_full() const noexcept -> bool { return written_ >= to_.max_bytes; }
+
+ private:
+  void task(thread& of, trace_kind kind, std::uint64_t when, std::uint64_t number, std::uint32_t state);
+  void emit(thread& of, std::uint64_t when, const trace_event& what);
+  auto state_of(trace_kind kind, std::uint64_t wait) -> std::uint32_t;
+  auto name_of_code(std::uint64_t address) -> std::uint32_t;
+  auto name_of_text(std::uint64_t address) -> std::uint32_t;
+  auto own_name(const char* text) -> std::uint32_t { return name_of_text(trace_number(text)); }
+  auto task_track(std::uint64_t number) -> std::uint64_t;
+  auto counter_track(std::uint64_t name) -> std::uint64_t;
+
+  trace_output to_;
+  const tick_line& line_;
+  perfetto_writer out_;
+  symbol_table symbols_;
+  std::uint64_t written_ = 0;
+  std::uint32_t last_sequence_ = 1;
+  std::unordered_map<std::uint64_t, std::uint32_t> names_;     // by address of code or text
+  std::unordered_map<std::uint64_t, std::uint64_t> counters_;  // tracks, by address of the name
+  std::unordered_map<std::uint64_t, int> tasks_;               // begun and not ended, of those that have a track
+};
+
+/// The name of a thread: what it left when it ended, or what the system says.
+[[nodiscard]] auto thread_name(const thread_ring& ring, bool has_ended) -> std::string;
+
+}  // namespace braid::detail

@@ -1,0 +1,234 @@
+// src/trace/recorder.cpp: chunks of records by thread, the oldest first, and the file that is made of them.
+#include "recorder.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <ranges>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::size_t chunk_records = 1024;
+constexpr std::uint64_t max_files = 10;
+
+auto ticks_of(const trace_record& record) noexcept -> std::uint64_t { return record.when_kind >> 8U; }
+auto kind_of(const trace_record& record) noexcept -> trace_kind {
+  return static_cast<trace_kind>(record.when_kind & 0xffU);
+}
+
+/// Records have the low 56 bits of the counter.
+auto is_before(std::uint64_t ticks, std::uint64_t other) noexcept -> bool {
+  return static_cast<std::int64_t>((other - ticks) << 8U) > 0;
+}
+
+/// A file that is complete under its name, or not there.
+class file_in_progress {
+ public:
+  explicit file_in_progress(std::string path)
+      : path_(std::move(path)),
+        unfinished_(path_ + ".part"),
+        file_(::open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+    if (file_ < 0) throw std::system_error(errno, std::generic_category(), unfinished_);
+  }
+  file_in_progress(const file_in_progress&) = delete;
+  auto operator=(const file_in_progress&) -> file_in_progress& = delete;
+  ~file_in_progress() {
+    ::close(file_);
+    if (!is_complete_) ::unlink(unfinished_.c_str());
+  }
+
+  [[nodiscard]] auto write(std::string_view bytes) noexcept -> bool { return write_whole(file_, bytes); }
+  void complete() {
+    if (::rename(unfinished_.c_str(), path_.c_str()) != 0)
+      throw std::system_error(errno, std::generic_category(), path_);
+    is_complete_ = true;
+  }
+
+ private:
+  std::string path_;
+  std::string unfinished_;
+  int file_;
+  bool is_complete_ = false;
+};
+
+}  // namespace
+
+flight_recorder::flight_recorder(trace_session& of) : session_(of), line_(of.clock()) {}
+
+auto flight_recorder::take_new(std::uint64_t now) -> bool {
+  if (!std::exchange(is_measured_, true)) line_.measure(session_.clock());
+  for (auto& [number, name] : session_.take_tasks()) names_.insert_or_assign(number, std::move(name));
+  for (thread_ring* const ring : session_.take_rings()) {
+    auto made = std::make_unique<thread_state>();
+    made->ring = ring;
+    made->id = ring->thread;
+    threads_.push_back(std::move(made));
+  }
+  bool found = false;
+  for (const auto& each : threads_) found = drain(*each) || found;
+  drop_old(now);
+  return found;
+}
+
+/// Whether the thread has ended is asked first: then there is nothing more after this.
+auto flight_recorder::drain(thread_state& of) -> bool {
+  if (of.ring == nullptr) return false;
+  const bool has_ended = of.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen
+  const std::size_t count = of.ring->records.drain([&](const trace_record& record) {
+    if (of.chunks.empty() || of.chunks.back().size() == chunk_records) of.chunks.emplace_back().reserve(chunk_records);
+    of.chunks.back().push_back(record);
+  });
+  kept_ += count;
+  if (has_ended) {
+    of.name = thread_name(*of.ring, true);
+    ::munmap(std::exchange(of.ring, nullptr), sizeof(thread_ring));
+  }
+  return count != 0;
+}
+
+/// A chunk goes when its last record is too old, or when all of them are too much.
+void flight_recorder::drop_old(std::uint64_t now) {
+  const std::uint64_t horizon = now - line_.ticks_in(session_.settings().last_ns);
+  const auto is_old = [&](const chunk& each) { return is_before(ticks_of(each.back()), horizon); };
+  std::vector<task_state> tasks;
+  for (const auto& each : threads_)
+    while (!each->chunks.empty() && is_old(each->chunks.front())) drop_first(*each, tasks);
+  const std::uint64_t room = session_.settings().max_bytes / sizeof(trace_record);
+  while (kept_ > room) {
+    auto with_chunks = threads_ | std::views::filter([](const auto& each) { return !each->chunks.empty(); });
+    const auto oldest = std::ranges::min_element(
+        with_chunks, {}, [](const auto& each) { return ticks_of(each->chunks.front().back()); });
+    drop_first(**oldest, tasks);
+  }
+  keep_states(std::move(tasks), now);
+  std::erase_if(threads_, [](const auto& each) { return each->ring == nullptr && each->chunks.empty(); });
+}
+
+void flight_recorder::drop_first(thread_state& of, std::vector<task_state>& tasks) {
+  using enum trace_kind;
+  for (const trace_record& record : of.chunks.front()) {
+    const trace_kind kind = kind_of(record);
+    const std::uint64_t subject = std::exchange(of.subject, kind == trace_kind::subject ? record.what : 0);
+    switch (kind) {
+      case job_begin:
+      case slice_begin:
+      case coroutine_begin: of.open.push_back({subject, record}); break;
+      case slice_end:
+        if (!of.open.empty()) of.open.pop_back();
+        break;
+      case task_waits: tasks.push_back({ticks_of(record), subject, kind, record.what}); break;
+      case task_begin:
+      case task_runs:
+      case task_ready:
+      case task_end: tasks.push_back({ticks_of(record), record.what, kind, 0}); break;
+      default: break;
+    }
+  }
+  kept_ -= of.chunks.front().size();
+  of.chunks.pop_front();
+}
+
+/// A task goes from thread to thread: what it did last is by the time.
+void flight_recorder::keep_states(std::vector<task_state> tasks, std::uint64_t now) {
+  std::ranges::sort(tasks, {}, &task_state::ticks);
+  for (const task_state& each : tasks) {
+    const auto known = states_.find(each.number);
+    if (known != states_.end() && is_before(each.ticks, known->second.ticks)) continue;
+    states_.insert_or_assign(each.number, each);
+  }
+  // An end stays as long as a record of another thread may be older.
+  const std::uint64_t old = now - 2 * line_.ticks_in(session_.settings().last_ns);
+  std::erase_if(states_, [&](const auto& entry) {
+    const bool is_over = entry.second.kind == trace_kind::task_end && is_before(entry.second.ticks, old);
+    if (is_over) names_.erase(entry.first);
+    return is_over;
+  });
+}
+
+auto flight_recorder::name_of(std::uint64_t task) -> std::string {
+  const auto known = names_.find(task);
+  return known == names_.end() ? std::string() : known->second;
+}
+
+void flight_recorder::save(std::string_view reason, bool by_hand) {
+  const std::uint64_t now = boot_nanoseconds();
+  if (!by_hand && now < quiet_until_ns_) return;
+  quiet_until_ns_ = now + session_.settings().last_ns;
+  const std::string path = session_.settings().file + "." + std::to_string(files_++ % max_files + 1);
+  try {
+    const std::uint64_t records = write_file(path, reason);
+    std::fprintf(stderr, "braid: trace of the last %g s in %s (%llu records): %.*s\n",
+                 static_cast<double>(session_.settings().last_ns) / 1e9, path.c_str(),
+                 static_cast<unsigned long long>(records), static_cast<int>(reason.size()), reason.data());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "braid: the last seconds are not written: %s\n", error.what());
+  }
+}
+
+auto flight_recorder::write_file(const std::string& path, std::string_view reason) -> std::uint64_t {
+  file_in_progress file(path);
+  trace_encoder out({.file = path,
+                     .max_bytes = ~std::uint64_t{0},
+                     .write = [&file](std::string_view bytes) { return file.write(bytes); },
+                     .take_name = [this](std::uint64_t task) { return name_of(task); }},
+                    line_);
+  const std::uint64_t records = kept_;
+  encode(out, reason);
+  out.flush();
+  file.complete();
+  return records;
+}
+
+void flight_recorder::encode(trace_encoder& to, std::string_view reason) {
+  const std::uint64_t now = boot_nanoseconds();
+  trace_encoder::thread own;
+  std::vector<task_state> before;
+  for (const auto& entry : states_)
+    if (entry.second.kind != trace_kind::task_end) before.push_back(entry.second);
+  std::ranges::sort(before, {}, &task_state::ticks);
+  to.begin(own, ::gettid(), "braid-trace", before.empty() ? session_.clock().ticks() : before.front().ticks);
+  for (const task_state& each : before) to.begin_task(own, each.ticks, each.number, each.kind, each.wait);
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    trace_encoder::thread out;
+    encode_thread(to, out, *threads_[i]);
+    if (out.has_begun()) to.end(out, std::max(now, out.sequence.last_ns));
+  }
+  const std::uint64_t end = std::max(boot_nanoseconds(), own.sequence.last_ns);
+  to.end_tasks(own, end);
+  to.mark(own, end, "saved: " + std::string(reason));
+}
+
+/// Between two chunks the rings are emptied, so that less is lost meanwhile: that adds chunks behind those counted
+/// here.
+void flight_recorder::encode_thread(trace_encoder& to, trace_encoder::thread& out, thread_state& of) {
+  const std::size_t chunks = of.chunks.size();
+  const bool is_idle = chunks == 0 && of.open.empty();
+  if (is_idle) return;
+  const std::string name = of.ring == nullptr ? of.name : thread_name(*of.ring, false);
+  to.begin(out, of.id, name, ticks_of(of.open.empty() ? of.chunks.front().front() : of.open.front().record));
+  for (const begun_slice& each : of.open) {
+    out.subject = each.subject;
+    to.add(out, each.record);
+  }
+  out.subject = of.subject;
+  for (std::size_t i = 0; i < chunks; ++i) {
+    for (const trace_record& record : of.chunks[i]) to.add(out, record);
+    for (const auto& each : threads_) drain(*each);
+  }
+  if (of.ring == nullptr) return;
+  const std::uint64_t lost = of.ring->records.lost();
+  to.lost(out, lost - std::exchange(of.lost_saved, lost));
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,76 @@
+// src/trace/recorder.hpp: keeps what threads noted in the last seconds, and writes it to a file when asked.
+#pragma once
+
+#include "encoder.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace braid::detail {
+
+/// The work of the writer thread where the last seconds are kept in memory: the flight recorder. Records stay as they
+/// are until a file is asked for. Of what is dropped it remembers the slices that are open and the states of tasks, so
+/// that a file has the begin of what was under way.
+/// Threads: one. Errors: std::bad_alloc.
+class flight_recorder {
+ public:
+  explicit flight_recorder(trace_session& of);
+  flight_recorder(const flight_recorder&) = delete;
+  auto operator=(const flight_recorder&) -> flight_recorder& = delete;
+
+  /// Takes what threads have noted since the last call, and drops what was too old at `now`, in ticks. Whether there
+  /// was anything.
+  auto take_new(std::uint64_t now) -> bool;
+  /// Writes FILE.1, FILE.2, up to FILE.10, then FILE.1 anew, and says so on stderr. One that is asked for while the
+  /// last file's time is not over is left out, unless `by_hand`.
+  void save(std::string_view reason, bool by_hand);
+
+ private:
+  using chunk = std::vector<trace_record>;
+  struct begun_slice {
+    std::uint64_t subject;
+    trace_record record;
+  };
+  struct thread_state {
+    thread_ring* ring = nullptr;  // null once the thread has ended
+    ::pid_t id = 0;
+    std::string name;          // once it has ended
+    std::deque<chunk> chunks;  // none is empty
+    // Of what was dropped:
+    std::uint64_t subject = 0;  // of the first record that is kept
+    std::vector<begun_slice> open;
+    std::uint64_t lost_saved = 0;
+  };
+  struct task_state {
+    std::uint64_t ticks;
+    std::uint64_t number;
+    trace_kind kind;
+    std::uint64_t wait;
+  };
+
+  auto drain(thread_state& of) -> bool;
+  void drop_old(std::uint64_t now);
+  void drop_first(thread_state& of, std::vector<task_state>& tasks);
+  void keep_states(std::vector<task_state> tasks, std::uint64_t now);
+  auto write_file(const std::string& path, std::string_view reason) -> std::uint64_t;
+  void encode(trace_encoder& to, std::string_view reason);
+  void encode_thread(trace_encoder& to, trace_encoder::thread& out, thread_state& of);
+  [[nodiscard]] auto name_of(std::uint64_t task) -> std::string;
+
+  trace_session& session_;
+  tick_line line_;
+  bool is_measured_ = false;
+  std::uint64_t kept_ = 0;  // records
+  std::vector<std::unique_ptr<thread_state>> threads_;
+  std::unordered_map<std::uint64_t, task_state> states_;  // of tasks, as of what was dropped last
+  std::unordered_map<std::uint64_t, std::string> names_;  // of tasks that are not dropped whole
+  std::uint64_t files_ = 0;
+  std::uint64_t quiet_until_ns_ = 0;
+};
+
+}  // namespace braid::detail
