@@ -3,13 +3,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
 import { bindings } from "./bindings.js";
-import { type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
+import { artifactNameOf, type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
 import { printable, toLine } from "./diagnostic.js";
 import { difference } from "./diff.js";
 import { parseExact } from "./exact_json.js";
-import { sourcesOf, writeIndex } from "./folder.js";
+import { sourcesOf, testsOf, writeIndex } from "./folder.js";
+import { definesTests, testArtifact } from "./plan_tests.js";
 import { findProject, loadProject, type Project, ProjectError } from "./project.js";
 import type { Problem } from "./reader.js";
+import { runTests, withPlans } from "./test_run.js";
 import { typesFolder, writeTypes } from "./types.js";
 import { validate } from "./validate.js";
 import { watch } from "./watch.js";
@@ -17,13 +19,16 @@ import { reasonOf, replaceFile } from "./write.js";
 
 const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
 
-  build [FILE…]   compile plans; without files all of the project
+  build [FILE…]   compile plans and tests; without files all of the project
   check [FILE…]   compile plans, write nothing; FILE may also be an artifact (.json)
   watch [FILE…]   compile plans, and again whenever they change
+  test [FILE…]    compile plans and tests, and run the tests by rankd; FILE is NAME.test.ts
   diff A B        how two plans differ (.plan.ts or .json)
   bindings        write .rankd/ into the project: what editors and tsc know @rankd/plan by
 
   --out DIR           build, watch: where artifacts go; default: the project's folder of plans
+  --only TEXT         test: run only tests with this text in their names
+  --rankd FILE        test: the program rankd; default: what RANKD names, or the one in the path
   --out FILE          bindings: write the tokens and methods as one module, and nothing else
   --project DIR       the folder with rankd.toml; default: at or above the first file, or here
   --root DIR          paths in artifacts are relative to it; default: the project
@@ -33,7 +38,7 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   --memory-limit-mb N memory that each plan may take; default ${defaultLimits.memoryMb}
   --help              this text
 
-Exit status: 0 success, 1 a plan is wrong, 2 wrong usage.
+Exit status: 0 success, 1 a plan is wrong or a test fails, 2 wrong usage.
 `;
 
 class UsageError extends Error {}
@@ -45,13 +50,16 @@ export interface Options {
   readonly out: string | undefined;
   readonly project: string | undefined;
   readonly root: string | undefined;
+  readonly only: string | undefined;
+  readonly rankd: string | undefined;
   readonly isVerify: boolean;
   readonly isJson: boolean;
   readonly timeMs: number;
   readonly memoryMb: number;
 }
 
-const commands = ["build", "check", "watch", "diff", "bindings"];
+const commands = ["build", "check", "watch", "test", "diff", "bindings"];
+const valued = ["--out", "--project", "--root", "--only", "--rankd", "--time-limit-ms", "--memory-limit-mb"];
 
 function parse(args: readonly string[]): Options {
   const [command = "", ...rest] = args;
@@ -62,7 +70,7 @@ function parse(args: readonly string[]): Options {
   const files: string[] = [];
   for (let at = 0; at < rest.length; ++at) {
     const word = rest[at]!;
-    if (["--out", "--project", "--root", "--time-limit-ms", "--memory-limit-mb"].includes(word)) {
+    if (valued.includes(word)) {
       const value = rest[++at];
       if (value === undefined) throw new UsageError(`${word} wants a value`);
       values.set(word, value);
@@ -71,6 +79,9 @@ function parse(args: readonly string[]): Options {
     else files.push(word);
   }
   if (command === "diff" && files.length !== 2) throw new UsageError("diff wants two plans");
+  for (const option of ["--only", "--rankd"])
+    if (command !== "test" && values.has(option)) throw new UsageError(`${option} is an option of test`);
+  if (command === "test" && values.has("--out")) throw new UsageError("--out is no option of test");
   const number = (name: string, otherwise: number): number => {
     const value = Number(values.get(name) ?? otherwise);
     if (!Number.isInteger(value) || value < 1) throw new UsageError(`${name} wants a whole number of at least 1`);
@@ -82,6 +93,8 @@ function parse(args: readonly string[]): Options {
     out: values.get("--out"),
     project: values.get("--project"),
     root: values.get("--root"),
+    only: values.get("--only"),
+    rankd: values.get("--rankd"),
     isVerify: flags.has("--verify"),
     isJson: flags.has("--json"),
     timeMs: number("--time-limit-ms", defaultLimits.timeMs),
@@ -122,7 +135,7 @@ async function run(options: Options, project: Project): Promise<number> {
   });
   try {
     if (options.command === "diff") return await diff(options, project, compiler);
-    const files = options.files.length > 0 ? options.files : sourcesOf(project);
+    const files = filesOf(options, project);
     // Editors know what the compiler knows, once they have been told at all.
     if (options.command !== "check" && !options.isVerify && existsSync(typesFolder(project)))
       writeTypes(project, bindings(project.declared));
@@ -134,10 +147,18 @@ async function run(options: Options, project: Project): Promise<number> {
     };
     if (options.command === "watch") return await watch(files, once);
     const compiled = await once(files);
+    if (options.command === "test" && compiled.every((each) => each.diagnostics.length === 0))
+      return runTests(project, options);
     return compiled.every((each) => each.diagnostics.length === 0) && !isStale ? 0 : 1;
   } finally {
     await compiler.close();
   }
+}
+
+/** What the command is about: the files of the command line, or all plans and tests of the project. */
+function filesOf(options: Options, project: Project): readonly string[] {
+  if (options.files.length === 0) return [...sourcesOf(project), ...testsOf(project)];
+  return options.command === "test" ? withPlans(options.files) : options.files;
 }
 
 async function compileAll(files: readonly string[], project: Project, compiler: Compiler): Promise<Compiled[]> {
@@ -156,6 +177,7 @@ function readBytes(file: string): Buffer {
 
 /** An artifact that was made elsewhere, held against the rules. */
 function checkArtifact(file: string, project: Project): Compiled {
+  if (file.endsWith(testArtifact)) throw new ProjectError(`${file} has tests, which rankd test checks, and no plan`);
   const bytes = readBytes(file);
   const { value, problems } = parseExact(bytes);
   const said: readonly Problem[] =
@@ -184,6 +206,8 @@ function checkArtifact(file: string, project: Project): Compiled {
 }
 
 function report(compiled: readonly Compiled[], options: Options): void {
+  // Of tests that run, standard output has the outcome.
+  if (options.command === "test" && compiled.every((each) => each.diagnostics.length === 0)) return;
   if (options.isJson) {
     process.stdout.write(
       `${JSON.stringify({ plans: compiled.map(({ file, name, diagnostics }) => ({ file, name, diagnostics })) })}\n`,
@@ -199,8 +223,8 @@ let isStale = false;
 /** Writes what compiled, or says where it differs from what is there. */
 function finish(compiled: readonly Compiled[], options: Options, project: Project): void {
   const folder = resolve(options.out ?? project.plans);
-  const good = compiled.flatMap(({ name, artifact }) =>
-    artifact === undefined ? [] : [{ file: join(folder, `${name}.json`), artifact }],
+  const good = compiled.flatMap(({ file, artifact }) =>
+    artifact === undefined ? [] : [{ file: join(folder, artifactNameOf(file)), artifact }],
   );
   if (!options.isVerify) {
     for (const { file, artifact } of good) replaceFile(file, artifact);
@@ -208,9 +232,7 @@ function finish(compiled: readonly Compiled[], options: Options, project: Projec
     const isWhole = options.files.length === 0 && good.length === compiled.length;
     if (isWhole || existsSync(join(folder, "index.json"))) writeIndex(folder);
     if (options.command === "build" && good.length > 0)
-      process.stderr.write(
-        `dslc: wrote ${good.length} of ${compiled.length} plans to ${relative("", folder) || "."}\n`,
-      );
+      process.stderr.write(`dslc: wrote ${good.length} of ${wholeText(compiled)} to ${relative("", folder) || "."}\n`);
     return;
   }
   for (const { file, artifact } of good) {
@@ -218,6 +240,11 @@ function finish(compiled: readonly Compiled[], options: Options, project: Projec
     process.stderr.write(`dslc: ${file} is not what its source compiles to; run dslc build\n`);
     isStale = true;
   }
+}
+
+/** "3 plans", or "4 files" where there are tests among them. */
+function wholeText(compiled: readonly Compiled[]): string {
+  return `${compiled.length} ${compiled.some(({ file }) => definesTests(file)) ? "files" : "plans"}`;
 }
 
 function readOrEmpty(file: string): string {

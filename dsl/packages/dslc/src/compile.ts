@@ -7,12 +7,14 @@ import { branchCapability } from "./branches.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
 import { reservedNames } from "./folder.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
-import { PlanProgram, ProgramCache } from "./program.js";
+import { type BuiltTests, definesTests, testArtifact, testsJson } from "./plan_tests.js";
+import { type Emitted, PlanProgram, ProgramCache } from "./program.js";
 import type { Project } from "./project.js";
+import type { Problem } from "./reader.js";
 import { Runner } from "./runner.js";
 import type { Failure, Limits } from "./sandbox.js";
 import { SpanTable } from "./transform.js";
-import { type FurtherOp, furtherOps } from "./trees.js";
+import { checkBuckets, checkNames, type FurtherOp, furtherOps } from "./trees.js";
 import { validate } from "./validate.js";
 
 /** Written into artifacts; changes when the same plan would give other bytes. */
@@ -60,9 +62,14 @@ interface Built {
   $outputSpan: number;
 }
 
-/** "feed" of "plans/feed.plan.ts". */
+/** "feed" of "plans/feed.plan.ts" and of "plans/feed.test.ts". */
 export function planNameOf(file: string): string {
-  return basename(file).replace(/(\.plan)?\.ts$/, "");
+  return basename(file).replace(/(\.plan|\.test)?\.ts$/, "");
+}
+
+/** What the artifact of a source is called: "feed.json", or "feed.tests.json" of tests. */
+export function artifactNameOf(file: string): string {
+  return planNameOf(file) + (definesTests(file) ? testArtifact : ".json");
 }
 
 /** Compiles plans of one project. Close it: it keeps a worker. */
@@ -159,6 +166,7 @@ class PlanCompilation {
     const modules = this.sources.map((source) => this.program.emit(source).module);
     const outcome = await runner.run({ modules, entry: modules[0]!.id });
     if (outcome.error !== undefined) return this.done([this.failed(outcome.error)]);
+    if (definesTests(this.file)) return this.finishTests(JSON.parse(outcome.built!) as BuiltTests);
     return this.finish(JSON.parse(outcome.built!) as Built);
   }
 
@@ -180,12 +188,61 @@ class PlanCompilation {
       stem: planNameOf(this.shown),
       bytes: Buffer.byteLength(text),
     });
+    return this.judged(problems, places, text);
+  }
+
+  /** The artifact, unless there is something wrong with it. */
+  private judged(problems: readonly Problem[], places: ReadonlyMap<string, Place>, text: string): Compiled {
     if (problems.length === 0) return this.done([], text);
     const placeOf = (pointer: string): Place => placeAbove(places, pointer) ?? startOf(this.shown);
     return this.done(
       problems.map((each) =>
         diagnostic(each.code, each.message, placeOf(each.pointer), { hint: each.hint, pointer: each.pointer }),
       ),
+    );
+  }
+
+  private finishTests(built: BuiltTests): Compiled {
+    const places = new Map<string, Place>();
+    const problems: Problem[] = [];
+    const emitted = this.sources.map((source) => this.program.emit(source));
+    const fields = testsJson(
+      built,
+      {
+        value: fromSandbox,
+        tree: (tree) => plainTree(tree, "", () => undefined),
+        place: (span) => this.spans.find(span),
+        span: (place) => spanJson(place, emitted),
+      },
+      places,
+    );
+    for (const [index, test] of built.tests.entries())
+      for (const [at, { pred }] of test.expect.entries()) {
+        if (pred === undefined) continue;
+        const pointer = `/tests/${index}/expect/${at}/pred`;
+        const tree = plainTree(pred, "", () => undefined);
+        checkNames(tree, pointer, this.project.declared, problems);
+        checkBuckets(tree, pointer, this.project.declared, problems);
+      }
+    const name = planNameOf(this.shown);
+    if (built.tests_of !== name)
+      problems.push({
+        code: "name_mismatch",
+        pointer: "/tests_of",
+        message: `the tests are those of \`${built.tests_of}\`, and the file is called ${name}.test.ts`,
+        hint: "",
+        node: "",
+      });
+    return this.judged(
+      problems,
+      places,
+      prettyJson({
+        schema_version: 1,
+        built_by: builtBy,
+        registry_digests: this.project.declared.digests,
+        source_files: sourceFiles(emitted),
+        ...fields,
+      }),
     );
   }
 
@@ -217,7 +274,6 @@ class PlanCompilation {
   /** The artifact, and in `places` where the text behind each pointer stands. */
   private artifactOf(built: Built, places: Map<string, Place>): { [field: string]: Json } {
     const emitted = this.sources.map((source) => this.program.emit(source));
-    const numbers = new Map(emitted.map((each, index) => [each.shown, index]));
     const note = (pointer: string, span: unknown): Place | undefined => {
       const place = this.spans.find(span);
       if (place !== undefined) places.set(pointer, place);
@@ -226,14 +282,6 @@ class PlanCompilation {
     note("/plan_name", built.$nameSpan);
     note("", built.$nameSpan);
     note("/outputs", built.$outputSpan);
-    const spanJson = (place: Place): Json => ({
-      file: numbers.get(place.file) ?? 0,
-      line: place.line,
-      column: place.column,
-      end_line: place.endLine,
-      end_column: place.endColumn,
-    });
-
     const treeSpans: Record<string, Json> = {};
     const table = (field: string, trees: Record<string, unknown>): Json =>
       Object.fromEntries(
@@ -241,7 +289,7 @@ class PlanCompilation {
           id,
           plainTree(tree, "", (path, span) => {
             const place = note(`/${field}/${id}${path}`, span);
-            if (place !== undefined) treeSpans[id + path] = spanJson(place);
+            if (place !== undefined) treeSpans[id + path] = spanJson(place, emitted);
           }),
         ]),
       );
@@ -262,7 +310,7 @@ class PlanCompilation {
         op: node.op,
         inputs: node.inputs,
         params: fromSandbox(node.params),
-        ...(place === undefined ? {} : { source_span: spanJson(place) }),
+        ...(place === undefined ? {} : { source_span: spanJson(place, emitted) }),
       };
     });
     return {
@@ -272,13 +320,31 @@ class PlanCompilation {
       nodes,
       outputs: built.outputs,
       registry_digests: this.project.declared.digests,
-      source_files: emitted.map((each) => `${each.shown}#sha256=${sha256(each.text)}`),
+      source_files: sourceFiles(emitted),
       ...(required.length === 0 ? {} : { capabilities_required: required.map((each) => each.capability) }),
       ...(Object.keys(built.expr_table).length === 0 ? {} : { expr_table: exprs }),
       ...(Object.keys(built.pred_table).length === 0 ? {} : { pred_table: preds }),
       ...(Object.keys(treeSpans).length === 0 ? {} : { source_spans: treeSpans }),
     };
   }
+}
+
+/** A place as artifacts have it: the file by its number among the sources. */
+function spanJson(place: Place, emitted: readonly Emitted[]): Json {
+  return {
+    file: Math.max(
+      0,
+      emitted.findIndex((each) => each.shown === place.file),
+    ),
+    line: place.line,
+    column: place.column,
+    end_line: place.endLine,
+    end_column: place.endColumn,
+  };
+}
+
+function sourceFiles(emitted: readonly Emitted[]): string[] {
+  return emitted.map((each) => `${each.shown}#sha256=${sha256(each.text)}`);
 }
 
 /** Where the text behind a pointer stands, or behind the closest part above it. */

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
 import { prettyJson, sha256 } from "./json.js";
+import { testArtifact, testSource } from "./plan_tests.js";
 import { type Project, ProjectError } from "./project.js";
 import { reasonOf, replaceFile } from "./write.js";
 
@@ -34,12 +35,30 @@ function readManifest(project: Project, file: string): string[] {
   return plans.map((each) => join(project.root, each));
 }
 
+/** The tests of a project: every NAME.test.ts where it looks for plans, or beside a plan that its manifest lists. */
+export function testsOf(project: Project): string[] {
+  const manifest = join(project.root, "plans", manifestName);
+  if (!existsSync(manifest))
+    return uniqueNames(project, [...new Set(planFolders(project).flatMap((folder) => filesBelow(folder, testSource)))]);
+  return readManifest(project, manifest)
+    .map((plan) => plan.slice(0, -suffix.length) + testSource)
+    .filter((file) => existsSync(file));
+}
+
+/** Where plans are looked for. */
+const planFolders = (project: Project): string[] => [join(project.root, "plans"), project.plans];
+
 /** Every NAME.plan.ts in the folder `plans` of the project, in the one of the artifacts, and in folders inside. */
 function findSources(project: Project): string[] {
-  const folders = [join(project.root, "plans"), project.plans];
-  const found = [...new Set(folders.flatMap((folder) => plansBelow(folder)))].sort();
+  const found = [...new Set(planFolders(project).flatMap((folder) => filesBelow(folder, suffix)))];
   if (found.length === 0)
     throw new ProjectError(`there is no plan to compile: ${join(project.root, "plans")} has no file NAME${suffix}`);
+  return uniqueNames(project, found);
+}
+
+/** Files in the order of their paths; two of them have no artifact in common. */
+function uniqueNames(project: Project, files: readonly string[]): string[] {
+  const found = [...files].sort();
   const byName = new Map<string, string>();
   for (const file of found) {
     const name = file.split(/[/\\]/).at(-1)!;
@@ -53,19 +72,20 @@ function findSources(project: Project): string[] {
   return found;
 }
 
-function plansBelow(folder: string): string[] {
+function filesBelow(folder: string, ending: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return /^\.|^node_modules$/.test(entry.name) ? [] : plansBelow(path);
-    return entry.name.endsWith(suffix) ? [path] : [];
+    if (entry.isDirectory()) return /^\.|^node_modules$/.test(entry.name) ? [] : filesBelow(path, ending);
+    return entry.name.endsWith(ending) ? [path] : [];
   });
 }
 
 /** Writes the index of a folder: all artifacts that lie there, with their digests. */
 export function writeIndex(folder: string): void {
   const names = readdirSync(folder)
-    .filter((name) => name.endsWith(".json") && name !== indexName && name !== manifestName)
+    .filter((name) => name.endsWith(".json") && !name.endsWith(testArtifact))
+    .filter((name) => name !== indexName && name !== manifestName)
     .sort();
   const plans = names.map((path) => ({
     name: path.replace(/\.json$/, ""),

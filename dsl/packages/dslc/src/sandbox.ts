@@ -86,6 +86,7 @@ const prelude = `(function (modules, entry) {
   const { hooks } = load("hooks");
   const { TreeNode, runTimeValue } = load("tokens");
   const { buildPlan } = load("plan");
+  const { buildTests } = load("tests");
   const { operators } = load("generated");
   load("index");
   const { stringify } = JSON;
@@ -133,7 +134,8 @@ const prelude = `(function (modules, entry) {
   };
   let built;
   try {
-    built = { built: stringify(buildPlan(load(entry).default, operators)) };
+    const exported = load(entry).default;
+    built = { built: stringify(entry.endsWith(".test.ts") ? buildTests(exported) : buildPlan(exported, operators)) };
   } catch (thrown) {
     built = { error: describe(thrown) };
   }

@@ -4,6 +4,18 @@ import { define } from "./plan.js";
 
 export { coalesce, type Comparison, E, type Pattern, Pred, regex } from "./expr.js";
 export * from "./generated.js";
+export {
+  defineTests,
+  type Expectations,
+  type FaultCode,
+  type Id,
+  type PlanTest,
+  type PlanTests,
+  type RequestValue,
+  type StoredText,
+  type TestRequest,
+  type TestStore,
+} from "./tests.js";
 export type {
   BoundParam,
   EndpointToken,

@@ -1,0 +1,44 @@
+// test_run.ts: hands compiled tests to `rankd test`, the engine that serves the plans.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
+import { planNameOf } from "./compile.js";
+import { definesTests, testSource } from "./plan_tests.js";
+import { type Project, ProjectError } from "./project.js";
+
+/** What the command line says of a run. */
+export interface TestOptions {
+  /** As given; none stands for the whole project. */
+  readonly files: readonly string[];
+  /** A part of the names of the tests to run. */
+  readonly only: string | undefined;
+  /** The program; where absent, what RANKD names, or the one in the path. */
+  readonly rankd: string | undefined;
+  readonly isJson: boolean;
+}
+
+/** The tests among files, and the plans beside them: what is compiled before tests run. */
+export function withPlans(files: readonly string[]): string[] {
+  return files.flatMap((file) => {
+    if (!definesTests(file)) throw new ProjectError(`${file} defines no tests: those are in files NAME${testSource}`);
+    const plan = file.replace(/\.test\.ts$/, ".plan.ts");
+    return existsSync(plan) ? [plan, file] : [file];
+  });
+}
+
+/** Runs the tests, with their outcome on standard output, and gives the exit status. */
+export function runTests(project: Project, options: TestOptions): number {
+  const rankd = options.rankd ?? (process.env["RANKD"] || "rankd");
+  const args = ["test", "--project", project.root, ...options.files.map(planNameOf)];
+  if (options.only !== undefined) args.push("--only", options.only);
+  if (options.isJson) args.push("--json");
+  const done = spawnSync(rankd, args, { stdio: ["ignore", "inherit", "inherit"] });
+  const code = (done.error as { code?: string } | undefined)?.code;
+  if (code === "ENOENT")
+    throw new ProjectError(
+      `the tests are compiled, and ${rankd} that runs them is not there; --rankd or the environment's RANKD names the program`,
+    );
+  if (done.error !== undefined) throw new ProjectError(`${rankd} cannot be run: ${done.error.message}`);
+  if (done.signal !== null) throw new ProjectError(`${rankd} ended by ${done.signal}`);
+  return done.status ?? 1;
+}

@@ -1,0 +1,329 @@
+// tests.ts: defineTests: tests of a plan as data, and what the compiler runs to get them out of a file.
+import type { EP, Key, P } from "./generated.js";
+import { argumentSpan, currentSpan, fieldSpans, inFrame, PlanError, type SpanId } from "./places.js";
+import {
+  KeyNode,
+  type KeyToken,
+  literal,
+  NameToken,
+  type Predicate,
+  toTruth,
+  TreeNode,
+  runTimeValue,
+  type Truth,
+  wrongType,
+} from "./tokens.js";
+
+/** An id: a whole number of 64 bits; a large one is written as a bigint. */
+export type Id = number | bigint;
+
+/** The text of a field, or what is written as one. */
+export type StoredText = string | number | bigint | boolean;
+
+/** Records of a store, under their keys. A test that names a key again has that record in place of the shared one. */
+export interface TestStore {
+  readonly hash: (key: string, fields: Readonly<Record<string, StoredText>>) => void;
+  readonly list: (key: string, values: readonly (Id | string)[]) => void;
+  readonly set: (key: string, members: readonly (Id | string)[]) => void;
+  readonly sortedSet: (key: string, scores: Readonly<Record<string, number>>) => void;
+  readonly string: (key: string, value: StoredText) => void;
+}
+
+/** A value of a param or of a row. */
+export type RequestValue = string | number | bigint | boolean | null;
+
+/** A request as POST /v1/rank takes it; the plan is that of the tests. */
+export interface TestRequest {
+  readonly request_id?: string;
+  readonly user_id?: Id | string;
+  readonly param_overrides?: { readonly [Name in keyof typeof P]?: RequestValue };
+  readonly context?: { readonly [Name in keyof typeof P]?: RequestValue };
+  readonly candidates?: { readonly id: readonly Id[] } & {
+    readonly [Name in Exclude<keyof typeof Key, "id">]?: readonly RequestValue[];
+  };
+}
+
+/** The codes by which requests learn that a store has failed. */
+export type FaultCode = "store_timeout" | "store_unreachable" | "store_overloaded" | "store_corrupt" | "store_error";
+
+/** A key whose values are read. */
+type ReadKey = KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
+
+/** What a test expects of the answer. Each call is one expectation, checked and reported on its own. */
+export interface Expectations {
+  /** These ids, in this order, and no others. */
+  readonly ids: (ids: readonly Id[]) => void;
+  /** These ids first, in this order. */
+  readonly firstIds: (ids: readonly Id[]) => void;
+  /** These ids in any order, and no others. */
+  readonly sameIds: (ids: readonly Id[]) => void;
+  /** These ids among others. */
+  readonly contains: (ids: readonly Id[]) => void;
+  /** None of these ids. */
+  readonly excludes: (ids: readonly Id[]) => void;
+  /** These ids in this order, with or without others between. */
+  readonly inOrder: (ids: readonly Id[]) => void;
+  /** So many rows, or a number of them within bounds that are included. */
+  readonly count: (rows: number | { readonly min?: number; readonly max?: number }) => void;
+  /** At most `count` rows with the same value of a key: of all, or of any `window` that follow each other. */
+  readonly atMost: (count: number, key: ReadKey, options?: { readonly window?: number }) => void;
+  /** The predicate holds for every row. */
+  readonly every: (predicate: Truth | Predicate) => void;
+  /** The predicate holds for no row. */
+  readonly none: (predicate: Truth | Predicate) => void;
+  /** The rows are in the order of the values of a key, those without one last. */
+  readonly sorted: (key: ReadKey, order: "asc" | "desc") => void;
+  /** The request fails by this code, at this node where it is given. Nothing else can be expected of it. */
+  readonly error: (code: string, options?: { readonly node?: string }) => void;
+}
+
+/** One test while it is defined. */
+export interface PlanTest {
+  /** Records of this test, besides those that all tests of the file share. */
+  readonly store: TestStore;
+  /** The request of the test; exactly one. */
+  readonly request: (request: TestRequest) => void;
+  /** Every read at the endpoint fails by this code, or each that asks for a key which begins with `keys`. */
+  readonly fault: (
+    endpoint: (typeof EP)[keyof typeof EP],
+    code: FaultCode,
+    options?: { readonly keys?: string },
+  ) => void;
+  readonly expect: Expectations;
+}
+
+/** What the tests of a plan are defined with. */
+export interface PlanTests {
+  /** Records of all tests. */
+  readonly store: TestStore;
+  /** Defines a test. Its name is a sentence that says what the plan does. */
+  readonly test: (name: string, define: (test: PlanTest) => void) => void;
+}
+
+interface Definition {
+  readonly plan: string;
+  readonly define: (tests: PlanTests) => unknown;
+  readonly span: SpanId;
+}
+
+interface TestJson {
+  readonly name: string;
+  readonly records: unknown[];
+  readonly faults: unknown[];
+  readonly expect: Record<string, unknown>[];
+  request: unknown;
+  readonly $span: SpanId;
+}
+
+const definitions = new WeakSet<object>();
+
+/** Defines the tests of a plan. The default export of NAME.test.ts is what this returns. */
+export function defineTests(plan: string, define: (tests: PlanTests) => void): { readonly plan: string } {
+  if (typeof plan !== "string") throw wrongType("the name of a plan", plan, argumentSpan(0));
+  if (typeof define !== "function") throw wrongType("a function that defines tests", define, argumentSpan(1));
+  const definition: Definition = { plan, define, span: argumentSpan(0) || currentSpan() };
+  definitions.add(definition);
+  return definition;
+}
+
+/** The tests that a file exports by default, as data; `$span` fields say where things were written. */
+export function buildTests(exported: unknown): unknown {
+  if (typeof exported !== "object" || exported === null || !definitions.has(exported))
+    throw new PlanError(
+      "no_tests",
+      "the file's default export are no tests: write `export default defineTests(plan, ({ store, test }) => { … })`",
+    );
+  const { plan, define, span } = exported as Definition;
+  return inFrame(span, [], () => {
+    const records: unknown[] = [];
+    const tests: TestJson[] = [];
+    const test = (name: unknown, body: unknown): void => {
+      tests.push(defineTest(name, body, tests));
+    };
+    refusePromise(define({ store: storeOf(records), test: test as PlanTests["test"] }), span);
+    if (tests.length === 0) throw new PlanError("no_tests", "the file has no test", { span });
+    return { tests_of: plan, records, tests, $span: span };
+  });
+}
+
+function refusePromise(returned: unknown, span: SpanId): void {
+  if (returned instanceof Promise)
+    throw new PlanError("promise_refused", "tests are data, and defined at once: the function is not async", { span });
+}
+
+function defineTest(name: unknown, body: unknown, others: readonly TestJson[]): TestJson {
+  const span = currentSpan();
+  if (typeof name !== "string" || name === "") throw wrongType("the name of the test", name, argumentSpan(0));
+  if (typeof body !== "function") throw wrongType("a function that defines the test", body, argumentSpan(1));
+  if (others.some((each) => each.name === name))
+    throw new PlanError("duplicate_value", `another test is called \`${name}\``, { span: argumentSpan(0) });
+  const out: TestJson = { name, records: [], faults: [], expect: [], request: undefined, $span: span };
+  const request = (given: unknown): void => {
+    if (out.request !== undefined) throw new PlanError("duplicate_value", "a test has one request");
+    if (typeof given !== "object" || given === null || Array.isArray(given))
+      throw wrongType("a request", given, argumentSpan(0));
+    out.request = plain(given, argumentSpan(0));
+  };
+  const fault = (endpoint: unknown, code: unknown, options?: { keys?: unknown }): void => {
+    if (!(endpoint instanceof NameToken) || endpoint.sort !== "endpoint")
+      throw wrongType("an endpoint", endpoint, argumentSpan(0));
+    const prefix = options?.keys ?? "";
+    if (typeof prefix !== "string") throw wrongType("the beginning of keys", prefix, argumentSpan(2));
+    out.faults.push({ endpoint: endpoint.id, code, key_prefix: prefix, $span: currentSpan() });
+  };
+  refusePromise(
+    (body as (test: unknown) => unknown)({
+      store: storeOf(out.records),
+      request,
+      fault,
+      expect: expectationsOf(out.expect),
+    }),
+    span,
+  );
+  if (out.request === undefined) throw new PlanError("missing_field", `the test \`${name}\` has no request`, { span });
+  if (out.expect.length === 0)
+    throw new PlanError("no_expectations", `the test \`${name}\` expects nothing, and so cannot fail`, { span });
+  return out;
+}
+
+/** The record of a key; `names` has all keys of the same scope. */
+function storeOf(records: unknown[]): TestStore {
+  const names = new Set<string>();
+  const add = (kind: string, key: unknown, field: string, value: unknown): void => {
+    if (typeof key !== "string" || key === "") throw wrongType("the key of a record", key, argumentSpan(0));
+    if (names.has(key))
+      throw new PlanError("duplicate_key", `there is another record under the key \`${key}\``, {
+        span: argumentSpan(0),
+      });
+    names.add(key);
+    records.push({ record: { [kind]: key, [field]: value }, $span: currentSpan() });
+  };
+  return {
+    hash: (key, fields) => {
+      add("hash", key, "fields", mapped(fields, storedText));
+    },
+    list: (key, values) => {
+      add("list", key, "values", elements(values));
+    },
+    set: (key, members) => {
+      add("set", key, "members", elements(members));
+    },
+    sortedSet: (key, scores) => {
+      add(
+        "sorted_set",
+        key,
+        "scores",
+        mapped(scores, (score) => plain(score, argumentSpan(1))),
+      );
+    },
+    string: (key, value) => {
+      add("string", key, "value", storedText(value, argumentSpan(1)));
+    },
+  };
+}
+
+/** The fields of an object, each made by `convert`. */
+function mapped(given: unknown, convert: (value: unknown, span: SpanId) => unknown): unknown {
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw wrongType("an object", given, argumentSpan(1));
+  const spans = ((given as Record<symbol, unknown>)[fieldSpans] ?? {}) as Record<string, SpanId>;
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, convert(value, spans[name] ?? argumentSpan(1))]),
+  );
+}
+
+function storedText(value: unknown, span: SpanId): string {
+  if (value instanceof TreeNode) throw runTimeValue(value, span);
+  if (!["string", "number", "bigint", "boolean"].includes(typeof value)) throw wrongType("a text", value, span);
+  if (typeof value === "number" && !Number.isFinite(value)) throw wrongType("a finite number", value, span);
+  return String(value as StoredText);
+}
+
+function elements(given: unknown): unknown[] {
+  const span = argumentSpan(1);
+  if (!Array.isArray(given)) throw wrongType("an array", given, span);
+  return given.map((value: unknown) => {
+    if (typeof value === "string") return value;
+    return idOf(value, span);
+  });
+}
+
+function idOf(value: unknown, span: SpanId): unknown {
+  if (value instanceof TreeNode) throw runTimeValue(value, span);
+  if (typeof value === "bigint" || (typeof value === "number" && Number.isSafeInteger(value)))
+    return literal(value, span);
+  throw wrongType("an id, which is a whole number,", value, span);
+}
+
+/** A value of a request as it is, down to its parts. */
+function plain(value: unknown, span: SpanId): unknown {
+  if (value instanceof TreeNode) throw runTimeValue(value, span);
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number" || typeof value === "bigint") return literal(value, span);
+  if (Array.isArray(value)) return value.map((item: unknown) => plain(item, span));
+  if (typeof value !== "object") throw wrongType("a value that is known while the test is built", value, span);
+  const spans = ((value as Record<symbol, unknown>)[fieldSpans] ?? {}) as Record<string, SpanId>;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => field !== undefined)
+      .map(([name, field]) => [name, plain(field, spans[name] ?? span)]),
+  );
+}
+
+function whole(value: unknown, least: number, span: SpanId): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
+  throw wrongType(`a whole number of at least ${least}`, value, span);
+}
+
+function keyOf(value: unknown, index: number): number {
+  if (value instanceof KeyNode) return value.info.id;
+  throw wrongType("a key", value, argumentSpan(index));
+}
+
+function expectationsOf(list: Record<string, unknown>[]): Expectations {
+  const add = (kind: string, fields: Readonly<Record<string, unknown>>): void => {
+    const hasError = kind === "error" || list.some((each) => each["kind"] === "error");
+    if (hasError && list.length > 0)
+      throw new PlanError("bad_value", "a request that fails has no rows, so an error is all that its test expects");
+    list.push({ kind, ...fields, $span: currentSpan() });
+  };
+  const ofIds = (kind: string) => (ids: readonly Id[]) => {
+    if (!Array.isArray(ids)) throw wrongType("an array of ids", ids, argumentSpan(0));
+    add(kind, { ids: (ids as unknown[]).map((id) => idOf(id, argumentSpan(0))) });
+  };
+  const ofRows = (kind: string) => (predicate: unknown) => {
+    add(kind, { pred: toTruth(predicate, argumentSpan(0)).toTree() });
+  };
+  return {
+    ids: ofIds("ids"),
+    firstIds: ofIds("first_ids"),
+    sameIds: ofIds("same_ids"),
+    contains: ofIds("contains"),
+    excludes: ofIds("excludes"),
+    inOrder: ofIds("in_order"),
+    count: (rows) => {
+      const { min = 0, max } = typeof rows === "object" ? rows : { min: rows, max: rows };
+      const span = argumentSpan(0);
+      const least = whole(min, 0, span);
+      add("count", { min: least, ...(max === undefined ? {} : { max: whole(max, least, span) }) });
+    },
+    atMost: (count, key, options) => {
+      const window = options?.window;
+      add("at_most", {
+        count: whole(count, 1, argumentSpan(0)),
+        key_id: keyOf(key, 1),
+        ...(window === undefined ? {} : { window: whole(window, 1, argumentSpan(2)) }),
+      });
+    },
+    every: ofRows("every"),
+    none: ofRows("none"),
+    sorted: (key, order) => {
+      if (!["asc", "desc"].includes(order)) throw wrongType('"asc" or "desc"', order, argumentSpan(1));
+      add("sorted", { key_id: keyOf(key, 0), order });
+    },
+    error: (code, options) => {
+      if (typeof code !== "string") throw wrongType("the code of an error", code, argumentSpan(0));
+      add("error", { code, ...(options?.node === undefined ? {} : { node: options.node }) });
+    },
+  };
+}
