@@ -22,6 +22,11 @@ const plans = [
     root: join(repository, "rankd/cli/demo"),
     artifact: "rankd/cli/demo/plans/home_feed.json",
   },
+  {
+    source: "rankd/cli/demo/plans/home_feed.test.ts",
+    root: join(repository, "rankd/cli/demo"),
+    artifact: "rankd/cli/demo/plans/home_feed.tests.json",
+  },
 ];
 
 for (const { source, root, artifact } of plans)

@@ -22,7 +22,9 @@ endforeach()
 
 set(demo_embedded ${shared_files} rankd.toml=${CMAKE_CURRENT_SOURCE_DIR}/demo/rankd.toml README.md=${CMAKE_CURRENT_SOURCE_DIR}/demo/README.md
                   plans/home_feed.json=${CMAKE_CURRENT_SOURCE_DIR}/demo/plans/home_feed.json
-                  plans/home_feed.plan.ts=${CMAKE_CURRENT_SOURCE_DIR}/demo/plans/home_feed.plan.ts)
+                  plans/home_feed.plan.ts=${CMAKE_CURRENT_SOURCE_DIR}/demo/plans/home_feed.plan.ts
+                  plans/home_feed.tests.json=${CMAKE_CURRENT_SOURCE_DIR}/demo/plans/home_feed.tests.json
+                  plans/home_feed.test.ts=${CMAKE_CURRENT_SOURCE_DIR}/demo/plans/home_feed.test.ts)
 file(GLOB registry_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/registry/*.toml)
 list(FILTER registry_files EXCLUDE REGEX "/ops.toml$")  # dslc brings the operators of its own version
 foreach(file IN LISTS registry_files)
@@ -37,7 +39,7 @@ embed_files(demo_files ${demo_embedded})
 
 set(empty_embedded ${shared_files})
 foreach(name rankd.toml README.md registry/keys.toml registry/params.toml registry/endpoints.dev.toml plans/first.plan.ts
-             plans/first.json data/items.ndjson)
+             plans/first.json plans/first.test.ts plans/first.tests.json data/items.ndjson)
   list(APPEND empty_embedded ${name}=${CMAKE_CURRENT_SOURCE_DIR}/empty/${name})
 endforeach()
 embed_files(empty_files ${empty_embedded})

@@ -149,4 +149,15 @@ auto fates_text(const explanation& what) -> std::string {
   return out;
 }
 
+auto fate_sentence(const id_fate& fate) -> std::string {
+  const std::string id = "id " + std::to_string(fate.id);
+  if (fate.drops.empty() && fate.positions.empty())
+    return id + (fate.produced_by.empty() ? ": no node gave it" : " is given by " + joined(fate.produced_by));
+  if (fate.drops.empty()) return id + " stands at position " + std::to_string(fate.positions.front());
+  const id_drop& last = fate.drops.back();
+  std::string out = id + " ends at `" + last.node_id + "` (" + last.op + "): " + why_text(last);
+  if (const std::string fields = fields_text(last); !fields.empty()) out += "; " + fields;
+  return out;
+}
+
 }  // namespace rankd

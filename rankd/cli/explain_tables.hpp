@@ -14,4 +14,7 @@ auto nodes_text(const explanation& what) -> std::string;
 auto path_text(const explanation& what) -> std::string;
 auto fates_text(const explanation& what) -> std::string;
 
+/// "id 7 ends at `nearby` (core::filter): the predicate is false; country BR": what became of an id, in one line.
+auto fate_sentence(const id_fate& fate) -> std::string;
+
 }  // namespace rankd

@@ -2,6 +2,7 @@
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/option_checks.hpp>
 #include <rankd/cli/printable.hpp>
+#include <rankd/cli/test_command.hpp>
 #include <rankd/store/redis_options.hpp>
 
 #include <charconv>
@@ -575,6 +576,7 @@ int main(int argc, char** argv) {
   add_plans(app, chosen);
   add_diff(app, chosen);
   add_eval(app, chosen);
+  rankd::add_test(app, chosen);
   add_ops(app, chosen);
   add_registry(app, chosen);
   add_list(app, chosen, "doctor", "Check whether this project can be served on this machine, and say what to correct",

@@ -23,17 +23,14 @@ auto digest_of_file(const artifact& one) -> braid::checked<std::string> {
   return sha256_hex(*text);
 }
 
-}  // namespace
-
-auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>> {
+/// Calls `add(file, out)` for each file of a folder. Errors: unreadable_folder.
+template <typename Add>
+auto walk_folder(const std::filesystem::path& folder, Add add) -> braid::checked<std::vector<artifact>> {
   std::error_code error;
   std::vector<artifact> out;
   std::filesystem::directory_iterator entries(folder, error);
-  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
-    const std::filesystem::path& file = entries->path();
-    const bool is_list = file.filename() == index_file || file.filename() == manifest_file;
-    if (file.extension() == ".json" && !is_list) out.push_back({file.stem().string(), file});
-  }
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error))
+    add(entries->path(), out);
   if (error)
     return std::unexpected(braid::diagnostics({.code = "unreadable_folder",
                                                .pointer = {},
@@ -43,6 +40,23 @@ auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::
                                                .source = folder.string()}));
   std::ranges::sort(out, {}, &artifact::name);
   return out;
+}
+
+auto holds_tests(const std::filesystem::path& file) -> bool { return file.filename().string().ends_with(test_suffix); }
+
+}  // namespace
+
+auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>> {
+  return walk_folder(folder, [](const std::filesystem::path& file, std::vector<artifact>& out) {
+    const bool is_list = file.filename() == index_file || file.filename() == manifest_file;
+    if (file.extension() == ".json" && !is_list && !holds_tests(file)) out.push_back({file.stem().string(), file});
+  });
+}
+
+auto list_plan_tests(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>> {
+  return walk_folder(folder, [](const std::filesystem::path& file, std::vector<artifact>& out) {
+    if (holds_tests(file)) out.push_back({file.stem().stem().string(), file});
+  });
 }
 
 auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics {

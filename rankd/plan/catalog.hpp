@@ -16,7 +16,10 @@ inline constexpr std::string_view index_file = "index.json";
 /// Beside the sources of plans, which may lie in the same folder: the list of them that the compiler of plans reads.
 inline constexpr std::string_view manifest_file = "manifest.json";
 
-/// NAME.json in a folder of artifacts; index.json and manifest.json are none.
+/// Beside the artifacts: NAME.tests.json holds the tests of the plan NAME, and is none of them.
+inline constexpr std::string_view test_suffix = ".tests.json";
+
+/// NAME.json in a folder of artifacts; index.json, manifest.json and NAME.tests.json are none.
 struct artifact {
   std::string name;
   std::filesystem::path file;
@@ -26,6 +29,11 @@ struct artifact {
 /// Blocks: on the disk.
 /// Errors: unreadable_folder.
 auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>>;
+
+/// The files NAME.tests.json of a folder, as artifacts called NAME, in the order of their names. They are not opened.
+/// Blocks: on the disk.
+/// Errors: unreadable_folder.
+auto list_plan_tests(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>>;
 
 /// What is wrong with the index of a folder; nothing where there is none.
 /// Blocks: on the disk.

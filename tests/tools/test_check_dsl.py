@@ -88,6 +88,15 @@ class CheckDsl(ToolCase):
     def test_a_plan_that_nobody_compiles_is_found(self):
         self.refuses(good() | {"plans/z.plan.ts": PLAN}, "plans/z.plan.ts:1: is not listed")
 
+    def test_tests_of_plans_are_held_against_their_sources(self):
+        made = {"plans/a.test.ts": PLAN, "plans/compiled/a.tests.json": artifact("plans/a.test.ts"),
+                "rankd/cli/demo/plans/b.test.ts": PLAN, "rankd/cli/demo/plans/b.tests.json": artifact("plans/b.test.ts")}
+        self.refuses(good() | {"plans/a.test.ts": PLAN}, "plans/compiled/a.tests.json:1: is missing")
+        self.accepts(good() | made)
+        self.refuses(good() | made | {"plans/a.test.ts": "\n", "rankd/cli/demo/plans/b.test.ts": "\n"},
+                     "plans/compiled/a.tests.json:1: is older than plans/a.test.ts",
+                     "rankd/cli/demo/plans/b.tests.json:1: is older than rankd/cli/demo/plans/b.test.ts")
+
     def test_floats_are_spelled_as_in_scripts(self):
         spelled = load("check_dsl").spelled
         for number, text in ((0.0, "0"), (0.5, "0.5"), (1e21, "1e+21"), (1e-7, "1e-7"), (1.5e300, "1.5e+300"), (100.0, "100")):

@@ -39,6 +39,23 @@ TEST_CASE("artifacts are listed by name, without the index, the manifest and oth
   CHECK((*found)[1].file == folder.path() / "b.json");
 }
 
+TEST_CASE("tests of plans are listed by the names of their plans, and are no artifacts") {
+  const scratch_folder folder;
+  for (const char* name : {"b.json", "b.tests.json", "a.tests.json", "tests.json"}) folder.write(name, "");
+  const auto found = list_plan_tests(folder.path());
+  REQUIRE(found);
+  REQUIRE(found->size() == 2);
+  CHECK((*found)[0].name == "a");
+  CHECK((*found)[1].name == "b");
+  CHECK((*found)[1].file == folder.path() / "b.tests.json");
+  const auto plans = list_artifacts(folder.path());
+  REQUIRE(plans);
+  REQUIRE(plans->size() == 2);
+  CHECK((*plans)[0].name == "b");
+  CHECK((*plans)[1].name == "tests");
+  CHECK_FALSE(list_plan_tests(folder.path() / "absent"));
+}
+
 TEST_CASE("a folder that is not there is unreadable") {
   const scratch_folder folder;
   const auto refused = list_artifacts(folder.path() / "absent");

@@ -1,0 +1,119 @@
+// tests/rankd/cli/test_command_test.cpp: rankd test, for people and for programs, and what it cannot test.
+#include <rankd/cli/test_command.hpp>
+
+#include <tests/rankd/cli/feed_tests.hpp>
+#include <tests/rankd/cli/project_copy.hpp>
+#include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using braid::testing::process_end;
+using nlohmann::json;
+using namespace rankd::testing;
+
+namespace {
+
+/// A project with the plan home_feed and two tests of it, of which the second fails.
+class tested_project : public project_copy {
+ public:
+  tested_project() {
+    std::filesystem::remove(path() / "plans/compiled/index.json");
+    std::filesystem::copy("rankd/cli/demo/plans/home_feed.json", path() / "plans/compiled/home_feed.json");
+    json tests = json::parse(feed_tests_text(R"([{"kind":"ids","ids":[2,4,5,8,9]}])"));
+    json second = tests["tests"][0];
+    second["name"] = "accounts from elsewhere";
+    second["expect"] = json::parse(
+        R"([{"kind":"contains","ids":[3],"source_span":{"file":0,"line":9,"column":12}},{"kind":"count","min":6}])");
+    tests["tests"].push_back(second);
+    write("plans/compiled/home_feed.tests.json", tests.dump());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("test shows what passed, and how the rest differs") {
+  const tested_project project;
+  const process_end run = rankd_in(project.path(), {"test"});
+  CHECK(run.status == 1);
+  CHECK(run.err.empty());
+  const std::string start = R"(ok    home_feed: one
+WRONG home_feed: accounts from elsewhere
+  plans/home_feed.test.ts:9:12: contains: expected and not there: 3
+    expected: 3
+    got:      2, 4, 5, 8, 9
+    id 3 ends at `nearby` (core::filter): the predicate is false)";
+  CHECK(run.out.substr(0, start.size()) == start);
+  CHECK(run.out.ends_with(R"(  plans/home_feed.test.ts:4:3: count: the answer has 5 rows, and at least 6 are expected
+    got:      2, 4, 5, 8, 9
+2 tests: 1 passed, 1 failed
+)"));
+  const process_end one = rankd_in(project.path(), {"test", "home_feed", "--only", "on"});
+  CHECK(one.out == "ok    home_feed: one\n1 test: 1 passed, 0 failed\n");
+  CHECK(one.status == 0);
+}
+
+TEST_CASE("test prints the same for programs") {
+  const tested_project project;
+  const process_end run = rankd_in(project.path(), {"test", "plans/compiled/home_feed.tests.json", "--json"});
+  CHECK(run.status == 1);
+  const json found = json::parse(run.out);
+  CHECK(found.at("passed") == 1);
+  CHECK(found.at("failed") == 1);
+  CHECK_FALSE(found.contains("diagnostics"));
+  CHECK(found.at("tests").at(0) ==
+        json{{"plan", "home_feed"}, {"test", "one"}, {"source", "plans/home_feed.test.ts:4:3"}, {"passed", true}});
+  const json failure = found.at("tests").at(1).at("failures").at(0);
+  CHECK(failure.at("kind") == "contains");
+  CHECK(failure.at("source") == "plans/home_feed.test.ts:9:12");
+  CHECK(failure.at("expected") == json{3});
+  CHECK(failure.at("got") == json{2, 4, 5, 8, 9});
+  CHECK(failure.at("fates").size() == 1);
+}
+
+TEST_CASE("test says what it cannot test") {
+  const project_copy none;
+  const auto said = [](const std::filesystem::path& folder, words arguments) {
+    arguments.insert(arguments.begin(), "test");
+    const process_end run = rankd_in(folder, std::move(arguments));
+    CHECK(run.status == 1);
+    return run.err;
+  };
+  CHECK(has(said(none.path(), {}), "no plan of the project has tests [no_tests]; write NAME.test.ts"));
+  const tested_project project;
+  CHECK(has(said(project.path(), {"home_fed"}), "did you mean `home_feed`?"));
+  CHECK(has(said(project.path(), {"--only", "zzz"}), "no test has `zzz` in its name [no_tests]"));
+  project.write(
+      "plans/compiled/gone.tests.json",
+      R"({"schema_version":1,"tests_of":"gone","tests":[{"name":"a","request":{},"expect":[{"kind":"count"}]}]})");
+  CHECK(has(said(project.path(), {"gone"}), "[unknown_plan]"));
+  project.write("plans/compiled/gone.tests.json", "{}");
+  const process_end both = rankd_in(project.path(), {"test", "--only", "one"});
+  CHECK(both.status == 1);
+  CHECK(has(both.err, "[missing_field]"));
+  CHECK(has(both.out, "1 test: 1 passed, 0 failed\n"));
+  CHECK(json::parse(rankd_in(project.path(), {"test", "--json"}).out).at("diagnostics").size() > 0);
+  CHECK(rankd_in(project.path(), {"test", "--only"}).status == 2);
+}
+
+TEST_CASE("files of tests are no plans") {
+  const tested_project project;
+  const process_end run = rankd_in(project.path(), {"validate"});
+  CHECK(run.status == 0);
+  CHECK_FALSE(has(run.out, "tests"));
+}
+
+TEST_CASE("new projects have tests, which pass") {
+  const braid::testing::scratch_folder folder;
+  REQUIRE(rankd_in(folder.path(), {"init", "demo", "demo", "--users", "3", "--media", "0"}).status == 0);
+  const process_end demo = rankd_in(folder.path() / "demo", {"test"});
+  CHECK(demo.status == 0);
+  CHECK(demo.out.ends_with("5 tests: 5 passed, 0 failed\n"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "demo/build"));  // the project's own store is not asked
+  REQUIRE(rankd_in(folder.path(), {"init", "empty", "empty"}).status == 0);
+  CHECK(rankd_in(folder.path() / "empty", {"test"}).out.ends_with("3 tests: 3 passed, 0 failed\n"));
+}
