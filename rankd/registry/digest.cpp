@@ -2,6 +2,7 @@
 #include <rankd/registry/digest.hpp>
 #include <braid/base/assert.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -90,9 +91,9 @@ void print(const json& value, std::string& out) {
     out += value.dump();
 }
 
-}  // namespace
+using sha256_bytes = std::array<unsigned char, 32>;
 
-auto sha256_hex(std::string_view bytes) -> std::string {
+auto sha256(std::string_view bytes) -> sha256_bytes {
   static const EVP_MD* const kind = EVP_MD_fetch(nullptr, "SHA256", nullptr);  // looked up once; stays
   thread_local const std::unique_ptr<EVP_MD_CTX, free_context> context(EVP_MD_CTX_new());
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -100,13 +101,29 @@ auto sha256_hex(std::string_view bytes) -> std::string {
   const bool done = kind != nullptr && EVP_DigestInit_ex2(context.get(), kind, nullptr) == 1 &&
                     EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1 &&
                     EVP_DigestFinal_ex(context.get(), digest.data(), &size) == 1;
-  BRAID_EXPECTS(done && size == 32, "OpenSSL offers SHA-256");
+  BRAID_EXPECTS(done && size == sha256_bytes().size(), "OpenSSL offers SHA-256");
+  sha256_bytes out{};
+  std::copy_n(digest.begin(), out.size(), out.begin());
+  return out;
+}
+
+}  // namespace
+
+auto sha256_hex(std::string_view bytes) -> std::string {
   constexpr std::string_view hex = "0123456789abcdef";
-  std::string out(2 * std::size_t{size}, '0');
-  for (std::size_t i = 0; i < size; ++i) {
+  const sha256_bytes digest = sha256(bytes);
+  std::string out(2 * digest.size(), '0');
+  for (std::size_t i = 0; i < digest.size(); ++i) {
     out[2 * i] = hex[digest[i] >> 4U];
     out[2 * i + 1] = hex[digest[i] & 15U];
   }
+  return out;
+}
+
+auto sha256_head(std::string_view bytes) -> std::uint64_t {
+  const sha256_bytes digest = sha256(bytes);
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < sizeof(out); ++i) out = out << 8U | digest[i];
   return out;
 }
 

@@ -1,6 +1,7 @@
 // rankd/registry/digest.hpp: SHA-256, and the one spelling of a JSON value that is worth hashing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace rankd {
 
 /// SHA-256 as 64 lower-case hexadecimal digits.
 auto sha256_hex(std::string_view bytes) -> std::string;
+
+/// The first eight bytes of SHA-256 as a number, the most significant first: what the first 16 digits spell.
+auto sha256_head(std::string_view bytes) -> std::uint64_t;
 
 /// The value without white space, keys sorted, numbers as ECMAScript prints them, so that C++ and TypeScript hash
 /// the same bytes. Integers are printed exactly, also past 2^53; inf and nan become null.

@@ -50,6 +50,8 @@ auto is_plan_word(std::string_view text) noexcept -> bool {
 
 auto is_endpoint_id(std::string_view text) noexcept -> bool { return take_number(text, "ep_", 4) && text.empty(); }
 
+auto is_experiment_id(std::string_view text) noexcept -> bool { return take_number(text, "exp_", 4) && text.empty(); }
+
 auto is_capability_id(std::string_view text) noexcept -> bool {
   if (!take_number(text, "cap.rfc.", 4) || !text.starts_with('.')) return false;
   text.remove_prefix(1);

@@ -16,6 +16,9 @@ auto is_plan_word(std::string_view text) noexcept -> bool;
 /// True for `ep_NNNN`, four digits.
 auto is_endpoint_id(std::string_view text) noexcept -> bool;
 
+/// True for `exp_NNNN`, four digits.
+auto is_experiment_id(std::string_view text) noexcept -> bool;
+
 /// True for `cap.rfc.NNNN.slug.vK`: four digits, a slug in lower case, a version from 1 on.
 auto is_capability_id(std::string_view text) noexcept -> bool;
 

@@ -1,0 +1,114 @@
+// rankd/registry/experiments.hpp: what experiments.toml declares: layers of buckets, and experiments with their arms.
+#pragma once
+
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/value.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+inline constexpr std::string_view experiments_file = "experiments.toml";
+
+/// The name that stands for the user of a request where a layer says what its units are.
+inline constexpr std::string_view user_unit = "user_id";
+
+/// A division of all units into buckets. Its experiments exclude each other: a bucket belongs to one arm at most.
+struct experiment_layer {
+  std::string name;
+  std::string salt;                         ///< no two layers have the same, so that they divide independently
+  std::optional<std::uint32_t> unit_param;  ///< whose value is the unit; nothing: the user
+  std::uint32_t buckets = 10'000;
+  std::string doc;
+};
+
+/// Some buckets of a layer, and the values that params have there in place of their defaults.
+struct experiment_arm {
+  struct setting {
+    std::uint32_t param_id = 0;
+    scalar value;
+  };
+
+  std::string name;
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;  ///< the last bucket
+  std::vector<setting> set;
+};
+
+/// The requests that an experiment is about: those whose param has one of these values.
+struct experiment_filter {
+  std::uint32_t param_id = 0;
+  std::vector<scalar> in;
+};
+
+enum class experiment_status : std::uint8_t {
+  draft,   ///< not yet
+  active,  ///< from its start to its end
+  ended,   ///< not any more; its buckets are free
+};
+
+auto to_string(experiment_status status) noexcept -> std::string_view;
+
+struct experiment_entry {
+  std::string id;  ///< exp_NNNN
+  std::string name;
+  std::size_t layer = 0;  ///< a position in experiment_set::layers
+  experiment_status status = experiment_status::draft;
+  std::vector<std::string> plans;
+  std::vector<experiment_arm> arms;
+  std::optional<experiment_filter> filter;
+  std::optional<std::chrono::sys_seconds> start;
+  std::optional<std::chrono::sys_seconds> end;  ///< the first moment at which it does not run any more
+  std::string doc;
+
+  [[nodiscard]] auto runs_at(std::chrono::sys_seconds time) const noexcept -> bool;
+  [[nodiscard]] auto is_of(std::string_view plan) const noexcept -> bool;
+};
+
+/// The experiments of a project, in the order of the file. Immutable. Threads: any.
+class experiment_set {
+ public:
+  /// Of all experiments that are active: each is a label of a metric.
+  static constexpr std::size_t max_arms = 64;
+
+  experiment_set() = default;  ///< none
+
+  /// Reads experiments.toml from a folder of registries; without the file there are none.
+  /// Blocks: on the disk.
+  /// Errors: every diagnostic at once, with the file as the source: those of `read_toml_file` and `object_reader`;
+  /// bad_name, bad_experiment_id, duplicate_id, duplicate_name, duplicate_salt, duplicate_value, empty_list,
+  /// unknown_layer, unknown_param, blocked_param, wrong_source, bad_unit, bad_date, bad_value, overlapping_buckets,
+  /// param_set_twice, too_many_arms.
+  static auto load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<experiment_set>;
+
+  [[nodiscard]] auto layers() const noexcept -> std::span<const experiment_layer> { return layers_; }
+  [[nodiscard]] auto experiments() const noexcept -> std::span<const experiment_entry> { return experiments_; }
+
+  /// As registry_digest::sha256; empty where the project has no such file.
+  [[nodiscard]] auto digest() const noexcept -> const std::string& { return digest_; }
+
+  /// unknown_plan for each plan that is named and not among these.
+  [[nodiscard]] auto strangers(const std::vector<std::string>& plans) const -> braid::diagnostics;
+
+ private:
+  std::vector<experiment_layer> layers_;
+  std::vector<experiment_entry> experiments_;
+  std::string digest_;
+  std::string source_;
+};
+
+/// The bucket of a unit: the first eight bytes of SHA-256 of the salt, a zero byte and the unit, as a number with the
+/// most significant byte first, modulo `buckets`. Requires at least one bucket. Cost: half a microsecond.
+[[nodiscard]] auto bucket_of(std::string_view salt, std::string_view unit, std::uint32_t buckets) -> std::uint32_t;
+
+}  // namespace rankd
