@@ -21,6 +21,7 @@ using detail::used_once;
 using std::chrono::sys_seconds;
 
 constexpr std::array<std::string_view, 3> status_names{"draft", "active", "ended"};
+constexpr auto no_layer = static_cast<std::size_t>(-1);
 constexpr int_range bucket_counts{.min = 1, .max = 1'000'000};
 
 /// Calls `read(row)` for each table of an array, then refuses the fields that no rule has read.
@@ -175,6 +176,7 @@ class file_reader {
   }
 
   auto find_layer(object_reader& row, experiment_entry& entry) -> const experiment_layer* {
+    entry.layer = no_layer;
     const std::string* name = row.text("layer", presence::required);
     if (name == nullptr) return nullptr;
     const auto found = std::ranges::find(layers, *name, &experiment_layer::name);
@@ -224,7 +226,8 @@ class file_reader {
       check_overlap(entry, arm, in.pointer_of("from"));
       entry.arms.push_back(std::move(arm));
     });
-    if (const auto* arms = row.array("arms", presence::optional); arms != nullptr && arms->empty())
+    if (const auto* arms = row.value("arms", presence::optional);
+        arms != nullptr && arms->is_array() && arms->empty())
       row.report("arms", "empty_list", "an experiment has one arm at least");
   }
 
@@ -290,7 +293,8 @@ class file_reader {
         arms = 0;
       }
       for (std::size_t before = 0; before < at; ++before)
-        if (meet(experiments[before], one)) check_pair(experiments[before], at);
+        if (meet(experiments[before], one) && experiments[before].layer != no_layer && one.layer != no_layer)
+          check_pair(experiments[before], at);
     }
   }
 
