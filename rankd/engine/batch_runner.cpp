@@ -135,8 +135,7 @@ auto batch_runner::answer_one(batch_runner& owner, worker_loop& on, const batch_
     out = to_json(plan_diagnostics(*request, plan.error()), request->request_id);
     co_return;
   }
-  if (const auto missing = check_needs(*request, route_of(**plan, request->params)->needs, *on.declared);
-      !missing.empty()) {
+  if (const auto missing = fit_to_plan(*request, **plan, *on.declared); !missing.empty()) {
     out = to_json(missing, request->request_id);
     co_return;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/engine/branches.hpp>
+#include <rankd/engine/plan_experiments.hpp>
 #include <rankd/op/models.hpp>
 #include <rankd/op/operator.hpp>
 #include <rankd/plan/plan.hpp>
@@ -49,6 +50,7 @@ struct bound_plan {
   plan_route whole;                               ///< that of every request, unless some of it is chosen by request
   std::shared_ptr<const plan_branches> branches;  ///< null where every request runs all nodes
   std::shared_ptr<const plan> stated;             ///< what its artifact states, for those that show it
+  std::shared_ptr<const plan_experiments> experiments = {};  ///< that run for it; null where there are none
 };
 
 /// The nodes that run for a request with these values of params. Lifetime: the plan outlives it.

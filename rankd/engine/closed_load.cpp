@@ -99,8 +99,7 @@ class plan_target final : public load_target {
   auto answer(const std::string& request) -> braid::task<load_answer> override {
     auto parsed = parse_request(request, *declared_);
     if (!parsed) co_return failed_with(to_json(parsed.error(), {}));
-    if (const auto missing = check_needs(*parsed, route_of(*plan_, parsed->params)->needs, *declared_);
-        !missing.empty())
+    if (const auto missing = fit_to_plan(*parsed, *plan_, *declared_); !missing.empty())
       co_return failed_with(to_json(missing, {}));
     auto work = ranker_->rank(*plan_, std::move(*parsed));
     const ranking answer = co_await std::move(work);

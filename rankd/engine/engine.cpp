@@ -154,6 +154,8 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
   answer.engine_request_id = request.engine_request_id;
   answer.plan = state->plan->name;
   answer.memory = state;
+  answer.experiments = state->plan->experiments;
+  answer.arms = request.arms;
   if (run.failure) {
     answer.error = error_of(run, *state);
   } else {

@@ -69,11 +69,14 @@ auto options_of(const rank_request& request, const bound_node& node, const regis
     -> std::vector<option_report> {
   std::vector<option_report> out;
   for (const bound_option& option : node.options) {
-    const bool given = std::ranges::find(request.overridden, option.param) != request.overridden.end();
+    const auto is_among = [&option](const std::vector<std::size_t>& params) {
+      return std::ranges::find(params, option.param) != params.end();
+    };
+    const value_source other = is_among(request.set_by_arms) ? value_source::experiment : value_source::standard;
     out.push_back({.option = option.name,
                    .param = declared.params()[option.param].name,
                    .value = request.params[option.param],
-                   .from = given ? value_source::request : value_source::standard});
+                   .from = is_among(request.overridden) ? value_source::request : other});
   }
   return out;
 }
@@ -132,6 +135,20 @@ auto path_of(const run_picture& run) -> std::vector<path_step> {
   return path;
 }
 
+auto arms_of(const request_state& state) -> std::vector<arm_report> {
+  std::vector<arm_report> out;
+  for (const chosen_arm& each : state.request.arms) {
+    const auto& of = state.plan->experiments->experiments[each.experiment];
+    const bool by_bucket = each.from == arm_source::bucket;
+    out.push_back({.experiment = of.name,
+                   .arm = of.arms[each.arm].name,
+                   .layer = state.plan->experiments->layers[of.layer].name,
+                   .bucket = by_bucket ? std::optional(each.bucket) : std::nullopt,
+                   .is_overridden = each.is_overridden});
+  }
+  return out;
+}
+
 }  // namespace
 
 auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
@@ -167,6 +184,7 @@ auto explain(const run_picture& run, const registries& declared) -> explanation 
   all.critical_path = path_of(run);
   for (const node_index node : run.state.plan->whole.shape.order()) all.nodes.push_back(report_of(run, node, declared));
   all.ids = fates_of(run, declared);
+  all.arms = arms_of(run.state);
   return all;
 }
 

@@ -121,6 +121,23 @@ void append_fate(std::string& out, const id_fate& fate) {
   out += '}';
 }
 
+void append_arm(std::string& out, const arm_report& arm) {
+  out += '{';
+  append_field(out, "experiment", arm.experiment);
+  out += ',';
+  append_field(out, "arm", arm.arm);
+  out += ',';
+  append_field(out, "layer", arm.layer);
+  out += ',';
+  append_field(out, "from", arm.bucket ? "bucket" : "request");
+  if (arm.bucket) {
+    out += ',';
+    append_count(out, "bucket", *arm.bucket);
+  }
+  if (arm.is_overridden) out += ",\"overridden\":true";
+  out += '}';
+}
+
 }  // namespace
 
 auto to_string(node_state state) noexcept -> std::string_view {
@@ -137,6 +154,7 @@ auto to_string(node_state state) noexcept -> std::string_view {
 }
 
 auto to_string(value_source from) noexcept -> std::string_view {
+  if (from == value_source::experiment) return "experiment";
   return from == value_source::request ? "override" : "default";
 }
 
@@ -165,6 +183,10 @@ auto to_json(const explanation& what) -> std::string {
   append_microseconds(out, "answering_us", what.answering);
   out += ',';
   append_list(out, "nodes", what.nodes, append_node);
+  if (!what.arms.empty()) {
+    out += ',';
+    append_list(out, "experiments", what.arms, append_arm);
+  }
   if (!what.ids.empty()) {
     out += ',';
     append_list(out, "ids", what.ids, append_fate);

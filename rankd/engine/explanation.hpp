@@ -31,11 +31,12 @@ auto to_string(node_state state) noexcept -> std::string_view;
 
 /// Source of the value of an option that is bound to a param.
 enum class value_source : std::uint8_t {
-  standard,  ///< the default of the param
-  request,   ///< what the request gives in its place
+  standard,    ///< the default of the param
+  request,     ///< what the request gives in its place
+  experiment,  ///< what an arm of an experiment gives in its place
 };
 
-/// override or default.
+/// override, experiment or default.
 auto to_string(value_source from) noexcept -> std::string_view;
 
 /// The value that a param gave an option of a node.
@@ -62,6 +63,15 @@ struct node_report {
   std::vector<std::string> keys_added;
   std::vector<option_report> options = {};  ///< those that params give
   std::string chosen = {};                  ///< the input whose rows a choice passes on, or empty
+};
+
+/// An arm that the request is in.
+struct arm_report {
+  std::string experiment;
+  std::string arm;
+  std::string layer;
+  std::optional<std::uint32_t> bucket;  ///< that of its unit; nothing where the request names the arm
+  bool is_overridden = false;           ///< the request overrides a param that the arm sets
 };
 
 /// One node of the critical path.
@@ -113,8 +123,9 @@ struct explanation {
   braid::duration total{};      ///< from the admission, when the engine takes the request, to the answer being ready
   braid::duration answering{};  ///< from the end of the path to the answer being ready
   std::vector<path_step> critical_path;
-  std::vector<node_report> nodes;  ///< in the order in which they can run
-  std::vector<id_fate> ids;        ///< of the ids that the request asks about, in its order
+  std::vector<node_report> nodes;     ///< in the order in which they can run
+  std::vector<id_fate> ids;           ///< of the ids that the request asks about, in its order
+  std::vector<arm_report> arms = {};  ///< of the experiments of its plan
 };
 
 /// As one JSON object.

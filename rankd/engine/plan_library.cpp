@@ -26,6 +26,11 @@ auto has_models(const bound_plan& plan, model_folder& in) -> bool {
                              [&in](const model_digest& each) { return in.digest(each.name) == each.sha256; });
 }
 
+auto has_experiments(const bound_plan& plan, const std::shared_ptr<const plan_experiments>& running) -> bool {
+  if (plan.experiments == nullptr || running == nullptr) return plan.experiments == running;
+  return *plan.experiments == *running;
+}
+
 template <typename Histories>
 auto no_such_plan(std::string_view name, const Histories& all) -> std::unexpected<braid::diagnostics> {
   std::vector<std::string_view> known;
@@ -45,8 +50,8 @@ auto plan_library::version_history::find(std::uint64_t number) const -> version_
   return found == kept.end() ? nullptr : *found;
 }
 
-auto plan_library::reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets)
-    -> braid::checked<reload_report> {
+auto plan_library::reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets,
+                          std::optional<experiment_set> experiments) -> braid::checked<reload_report> {
   const std::scoped_lock alone(reloads_);
   const bool keeps_going = options_.on_bad_plan == bad_plans::leave_out;
   const auto image = read_folder_image(folder, options_.read, keeps_going ? image_faults::kept : image_faults::refused);
@@ -58,9 +63,11 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   std::vector<left_out_plan> left_out;
   std::vector<std::string> names;
   model_folder models(options_.models, *declared_, options_.read);
+  const auto now = experiment_time();
   for (const artifact_image& each : *image) {
     names.push_back(each.name);
-    auto version = bind(each, (budgets ? *budgets : options_.budgets).of(each.name), models);
+    auto running = experiments_of(experiments ? *experiments : options_.experiments, each.name, *declared_, now);
+    auto version = bind(each, (budgets ? *budgets : options_.budgets).of(each.name), std::move(running), models);
     if (version)
       found.push_back(std::move(*version));
     else if (keeps_going)
@@ -71,15 +78,15 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   if (!models.stands_still())
     return refused("folder_changing", "files of the folder of models changed while they were read",
                    "load the plans again later", options_.models);
-  if (budgets) {
-    add_pinned_to(names);  // a pinned plan serves even when its file is gone
-    problems.append(budgets->strangers(names));
-  }
+  if (budgets || experiments) add_pinned_to(names);  // a pinned plan serves even when its file is gone
+  if (budgets) problems.append(budgets->strangers(names));
+  if (experiments) problems.append(experiments->strangers(names));
   if (found.empty() && !would_serve(left_out))
     for (left_out_plan& each : left_out) problems.append(std::move(each.problems));
   if (!problems.empty()) return std::unexpected(std::move(problems));
   reload_report report = install(found, std::move(left_out));
   if (budgets) options_.budgets = std::move(*budgets);
+  if (experiments) options_.experiments = std::move(*experiments);
   return report;
 }
 
@@ -103,12 +110,13 @@ auto plan_library::newest_of(std::string_view name, std::string_view artifact_di
   return at->second.kept.back();
 }
 
-auto plan_library::bind(const artifact_image& image, const plan_budget& budget, model_folder& models)
+auto plan_library::bind(const artifact_image& image, const plan_budget& budget,
+                        std::shared_ptr<const plan_experiments> experiments, model_folder& models)
     -> braid::checked<version_ptr> {
   if (!image.problems.empty()) return std::unexpected(image.problems);
-  // With the same models and the same budget it is the same plan.
+  // With the same models, the same budget and the same experiments it is the same plan.
   if (auto same = newest_of(image.name, sha256_hex(image.text));
-      same && same->plan.budget == budget && has_models(same->plan, models))
+      same && same->plan.budget == budget && has_experiments(same->plan, experiments) && has_models(same->plan, models))
     return same;
   auto loaded = load_plan(image, {all_op_shapes(), *declared_});
   if (!loaded) return std::unexpected(loaded.error());
@@ -117,6 +125,10 @@ auto plan_library::bind(const artifact_image& image, const plan_budget& budget, 
     bound.error().set_source(image.file.string());
     return std::unexpected(std::move(bound.error()));
   }
+  braid::diagnostics problems;
+  add_experiments(*bound, std::move(experiments), *declared_, problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  bound->warnings.append(unread_settings(*bound, *declared_));
   const auto last = last_numbers_.find(image.name);
   bound->warnings.set_source(image.file.string());
   return std::make_shared<const plan_version>(plan_version{.plan = std::move(*bound),

@@ -3,6 +3,7 @@
 
 #include <rankd/engine/plan_set.hpp>
 #include <rankd/plan/folder_image.hpp>
+#include <rankd/registry/experiments.hpp>
 #include <rankd/registry/registries.hpp>
 
 #include <braid/base/diagnostics.hpp>
@@ -31,6 +32,7 @@ struct plan_library_options {
   std::size_t max_kept = 4;           ///< versions of each plan, pinned ones not counted; at least one
   file_reader read = {};              ///< of artifacts and their index; empty: from the disk
   plan_budgets budgets = {};          ///< of the plans, by their names, until a reload brings others
+  experiment_set experiments = {};    ///< the same: those that run at the time of a load
   std::filesystem::path models = {};  ///< the folder of the models that plans call, if there is one
   bad_plans on_bad_plan = bad_plans::refuse_all;
 };
@@ -70,12 +72,12 @@ class plan_library {
   /// or those of a model that they call, have changed get a new version, plans that the folder has no more are gone,
   /// unless they are pinned. Where anything is wrong nothing changes; with `bad_plans::leave_out` a plan that is wrong
   /// by itself, or by a model that it calls, is left out, and its last right version goes on serving, if there is one.
-  /// Reloads wait for each other, and readers for none of them. With `budgets` these are the plans' from now on, and a
-  /// plan whose budget is another gets a new version, too. Blocks: on the disk. Errors: every diagnostic at once: those
-  /// of `read_folder_image`, `load_plan`, `bind_plan` and `plan_budgets::strangers`; no_artifacts where the folder has
-  /// none.
-  auto reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets = std::nullopt)
-      -> braid::checked<reload_report>;
+  /// Reloads wait for each other, and readers for none of them. With `budgets` these are the plans' from now on, and so
+  /// with `experiments`; a plan whose budget or whose running experiments are others gets a new version, too. Blocks:
+  /// on the disk. Errors: every diagnostic at once: those of `read_folder_image`, `load_plan`, `bind_plan`,
+  /// `add_experiments`, and of `strangers` of both; no_artifacts where the folder has none.
+  auto reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets = std::nullopt,
+              std::optional<experiment_set> experiments = std::nullopt) -> braid::checked<reload_report>;
 
   /// The version of a plan that serves. Errors: unknown_plan.
   [[nodiscard]] auto find(std::string_view name) const -> braid::checked<plan_handle>;
@@ -113,8 +115,8 @@ class plan_library {
   };
   using version_histories = std::map<std::string, version_history, std::less<>>;
 
-  auto bind(const artifact_image& image, const plan_budget& budget, model_folder& models)
-      -> braid::checked<version_ptr>;
+  auto bind(const artifact_image& image, const plan_budget& budget, std::shared_ptr<const plan_experiments> experiments,
+            model_folder& models) -> braid::checked<version_ptr>;
   void add_pinned_to(std::vector<std::string>& names) const;
   auto newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
   auto install(const std::vector<version_ptr>& found, std::vector<left_out_plan> left_out) -> reload_report;
@@ -126,7 +128,7 @@ class plan_library {
   auto pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info;
 
   const registries* declared_;
-  plan_library_options options_;                                       // its budgets change under reloads_
+  plan_library_options options_;  // its budgets and experiments change under reloads_
   std::shared_ptr<const int> tally_ = std::make_shared<const int>(0);  // each version holds one reference
 
   std::mutex reloads_;                                              // held by one reload from its first read to its end

@@ -2,6 +2,7 @@
 #include <rankd/engine/ranking.hpp>
 
 #include <rankd/engine/detail/json_parts.hpp>
+#include <rankd/engine/plan_experiments.hpp>
 #include <rankd/registry/json_text.hpp>
 
 #include <string_view>
@@ -118,6 +119,10 @@ void append_json(std::string& out, const ranking& answer) {
   append_field(out, "engine_request_id", answer.engine_request_id);
   out += ',';
   append_field(out, "plan", answer.plan);
+  if (answer.experiments != nullptr) {
+    out += ',';
+    append_arms(out, *answer.experiments, answer.arms);
+  }
   append_candidates(out, answer);
   if (answer.malformed_ids != 0) {
     out += ',';

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/engine/explanation.hpp>
+#include <rankd/engine/request.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/rows/row_set.hpp>
 
@@ -19,6 +20,7 @@
 namespace rankd {
 
 struct request_state;
+struct plan_experiments;
 
 /// Why a request has no candidates.
 struct rank_error {
@@ -50,6 +52,8 @@ struct ranking {
   std::span<const node_sample> nodes;            ///< by number; empty unless `engine_options::metrics` wants them
   std::shared_ptr<const explanation> explained;  ///< null unless the request asks for it; there with errors, too
   std::shared_ptr<const request_state> memory;   ///< what the rows and the nodes lie in
+  std::shared_ptr<const plan_experiments> experiments = {};  ///< of the plan, where it has some
+  std::vector<chosen_arm> arms = {};                         ///< of these, those that the request is in
 };
 
 /// The response of the HTTP interface and the command line, as one line of JSON without a line feed.

@@ -184,6 +184,20 @@ void read_explain(object_reader& in, rank_request& into, diagnostic_list problem
   what.refuse_unknown_fields();
 }
 
+/// Whether there are such experiments and arms is not known here: that takes the plan.
+void read_forced(object_reader& in, rank_request& into, diagnostic_list problems) {
+  const nlohmann::json* values = in.object("experiments", presence::optional);
+  if (values == nullptr) return;
+  for (const auto& [name, value] : values->items()) {
+    if (problems.out.size() >= max_diagnostics) return;
+    if (value.is_string())
+      into.forced.push_back({.experiment = name, .arm = value.get<std::string>()});
+    else
+      problems.add("wrong_type", braid::json_pointer(in.pointer_of("experiments"), name),
+                   "an arm is a name, not " + described(value));
+  }
+}
+
 /// What distinguishes the requests of an engine. Two lines with the same text are two requests.
 auto digits_of(std::string_view text, request_origin from) -> std::string {
   std::string digest = sha256_hex(from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
@@ -309,6 +323,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
   if (const auto ms = in.integer("deadline_ms", presence::optional, {.min = 1, .max = max_deadline_ms}))
     request.deadline = std::chrono::milliseconds(*ms);
   read_explain(in, request, {problems});
+  read_forced(in, request, {problems});
   in.refuse_unknown_fields();
 
   problems.set_source("request");

@@ -27,6 +27,27 @@ enum class deadline_source : std::uint8_t {
   budget,   ///< its plan, which has less
 };
 
+/// Why a request is in an arm of an experiment.
+enum class arm_source : std::uint8_t {
+  bucket,   ///< its unit falls there
+  request,  ///< it names the arm
+};
+
+/// An arm that a request names, in place of that of its bucket.
+struct forced_choice {
+  std::string experiment;
+  std::string arm;
+};
+
+/// An arm that a request is in, by positions in the plan_experiments of its plan.
+struct chosen_arm {
+  std::uint32_t experiment = 0;
+  std::uint32_t arm = 0;
+  std::uint32_t bucket = 0;  ///< that of its unit, where that decides
+  arm_source from = arm_source::bucket;
+  bool is_overridden = false;  ///< `param_overrides` sets a param that the arm sets
+};
+
 /// Of a request, to be explained.
 inline constexpr std::size_t max_explained_ids = 100;
 
@@ -38,6 +59,9 @@ struct rank_request {
   std::vector<scalar> params;                        ///< one for each of registries::params: as given, or the default
   std::vector<std::size_t> overridden;               ///< positions in `params` that `param_overrides` sets, by name
   std::vector<std::size_t> in_context;               ///< the same of `context`; none is in both
+  std::vector<forced_choice> forced;                 ///< `experiments`, by name
+  std::vector<chosen_arm> arms;                      ///< by experiment; empty before `fit_to_plan`
+  std::vector<std::size_t> set_by_arms;              ///< positions in `params` that these set
   std::shared_ptr<const candidate_rows> candidates;  ///< null where the request carries none
   std::optional<std::vector<std::uint32_t>> output_keys;  ///< ascending key ids; nothing for all
   std::optional<std::chrono::milliseconds> deadline;

@@ -97,6 +97,7 @@ auto written(const rank_request& request) -> std::string {
     else if (param.allow_write && param.status != lifecycle::blocked && (param.nullable || !is_null(value)))
       out["param_overrides"][param.name] = to_json(value);
   }
+  for (const forced_choice& each : request.forced) out["experiments"][each.experiment] = each.arm;
   if (request.output_keys) {
     out["output_keys"] = json::array();
     for (const std::uint32_t key : *request.output_keys) out["output_keys"].push_back(op_world().find_key(key)->name);
@@ -112,6 +113,7 @@ void expect_same(const rank_request& a, const rank_request& b) {
   BRAID_EXPECTS((a.candidates == nullptr) == (b.candidates == nullptr), "candidates are kept");
   if (a.candidates != nullptr)
     BRAID_EXPECTS(columns_of(a.candidates->rows) == columns_of(b.candidates->rows), "their values are kept");
+  BRAID_EXPECTS(a.forced.size() == b.forced.size(), "arms are kept");
   BRAID_EXPECTS(a.deadline == b.deadline && a.explain == b.explain, "the rest is kept");
 }
 
