@@ -226,8 +226,7 @@ class file_reader {
       check_overlap(entry, arm, in.pointer_of("from"));
       entry.arms.push_back(std::move(arm));
     });
-    if (const auto* arms = row.value("arms", presence::optional);
-        arms != nullptr && arms->is_array() && arms->empty())
+    if (const auto* arms = row.value("arms", presence::optional); arms != nullptr && arms->is_array() && arms->empty())
       row.report("arms", "empty_list", "an experiment has one arm at least");
   }
 

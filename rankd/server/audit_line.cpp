@@ -13,8 +13,9 @@
 namespace rankd {
 namespace {
 
-constexpr std::array<std::string_view, 8> hidden_fields{"user_id", "request_id",      "engine_request_id", "client",
-                                                        "context", "param_overrides", "output_keys",       "explain"};
+constexpr std::array<std::string_view, 9> hidden_fields{"user_id",     "request_id", "engine_request_id",
+                                                        "client",      "context",    "param_overrides",
+                                                        "output_keys", "explain",    "experiments"};
 
 void append_name(std::string& out, std::string_view name) {
   if (!out.ends_with('{')) out += ',';
@@ -70,6 +71,7 @@ class request_writer {
     append_member(text_, "plan", request_->plan);
     write_params("context", with_times());
     write_params("param_overrides", request_->overridden);
+    if (!request_->forced.empty() && shows("experiments")) write_forced();
     if (request_->output_keys && shows("output_keys")) write_output_keys();
     if (request_->deadline) append_number(text_, "deadline_ms", request_->deadline->count());
     if (request_->explain == explain_mode::on && shows("explain")) write_explain();
@@ -108,6 +110,16 @@ class request_writer {
       if (!shows(name)) continue;
       append_name(text_, name);
       append_scalar(text_, request_->params[param]);
+    }
+    text_ += '}';
+  }
+
+  void write_forced() {
+    append_name(text_, "experiments");
+    text_ += '{';
+    for (const forced_choice& each : request_->forced) {
+      append_name(text_, each.experiment);
+      append_json_string(text_, each.arm);
     }
     text_ += '}';
   }
@@ -181,6 +193,7 @@ auto audit_line(const request_record& record, const redaction& hidden) -> std::s
   append_member(out, "code", record.code);
   append_number(out, "duration_us", std::chrono::duration_cast<std::chrono::microseconds>(record.took).count());
   append_number(out, "candidates", static_cast<std::int64_t>(record.candidates));
+  if (!record.experiments.empty() && shows("experiments")) out += "," + record.experiments;
   if (!record.asked.json.empty()) {
     append_name(out, "request");
     out += record.asked.json;

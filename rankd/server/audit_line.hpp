@@ -25,7 +25,7 @@ class redaction {
   redaction() = default;  ///< hides nothing
 
   /// Names are params, or user_id, request_id, engine_request_id, client, context, param_overrides, output_keys,
-  /// explain.
+  /// explain, experiments.
   /// Errors: unknown_name, one for each that is none of these; pointers lead into rankd.toml.
   static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
 
@@ -63,7 +63,9 @@ struct request_record {
   braid::duration took{};
   std::size_t candidates = 0;
   audited_request asked{};
-  bool is_shed = false;  ///< refused because too many were there; not in the line
+  std::string experiments{};  ///< the members of the line that say in which arms it was, or empty
+  bool may_force = false;     ///< the client may name arms of experiments; not in the line
+  bool is_shed = false;       ///< refused because too many were there; not in the line
 };
 
 /// The record as one line of JSON; what is empty is left out.

@@ -98,6 +98,7 @@ auto shard::read_batch(braid::http_exchange& x, request_record record, braid::ti
     part.time = record.time;
     part.request_id = part_id(record.request_id, at);
     part.client = record.client;
+    part.may_force = record.may_force;
     auto ranking_part = rank_part((*texts)[at], std::move(part), answers[at], begun);
     is_shed = co_await std::move(ranking_part) || is_shed;
   };

@@ -136,15 +136,13 @@ auto shard::unknown_plan(std::string_view name, std::string_view pointer, std::s
                       request_id);
 }
 
-/// The name of the client; nothing where there are tokens and it has none of them.
-auto shard::client_of(braid::http_exchange& x) const -> std::optional<std::string> {
-  if (!tokens_) return std::string();
+/// The client, which has no name where there are no tokens; nothing where there are some and it has none of them.
+auto shard::client_of(braid::http_exchange& x) const -> std::optional<token_client> {
+  if (!tokens_) return token_client();
   const auto field = x.request().fields.find("Authorization");
   // Two of them might be two clients.
   if (!field || x.request().fields.count("Authorization") != 1) return std::nullopt;
-  const auto client = tokens_->client_of(*field);
-  if (!client) return std::nullopt;
-  return std::string(*client);
+  return tokens_->client_of(*field);
 }
 
 auto shard::may_ask(braid::http_exchange& x, endpoint which) -> bool {

@@ -44,6 +44,11 @@ void plan_changes::budgets_by(std::function<braid::checked<plan_budgets>()> read
   read_budgets_ = std::move(read);
 }
 
+void plan_changes::experiments_by(std::function<braid::checked<experiment_set>()> read) {
+  const std::scoped_lock alone(reloading_);
+  read_experiments_ = std::move(read);
+}
+
 auto plan_changes::refuse(std::string_view event, braid::diagnostics problems) -> std::unexpected<braid::diagnostics> {
   refused_.fetch_add(1, braid::relaxed);
   for (const braid::diagnostic& each : problems)
@@ -63,7 +68,13 @@ auto plan_changes::reload() -> braid::checked<reload_report> {
     if (!read) return refuse("plans_refused", std::move(read.error()));
     budgets = std::move(*read);
   }
-  auto report = of_->reload(folder_, std::move(budgets));
+  std::optional<experiment_set> experiments;
+  if (read_experiments_) {
+    auto read = read_experiments_();
+    if (!read) return refuse("plans_refused", std::move(read.error()));
+    experiments = std::move(*read);
+  }
+  auto report = of_->reload(folder_, std::move(budgets), std::move(experiments));
   if (!report) return refuse("plans_refused", std::move(report.error()));
   if (*others) {
     (*others)();

@@ -42,6 +42,9 @@ class plan_changes {
   /// Where reloads get the budgets of the plans; without it these stay as they are. Called as the step is.
   void budgets_by(std::function<braid::checked<plan_budgets>()> read);
 
+  /// The same of the experiments.
+  void experiments_by(std::function<braid::checked<experiment_set>()> read);
+
   /// Those of `plan_library`. Where anything is wrong nothing changes, plans that the library leaves out excepted.
   /// Blocks: on the disk, for `reload`.
   auto reload() -> braid::checked<reload_report>;
@@ -60,9 +63,10 @@ class plan_changes {
   plan_library* of_;
   std::filesystem::path folder_;
   serve_log log_;
-  std::mutex reloading_;                                        // held by one reload from its begin to its end
-  reload_step step_;                                            // under it
-  std::function<braid::checked<plan_budgets>()> read_budgets_;  // under it
+  std::mutex reloading_;                                              // held by one reload from its begin to its end
+  reload_step step_;                                                  // under it
+  std::function<braid::checked<plan_budgets>()> read_budgets_;        // under it
+  std::function<braid::checked<experiment_set>()> read_experiments_;  // under it
   braid::atomic<std::uint64_t> done_{0};
   braid::atomic<std::uint64_t> refused_{0};
 };

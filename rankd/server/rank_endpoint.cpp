@@ -117,6 +117,11 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
   record.request_id = request->request_id;
   record.user_id = request->user_id;
   if (all_->context.audit != nullptr) record.asked = audited(*request, *all_->context.declared, all_->context.redacted);
+  if (!request->forced.empty() && !record.may_force)
+    return refuse(answer_error(http_status::forbidden,
+                               make_diagnostic("force_forbidden", "/experiments",
+                                               "only a client whose token has the right `force` names arms"),
+                               record.request_id));
   if (request->plan.empty()) {
     const auto missing = make_diagnostic("missing_field", "/plan", "a request names the plan to run");
     return refuse(answer_error(http_status::bad_request, missing, record.request_id));
@@ -129,10 +134,10 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
     return refuse(answer_left_out(plan->name, plan->problems, record.request_id));
   }
   record.plan_digest = plan->bound->digest;
-  if (const auto missing =
-          check_needs(*request, route_of(*plan->bound, request->params)->needs, *all_->context.declared);
-      !missing.empty())
+  if (const auto missing = fit_to_plan(*request, *plan->bound, *all_->context.declared); !missing.empty())
     return refuse(answer_error(http_status::bad_request, missing, record.request_id));
+  if (plan->bound->experiments != nullptr && all_->context.audit != nullptr)
+    append_arms(record.experiments, *plan->bound->experiments, request->arms);
   auto of_plan = all_->of_plans.try_enter(plan->name, plan->bound->budget.in_flight);
   if (!of_plan) {
     metrics_.count_refusal(plan->name, "plan_busy");
@@ -173,6 +178,7 @@ auto shard::run(reply_place to, request_record& record, const known_plan& plan, 
                      result.error ? 0 : result.rows.size());
   if (result.malformed_ids + result.malformed_values != 0)
     metrics_.count_malformed(plan.name, result.malformed_ids, result.malformed_values);
+  if (!result.arms.empty()) metrics_.count_arms(*result.experiments, result.arms);
   metrics_.count_nodes(*plan.bound, result.nodes, *all_->context.plans);
   learn(result, plan, ended - admitted, *pass);
   answer(to, record, result);
@@ -221,7 +227,8 @@ auto shard::check_head(braid::http_exchange& x, request_record& record) -> bool 
         answer_error(http_status::unauthorized, "unauthorized", "this needs a bearer token that the server knows", id));
     return false;
   }
-  record.client = *client;
+  record.client = client->name;
+  record.may_force = client->may_force;
   const auto type = fields.find("Content-Type");
   if (fields.find("Content-Encoding") || (type && !is_json(*type)) || fields.count("Content-Type") > 1) {
     fail(x, record,

@@ -80,6 +80,15 @@ void serve_metrics::count_run(std::string_view plan, std::string_view code, brai
   metrics.candidates += candidates;
 }
 
+void serve_metrics::count_arms(const plan_experiments& running, std::span<const chosen_arm> arms) {
+  const std::scoped_lock lock(mutex_);
+  for (const chosen_arm& each : arms) {
+    if (each.from != arm_source::bucket) continue;
+    const plan_experiments::experiment& of = running.experiments[each.experiment];
+    ++arms_[of.name][of.arms[each.arm].name];
+  }
+}
+
 void serve_metrics::count_malformed(std::string_view plan, std::uint64_t ids, std::uint64_t values) {
   const std::scoped_lock lock(mutex_);
   plan_metrics& metrics = plans_[std::string(plan)];
@@ -106,6 +115,8 @@ void serve_metrics::add_to(serve_metrics& sums) const {
     sum.malformed_ids += metrics.malformed_ids;
     sum.malformed_values += metrics.malformed_values;
   }
+  for (const auto& [experiment, arms] : arms_)
+    for (const auto& [arm, count] : arms) sums.arms_[experiment][arm] += count;
   sums.gate_.admitted += gate_.admitted;
   sums.gate_.refused += gate_.refused;
   sums.gate_.late += gate_.late;
@@ -136,6 +147,12 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   for (const auto& [name, metrics] : all.plans_) write_histogram(out, {{"plan", name}}, metrics.times);
   out.family("rankd_candidates_total", kind::counter, "Candidates that were answered.");
   for (const auto& [name, metrics] : all.plans_) out.sample({{"plan", name}}, static_cast<double>(metrics.candidates));
+
+  if (!all.arms_.empty())
+    out.family("rankd_experiment_requests_total", kind::counter, "Requests that were ranked in an arm by their unit.");
+  for (const auto& [experiment, arms] : all.arms_)
+    for (const auto& [arm, count] : arms)
+      out.sample({{"experiment", experiment}, {"arm", arm}}, static_cast<double>(count));
 
   out.family("rankd_malformed_ids_total", kind::counter, "Ids in stores that were none and were skipped.");
   for (const auto& [name, metrics] : all.plans_)

@@ -57,6 +57,8 @@ class serve_metrics {
   /// The end of a request that came as far as its plan; `code` is `ok`, or why there are no candidates. The names of
   /// plans are those of a server's plans, so that there are not too many.
   void count_run(std::string_view plan, std::string_view code, braid::duration took, std::size_t candidates);
+  /// The arms that a run was in by its unit. Those that its request names are left out: they say nothing about units.
+  void count_arms(const plan_experiments& running, std::span<const chosen_arm> arms);
   /// What a run has met in stores that was none of its kind.
   void count_malformed(std::string_view plan, std::uint64_t ids, std::uint64_t values);
   /// One that was refused because its plan has enough of them.
@@ -113,7 +115,8 @@ class serve_metrics {
   std::map<endpoint, time_histogram> times_;
   std::uint64_t in_batches_ = 0;  // requests
   std::map<std::string, plan_metrics, std::less<>> plans_;
-  std::map<std::string, plan_nodes_seen, std::less<>> nodes_;  // by plan
+  std::map<std::string, plan_nodes_seen, std::less<>> nodes_;         // by plan
+  std::map<std::string, std::map<std::string, std::uint64_t>> arms_;  // by experiment and arm
   admission_counts gate_;
   std::size_t unread_ = 0;  // connections
 };

@@ -44,6 +44,25 @@ auto diagnostic_about(std::size_t line, std::string code, std::string message, c
           .source = source};
 }
 
+/// `NAME [RIGHTS] TOKEN`, of which the first two may be absent.
+struct token_line {
+  std::string_view name;
+  std::optional<std::string_view> rights;
+  std::string_view token;
+};
+
+auto read_line(std::string_view content) -> token_line {
+  token_line out;
+  const std::size_t last_blank = content.find_last_of(blanks);
+  out.token = content.substr(last_blank == std::string_view::npos ? 0 : last_blank + 1);
+  out.name = trimmed(content.substr(0, content.size() - out.token.size()));
+  const std::size_t open = out.name.rfind('[');
+  if (!out.name.ends_with(']') || open == std::string_view::npos) return out;
+  out.rights = trimmed(out.name.substr(open + 1, out.name.size() - open - 2));
+  out.name = trimmed(out.name.substr(0, open));
+  return out;
+}
+
 }  // namespace
 
 auto token_list::parse(std::string_view text, const std::string& source) -> braid::checked<token_list> {
@@ -54,18 +73,20 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
     const std::string_view content = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (content.empty() || content.starts_with('#')) continue;
-    const std::size_t last_blank = content.find_last_of(blanks);
-    const std::string_view token = content.substr(last_blank == std::string_view::npos ? 0 : last_blank + 1);
-    const std::string_view name = trimmed(content.substr(0, content.size() - token.size()));
-    std::string digest = sha256_hex(token);
-    if (!is_token(token))
+    const token_line read = read_line(content);
+    std::string digest = sha256_hex(read.token);
+    if (!is_token(read.token))
       problems.add(
           diagnostic_about(line, "bad_token", "a token has 16 characters or more: letters, digits, -._~+/=", source));
+    else if (read.rights && *read.rights != "force")
+      problems.add(diagnostic_about(line, "unknown_right", "the only right of a token is `[force]`", source));
     else if (std::ranges::find(all.entries_, digest, &entry::digest) != all.entries_.end())
       problems.add(diagnostic_about(line, "duplicate_token", "this token is listed twice", source));
     else
       all.entries_.push_back(
-          {name.empty() ? "client " + std::to_string(all.entries_.size() + 1) : std::string(name), std::move(digest)});
+          {.name = read.name.empty() ? "client " + std::to_string(all.entries_.size() + 1) : std::string(read.name),
+           .digest = std::move(digest),
+           .may_force = read.rights.has_value()});
   }
   if (problems.empty() && all.entries_.empty())
     problems.add({.code = "no_tokens",
@@ -84,7 +105,7 @@ auto token_list::read(const std::filesystem::path& file) -> braid::checked<token
   return parse(without_mark(*text), file.string());
 }
 
-auto token_list::client_of(std::string_view authorization) const -> std::optional<std::string_view> {
+auto token_list::client_of(std::string_view authorization) const -> std::optional<token_client> {
   constexpr std::string_view scheme = "bearer ";
   const bool right_scheme = authorization.size() > scheme.size() &&
                             std::ranges::equal(authorization.substr(0, scheme.size()), scheme, {}, [](char c) {
@@ -96,7 +117,7 @@ auto token_list::client_of(std::string_view authorization) const -> std::optiona
   for (const entry& each : entries_)
     if (same_digest(each.digest, digest)) found = &each;
   if (found == nullptr) return std::nullopt;
-  return found->name;
+  return token_client{.name = found->name, .may_force = found->may_force};
 }
 
 }  // namespace rankd

@@ -184,7 +184,7 @@ class shard {
   void write_runtimes(exposition& out) const;
   [[nodiscard]] auto store_damage() const -> std::string;
   auto unknown_plan(std::string_view name, std::string_view pointer, std::string_view request_id) const -> error_answer;
-  auto client_of(braid::http_exchange& x) const -> std::optional<std::string>;
+  auto client_of(braid::http_exchange& x) const -> std::optional<token_client>;
   void reply(braid::http_exchange& x, endpoint which, braid::http_status status, std::string_view type,
              std::string_view body);
   void reply(braid::http_exchange& x, endpoint which, const error_answer& error);

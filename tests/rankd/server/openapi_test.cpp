@@ -79,6 +79,7 @@ void explore_rank(explorer& out, serve_world& world) {
   out.note(rank, world.rank(good));
   out.note(rank, world.rank("{}"));
   out.note(rank, world.rank(R"({"user_id":1,"plan":"none"})"));
+  out.note(rank, world.rank(R"({"user_id":1,"plan":"ten","experiments":{"e":"a"}})"));
   out.note(rank, world.rank(std::string(2000, ' ')));
   out.note(rank, world.rank(good, "Content-Type: text/plain\r\n"));
   out.note(rank, world.rank(R"({"user_id":1,"plan":"broken"})"));
