@@ -117,6 +117,15 @@ auto identity_of(const fs::path& file) -> nlohmann::json {
   return {status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
+/// The names of the experiments that run now.
+auto running_of(const experiment_set& all) -> std::string {
+  std::string out;
+  const auto now = experiment_time();
+  for (const experiment_entry& each : all.experiments())
+    if (each.runs_at(now)) out += " " + each.name;
+  return out;
+}
+
 /// Everything that the answers depend on.
 auto made_from(const batch_command_options& options, const workspace& in, const bound_plan* plan) -> nlohmann::json {
   nlohmann::json stores = nlohmann::json::array();
@@ -139,6 +148,7 @@ auto made_from(const batch_command_options& options, const workspace& in, const 
   }
   nlohmann::json registries = nlohmann::json::array();
   for (const registry_digest& each : in.declared.digests()) registries.push_back(each.sha256);
+  if (!in.experiments.digest().empty()) registries.push_back(in.experiments.digest() + running_of(in.experiments));
   return {{"version", RANKD_VERSION},
           {"requests", is_regular(options.in) ? fingerprint(options.in) : nlohmann::json()},
           {"shard", std::to_string(options.shard.index) + "/" + std::to_string(options.shard.count)},

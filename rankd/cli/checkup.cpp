@@ -7,7 +7,9 @@
 #include <rankd/registry/json_text.hpp>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace rankd {
 namespace {
@@ -66,12 +68,32 @@ auto check_project(const fs::path& folder, checkup& into) -> std::optional<works
   }
   into.ok("registries", counted(declared->keys().size(), "key") + ", " + counted(declared->params().size(), "param") +
                             ", " + counted(declared->endpoints().size(), "endpoint"));
-  return workspace{std::move(*where), std::move(*declared)};
+  auto experiments = experiment_set::load(where->registry, *declared);
+  if (!experiments) {
+    into.fail("experiments", experiments.error(), "correct the file");
+    return std::nullopt;
+  }
+  return workspace{std::move(*where), std::move(*declared), std::move(*experiments)};
 }
+
+namespace {
+
+/// Nothing where the project has no such file.
+void check_experiments(const workspace& in, const std::vector<artifact>& artifacts, checkup& into) {
+  if (in.experiments.digest().empty()) return;
+  std::vector<std::string> names;
+  for (const artifact& each : artifacts) names.push_back(each.name);
+  if (const auto strangers = in.experiments.strangers(names); !strangers.empty())
+    return into.fail("experiments", strangers, "build the plans, or correct the file");
+  into.ok("experiments", counted(in.experiments.experiments().size(), "experiment"));
+}
+
+}  // namespace
 
 void check_plans(const workspace& in, checkup& into) {
   const auto artifacts = list_artifacts(in.where.plans);
   if (!artifacts) return into.fail("plans", artifacts.error(), "build the plans");
+  check_experiments(in, *artifacts, into);
   if (artifacts->empty())
     return into.fail("plans", "there are none in " + in.where.plans.string(), "build the plans with dslc");
   std::size_t right = 0;

@@ -139,8 +139,12 @@ struct eval_options : list_options {
 enum class registry_view : std::uint8_t { entries, digests };
 
 struct registry_options : list_options {
-  std::string registry;  ///< keys, params, features, capabilities or endpoints; empty: all of them
+  std::string registry;  ///< keys, params, features, capabilities, endpoints or experiments; empty: all of them
   registry_view show = registry_view::entries;
+};
+
+struct simulate_options : list_options {
+  std::uint64_t ids = 1'000'000;
 };
 
 struct ops_options : list_options {
@@ -167,6 +171,9 @@ auto diff_command(const diff_options& options) -> exit_status;
 auto eval_command(const eval_options& options) -> exit_status;
 auto ops_command(const ops_options& options) -> exit_status;
 auto registry_command(const registry_options& options) -> exit_status;
+auto experiment_check_command(const list_options& options) -> exit_status;
+/// Gives `failed` where a split is not as expected.
+auto experiment_simulate_command(const simulate_options& options) -> exit_status;
 auto doctor_command(const list_options& options) -> exit_status;
 auto init_command(const init_options& options) -> exit_status;
 

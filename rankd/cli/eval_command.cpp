@@ -179,8 +179,9 @@ auto run_plan(const bound_plan& plan, const std::vector<judged_request>& all, co
   if (!on) return std::unexpected(no_runtime(on.error()));
   ranker.emplace(**on, in.declared, stores.pointers(), engine_options{});
   for (const judged_request& each : all) {
-    const auto missing = check_needs(each.request, route_of(plan, each.request.params)->needs, in.declared);
-    const ranking answer = missing.empty() ? (*on)->run(ranker->rank(plan, each.request)) : failed_for(missing);
+    rank_request request = each.request;
+    const auto missing = fit_to_plan(request, plan, in.declared);
+    const ranking answer = missing.empty() ? (*on)->run(ranker->rank(plan, std::move(request))) : failed_for(missing);
     note(out, answer, each, options, diversity);
   }
   return out;

@@ -1,5 +1,6 @@
 // rankd/cli/main.cpp: the command line of rankd.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/experiment_options.hpp>
 #include <rankd/cli/option_checks.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/test_command.hpp>
@@ -486,7 +487,7 @@ void add_registry(CLI::App& app, action& chosen) {
   add_project(*command, *options);
   add_form(*command, options->form);
   command->add_option("registry", options->registry, "Which one; default: all")
-      ->check(CLI::IsMember({"keys", "params", "features", "capabilities", "endpoints"}));
+      ->check(CLI::IsMember({"keys", "params", "features", "capabilities", "endpoints", "experiments"}));
   command->add_flag_callback(
       "--digests", [options] { options->show = rankd::registry_view::digests; }, "Show only the SHA-256 of each");
   command->callback([options, &chosen] { chosen = [options] { return registry_command(*options); }; });
@@ -579,6 +580,7 @@ int main(int argc, char** argv) {
   rankd::add_test(app, chosen);
   add_ops(app, chosen);
   add_registry(app, chosen);
+  rankd::add_experiment(app, chosen);
   add_list(app, chosen, "doctor", "Check whether this project can be served on this machine, and say what to correct",
            &rankd::doctor_command);
   add_init(app, chosen);

@@ -108,7 +108,7 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
   if (!name) return report(name.error(), options.form, id);
   const auto plan = in.load_plan_of(*name);
   if (!plan) return report(plan_diagnostics(request, plan.error()), options.form, id);
-  if (const auto missing = check_needs(request, route_of(*plan, request.params)->needs, in.declared); !missing.empty())
+  if (const auto missing = fit_to_plan(request, *plan, in.declared); !missing.empty())
     return report(missing, options.form, id);
   const auto stores = open_all_stores(in);
   if (!stores) return report(stores.error(), options.form, id);

@@ -10,7 +10,9 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -217,6 +219,57 @@ auto table_of(std::span<const endpoint_entry> endpoints) -> text_table {
   return table;
 }
 
+// Experiments are declared beside the others: plans do not depend on them.
+
+auto experiments_json(const workspace& in) -> ordered {
+  ordered rows = ordered::array();
+  for (const experiment_entry& each : in.experiments.experiments()) {
+    ordered arms = ordered::array();
+    for (const experiment_arm& arm : each.arms) {
+      ordered set = ordered::object();
+      for (const experiment_arm::setting& one : arm.set)
+        set[in.declared.find_param(one.param_id)->name] = to_json(one.value);
+      arms.push_back({{"name", arm.name}, {"from", arm.from}, {"to", arm.to}, {"set", std::move(set)}});
+    }
+    rows.push_back({{"id", each.id},
+                    {"name", each.name},
+                    {"layer", in.experiments.layers()[each.layer].name},
+                    {"status", to_string(each.status)},
+                    {"plans", each.plans},
+                    {"arms", std::move(arms)},
+                    {"doc", each.doc}});
+  }
+  return rows;
+}
+
+auto experiments_table(const experiment_set& all) -> text_table {
+  text_table table({{"id"}, {"name"}, {"layer"}, {"status"}, {"plans"}, {"arms"}, {"doc"}});
+  for (const experiment_entry& each : all.experiments()) {
+    std::string plans;
+    for (const std::string& plan : each.plans) plans += (plans.empty() ? "" : ", ") + plan;
+    std::string arms;
+    for (const experiment_arm& arm : each.arms) arms += (arms.empty() ? "" : ", ") + arm.name;
+    table.add({each.id, each.name, all.layers()[each.layer].name, std::string(to_string(each.status)), std::move(plans),
+               std::move(arms), text_cell(each.doc)});
+  }
+  return table;
+}
+
+/// A project without such a file shows nothing of them, unless it is asked for.
+auto shows_experiments(const workspace& in, std::string_view wanted) -> bool {
+  return wanted == "experiments" || (wanted.empty() && !in.experiments.digest().empty());
+}
+
+/// Of all registries: their names and SHA-256.
+auto digests_of(const workspace& in, std::string_view wanted) -> std::vector<registry_digest> {
+  std::vector<registry_digest> out;
+  for (const registry_digest& each : in.declared.digests())
+    if (wanted.empty() || wanted == each.name) out.push_back(each);
+  if (shows_experiments(in, wanted) && !in.experiments.digest().empty())
+    out.push_back({"experiments", in.experiments.digest()});
+  return out;
+}
+
 /// Calls `use` with the name and the entries of each registry that is wanted.
 template <typename Use>
 void for_each_registry(const registries& declared, std::string_view wanted, Use use) {
@@ -230,17 +283,15 @@ void for_each_registry(const registries& declared, std::string_view wanted, Use 
   offer("endpoints", declared.endpoints());
 }
 
-auto digests_json(const registries& declared, std::string_view wanted) -> ordered {
+auto digests_json(const workspace& in, std::string_view wanted) -> ordered {
   ordered out = ordered::object();
-  for (const registry_digest& each : declared.digests())
-    if (wanted.empty() || wanted == each.name) out[each.name] = each.sha256;
+  for (const registry_digest& each : digests_of(in, wanted)) out[each.name] = each.sha256;
   return out;
 }
 
-auto digests_text(const registries& declared, std::string_view wanted) -> std::string {
+auto digests_text(const workspace& in, std::string_view wanted) -> std::string {
   text_table table({{"registry"}, {"sha256"}});
-  for (const registry_digest& each : declared.digests())
-    if (wanted.empty() || wanted == each.name) table.add({each.name, each.sha256});
+  for (const registry_digest& each : digests_of(in, wanted)) table.add({each.name, each.sha256});
   return table.to_text();
 }
 
@@ -249,18 +300,24 @@ auto for_programs(const workspace& in, const registry_options& options) -> std::
   if (options.show == registry_view::entries)
     for_each_registry(in.declared, options.registry,
                       [&out](std::string_view name, auto entries) { out[std::string(name)] = rows_json(entries); });
-  out["digests"] = digests_json(in.declared, options.registry);
+  if (options.show == registry_view::entries && shows_experiments(in, options.registry))
+    out["experiments"] = experiments_json(in);
+  out["digests"] = digests_json(in, options.registry);
   return out.dump() + "\n";
 }
 
 auto for_people(const workspace& in, const registry_options& options) -> std::string {
-  if (options.show == registry_view::digests) return digests_text(in.declared, options.registry);
+  if (options.show == registry_view::digests) return digests_text(in, options.registry);
   std::string out;
   for_each_registry(in.declared, options.registry, [&](std::string_view name, auto entries) {
     if (!out.empty()) out += '\n';
     if (options.registry.empty()) out += std::string(name) + (entries.empty() ? ": none\n" : ":\n");
     if (!entries.empty() || !options.registry.empty()) out += table_of(entries).to_text();
   });
+  if (shows_experiments(in, options.registry)) {
+    if (options.registry.empty()) out += "\nexperiments:\n";
+    out += experiments_table(in.experiments).to_text();
+  }
   return out;
 }
 

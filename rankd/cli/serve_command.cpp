@@ -69,6 +69,16 @@ auto scrubbed_of(const workspace& in, const open_stores& stores) -> std::vector<
   return found;
 }
 
+/// What reloads take from the project. Lifetime: the workspace outlives the changes.
+void read_anew(plan_changes& changes, const workspace& in) {
+  changes.budgets_by([root = in.where.root]() -> braid::checked<plan_budgets> {
+    auto now = project::load(root);
+    if (!now) return std::unexpected(std::move(now.error()));
+    return std::move(now->budgets);
+  });
+  changes.experiments_by([&in] { return experiment_set::load(in.where.registry, in.declared); });
+}
+
 /// The thread that called the command: it starts the server, and waits for signals and for the end.
 struct control {
   const serve_command_options& options;
@@ -158,13 +168,16 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   }
   auto redacted = redaction::make(in->where.redacted, in->declared);
   if (!redacted) return report(redacted.error());
-  plan_library library(in->declared,
-                       {.budgets = in->where.budgets, .models = in->where.models, .on_bad_plan = options.on_bad_plan});
+  plan_library library(in->declared, {.budgets = in->where.budgets,
+                                      .experiments = in->experiments,
+                                      .models = in->where.models,
+                                      .on_bad_plan = options.on_bad_plan});
   const auto loaded = library.reload(in->where.plans);
   if (!loaded) return report(loaded.error());
   std::vector<std::string> names = loaded->added;
   for (const left_out_plan& each : loaded->left_out) names.push_back(each.name);
   if (const auto strangers = in->where.budgets.strangers(names); !strangers.empty()) return report(strangers);
+  if (const auto strangers = in->experiments.strangers(names); !strangers.empty()) return report(strangers);
   const library_plans plans(library);
   const auto stores = open_all_stores(*in, server_messages::hidden);  // its clients are others
   if (!stores) return report(stores.error());
@@ -180,11 +193,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
     if (const auto scrubs = scrubber.start({.bytes_per_second = options.scrub_mib_per_second << 20U}); !scrubs)
       return report(scrubs.error());
   plan_changes changes(library, in->where.plans, log);
-  changes.budgets_by([root = in->where.root]() -> braid::checked<plan_budgets> {
-    auto now = project::load(root);
-    if (!now) return std::unexpected(std::move(now.error()));
-    return std::move(now->budgets);
-  });
+  read_anew(changes, *in);
   control by{.options = options,
              .context = {.declared = &in->declared,
                          .stores = stores->pointers(),

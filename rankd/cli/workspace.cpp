@@ -60,6 +60,10 @@ auto bound_to(const workspace& in, braid::checked<plan> loaded, const fs::path& 
     return std::unexpected(std::move(bound.error()));
   }
   bound->warnings.set_source(file.string());
+  braid::diagnostics problems;
+  add_experiments(*bound, experiments_of(in.experiments, bound->name, in.declared, experiment_time()), in.declared,
+                  problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
   return bound;
 }
 
@@ -72,7 +76,9 @@ auto workspace::open(const fs::path& folder) -> braid::checked<workspace> {
   if (!where) return std::unexpected(std::move(where.error()));
   auto declared = registries::load(where->registry, where->environment);
   if (!declared) return std::unexpected(std::move(declared.error()));
-  return workspace{std::move(*where), std::move(*declared)};
+  auto experiments = experiment_set::load(where->registry, *declared);
+  if (!experiments) return std::unexpected(std::move(experiments.error()));
+  return workspace{std::move(*where), std::move(*declared), std::move(*experiments)};
 }
 
 auto workspace::load_plan_of(std::string_view name_or_file) const -> braid::checked<bound_plan> {

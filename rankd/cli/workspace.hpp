@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/engine/bound_plan.hpp>
+#include <rankd/registry/experiments.hpp>
 #include <rankd/registry/project.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/store/store.hpp>
@@ -19,9 +20,10 @@ namespace rankd {
 struct workspace {
   project where;
   registries declared;
+  experiment_set experiments;
 
   /// Opens the project in `folder`; with an empty path, the one that the current folder belongs to.
-  /// Errors: no_project; every diagnostic about the project and its registries.
+  /// Errors: no_project; every diagnostic about the project, its registries and its experiments.
   static auto open(const std::filesystem::path& folder) -> braid::checked<workspace>;
 
   /// Loads and binds one plan, given by name or by file. Errors: unknown_plan; all that is wrong with it.
