@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
 from oracle.data import make_data, make_models  # noqa: E402
+from oracle.experiments import make_experiments, name_arms, spelled  # noqa: E402
 from oracle.generate import make_plan, make_request  # noqa: E402
 from oracle.interpreter import Answer, Failure, Known, interpret  # noqa: E402
 from oracle.registry import load_registry  # noqa: E402
@@ -205,6 +206,7 @@ class Case:
     plan: dict[str, Any]
     requests: list[dict[str, Any]]
     workers: int | None
+    experiments: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,11 @@ def make_case(world: World, seed: int, requests: int) -> Case:
     plan, rows = make_plan(world, seed, name)
     count = max(1, min(requests, MOST_ROWS_PER_SEED // max(rows, 1)))
     workers = random.Random(f"workers {seed}").choice([None, 1, 2, 4])
-    return Case(seed, plan, [make_request(world, f"{seed} {i}", plan) for i in range(count)], workers)
+    experiments = make_experiments(world, seed, plan)
+    asked = [make_request(world, f"{seed} {i}", plan) for i in range(count)]
+    if experiments:
+        asked = [name_arms(experiments, f"{seed} {i}", request) for i, request in enumerate(asked)]
+    return Case(seed, plan, asked, workers, experiments)
 
 
 @dataclass(frozen=True)
@@ -248,10 +254,18 @@ def run_rank(rankd: Path, project: Project, case: Case) -> Outcome:
     return _run(rankd, project, case, ["rank", "--request", str(request)])
 
 
+def write_experiments(project: Project, case: Case) -> None:
+    file = project.folder / "registry" / "experiments.toml"
+    file.unlink(missing_ok=True)
+    if case.experiments:
+        file.write_text(spelled(case.experiments), encoding="utf-8")
+
+
 def _run(rankd: Path, project: Project, case: Case, words: list[str]) -> Outcome:
     name = case.plan["plan_name"]
     plan_file = project.folder / "plans" / f"{name}.json"
     plan_file.write_text(json.dumps(case.plan), encoding="utf-8")
+    write_experiments(project, case)
     command = [str(rankd), *words, "--plan", name, "--project", str(project.folder)]
     if case.workers is not None:
         command += ["--workers", str(case.workers)]
@@ -297,6 +311,11 @@ def _difference_of_heads(expected: Answer, response: dict[str, Any], pair: Pair)
         return "another request_id"
     if response.get("plan") != pair.plan["plan_name"]:
         return "another plan"
+    arms = expected.arms
+    if response.get("experiments") != (None if arms is None else arms.names):
+        return "other arms of experiments"
+    if sorted(response.get("experiments_overridden", [])) != sorted([] if arms is None else arms.overridden):
+        return "other experiments are overridden"
     if response.get("malformed_ids", 0) != expected.malformed_ids:
         return "another number of malformed ids"
     if response.get("malformed_values", 0) != expected.malformed_values:
@@ -355,6 +374,7 @@ def report(case: Case, number: int, what: str, expected: Answer | Failure | None
     print(f"workers: {case.workers}; --keep keeps the project")
     for title, value in (
         ("plan", case.plan),
+        ("experiments", case.experiments),
         ("request", case.requests[number]),
         ("expected", expected and expected_as_json(expected)),
         ("got", got),
@@ -405,7 +425,8 @@ def compare_outcome(case: Case, expected: list[Answer | Failure], outcome: Outco
 
 def compare_case(rankd: Path, project: Project, case: Case, tally: Tally) -> None:
     """Compares all answers to the requests of a case."""
-    expected = [interpret(project.known, case.plan, request) for request in case.requests]
+    known = replace(project.known, experiments=case.experiments)
+    expected = [interpret(known, case.plan, request) for request in case.requests]
     tally.differences += compare_outcome(case, expected, run_batch(rankd, project, case), names_lines=True)
     if case.seed % SEEDS_PER_RANK == 0:
         outcome = run_rank(rankd, project, case)
@@ -422,6 +443,7 @@ def disagreement_of_workers(rankd: Path, project: Project, case: Case) -> str | 
     name = case.plan["plan_name"]
     plan_file = project.folder / "plans" / f"{name}.json"
     plan_file.write_text(json.dumps(case.plan), encoding="utf-8")
+    write_experiments(project, case)
     command = [str(rankd), "batch", "--in", str(requests_file), "--plan", name, "--project", str(project.folder)]
     first: bytes | None = None
     for workers in WORKERS:

@@ -11,6 +11,7 @@ from typing import Any
 from .branches import settled, sources_of
 from .draws import drawn
 from .expressions import PatternError, Row, Scope, check_patterns, evaluate, holds
+from .experiments import Arms, Declared
 from .features import Model, linked, spelled, sum_of, transformed
 from .registry import Key, Registry
 from .requests import Asked, RequestError, read_request
@@ -49,6 +50,8 @@ class Answer:
     malformed_values: int = 0
     # Per node the rows that went in and came out.
     row_counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    # None where no experiment runs for the plan.
+    arms: Arms | None = None
 
 
 class NodeFailed(Exception):
@@ -66,12 +69,13 @@ class Known:
     registry: Registry
     store: Store
     models: dict[str, Model] = field(default_factory=dict)
+    experiments: Declared = field(default_factory=dict)
 
 
 def interpret(known: Known, plan: dict[str, Any], request: dict[str, Any]) -> Answer | Failure:
     """The response to `request` by `plan`, which must be a valid one."""
     try:
-        asked = read_request(request, plan, known.registry)
+        asked = read_request(request, plan, known.registry, known.experiments)
     except RequestError as error:
         return Failure(error.code)
     return _Run(known, plan, asked).answer()
@@ -166,7 +170,7 @@ class _Run:
             counts[name] = (rows_in, len(self._rows[name]))
         rows = [row for output in self._plan["outputs"] for row in self._rows[output]]
         found = [self._candidate(row) for row in rows]
-        return Answer(found, self._malformed_ids, self._malformed_values, counts)
+        return Answer(found, self._malformed_ids, self._malformed_values, counts, self._asked.arms)
 
     def _candidate(self, row: Row) -> Candidate:
         shown = (key for key in self._asked.shown if key.number != ID and row.get(key.number) is not None)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from .branches import bindings_of, is_within, sources_of
+from .experiments import ArmError, Arms, Declared, arms_of
 from .registry import Key, Param, Registry
 from .store import ID_MAX, parse_id
 from .templates import holes_of
 
 _FIELDS = {
     "request_id", "user_id", "plan", "context", "param_overrides", "output_keys", "deadline_ms", "explain", "candidates",
+    "experiments",
 }
 
 MOST_CANDIDATES = 10_000
@@ -36,9 +38,12 @@ class Asked:
     params: dict[int, Any]
     shown: list[Key]
     candidates: list[dict[int, Any]]
+    arms: Arms | None = None
 
 
-def read_request(request: dict[str, Any], plan: dict[str, Any], registry: Registry) -> Asked:
+def read_request(
+    request: dict[str, Any], plan: dict[str, Any], registry: Registry, experiments: Declared | None = None
+) -> Asked:
     """Raises RequestError for the fault; which one, where there are several, is not specified."""
     if not set(request) <= _FIELDS:
         raise RequestError("unknown_field")
@@ -48,6 +53,12 @@ def read_request(request: dict[str, Any], plan: dict[str, Any], registry: Regist
     if not isinstance(request.get("request_id", ""), str):
         raise RequestError("wrong_type")
     params = _params(request.get("context", {}), request.get("param_overrides", {}), registry)
+    user, shown = _user(request.get("user_id", 1)), _shown(request.get("output_keys"), registry)
+    try:
+        arms = arms_of(experiments or {}, plan_name, request, params, registry)
+    except ArmError as error:
+        raise RequestError(error.code) from error
+    params |= arms.values if arms is not None else {}
     running = set(sources_of(plan, params, registry))
     nodes = [node for node in plan["nodes"] if node["node_id"] in running]
     if "user_id" not in request and any(node["op"] == "core::viewer" for node in nodes):
@@ -58,10 +69,11 @@ def read_request(request: dict[str, Any], plan: dict[str, Any], registry: Regist
     if not all(is_within(binding, params) for node in nodes for binding in bindings_of(node)):
         raise RequestError("param_out_of_range")
     return Asked(
-        user=_user(request.get("user_id", 1)),
+        user=user,
         params=params,
-        shown=_shown(request.get("output_keys"), registry),
+        shown=shown,
         candidates=_candidates(request, plan, nodes, registry),
+        arms=arms,
     )
 
 

@@ -9,6 +9,7 @@ import json
 import math
 import sys
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
 from oracle import compare  # noqa: E402
+from oracle.experiments import ArmError, arms_of, bucket_of, make_experiments, spelled  # noqa: E402
 from oracle.expressions import Scope, evaluate, holds  # noqa: E402
 from oracle.data import make_data, make_models  # noqa: E402
 from oracle.generate import make_plan, make_request  # noqa: E402
@@ -653,6 +655,57 @@ class Requests(unittest.TestCase):
         ]
         for given, code in faults:
             self.assertEqual(run(plan, candidates=given), Failure(code), code)
+
+
+class Experiments(unittest.TestCase):
+    DECLARED: dict[str, Any] = {
+        "layer": [{"name": "feed", "salt": "2026-11", "buckets": 10}, {"name": "by_size", "salt": "x", "unit": "size"}],
+        "experiment": [
+            {"id": "exp_0001", "name": "sizes", "layer": "feed", "status": "active", "plans": ["t"], "arms": [
+                {"name": "low", "from": 0, "to": 4, "set": {"size": 3}}, {"name": "high", "from": 5, "to": 8}]},
+            {"id": "exp_0002", "name": "draft", "layer": "feed", "status": "draft", "plans": ["t"], "arms": [
+                {"name": "all", "from": 0, "to": 9}]},
+        ],
+    }
+    REGISTRY = Registry(REGISTRY.keys, {7: Param(7, "size", "float", False, 1.0)})
+
+    def arms(self, declared: dict[str, Any] | None = None, **request: Any) -> Any:
+        return arms_of(self.DECLARED if declared is None else declared, "t", request, {7: 1.0}, self.REGISTRY)
+
+    def user_in(self, bucket: int) -> int:
+        return next(user for user in range(1, 1000) if bucket_of("2026-11", str(user), 10) == bucket)
+
+    def test_buckets_are_those_of_the_engine(self) -> None:
+        self.assertEqual(bucket_of("2026-11", "1", 10_000), 4207)
+        self.assertEqual(bucket_of("salt", "device-\u00e4", 7), 2)
+
+    def test_the_bucket_decides_the_arm(self) -> None:
+        low = self.arms(user_id=f"00{self.user_in(4)}")
+        self.assertEqual((low.names, low.values, low.overridden), ({"sizes": "low"}, {7: 3.0}, []))
+        self.assertEqual(self.arms(user_id=self.user_in(5)).names, {"sizes": "high"})
+        self.assertEqual(self.arms(user_id=self.user_in(9)).names, {})
+        self.assertEqual(self.arms().names, {})
+        self.assertIsNone(self.arms({}))
+
+    def test_a_request_overrides_and_names_arms(self) -> None:
+        over = self.arms(user_id=self.user_in(4), param_overrides={"size": 9})
+        self.assertEqual((over.names, over.values, over.overridden), ({"sizes": "low"}, {}, ["sizes"]))
+        self.assertEqual(self.arms(experiments={"sizes": "low"}).values, {7: 3.0})
+        for named, code in (({"draft": "all"}, "unknown_experiment"), ({"sizes": "all"}, "unknown_arm")):
+            with self.assertRaises(ArmError) as raised:
+                self.arms(experiments=named)
+            self.assertEqual(raised.exception.code, code)
+
+    def test_what_is_made_is_read_again(self) -> None:
+        made = 0
+        for seed in range(20):
+            world = make_world(seed)
+            declared = make_experiments(world, seed, make_plan(world, seed, "p")[0])
+            self.assertEqual(declared, make_experiments(world, seed, make_plan(world, seed, "p")[0]))
+            read = tomllib.loads(spelled(declared))
+            self.assertEqual(read.get("experiment", []), declared.get("experiment", []))
+            made += bool(declared)
+        self.assertGreater(made, 5)
 
 
 class Generator(unittest.TestCase):
