@@ -280,25 +280,26 @@ class file_reader {
     return braid::json_pointer(braid::json_pointer(pointers_[experiment], "arms"), arm);
   }
 
-  /// What no experiment breaks by itself.
+  /// What no experiment breaks by itself. Of too many arms nothing else is reported: each is compared with the others.
   void check_together() {
+    std::vector<std::size_t> active;
     std::size_t arms = 0;
     for (std::size_t at = 0; at < experiments.size(); ++at) {
-      const experiment_entry& one = experiments[at];
-      if (one.status == experiment_status::active) arms += one.arms.size();
-      if (one.status == experiment_status::active && arms > experiment_set::max_arms) {
-        report(braid::json_pointer(pointers_[at], "arms"), "too_many_arms",
-               "active experiments have at most " + std::to_string(experiment_set::max_arms) + " arms in all");
-        arms = 0;
-      }
-      for (std::size_t before = 0; before < at; ++before)
-        if (meet(experiments[before], one) && experiments[before].layer != no_layer && one.layer != no_layer)
-          check_pair(experiments[before], at);
+      if (experiments[at].status != experiment_status::active || experiments[at].arms.empty()) continue;
+      active.push_back(at);
+      arms += experiments[at].arms.size();
+      if (arms <= experiment_set::max_arms) continue;
+      return report(braid::json_pointer(pointers_[at], "arms"), "too_many_arms",
+                    "active experiments have at most " + std::to_string(experiment_set::max_arms) + " arms in all");
     }
+    for (const std::size_t at : active)
+      for (const std::size_t before : active)
+        if (before < at && meet(experiments[before], experiments[at])) check_pair(experiments[before], at);
   }
 
   void check_pair(const experiment_entry& before, std::size_t at) {
     const experiment_entry& one = experiments[at];
+    if (before.layer == no_layer || one.layer == no_layer) return;
     for (std::size_t arm = 0; arm < one.arms.size(); ++arm) {
       if (before.layer == one.layer)
         check_overlap(before, one.arms[arm], braid::json_pointer(arm_pointer(at, arm), "from"));

@@ -1,8 +1,10 @@
-// tests/fuzz/registry_fuzz.cpp: any text, cut at lines of `%%`, as the five files of a registry.
+// tests/fuzz/registry_fuzz.cpp: any text, cut at lines of `%%`, as the five files of a registry, and the one of
+// experiments.
 #include <tests/fuzz/diagnostics.hpp>
 #include <tests/fuzz/target.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <rankd/registry/experiments.hpp>
 #include <rankd/registry/registries.hpp>
 
 #include <algorithm>
@@ -18,7 +20,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 40> words{"[[key]]\n",
+constexpr std::array<std::string_view, 54> words{"[[key]]\n",
                                                  "[[param]]\n",
                                                  "[[feature]]\n",
                                                  "[[capability]]\n",
@@ -57,10 +59,24 @@ constexpr std::array<std::string_view, 40> words{"[[key]]\n",
                                                  "1979-05-27T07:32:00Z",
                                                  "a.b.c.d = @\n",
                                                  "'''@'''",
-                                                 "0x7fffffffffffffff"};
+                                                 "0x7fffffffffffffff",
+                                                 "%%\n",
+                                                 "[[layer]]\n",
+                                                 "salt = @\n",
+                                                 "unit = @\n",
+                                                 "buckets = 10\n",
+                                                 "[[experiment]]\n",
+                                                 "id = \"exp_0001\"\n",
+                                                 "layer = @\n",
+                                                 "status = \"active\"\n",
+                                                 "plans = [\"a\"]\n",
+                                                 "arms = [{ name = @, from = 0, to = 9 }]\n",
+                                                 ", set = { p = @ }",
+                                                 "filter = { param = @, in = [@] }\n",
+                                                 "start = \"2026-11-24T00:00:00Z\"\n"};
 
-constexpr std::array<std::string_view, 5> files{"keys.toml", "params.toml", "endpoints.dev.toml", "capabilities.toml",
-                                                "features.toml"};
+constexpr std::array<std::string_view, 6> files{"keys.toml",         "params.toml",   "endpoints.dev.toml",
+                                                "capabilities.toml", "features.toml", experiments_file};
 
 /// A folder of registries; only what changes is written.
 class registry_folder {
@@ -75,6 +91,9 @@ class registry_folder {
   }
 
   [[nodiscard]] auto load() const -> braid::checked<registries> { return registries::load(folder_.path(), "dev"); }
+  [[nodiscard]] auto load_experiments(const registries& declared) const -> braid::checked<experiment_set> {
+    return experiment_set::load(folder_.path(), declared);
+  }
 
  private:
   void put(std::size_t i, std::string_view text) {
@@ -121,6 +140,37 @@ void expect_consistent(const registries& loaded) {
   for (const registry_digest& each : loaded.digests()) BRAID_EXPECTS(each.sha256.size() == 64, "a digest is SHA-256");
 }
 
+void expect_consistent(const experiment_set& loaded, const registries& declared) {
+  for (const experiment_layer& each : loaded.layers())
+    BRAID_EXPECTS(each.buckets > 0 && !each.salt.empty() && (!each.unit_param || declared.find_param(*each.unit_param)),
+                  "a layer divides units");
+  for (const experiment_entry& one : loaded.experiments()) {
+    BRAID_EXPECTS(one.layer < loaded.layers().size() && !one.arms.empty() && !one.plans.empty(), "it is complete");
+    for (const experiment_arm& arm : one.arms) {
+      BRAID_EXPECTS(arm.from <= arm.to && arm.to < loaded.layers()[one.layer].buckets,
+                    "buckets are those of the layer");
+      for (const experiment_arm::setting& each : arm.set) {
+        const param_entry* const param = declared.find_param(each.param_id);
+        BRAID_EXPECTS(param != nullptr && each.value.index() == static_cast<std::size_t>(param->type) + 1,
+                      "values are of the types of their params");
+      }
+    }
+  }
+}
+
+void load_experiments(const registry_folder& folder, const registries& declared) {
+  const auto loaded = folder.load_experiments(declared);
+  const auto again = folder.load_experiments(declared);
+  BRAID_EXPECTS(loaded.has_value() == again.has_value(), "what is right stays right");
+  if (!loaded) {
+    expect_sound(loaded.error());
+    BRAID_EXPECTS(same_diagnostics(loaded.error(), again.error()), "diagnostics do not change");
+    return;
+  }
+  expect_consistent(*loaded, declared);
+  BRAID_EXPECTS(loaded->digest() == again->digest(), "digests do not change");
+}
+
 void run(std::string_view text) {
   static registry_folder folder;
   folder.fill(text);
@@ -135,6 +185,7 @@ void run(std::string_view text) {
   expect_consistent(*loaded);
   for (std::size_t i = 0; i < loaded->digests().size(); ++i)
     BRAID_EXPECTS(loaded->digests()[i].sha256 == again->digests()[i].sha256, "digests do not change");
+  load_experiments(folder, *loaded);
 }
 
 }  // namespace
