@@ -18,13 +18,20 @@
 #include <braid/thread/topology.hpp>
 #include <braid/thread/worker_count.hpp>
 
+#include <array>
 #include <chrono>
 #include <climits>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include <sched.h>
+#include <unistd.h>
 
 namespace braid {
 
@@ -82,6 +89,39 @@ auto victims_of(const pool_options& options, std::size_t index) -> std::vector<s
   return detail::steal_order(read_topology(), cpus, index);
 }
 
+/// What the number of workers follows from and may change: BRAID_WORKERS, and the affinity mask of the first thread,
+/// off which the kernel takes the CPUs that are offline or that cgroups do not grant.
+struct worker_count_inputs {
+  std::string variable;
+  std::array<std::uint64_t, cpu_set::limit / 64> mask{};
+
+  static auto read() -> worker_count_inputs {
+    worker_count_inputs found;
+    if (const char* text = std::getenv("BRAID_WORKERS")) found.variable = text;
+    void* const words = found.mask.data();
+    if (::sched_getaffinity(::getpid(), sizeof(found.mask), static_cast<cpu_set_t*>(words)) < 0) found.mask = {};
+    return found;
+  }
+  auto operator==(const worker_count_inputs&) const -> bool = default;
+};
+
+/// That of default_worker_count(), which reads its files for longer than it takes to make a pool: they are read again
+/// only where what it follows from has changed.
+auto default_workers() -> unsigned {
+  struct answer {
+    std::mutex mutex;
+    worker_count_inputs inputs;
+    unsigned workers = 0;
+  };
+  static answer& last = *new answer;  // never freed, because pools may be made while statics are destroyed
+  const worker_count_inputs inputs = worker_count_inputs::read();
+  const std::lock_guard lock(last.mutex);
+  if (last.workers != 0 && last.inputs == inputs) return last.workers;
+  last.workers = default_worker_count().workers;
+  last.inputs = inputs;
+  return last.workers;
+}
+
 auto needs_threads(scheduler chosen) noexcept -> bool {
   return chosen != scheduler::current_thread && chosen != scheduler::run_inline;
 }
@@ -90,7 +130,7 @@ auto with_worker_total(pool_options options, detail::scheduler_factory make) -> 
   if (make == nullptr && !needs_threads(options.scheduler))
     options.workers = 1;
   else if (options.workers == 0)
-    options.workers = default_worker_count().workers;
+    options.workers = default_workers();
   return options;
 }
 

@@ -2,9 +2,13 @@
 #include <braid/task/pool_options.hpp>
 
 #include <braid/task/pool.hpp>
+#include <braid/thread/cpu_set.hpp>
+#include <braid/thread/this_thread.hpp>
+#include <braid/thread/worker_count.hpp>
 
 #include <doctest/doctest.h>
 
+#include <tests/support/environment.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/sleeper.hpp>
 #include <tests/support/watchdog.hpp>
@@ -54,6 +58,26 @@ TEST_CASE_FIXTURE(watched, "the number of workers is that of the options, and on
     CHECK(where.size() == 1);
     CHECK(where.settings_reports().empty());
   }
+}
+
+TEST_CASE_FIXTURE(watched, "the number of workers by default follows BRAID_WORKERS and the affinity of the process") {
+  const auto is_default = [] { return braid::pool().size() == braid::default_worker_count().workers; };
+  CHECK(is_default());
+  {
+    const braid::testing::environment three("BRAID_WORKERS", "3");
+    CHECK(braid::pool().size() == 3);
+  }
+  {
+    const braid::testing::environment ignored("BRAID_WORKERS", "none");
+    CHECK(is_default());
+  }
+  const braid::testing::environment unset("BRAID_WORKERS", nullptr);
+  const braid::cpu_set before = braid::this_thread::affinity().value();
+  CHECK(is_default());
+  CHECK(braid::this_thread::set_affinity({*before.first()}));
+  CHECK(braid::pool().size() == 1);
+  CHECK(braid::this_thread::set_affinity(before));
+  CHECK(is_default());
 }
 
 TEST_CASE_FIXTURE(watched, "with current_thread, jobs run on the thread that waits for them, in their order") {

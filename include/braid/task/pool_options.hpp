@@ -42,7 +42,9 @@ struct worker_registration {
 
 /// The workers of a pool, their scheduler and their settings.
 struct pool_options {
-  unsigned workers = 0;        ///< 0: default_worker_count(); there is one where the scheduler needs no threads
+  /// 0: default_worker_count(), whose files are read again only where BRAID_WORKERS or the affinity of the process has
+  /// changed: quotas of cgroups are those of the first time. There is one where the scheduler needs no threads.
+  unsigned workers = 0;
   std::string name = "braid";  ///< threads are called name-0, name-1, …
   braid::scheduler scheduler = braid::scheduler::work_stealing;
   /// Receives what a posted job or a hook throws; without it, and when it throws itself, the message goes to stderr.
