@@ -125,6 +125,7 @@ module;
 #include <braid/task/job_slab.hpp>
 #include <braid/task/least_loaded.hpp>
 #include <braid/task/observed_executor.hpp>
+#include <braid/task/parallel_algorithms.hpp>
 #include <braid/task/parallel_for.hpp>
 #include <braid/task/parallel_for_each.hpp>
 #include <braid/task/parallel_options.hpp>
@@ -412,14 +413,27 @@ using braid::oneshot_sender;
 using braid::operator co_await;
 using braid::or_throw;
 using braid::outcome;
+using braid::parallel_all_of;
+using braid::parallel_any_of;
+using braid::parallel_copy_if;
+using braid::parallel_count_if;
 using braid::parallel_exclusive_scan;
+using braid::parallel_find_if;
 using braid::parallel_for;
 using braid::parallel_for_each;
 using braid::parallel_inclusive_scan;
+using braid::parallel_max_element;
+using braid::parallel_merge;
+using braid::parallel_min_element;
+using braid::parallel_none_of;
+using braid::parallel_nth_element;
 using braid::parallel_options;
+using braid::parallel_partition;
 using braid::parallel_reduce;
 using braid::parallel_sort;
 using braid::parallel_stable_sort;
+using braid::parallel_transform;
+using braid::parallel_unique;
 using braid::parking_driver;
 using braid::percent_decoded;
 using braid::periodic_function;

@@ -14,6 +14,7 @@
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/observed_executor.hpp>
+#include <braid/task/parallel_algorithms.hpp>
 #include <braid/task/parallel_for.hpp>
 #include <braid/task/parallel_for_each.hpp>
 #include <braid/task/parallel_options.hpp>

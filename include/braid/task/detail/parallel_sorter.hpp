@@ -3,6 +3,7 @@
 
 #include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/task/detail/division.hpp>
 #include <braid/task/detail/fork.hpp>
 #include <braid/task/detail/stopped_by.hpp>
 #include <braid/task/parallel_options.hpp>
@@ -47,12 +48,6 @@ template <typename Left, typename Right>
 void fork_both(Left left, Right right) {
   static_cast<void>(fork_pair(left, right));
 }
-
-/// Elements that are copied at no more cost than a jump that was not foreseen, which is what a division pays for half
-/// of its elements where it decides by a jump whether one is moved.
-template <typename T>
-concept cheap_to_copy =
-    std::copyable<T> && std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && sizeof(T) <= 16;
 
 /// Divides by a middle element, and sorts both parts. When the divisions have been bad too often, the rest is left to
 /// std::ranges::sort. What was in order, or in the reverse order, is found before.
@@ -133,7 +128,7 @@ struct quick_sorter {
   static auto divide(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
       std::iter_value_t<Iterator> by = *first;
-      const Iterator end = gather(first + 1, last, [&all, &by](auto& each) { return all.less(&each, &by); });
+      const Iterator end = gather_front(first + 1, last, [&all, &by](auto& each) { return all.less(&each, &by); });
       std::ranges::iter_swap(first, end - 1);
       return {end - 1, end};
     } else {
@@ -146,25 +141,11 @@ struct quick_sorter {
   static auto divide_equal(Iterator first, Iterator last, Sorting& all) -> Iterator {
     if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
       std::iter_value_t<Iterator> by = *first;
-      return gather(first + 1, last, [&all, &by](auto& each) { return !all.less(&by, &each); });
+      return gather_front(first + 1, last, [&all, &by](auto& each) { return !all.less(&by, &each); });
     } else {
       const auto equal = [&all, first](auto&& each) { return !all.less(first, &each); };
       return std::ranges::partition(first + 1, last, equal).begin();
     }
-  }
-
-  /// Moves those to the front that `belongs` says, and gives their end. Each element is moved, without a jump.
-  template <typename Iterator, typename Belongs>
-  static auto gather(Iterator first, Iterator last, Belongs belongs) -> Iterator {
-    Iterator end = first;
-    for (; first != last; ++first) {
-      std::iter_value_t<Iterator> each = *first;
-      const auto step = static_cast<std::iter_difference_t<Iterator>>(belongs(each));
-      *first = *end;
-      *end = each;
-      end += step;
-    }
-    return end;
   }
 
   template <typename Iterator, typename Sorting>
@@ -181,30 +162,6 @@ struct quick_sorter {
     }
     std::ranges::iter_swap(first, high);
     return {high, high + 1};
-  }
-
-  /// Of nine that lie anywhere, the same ones in each run: nine at equal distances are bad for what repeats itself.
-  template <typename Iterator, typename Sorting>
-  static auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
-    const auto count = static_cast<std::uint64_t>(last - first);
-    std::uint64_t state = count;
-    const auto any = [&] {
-      state = state * 6364136223846793005U + 1442695040888963407U;
-      return first + static_cast<std::iter_difference_t<Iterator>>((state >> 32U) * count >> 32U);  // of 2^32 at most
-    };
-    const auto middle = [&all](Iterator a, Iterator b, Iterator c) {
-      if (all.less(b, a)) std::swap(a, b);
-      if (!all.less(c, b)) return b;
-      return all.less(c, a) ? a : c;
-    };
-    const auto middle_of_three = [&] {
-      const Iterator a = any();
-      const Iterator b = any();
-      return middle(a, b, any());
-    };
-    const Iterator low = middle_of_three();
-    const Iterator high = middle_of_three();
-    return middle(low, high, middle_of_three());
   }
 
   /// Requires that they are few.

@@ -1,0 +1,56 @@
+// braid/task/detail/division.hpp: choosing a pivot, and gathering elements in front of others without jumps.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// Elements that are copied at no more cost than a jump that was not foreseen, which is what a division pays for half
+/// of its elements where it decides by a jump whether one is moved.
+template <typename T>
+concept cheap_to_copy =
+    std::copyable<T> && std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && sizeof(T) <= 16;
+
+/// Moves those to the front that `belongs` says, and gives their end. Each element is moved, without a jump.
+template <typename Iterator, typename Belongs>
+auto gather_front(Iterator first, Iterator last, Belongs belongs) -> Iterator {
+  Iterator end = first;
+  for (; first != last; ++first) {
+    std::iter_value_t<Iterator> each = *first;
+    const auto step = static_cast<std::iter_difference_t<Iterator>>(belongs(each));
+    *first = *end;
+    *end = each;
+    end += step;
+  }
+  return end;
+}
+
+/// Of nine that lie anywhere, the same ones in each run: nine at equal distances are bad for what repeats itself.
+template <typename Iterator, typename Sorting>
+auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
+  const auto count = static_cast<std::uint64_t>(last - first);
+  std::uint64_t state = count;
+  const auto any = [&] {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return first + static_cast<std::iter_difference_t<Iterator>>((state >> 32U) * count >> 32U);  // of 2^32 at most
+  };
+  const auto middle = [&all](Iterator a, Iterator b, Iterator c) {
+    if (all.less(b, a)) std::swap(a, b);
+    if (!all.less(c, b)) return b;
+    return all.less(c, a) ? a : c;
+  };
+  const auto middle_of_three = [&] {
+    const Iterator a = any();
+    const Iterator b = any();
+    return middle(a, b, any());
+  };
+  const Iterator low = middle_of_three();
+  const Iterator high = middle_of_three();
+  return middle(low, high, middle_of_three());
+}
+
+}  // namespace braid::detail

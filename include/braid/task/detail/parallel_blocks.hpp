@@ -1,0 +1,74 @@
+// braid/task/detail/parallel_blocks.hpp: passes over blocks of fixed size, one pass after the other, each in parallel.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/task/detail/fork.hpp>
+#include <braid/task/detail/parallel_range.hpp>
+#include <braid/task/detail/stopped_by.hpp>
+#include <braid/task/parallel_options.hpp>
+#include <braid/task/worker.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// Calls `work` on a worker: on this thread where it is one.
+template <typename Work>
+auto on_worker(Work&& work) -> decltype(auto) {
+  if (worker_of_thread != nullptr) return work();
+  return run_elsewhere(work);
+}
+
+/// One pass: calls `chunk(first, last)` for parts of the numbers below `count`. False where a stop has left out some.
+template <typename Stop, typename Chunk>
+[[nodiscard]] auto pass(std::size_t count, std::size_t grain, const Stop& stop, const Chunk& chunk) -> bool {
+  if constexpr (std::is_same_v<Stop, never_stopped>) {
+    for_chunks(count, grain, stop, chunk);
+    return true;
+  } else {
+    return for_chunks(count, grain, stop, chunk).has_value();
+  }
+}
+
+/// What the caller gets: the value, or why it was stopped.
+template <typename Stop, typename T>
+auto unless_left_out(const Stop& stop, bool is_whole, T&& value) -> unless_stopped<Stop, std::remove_cvref_t<T>> {
+  if constexpr (!std::is_same_v<Stop, never_stopped>)
+    if (!is_whole) return fail(*stop.reason());
+  return std::forward<T>(value);
+}
+
+/// Elements in blocks of the same size, but for the last, which has the rest. The size is a multiple of 64.
+struct blocks {
+  blocks(std::size_t elements, parallel_options how) noexcept : count(elements), size(size_for(elements, how)) {}
+
+  [[nodiscard]] auto number() const noexcept -> std::size_t { return count / size + (count % size != 0 ? 1 : 0); }
+  [[nodiscard]] auto begin(std::size_t block) const noexcept -> std::size_t { return block * size; }
+  [[nodiscard]] auto end(std::size_t block) const noexcept -> std::size_t {
+    return count - begin(block) < size ? count : begin(block) + size;
+  }
+
+  const std::size_t count;
+  const std::size_t size;
+
+ private:
+  static auto size_for(std::size_t elements, parallel_options how) noexcept -> std::size_t {
+    constexpr std::size_t unit = 64;
+    constexpr std::size_t usual_size = 2048;
+    constexpr std::size_t max_number = 1024;  // so that what is kept for each block is small
+    const std::size_t wanted = how.grain != 0 ? how.grain : std::max(usual_size, elements / max_number);
+    return (std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(elements, 1)) + unit - 1) / unit * unit;
+  }
+};
+
+/// The iterator `index` elements further.
+template <typename Iterator>
+[[nodiscard]] constexpr auto after(const Iterator& first, std::size_t index) -> Iterator {
+  return first + static_cast<std::iter_difference_t<Iterator>>(index);
+}
+
+}  // namespace braid::detail

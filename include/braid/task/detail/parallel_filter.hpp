@@ -1,0 +1,130 @@
+// braid/task/detail/parallel_filter.hpp: stream compaction: marks what is kept, counts it by block, and moves it.
+#pragma once
+
+#include <braid/task/detail/parallel_blocks.hpp>
+#include <braid/task/detail/parallel_range.hpp>
+#include <braid/task/detail/stopped_by.hpp>
+#include <braid/task/parallel_options.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <ranges>
+#include <vector>
+
+namespace braid::detail {
+
+/// A bit for each element, set where it is kept; and where the kept elements of each block go.
+class kept_elements {
+ public:
+  explicit kept_elements(const blocks& all)
+      : all_(all), marks_((all.count + word_bits - 1) / word_bits), starts_(all.number() + 1) {}
+
+  /// Asks `is_kept(index)` once for each element of a block, in order. Blocks may be marked at the same time.
+  template <typename IsKept>
+  void mark(std::size_t block, const IsKept& is_kept) {
+    std::size_t total = 0;
+    for (std::size_t first = all_.begin(block); first != all_.end(block);) {
+      const std::size_t last = std::min(first + word_bits, all_.end(block));
+      std::uint64_t& word = marks_[first / word_bits];
+      for (std::size_t i = first; i != last; ++i)
+        word |= static_cast<std::uint64_t>(static_cast<bool>(is_kept(i))) << (i - first);
+      total += static_cast<std::size_t>(std::popcount(word));
+      first = last;
+    }
+    starts_[block + 1] = total;
+  }
+
+  /// When all blocks were marked.
+  void add_up() noexcept {
+    for (std::size_t block = 1; block < starts_.size(); ++block) starts_[block] += starts_[block - 1];
+  }
+
+  /// Of the kept elements of a block, the place of the first among all that are kept.
+  [[nodiscard]] auto start(std::size_t block) const noexcept -> std::size_t { return starts_[block]; }
+  [[nodiscard]] auto total() const noexcept -> std::size_t { return starts_.back(); }
+
+  /// Calls `take(index)` for each kept element of a block, in order.
+  template <typename Take>
+  void for_each(std::size_t block, const Take& take) const {
+    for (std::size_t first = all_.begin(block); first < all_.end(block); first += word_bits)
+      for (std::uint64_t left = marks_[first / word_bits]; left != 0; left &= left - 1)
+        take(first + static_cast<std::size_t>(std::countr_zero(left)));
+  }
+
+ private:
+  static constexpr std::size_t word_bits = 64;  // divides the size of a block
+
+  const blocks& all_;
+  std::vector<std::uint64_t> marks_;
+  std::vector<std::size_t> starts_;  // before `add_up`, behind each block: how many it keeps
+};
+
+/// Marks all blocks. False where a stop has left out some.
+template <typename Stop, typename IsKept>
+auto mark_all(kept_elements& kept, const blocks& all, const Stop& stop, const IsKept& is_kept) -> bool {
+  const bool is_whole = pass(all.number(), 1, stop, [&](std::size_t block, std::size_t last) {
+    for (; block != last; ++block) kept.mark(block, is_kept);
+  });
+  kept.add_up();
+  return is_whole;
+}
+
+/// Copies what `is_wanted(proj(element))`, in order, and gives its end.
+template <typename Stop, typename Iterator, typename Out, typename Pred, typename Proj>
+auto copy_wanted(const Stop& stop, const Iterator& first, std::size_t count, Out out, Pred& is_wanted, Proj& proj,
+                 parallel_options how) -> unless_stopped<Stop, Out> {
+  return on_worker([&]() -> unless_stopped<Stop, Out> {
+    const blocks all(count, how);
+    kept_elements kept(all);
+    const auto is_kept = [&](std::size_t i) { return std::invoke(is_wanted, std::invoke(proj, at(first, i))); };
+    const auto copy = [&](std::size_t block, std::size_t last) {
+      for (; block != last; ++block) {
+        Out to = after(out, kept.start(block));
+        kept.for_each(block, [&](std::size_t i) {
+          *to = at(first, i);
+          ++to;
+        });
+      }
+    };
+    const bool is_whole = mark_all(kept, all, stop, is_kept) && pass(all.number(), 1, stop, copy);
+    return unless_left_out(stop, is_whole, after(out, kept.total()));
+  });
+}
+
+/// Moves the first of each run of equals to the front, in order, and gives the end of them. A stop that comes while
+/// elements are moved is too late.
+template <typename Stop, typename Iterator, typename Equal, typename Proj>
+auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equal& equal, Proj& proj,
+                 parallel_options how) -> unless_stopped<Stop, Iterator> {
+  return on_worker([&]() -> unless_stopped<Stop, Iterator> {
+    const blocks all(count, how);
+    kept_elements kept(all);
+    const auto is_kept = [&](std::size_t i) {
+      return i == 0 || !std::invoke(equal, std::invoke(proj, at(first, i - 1)), std::invoke(proj, at(first, i)));
+    };
+    if (!mark_all(kept, all, stop, is_kept)) return unless_left_out(stop, false, first);
+    const auto to_front_of_block = [&](std::size_t block, std::size_t last) {
+      for (; block != last; ++block) {
+        Iterator to = after(first, all.begin(block));
+        kept.for_each(block, [&](std::size_t i) {
+          const Iterator from = after(first, i);
+          if (to != from) *to = std::ranges::iter_move(from);
+          ++to;
+        });
+      }
+    };
+    for_chunks(all.number(), 1, never_stopped{}, to_front_of_block);
+    for (std::size_t block = 1; block < all.number(); ++block) {  // each to where the one before has just left
+      const Iterator from = after(first, all.begin(block));
+      const Iterator to = after(first, kept.start(block));
+      if (to != from) std::ranges::move(from, after(from, kept.start(block + 1) - kept.start(block)), to);
+    }
+    return unless_left_out(stop, true, after(first, kept.total()));
+  });
+}
+
+}  // namespace braid::detail

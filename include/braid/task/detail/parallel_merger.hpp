@@ -1,0 +1,55 @@
+// braid/task/detail/parallel_merger.hpp: merge path: where a part of the merged range begins in both inputs.
+#pragma once
+
+#include <braid/task/detail/parallel_blocks.hpp>
+#include <braid/task/detail/stopped_by.hpp>
+#include <braid/task/parallel_options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+
+namespace braid::detail {
+
+/// Of the first `count` elements of the merged range, the number that are from the first input. `is_less(b, a)`
+/// compares elements by their indexes: b of the second input, a of the first. Of equals, those of the first input are
+/// first.
+template <typename IsLess>
+auto merge_split(std::size_t count, std::size_t first_size, std::size_t second_size, const IsLess& is_less)
+    -> std::size_t {
+  std::size_t low = count > second_size ? count - second_size : 0;
+  std::size_t high = std::min(count, first_size);
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (is_less(count - middle - 1, middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/// Merges two sorted ranges into `out`, and gives its end.
+template <typename Stop, typename First, typename Second, typename Out, typename Compare, typename Proj1,
+          typename Proj2>
+auto merge_all(const Stop& stop, const First& first, std::size_t first_size, const Second& second,
+               std::size_t second_size, Out out, Compare& compare, Proj1& proj1, Proj2& proj2, parallel_options how)
+    -> unless_stopped<Stop, Out> {
+  constexpr std::size_t usual_grain = 4096;  // for two searches
+  const std::size_t count = first_size + second_size;
+  const auto split = [&](std::size_t of) {
+    return merge_split(of, first_size, second_size, [&](std::size_t b, std::size_t a) {
+      return std::invoke(compare, std::invoke(proj2, at(second, b)), std::invoke(proj1, at(first, a)));
+    });
+  };
+  const auto chunk = [&](std::size_t from, std::size_t to) {
+    const std::size_t begin = split(from);
+    const std::size_t end = split(to);
+    std::ranges::merge(after(first, begin), after(first, end), after(second, from - begin), after(second, to - end),
+                       after(out, from), std::ref(compare), std::ref(proj1), std::ref(proj2));
+  };
+  const bool is_whole = pass(count, how.grain != 0 ? how.grain : usual_grain, stop, chunk);
+  return unless_left_out(stop, is_whole, after(out, count));
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,89 @@
+// braid/task/detail/parallel_search.hpp: questions to the elements of a range: the first, how many, the least.
+#pragma once
+
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/parallel_blocks.hpp>
+#include <braid/task/detail/parallel_range.hpp>
+#include <braid/task/detail/reduction.hpp>
+#include <braid/task/detail/stopped_by.hpp>
+#include <braid/task/parallel_options.hpp>
+#include <braid/task/parallel_reduce.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <ranges>
+
+namespace braid::detail {
+
+/// Whether the first element is wanted, or whether any other will do as well.
+enum class search_for : unsigned char { first, any };
+
+/// Where a search is.
+class found_place {
+ public:
+  explicit found_place(std::size_t count) noexcept : place_(count) {}
+
+  /// Whether an element at `index` would be no news.
+  [[nodiscard]] auto is_before(std::size_t index) const noexcept -> bool { return place_.load(relaxed) <= index; }
+
+  void report(std::size_t index) noexcept {
+    std::size_t seen = place_.load(relaxed);
+    while (index < seen && !place_.compare_exchange_weak(seen, index, relaxed)) {}
+  }
+  [[nodiscard]] auto get() const noexcept -> std::size_t { return place_.load(relaxed); }
+
+ private:
+  atomic<std::size_t> place_;  // the least index that was reported, by any worker; the number of elements before
+};
+
+/// The index of the first that `is_wanted(proj(element))`, their number where there is none. For any of them it is 0,
+/// and a stop that comes when one was found changes nothing.
+template <search_for What, typename Stop, typename Iterator, typename Pred, typename Proj>
+auto find_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& is_wanted, Proj& proj,
+              parallel_options how) -> unless_stopped<Stop, std::size_t> {
+  found_place found(count);
+  const auto chunk = [&](std::size_t from, std::size_t to) {
+    if (found.is_before(from)) return;
+    for (; from != to; ++from)
+      if (std::invoke(is_wanted, std::invoke(proj, at(first, from)))) {
+        found.report(What == search_for::first ? from : 0);
+        return;
+      }
+  };
+  const bool is_whole = pass(count, grain_of(count, how), stop, chunk);
+  return unless_left_out(stop, is_whole || (What == search_for::any && found.get() != count), found.get());
+}
+
+/// How many elements there are that `is_wanted(proj(element))`.
+template <typename Stop, typename Iterator, typename Pred, typename Proj>
+auto count_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& is_wanted, Proj& proj,
+               parallel_options how) -> unless_stopped<Stop, std::iter_difference_t<Iterator>> {
+  using distance = std::iter_difference_t<Iterator>;
+  atomic<std::size_t> total{0};  // of the chunks that have ended, each of which adds its own
+  const auto chunk = [&](std::size_t from, std::size_t to) {
+    const auto found = std::ranges::count_if(after(first, from), after(first, to), std::ref(is_wanted), std::ref(proj));
+    total.fetch_add(static_cast<std::size_t>(found), relaxed);
+  };
+  const bool is_whole = pass(count, grain_of(count, how), stop, chunk);
+  return unless_left_out(stop, is_whole, static_cast<distance>(total.load(relaxed)));
+}
+
+/// The best of the elements, the first of equals: `best(from, to)` is that of a part, `is_better(b, a)` says whether a
+/// later element takes the place of an earlier one.
+template <typename Stop, typename Iterator, typename Best, typename Better>
+auto best_of_all(const Stop& stop, const Iterator& first, std::size_t count, const Best& best, const Better& is_better,
+                 parallel_options how) -> unless_stopped<Stop, Iterator> {
+  if (count == 0) return first;
+  const std::size_t grain = grain_of(count, how);
+  const std::size_t parts = (count - 1) / grain + 1;
+  auto best_of_part = [&](std::size_t part) {
+    return best(after(first, part * grain), after(first, std::min(count - part * grain, grain) + part * grain));
+  };
+  auto better = [&](Iterator a, Iterator b) { return is_better(b, a) ? b : a; };
+  const auto numbers = std::views::iota(std::size_t{0}, parts);
+  return parallel_reduce(stop, numbers.begin(), parts, first, better, best_of_part, parallel_options{.grain = 1});
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,350 @@
+// braid/task/parallel_algorithms.hpp: the algorithms of the standard over a range, by several workers.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/task/detail/parallel_blocks.hpp>
+#include <braid/task/detail/parallel_divider.hpp>
+#include <braid/task/detail/parallel_filter.hpp>
+#include <braid/task/detail/parallel_merger.hpp>
+#include <braid/task/detail/parallel_range.hpp>
+#include <braid/task/detail/parallel_search.hpp>
+#include <braid/task/detail/stopped_by.hpp>
+#include <braid/task/parallel_options.hpp>
+#include <braid/task/stop_signal.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+// Each function gives what the one of std::ranges gives that has its name, but for the iterator behind the input where
+// that gives two. Ranges have random access and a known size; `out` has random access, and its elements may be written
+// at the same time, which those of std::vector<bool> may not. Functions, comparisons and projections are called by
+// several workers at the same time.
+//
+// Threads, blocks, errors: as `parallel_for`. With a stop_flag or std::stop_token as the first argument, parts that
+// have not begun when a stop is requested are left out. Errors: errc::stopped, or the reason of the flag, if any were.
+
+namespace braid {
+
+namespace detail {
+
+template <typename Range>
+[[nodiscard]] constexpr auto size_of(Range& range) -> std::size_t {
+  return static_cast<std::size_t>(std::ranges::size(range));
+}
+
+/// A range whose iterators the caller may keep.
+template <typename Range>
+concept lasting_range = divisible_range<Range> && std::ranges::borrowed_range<Range>;
+
+template <typename Pred, typename Range, typename Proj>
+concept predicate_of = std::indirect_unary_predicate<Pred, std::projected<std::ranges::iterator_t<Range>, Proj>>;
+
+template <typename Compare, typename Range, typename Proj>
+concept order_of = std::indirect_strict_weak_order<Compare, std::projected<std::ranges::iterator_t<Range>, Proj>>;
+
+/// A step with a value that there is unless a stop has come.
+template <typename Stop, typename T, typename Fn>
+auto with_found(T&& found, const Fn& fn) {
+  if constexpr (std::is_same_v<Stop, never_stopped>)
+    return fn(std::forward<T>(found));
+  else if (!found)
+    return result<decltype(fn(*found))>(fail(found.error()));
+  else
+    return result<decltype(fn(*found))>(fn(*std::forward<T>(found)));
+}
+
+template <typename Stop, typename Range, typename Pred, typename Proj>
+auto find_in(const Stop& stop, Range& range, Pred& pred, Proj& proj, parallel_options how) {
+  const auto first = std::ranges::begin(range);
+  return with_found<Stop>(find_all<search_for::first>(stop, first, size_of(range), pred, proj, how),
+                          [&first](std::size_t index) { return after(first, index); });
+}
+
+/// Whether there is an element for which `pred` says `wanted`.
+template <typename Stop, typename Range, typename Pred, typename Proj>
+auto is_there(const Stop& stop, Range& range, bool wanted, Pred& pred, Proj& proj, parallel_options how) {
+  const std::size_t count = size_of(range);
+  auto is_wanted = [&pred, wanted](auto&& each) {
+    return static_cast<bool>(std::invoke(pred, std::forward<decltype(each)>(each))) == wanted;
+  };
+  return with_found<Stop>(find_all<search_for::any>(stop, std::ranges::begin(range), count, is_wanted, proj, how),
+                          [count](std::size_t index) { return index != count; });
+}
+
+template <typename Stop, typename Range, typename Compare, typename Proj>
+auto min_in(const Stop& stop, Range& range, Compare& compare, Proj& proj, parallel_options how) {
+  const auto best = [&](auto from, auto to) {
+    auto found = from;
+    while (++from != to)  // a jump that is foreseen: a choice of iterators would wait for the one before
+      if (std::invoke(compare, std::invoke(proj, *from), std::invoke(proj, *found))) [[unlikely]]
+        found = from;
+    return found;
+  };
+  const auto is_better = [&](auto b, auto a) {
+    return std::invoke(compare, std::invoke(proj, *b), std::invoke(proj, *a));
+  };
+  return best_of_all(stop, std::ranges::begin(range), size_of(range), best, is_better, how);
+}
+
+template <typename Stop, typename Range, typename Compare, typename Proj>
+auto max_in(const Stop& stop, Range& range, Compare& compare, Proj& proj, parallel_options how) {
+  auto greater = [&](auto&& a, auto&& b) {
+    return std::invoke(compare, std::forward<decltype(b)>(b), std::forward<decltype(a)>(a));
+  };
+  return min_in(stop, range, greater, proj, how);
+}
+
+template <typename Stop, typename Range, typename Pred, typename Proj>
+auto partition_in(const Stop& stop, Range& range, Pred& pred, Proj& proj, parallel_options how) {
+  const auto first = std::ranges::begin(range);
+  const auto belongs = [&](auto&& each) {
+    return static_cast<bool>(std::invoke(pred, std::invoke(proj, std::forward<decltype(each)>(each))));
+  };
+  return on_worker([&] {
+    return with_found<Stop>(divide_all(stop, first, size_of(range), belongs, how),
+                            [&first](std::size_t index) { return after(first, index); });
+  });
+}
+
+template <typename Stop, typename Iterator, typename Out, typename Fn, typename Proj>
+auto transform_all(const Stop& stop, const Iterator& first, std::size_t count, const Out& out, Fn& fn, Proj& proj,
+                   parallel_options how) -> unless_stopped<Stop, Out> {
+  const auto chunk = [&](std::size_t from, std::size_t to) {
+    for (; from != to; ++from) at(out, from) = std::invoke(fn, std::invoke(proj, at(first, from)));
+  };
+  return unless_left_out(stop, pass(count, grain_of(count, how), stop, chunk), after(out, count));
+}
+
+}  // namespace detail
+
+/// Writes `fn(proj(element))` of each element to `out`, and gives the end of that. `out` may be the begin of the range.
+/// Cost: as `parallel_for`.
+template <detail::divisible_range Range, std::random_access_iterator Out, typename Fn, typename Proj = std::identity>
+auto parallel_transform(Range&& range, Out out, Fn fn, Proj proj = {}, parallel_options how = {}) -> Out {
+  return detail::transform_all(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), out, fn,
+                               proj, how);
+}
+
+template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out, typename Fn,
+          typename Proj = std::identity>
+[[nodiscard]] auto parallel_transform(Signal&& stop, Range&& range, Out out, Fn fn, Proj proj = {},
+                                      parallel_options how = {}) -> result<Out> {
+  return detail::transform_all(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range), detail::size_of(range),
+                               out, fn, proj, how);
+}
+
+/// The first element that `pred(proj(element))`, or the end. Cost: elements after the first are looked at, too, where
+/// other workers have begun with them.
+template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_find_if(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+    -> std::ranges::iterator_t<Range> {
+  return detail::find_in(detail::never_stopped{}, range, pred, proj, how);
+}
+
+template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::identity,
+          detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_find_if(Signal&& stop, Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+    -> result<std::ranges::iterator_t<Range>> {
+  return detail::find_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, how);
+}
+
+/// Whether `pred(proj(element))` of an element; of all; of none. Chunks that have not begun when it is known are left
+/// out.
+template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_any_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
+  return detail::is_there(detail::never_stopped{}, range, true, pred, proj, how);
+}
+
+template <stop_signal Signal, detail::divisible_range Range, typename Proj = std::identity,
+          detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_any_of(Signal&& stop, Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+    -> result<bool> {
+  return detail::is_there(detail::stopped_by_t<Signal>(stop), range, true, pred, proj, how);
+}
+
+template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_all_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
+  return !detail::is_there(detail::never_stopped{}, range, false, pred, proj, how);
+}
+
+template <stop_signal Signal, detail::divisible_range Range, typename Proj = std::identity,
+          detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_all_of(Signal&& stop, Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+    -> result<bool> {
+  auto found = detail::is_there(detail::stopped_by_t<Signal>(stop), range, false, pred, proj, how);
+  if (found) *found = !*found;
+  return found;
+}
+
+template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_none_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
+  return !detail::is_there(detail::never_stopped{}, range, true, pred, proj, how);
+}
+
+template <stop_signal Signal, detail::divisible_range Range, typename Proj = std::identity,
+          detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_none_of(Signal&& stop, Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+    -> result<bool> {
+  auto found = detail::is_there(detail::stopped_by_t<Signal>(stop), range, true, pred, proj, how);
+  if (found) *found = !*found;
+  return found;
+}
+
+/// How many elements there are that `pred(proj(element))`.
+template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_count_if(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+    -> std::ranges::range_difference_t<Range> {
+  return detail::count_all(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), pred, proj, how);
+}
+
+template <stop_signal Signal, detail::divisible_range Range, typename Proj = std::identity,
+          detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_count_if(Signal&& stop, Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+    -> result<std::ranges::range_difference_t<Range>> {
+  return detail::count_all(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range), detail::size_of(range), pred,
+                           proj, how);
+}
+
+/// The first of the least elements by `compare(proj(a), proj(b))`; of the greatest. The end where there is none.
+template <detail::lasting_range Range, typename Proj = std::identity,
+          detail::order_of<Range, Proj> Compare = std::ranges::less>
+[[nodiscard]] auto parallel_min_element(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {})
+    -> std::ranges::iterator_t<Range> {
+  return detail::min_in(detail::never_stopped{}, range, compare, proj, how);
+}
+
+template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::identity,
+          detail::order_of<Range, Proj> Compare = std::ranges::less>
+[[nodiscard]] auto parallel_min_element(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},
+                                        parallel_options how = {}) -> result<std::ranges::iterator_t<Range>> {
+  return detail::min_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, how);
+}
+
+template <detail::lasting_range Range, typename Proj = std::identity,
+          detail::order_of<Range, Proj> Compare = std::ranges::less>
+[[nodiscard]] auto parallel_max_element(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {})
+    -> std::ranges::iterator_t<Range> {
+  return detail::max_in(detail::never_stopped{}, range, compare, proj, how);
+}
+
+template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::identity,
+          detail::order_of<Range, Proj> Compare = std::ranges::less>
+[[nodiscard]] auto parallel_max_element(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},
+                                        parallel_options how = {}) -> result<std::ranges::iterator_t<Range>> {
+  return detail::max_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, how);
+}
+
+/// Copies the elements that `pred(proj(element))` to `out`, in order, and gives their end. `out` is not in the range.
+/// Errors: std::bad_alloc, too. Cost: `pred` is called once for each element, and memory for a bit of each is needed.
+template <detail::divisible_range Range, std::random_access_iterator Out, typename Proj = std::identity,
+          detail::predicate_of<Range, Proj> Pred>
+auto parallel_copy_if(Range&& range, Out out, Pred pred, Proj proj = {}, parallel_options how = {}) -> Out {
+  return detail::copy_wanted(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), out, pred,
+                             proj, how);
+}
+
+template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out,
+          typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
+[[nodiscard]] auto parallel_copy_if(Signal&& stop, Range&& range, Out out, Pred pred, Proj proj = {},
+                                    parallel_options how = {}) -> result<Out> {
+  return detail::copy_wanted(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range), detail::size_of(range), out,
+                             pred, proj, how);
+}
+
+/// Merges two sorted ranges into `out`, and gives its end. Of equals, those of the first range are first.
+/// Cost: two binary searches for each chunk of 4096 elements, or of the grain.
+template <detail::divisible_range First, detail::divisible_range Second, std::random_access_iterator Out,
+          typename Compare = std::ranges::less, typename Proj1 = std::identity, typename Proj2 = std::identity>
+  requires std::mergeable<std::ranges::iterator_t<First>, std::ranges::iterator_t<Second>, Out, Compare, Proj1, Proj2>
+auto parallel_merge(First&& first, Second&& second, Out out, Compare compare = {}, Proj1 proj1 = {}, Proj2 proj2 = {},
+                    parallel_options how = {}) -> Out {
+  return detail::merge_all(detail::never_stopped{}, std::ranges::begin(first), detail::size_of(first),
+                           std::ranges::begin(second), detail::size_of(second), out, compare, proj1, proj2, how);
+}
+
+template <stop_signal Signal, detail::divisible_range First, detail::divisible_range Second,
+          std::random_access_iterator Out, typename Compare = std::ranges::less, typename Proj1 = std::identity,
+          typename Proj2 = std::identity>
+  requires std::mergeable<std::ranges::iterator_t<First>, std::ranges::iterator_t<Second>, Out, Compare, Proj1, Proj2>
+[[nodiscard]] auto parallel_merge(Signal&& stop, First&& first, Second&& second, Out out, Compare compare = {},
+                                  Proj1 proj1 = {}, Proj2 proj2 = {}, parallel_options how = {}) -> result<Out> {
+  return detail::merge_all(detail::stopped_by_t<Signal>(stop), std::ranges::begin(first), detail::size_of(first),
+                           std::ranges::begin(second), detail::size_of(second), out, compare, proj1, proj2, how);
+}
+
+/// Moves the elements that `pred(proj(element))` to the front, in any order, and gives the first of the others. A
+/// stopped call has lost none, nor has one whose `pred` threw. Errors: std::bad_alloc, too, for a few bytes for each
+/// block of elements. Cost: elements on the wrong side after each block was divided are swapped.
+template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
+  requires std::permutable<std::ranges::iterator_t<Range>>
+auto parallel_partition(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
+    -> std::ranges::iterator_t<Range> {
+  return detail::partition_in(detail::never_stopped{}, range, pred, proj, how);
+}
+
+template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::identity,
+          detail::predicate_of<Range, Proj> Pred>
+  requires std::permutable<std::ranges::iterator_t<Range>>
+[[nodiscard]] auto parallel_partition(Signal&& stop, Range&& range, Pred pred, Proj proj = {},
+                                      parallel_options how = {}) -> result<std::ranges::iterator_t<Range>> {
+  return detail::partition_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, how);
+}
+
+/// Of neighbours for which `equal(proj(a), proj(b))` keeps the first, in order at the front, and gives the end of those
+/// that are kept; what is behind it is unspecified. Requires that `equal` is an equivalence. Errors: std::bad_alloc,
+/// too. Cost: as `parallel_copy_if`; the last pass, which moves whole blocks to their places, is one worker's.
+template <detail::lasting_range Range, typename Proj = std::identity,
+          std::indirect_equivalence_relation<std::projected<std::ranges::iterator_t<Range>, Proj>> Equal =
+              std::ranges::equal_to>
+  requires std::permutable<std::ranges::iterator_t<Range>>
+[[nodiscard]] auto parallel_unique(Range&& range, Equal equal = {}, Proj proj = {}, parallel_options how = {})
+    -> std::ranges::iterator_t<Range> {
+  return detail::keep_unique(detail::never_stopped{}, std::ranges::begin(range), detail::size_of(range), equal, proj,
+                             how);
+}
+
+template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::identity,
+          std::indirect_equivalence_relation<std::projected<std::ranges::iterator_t<Range>, Proj>> Equal =
+              std::ranges::equal_to>
+  requires std::permutable<std::ranges::iterator_t<Range>>
+[[nodiscard]] auto parallel_unique(Signal&& stop, Range&& range, Equal equal = {}, Proj proj = {},
+                                   parallel_options how = {}) -> result<std::ranges::iterator_t<Range>> {
+  return detail::keep_unique(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range), detail::size_of(range),
+                             equal, proj, how);
+}
+
+/// Moves the element to `nth` that would be there in a sorted range; none before it is greater, none after it less. At
+/// the end of the range nothing is done. Errors: std::bad_alloc, too. Cost: about three comparisons for each element,
+/// in passes over ever fewer.
+template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
+  requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
+auto parallel_nth_element(Range&& range, std::ranges::iterator_t<Range> nth, Compare compare = {}, Proj proj = {},
+                          parallel_options how = {}) -> void {
+  const auto first = std::ranges::begin(range);
+  detail::on_worker([&] {
+    static_cast<void>(detail::select_nth(detail::never_stopped{}, first, detail::after(first, detail::size_of(range)),
+                                         nth, compare, proj, how));
+  });
+}
+
+template <stop_signal Signal, detail::divisible_range Range, typename Compare = std::ranges::less,
+          typename Proj = std::identity>
+  requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
+[[nodiscard]] auto parallel_nth_element(Signal&& stop, Range&& range, std::ranges::iterator_t<Range> nth,
+                                        Compare compare = {}, Proj proj = {}, parallel_options how = {})
+    -> result<void> {
+  const auto first = std::ranges::begin(range);
+  const detail::stopped_by_t<Signal> stopped(stop);
+  const bool is_whole = detail::on_worker([&] {
+    return detail::select_nth(stopped, first, detail::after(first, detail::size_of(range)), nth, compare, proj, how);
+  });
+  if (!is_whole) return fail(*stopped.reason());
+  return {};
+}
+
+}  // namespace braid
