@@ -1,11 +1,15 @@
-// bench/algorithms/braid.cpp: parallel_inclusive_scan, parallel_sort and parallel_for_each.
+// bench/algorithms/braid.cpp: parallel_inclusive_scan, parallel_sort, parallel_for_each, and the algorithms that have
+// names of the standard.
 #include <bench/algorithms/problems.hpp>
 
+#include <braid/task/parallel_algorithms.hpp>
 #include <braid/task/parallel_for_each.hpp>
 #include <braid/task/parallel_scan.hpp>
 #include <braid/task/parallel_sort.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/run_in.hpp>
+
+#include <ranges>
 
 namespace {
 
@@ -29,6 +33,25 @@ auto run_sort(const parameters& given) -> sample {
   return in_pool(given, [&] { return bench::timed_sort(given, [](auto& all) { braid::parallel_sort(all); }); });
 }
 
+struct algorithms {
+  static auto transform(auto& in, auto out, auto fn) { return braid::parallel_transform(in, out, fn); }
+  static auto find_if(auto& in, auto pred) { return braid::parallel_find_if(in, pred); }
+  static auto count_if(auto& in, auto pred) { return braid::parallel_count_if(in, pred); }
+  static auto min_element(auto& in) { return braid::parallel_min_element(in); }
+  static auto copy_if(auto& in, auto out, auto pred) { return braid::parallel_copy_if(in, out, pred); }
+  static auto merge(auto& in, auto middle, auto out) {
+    return braid::parallel_merge(std::ranges::subrange(in.begin(), middle), std::ranges::subrange(middle, in.end()),
+                                 out);
+  }
+  static auto partition(auto& in, auto pred) { return braid::parallel_partition(in, pred); }
+  static auto unique(auto& in) { return braid::parallel_unique(in); }
+  static void nth_element(auto& in, auto nth) { braid::parallel_nth_element(in, nth); }
+};
+
+auto run_standard(const parameters& given) -> sample {
+  return in_pool(given, [&] { return bench::timed_standard(given, algorithms()); });
+}
+
 auto run_loop(const parameters& given) -> sample {
   return in_pool(given, [&] {
     return bench::timed_loop(given,
@@ -41,5 +64,8 @@ auto run_loop(const parameters& given) -> sample {
 auto main(int count, char** arguments) -> int {
   const bench::contender braid = bench::braid_contender();
   return bench::run_program(count, arguments, "algorithms",
-                            {{"scan", braid, run_scan}, {"sort", braid, run_sort}, {"loop", braid, run_loop}});
+                            {{"scan", braid, run_scan},
+                             {"sort", braid, run_sort},
+                             {"standard", braid, run_standard},
+                             {"loop", braid, run_loop}});
 }

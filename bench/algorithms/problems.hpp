@@ -107,6 +107,82 @@ auto timed_scan(const parameters& given, const Scan& scan) -> sample {
   return taken;
 }
 
+/// What the algorithms of the standard work on: numbers of eight bytes, of which half are below `half`.
+struct standard_data {
+  static constexpr double half = 1U << 29U;
+
+  explicit standard_data(const std::string& algorithm, std::uint64_t count)
+      : in(elements_in<double>(algorithm == "unique" ? "few" : "random", count)), out(count) {
+    if (algorithm != "merge") return;
+    std::sort(in.begin(), in.begin() + middle());
+    std::sort(in.begin() + middle(), in.end());
+  }
+  [[nodiscard]] auto middle() const -> std::ptrdiff_t { return static_cast<std::ptrdiff_t>(in.size() / 2); }
+
+  static constexpr auto is_low = [](double each) { return each < half; };
+  static constexpr auto is_missing = [](double each) { return each < 0; };
+  static constexpr auto changed = [](double each) { return each * 0.5 + 1.0; };
+
+  std::vector<double> in;
+  std::vector<double> out;
+};
+
+/// The algorithm by that name, and a number that tells its result from most wrong ones.
+template <typename Algorithms>
+auto solve_standard(const std::string& algorithm, const Algorithms& by, standard_data& data) -> double {
+  const auto last_of = [&](auto end) { return static_cast<double>(end - data.out.begin()) + *(end - 1); };
+  const auto place_of = [&](auto found) { return static_cast<double>(found - data.in.begin()); };
+  if (algorithm == "transform") return last_of(by.transform(data.in, data.out.begin(), standard_data::changed));
+  if (algorithm == "find_if") return place_of(by.find_if(data.in, standard_data::is_missing));
+  if (algorithm == "count_if") return static_cast<double>(by.count_if(data.in, standard_data::is_low));
+  if (algorithm == "min_element") return place_of(by.min_element(data.in));
+  if (algorithm == "copy_if") return last_of(by.copy_if(data.in, data.out.begin(), standard_data::is_low));
+  if (algorithm == "merge") return last_of(by.merge(data.in, data.in.begin() + data.middle(), data.out.begin()));
+  if (algorithm == "partition") return place_of(by.partition(data.in, standard_data::is_low));
+  if (algorithm == "unique") return place_of(by.unique(data.in));
+  if (algorithm == "nth_element") {
+    by.nth_element(data.in, data.in.begin() + data.middle());
+    return data.in[static_cast<std::size_t>(data.middle())];
+  }
+  std::fprintf(stderr, "there is no algorithm `%s`\n", algorithm.c_str());
+  std::exit(2);
+}
+
+/// Those of std, one after the other, or as `policy` says.
+template <const auto&... Policy>
+struct standard_algorithms {
+  static auto transform(auto& in, auto out, auto fn) {
+    return std::transform(Policy..., in.begin(), in.end(), out, fn);
+  }
+  static auto find_if(auto& in, auto pred) { return std::find_if(Policy..., in.begin(), in.end(), pred); }
+  static auto count_if(auto& in, auto pred) { return std::count_if(Policy..., in.begin(), in.end(), pred); }
+  static auto min_element(auto& in) { return std::min_element(Policy..., in.begin(), in.end()); }
+  static auto copy_if(auto& in, auto out, auto pred) {
+    return std::copy_if(Policy..., in.begin(), in.end(), out, pred);
+  }
+  static auto merge(auto& in, auto middle, auto out) {
+    return std::merge(Policy..., in.begin(), middle, middle, in.end(), out);
+  }
+  static auto partition(auto& in, auto pred) { return std::partition(Policy..., in.begin(), in.end(), pred); }
+  static auto unique(auto& in) { return std::unique(Policy..., in.begin(), in.end()); }
+  static void nth_element(auto& in, auto nth) { std::nth_element(Policy..., in.begin(), nth, in.end()); }
+};
+
+template <typename Algorithms>
+auto timed_standard(const parameters& given, const Algorithms& by) -> sample {
+  const std::uint64_t count = given.number("count", 1'000'000);
+  const std::string algorithm = given.word("algorithm", "count_if");
+  standard_data data(algorithm, count);
+  standard_data alone = data;
+  double figure = 0;
+  sample taken = timed(static_cast<double>(count), true, [&] {
+    figure = solve_standard(algorithm, by, data);
+    return true;
+  });
+  taken.is_right = figure == solve_standard(algorithm, standard_algorithms<>(), alone);
+  return taken;
+}
+
 inline void step(double& each) { each = each * 0.5 + 1.0; }
 
 /// `loop(all)` takes one step with each.

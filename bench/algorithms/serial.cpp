@@ -9,6 +9,7 @@ using bench::parameters;
 
 constexpr auto sort = [](auto& all) { std::sort(all.begin(), all.end()); };
 constexpr auto scan = [](const auto& in, auto& out) { std::inclusive_scan(in.begin(), in.end(), out.begin()); };
+constexpr bench::standard_algorithms<> standard;
 constexpr auto loop = [](auto& all) {
   for (double& each : all) bench::step(each);
 };
@@ -23,8 +24,10 @@ auto main(int count, char** arguments) -> int {
       return timed(given, work);
     };
   };
-  return bench::run_program(count, arguments, "algorithms",
-                            {{"scan", serial, alone([](auto&... all) { return bench::timed_scan(all...); }, scan)},
-                             {"sort", serial, alone([](auto&... all) { return bench::timed_sort(all...); }, sort)},
-                             {"loop", serial, alone([](auto&... all) { return bench::timed_loop(all...); }, loop)}});
+  return bench::run_program(
+      count, arguments, "algorithms",
+      {{"scan", serial, alone([](auto&... all) { return bench::timed_scan(all...); }, scan)},
+       {"sort", serial, alone([](auto&... all) { return bench::timed_sort(all...); }, sort)},
+       {"standard", serial, alone([](auto&... all) { return bench::timed_standard(all...); }, standard)},
+       {"loop", serial, alone([](auto&... all) { return bench::timed_loop(all...); }, loop)}});
 }

@@ -1,4 +1,5 @@
-// bench/algorithms/tbb.cpp: parallel_scan, parallel_sort and parallel_for of oneTBB.
+// bench/algorithms/tbb.cpp: parallel_scan, parallel_sort and parallel_for of oneTBB, and std::execution::par, which
+// libstdc++ builds on it.
 #include <bench/algorithms/problems.hpp>
 #include <bench/harness/tbb.hpp>
 
@@ -7,6 +8,7 @@
 #include <tbb/parallel_scan.h>
 #include <tbb/parallel_sort.h>
 
+#include <execution>
 #include <functional>
 
 namespace {
@@ -37,6 +39,11 @@ auto run_sort(const parameters& given) -> sample {
                          [&] { return bench::timed_sort(given, [](auto& all) { tbb::parallel_sort(all); }); });
 }
 
+auto run_standard(const parameters& given) -> sample {
+  return bench::in_arena(
+      given.workers(), [&] { return bench::timed_standard(given, bench::standard_algorithms<std::execution::par>()); });
+}
+
 auto run_loop(const parameters& given) -> sample {
   const auto loop = [](std::vector<double>& all) {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, all.size()), [&](const tbb::blocked_range<std::size_t>& part) {
@@ -50,6 +57,7 @@ auto run_loop(const parameters& given) -> sample {
 
 auto main(int count, char** arguments) -> int {
   const bench::contender tbb = bench::tbb_contender();
-  return bench::run_program(count, arguments, "algorithms",
-                            {{"scan", tbb, run_scan}, {"sort", tbb, run_sort}, {"loop", tbb, run_loop}});
+  return bench::run_program(
+      count, arguments, "algorithms",
+      {{"scan", tbb, run_scan}, {"sort", tbb, run_sort}, {"standard", tbb, run_standard}, {"loop", tbb, run_loop}});
 }

@@ -202,6 +202,13 @@ TEST_CASE_FIXTURE(watched, "of equal neighbours the first stays") {
     expected.erase(end, last);
     given.rows.erase(parallel_unique(given.rows, {}, &row::key, given.how), given.rows.end());
     REQUIRE(given.rows == expected);
+
+    for (int& each : given.numbers) each /= 7;
+    auto numbers = given.numbers;
+    const auto [end_of_numbers, last_of_numbers] = std::ranges::unique(numbers);
+    numbers.erase(end_of_numbers, last_of_numbers);
+    given.numbers.erase(parallel_unique(given.numbers, {}, {}, given.how), given.numbers.end());
+    REQUIRE(given.numbers == numbers);
   });
 }
 

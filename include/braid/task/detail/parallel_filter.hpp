@@ -1,6 +1,7 @@
 // braid/task/detail/parallel_filter.hpp: stream compaction: marks what is kept, counts it by block, and moves it.
 #pragma once
 
+#include <braid/task/detail/division.hpp>
 #include <braid/task/detail/parallel_blocks.hpp>
 #include <braid/task/detail/parallel_range.hpp>
 #include <braid/task/detail/stopped_by.hpp>
@@ -29,9 +30,10 @@ class kept_elements {
     std::size_t total = 0;
     for (std::size_t first = all_.begin(block); first != all_.end(block);) {
       const std::size_t last = std::min(first + word_bits, all_.end(block));
-      std::uint64_t& word = marks_[first / word_bits];
+      std::uint64_t word = 0;
       for (std::size_t i = first; i != last; ++i)
         word |= static_cast<std::uint64_t>(static_cast<bool>(is_kept(i))) << (i - first);
+      marks_[first / word_bits] = word;
       total += static_cast<std::size_t>(std::popcount(word));
       first = last;
     }
@@ -46,6 +48,16 @@ class kept_elements {
   /// Of the kept elements of a block, the place of the first among all that are kept.
   [[nodiscard]] auto start(std::size_t block) const noexcept -> std::size_t { return starts_[block]; }
   [[nodiscard]] auto total() const noexcept -> std::size_t { return starts_.back(); }
+
+  /// Calls `visit(index, is_kept)` for each element of a block, in order.
+  template <typename Visit>
+  void visit_all(std::size_t block, const Visit& visit) const {
+    for (std::size_t first = all_.begin(block); first < all_.end(block); first += word_bits) {
+      std::uint64_t word = marks_[first / word_bits];
+      const std::size_t last = std::min(first + word_bits, all_.end(block));
+      for (std::size_t i = first; i != last; ++i, word >>= 1U) visit(i, (word & 1U) != 0);
+    }
+  }
 
   /// Calls `take(index)` for each kept element of a block, in order.
   template <typename Take>
@@ -95,35 +107,47 @@ auto copy_wanted(const Stop& stop, const Iterator& first, std::size_t count, Out
   });
 }
 
+/// Moves the kept elements of a block to its begin.
+template <typename Iterator>
+void gather_kept(const kept_elements& kept, std::size_t block, const Iterator& first, std::size_t begin) {
+  Iterator to = after(first, begin);
+  if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
+    kept.visit_all(block, [&](std::size_t i, bool is_kept) {
+      *to = at(first, i);
+      to += static_cast<std::iter_difference_t<Iterator>>(is_kept);  // without a jump
+    });
+  } else {
+    kept.for_each(block, [&](std::size_t i) {
+      const Iterator from = after(first, i);
+      if (to != from) *to = std::ranges::iter_move(from);
+      ++to;
+    });
+  }
+}
+
 /// Moves the first of each run of equals to the front, in order, and gives the end of them. A stop that comes while
 /// elements are moved is too late.
 template <typename Stop, typename Iterator, typename Equal, typename Proj>
 auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equal& equal, Proj& proj,
                  parallel_options how) -> unless_stopped<Stop, Iterator> {
+  if (count == 0) return first;
   return on_worker([&]() -> unless_stopped<Stop, Iterator> {
-    const blocks all(count, how);
+    const Iterator others = first + 1;  // the first stays where it is
+    const blocks all(count - 1, how);
     kept_elements kept(all);
     const auto is_kept = [&](std::size_t i) {
-      return i == 0 || !std::invoke(equal, std::invoke(proj, at(first, i - 1)), std::invoke(proj, at(first, i)));
+      return !std::invoke(equal, std::invoke(proj, at(first, i)), std::invoke(proj, at(others, i)));
     };
     if (!mark_all(kept, all, stop, is_kept)) return unless_left_out(stop, false, first);
-    const auto to_front_of_block = [&](std::size_t block, std::size_t last) {
-      for (; block != last; ++block) {
-        Iterator to = after(first, all.begin(block));
-        kept.for_each(block, [&](std::size_t i) {
-          const Iterator from = after(first, i);
-          if (to != from) *to = std::ranges::iter_move(from);
-          ++to;
-        });
-      }
-    };
-    for_chunks(all.number(), 1, never_stopped{}, to_front_of_block);
+    for_chunks(all.number(), 1, never_stopped{}, [&](std::size_t block, std::size_t last) {
+      for (; block != last; ++block) gather_kept(kept, block, others, all.begin(block));
+    });
     for (std::size_t block = 1; block < all.number(); ++block) {  // each to where the one before has just left
-      const Iterator from = after(first, all.begin(block));
-      const Iterator to = after(first, kept.start(block));
+      const Iterator from = after(others, all.begin(block));
+      const Iterator to = after(others, kept.start(block));
       if (to != from) std::ranges::move(from, after(from, kept.start(block + 1) - kept.start(block)), to);
     }
-    return unless_left_out(stop, true, after(first, kept.total()));
+    return unless_left_out(stop, true, after(others, kept.total()));
   });
 }
 
