@@ -92,6 +92,28 @@ TEST_CASE_FIXTURE(watched, "orders that are bad for divisions are sorted, too") 
   }
 }
 
+TEST_CASE_FIXTURE(watched, "what is nearly in order, or in the reverse order, is sorted wherever the order breaks") {
+  pool where({.workers = 2});
+  run_in(where, [] {
+    for (const std::size_t broken : {1, 2, 4094, 4095, 4096, 4097, 8191, 8192, 9999})
+      for (const bool is_reverse : {false, true}) {
+        std::vector<entry> all(10'000);
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = {.key = is_reverse ? 10'000 - i : i, .place = i};
+        if (is_reverse)
+          all[broken].key = all[broken - 1].key;  // equals, which a stable sort leaves in their order
+        else
+          std::swap(all[broken].key, all[broken - 1].key);
+        auto quick = all;
+        parallel_sort(quick, {}, &entry::key);
+        REQUIRE(std::ranges::is_sorted(quick, {}, &entry::key));
+        auto expected = all;
+        std::ranges::sort(expected, {}, [](const entry& each) { return std::pair(each.key, each.place); });
+        parallel_stable_sort(all, {}, &entry::key);
+        REQUIRE(all == expected);
+      }
+  });
+}
+
 TEST_CASE_FIXTURE(watched, "whatever the order, small elements and large ones come out as from std::sort") {
   struct large {
     std::uint64_t key;

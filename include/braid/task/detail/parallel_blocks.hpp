@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -59,16 +58,10 @@ struct blocks {
   static auto size_for(std::size_t elements, parallel_options how) noexcept -> std::size_t {
     constexpr std::size_t unit = 64;
     constexpr std::size_t usual_size = 2048;
-    constexpr std::size_t max_number = 1024;  // so that what is kept for each block is small
-    const std::size_t wanted = how.grain != 0 ? how.grain : std::max(usual_size, elements / max_number);
+    constexpr std::size_t max_blocks = 1024;  // so that what is kept for each block is small
+    const std::size_t wanted = how.grain != 0 ? how.grain : std::max(usual_size, elements / max_blocks);
     return (std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(elements, 1)) + unit - 1) / unit * unit;
   }
 };
-
-/// The iterator `index` elements further.
-template <typename Iterator>
-[[nodiscard]] constexpr auto after(const Iterator& first, std::size_t index) -> Iterator {
-  return first + static_cast<std::iter_difference_t<Iterator>>(index);
-}
 
 }  // namespace braid::detail

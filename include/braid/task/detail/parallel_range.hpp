@@ -122,4 +122,10 @@ template <typename Iterator>
   return first[static_cast<std::iter_difference_t<Iterator>>(index)];
 }
 
+/// The iterator `index` elements further.
+template <typename Iterator>
+[[nodiscard]] constexpr auto after(const Iterator& first, std::size_t index) -> Iterator {
+  return first + static_cast<std::iter_difference_t<Iterator>>(index);
+}
+
 }  // namespace braid::detail

@@ -5,6 +5,7 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/division.hpp>
 #include <braid/task/detail/fork.hpp>
+#include <braid/task/detail/parallel_range.hpp>
 #include <braid/task/detail/stopped_by.hpp>
 #include <braid/task/parallel_options.hpp>
 
@@ -47,6 +48,37 @@ struct sorting {
 template <typename Left, typename Right>
 void fork_both(Left left, Right right) {
   static_cast<void>(fork_pair(left, right));
+}
+
+/// Whether `follows(i)` of all i from 1 to before `count`. The first ones are asked in their order, so that what is in
+/// no order costs little; then by all workers, until one says no.
+template <typename Follows>
+auto follow_all(std::size_t count, const Follows& follows) -> bool {
+  constexpr std::size_t alone = 4096;
+  for (std::size_t i = 1; i < std::min(count, alone); ++i)
+    if (!follows(i)) return false;
+  if (count <= alone) return true;
+  atomic<bool> broken{false};  // set by any that says no
+  for_chunks(count - alone, alone, never_stopped{}, [&](std::size_t from, std::size_t to) {
+    if (broken.load(relaxed)) return;
+    for (std::size_t i = alone + from; i != alone + to; ++i)
+      if (!follows(i)) return broken.store(true, relaxed);
+  });
+  return !broken.load(relaxed);
+}
+
+/// Whether it was in order; and what was in the reverse order, without equals, is after this.
+template <typename Iterator, typename Sorting>
+auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
+  const auto count = static_cast<std::size_t>(last - first);
+  const auto rises = [&](std::size_t i) { return !all.less(after(first, i), after(first, i - 1)); };
+  const auto falls = [&](std::size_t i) { return all.less(after(first, i), after(first, i - 1)); };
+  if (rises(1)) return follow_all(count, rises);
+  if (!follow_all(count, falls)) return false;
+  for_chunks(count / 2, 4096, never_stopped{}, [&](std::size_t from, std::size_t to) {
+    for (; from != to; ++from) std::ranges::iter_swap(after(first, from), after(first, count - 1 - from));
+  });
+  return true;
 }
 
 /// Divides by a middle element, and sorts both parts. When the divisions have been bad too often, the rest is left to
@@ -174,46 +206,43 @@ struct quick_sorter {
       *at = each;
     }
   }
-
-  /// Whether it was in order; and what was in the reverse order is, after this. Looks no further than it must.
-  template <typename Iterator, typename Sorting>
-  static auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
-    Iterator end = first + 1;
-    if (!all.less(end, first)) {
-      while (end != last && !all.less(end, end - 1)) ++end;
-      return end == last;
-    }
-    while (end != last && all.less(end, end - 1)) ++end;
-    if (end != last) return false;
-    std::ranges::reverse(first, last);
-    return true;
-  }
 };
 
 /// Sorts both halves, and merges them: the earlier half moves to memory of its own, and the two come back in order.
 struct merge_sorter {
   template <typename Iterator, typename Sorting>
   void operator()(Iterator first, Iterator last, Sorting& all) const {
-    if (!all.goes_on()) return;
-    if (last - first <= few) return insert_all(first, last, all);
-    const Iterator middle = first + (last - first) / 2;
-    if (last - first <= all.grain) {
-      merge_sorter{}(first, middle, all);
-      merge_sorter{}(middle, last, all);
-    } else {
-      fork_both([&all, first, middle] { merge_sorter{}(first, middle, all); },
-                [&all, middle, last] { merge_sorter{}(middle, last, all); });
-    }
-    if (all.goes_on() && all.less(middle, middle - 1)) merge(first, middle, last, all);
+    if (all.goes_on() && last - first > 1 && !was_in_order(first, last, all)) sort(first, last, all);
   }
 
  private:
   static constexpr std::ptrdiff_t few = 24;
 
   template <typename Iterator, typename Sorting>
+  static void sort(Iterator first, Iterator last, Sorting& all) {
+    if (!all.goes_on()) return;
+    if (last - first <= few) return insert_all(first, last, all);
+    const Iterator middle = first + (last - first) / 2;
+    if (last - first <= all.grain) {
+      sort(first, middle, all);
+      sort(middle, last, all);
+    } else {
+      fork_both([&all, first, middle] { sort(first, middle, all); }, [&all, middle, last] { sort(middle, last, all); });
+    }
+    if (all.goes_on() && all.less(middle, middle - 1)) merge(first, middle, last, all);
+  }
+
+  /// Finds the place of each before it is moved, so that none is away when a comparison throws.
+  template <typename Iterator, typename Sorting>
   static void insert_all(Iterator first, Iterator last, Sorting& all) {
-    for (Iterator next = first; next != last; ++next)
-      for (Iterator at = next; at != first && all.less(at, at - 1); --at) std::ranges::iter_swap(at, at - 1);
+    for (Iterator next = first; next != last; ++next) {
+      Iterator at = next;
+      while (at != first && all.less(next, at - 1)) --at;
+      if (at == next) continue;
+      std::iter_value_t<Iterator> each = std::ranges::iter_move(next);
+      std::ranges::move_backward(at, next, next + 1);
+      *at = std::move(each);
+    }
   }
 
   /// Elements that were moved away, and where there is room for them: so many as are left of them.
