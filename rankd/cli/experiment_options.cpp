@@ -1,7 +1,7 @@
 // rankd/cli/experiment_options.cpp: options of rankd experiment.
 #include <rankd/cli/experiment_options.hpp>
 
-#include <rankd/cli/option_checks.hpp>
+#include <rankd/cli/detail/common_options.hpp>
 
 #include <memory>
 #include <string>
@@ -13,10 +13,8 @@ constexpr std::int64_t max_ids = 100'000'000;
 
 auto add_part(CLI::App& under, const std::string& name, const std::string& doc, list_options& options) -> CLI::App* {
   auto* command = under.add_subcommand(name, doc);
-  command->add_option("--project", options.project, "Folder with rankd.toml; default: this folder or one above")
-      ->check(check_not_empty)
-      ->type_name("DIR");
-  command->add_flag_callback("--json", [&options] { options.form = output_form::programs; }, "Print JSON");
+  detail::add_project(*command, options);
+  detail::add_form(*command, options.form);
   return command;
 }
 

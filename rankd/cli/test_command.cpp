@@ -1,6 +1,7 @@
 // rankd/cli/test_command.cpp: rankd test: tests of plans by name, their outcomes for people and for programs.
 #include <rankd/cli/test_command.hpp>
 
+#include <rankd/cli/detail/common_options.hpp>
 #include <rankd/cli/option_checks.hpp>
 #include <rankd/cli/plan_tests.hpp>
 #include <rankd/cli/printable.hpp>
@@ -225,7 +226,7 @@ void add_test(CLI::App& app, std::function<exit_status()>& chosen) {
   command->add_option("--only", options->only, "Run only tests with this text in their names")
       ->check(check_not_empty)
       ->type_name("TEXT");
-  command->add_flag_callback("--json", [options] { options->form = output_form::programs; }, "Print JSON");
+  detail::add_form(*command, options->form);
   command->footer("Exit status: 0 all tests pass, 1 one fails, or nothing can be tested, 2 wrong usage.");
   command->callback([options, &chosen] { chosen = [options] { return test_command(*options); }; });
 }

@@ -1,0 +1,17 @@
+// rankd/cli/detail/serve_arguments.hpp: the part of the command line that is about serving.
+#pragma once
+
+#include <rankd/cli/commands.hpp>
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace rankd::detail {
+
+/// Adds `serve`; when it is given, `chosen` becomes what it does.
+void add_serve(CLI::App& app, std::function<exit_status()>& chosen);
+
+}  // namespace rankd::detail
