@@ -58,6 +58,11 @@ foreach(program braid-doctor rankd)
   endif()
 endforeach()
 
+# The project of docs/tutorial_rankd.md.
+if(TARGET rankd)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/books DESTINATION ${CMAKE_INSTALL_DATADIR}/rankd/examples COMPONENT programs)
+endif()
+
 # The compiler of plans, with all that it needs but Node, and the tarballs for npm. The packages of dsl/ must be there:
 # `./dev test` installs them.
 find_program(NODE_EXECUTABLE NAMES node nodejs)

@@ -4,6 +4,8 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/fiber.hpp>
 #include <braid/io/backend.hpp>
+#include <braid/runtime/detail/stall_watch.hpp>
+#include <braid/trace/detail/settings.hpp>
 
 #include <algorithm>
 #include <array>
@@ -42,9 +44,17 @@ auto verdict_on_io() -> std::string {
   return made ? "valid" : "event loops are refused: " + made.error().message();
 }
 
-auto verdict_on(std::string_view name) -> std::string {
+auto verdict_on_trace(std::string_view value) -> std::string {
+  const auto parsed = detail::parse_trace_settings(value);
+  return parsed ? "valid" : "ignored: " + parsed.error();
+}
+
+auto verdict_on(std::string_view name, std::string_view value) -> std::string {
   if (name == "BRAID_WORKERS") return verdict_on_workers();
   if (name == "BRAID_IO") return verdict_on_io();
+  if (name == "BRAID_TRACE") return verdict_on_trace(value);
+  if (name == "BRAID_DUMP") return value == "quit" ? "valid" : "ignored: it is not quit";
+  if (name == "BRAID_STALL") return detail::parse_stall_limit(value) ? "valid" : "ignored: no time such as 500ms or 2s";
   return "not a variable of the library";
 }
 
@@ -135,7 +145,7 @@ auto environment_of_this_process() -> std::vector<variable> {
     const std::size_t sign = text.find('=');
     if (!text.starts_with("BRAID_") || sign == std::string_view::npos) continue;
     const std::string_view name = text.substr(0, sign);
-    found.push_back({std::string(name), std::string(text.substr(sign + 1)), verdict_on(name)});
+    found.push_back({std::string(name), std::string(text.substr(sign + 1)), verdict_on(name, text.substr(sign + 1))});
   }
   std::ranges::sort(found, {}, &variable::name);
   return found;

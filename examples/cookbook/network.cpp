@@ -90,8 +90,8 @@ auto serve_until_sigterm(braid::http_server& server, braid::stream_listener list
   const int signal = (co_await ends.next()).value();
   std::printf("signal %d\n", signal);
   co_await server.stop(10s);  // answers what has begun
-  everything.request_stop();  // and ends the rest
   braid::or_throw(co_await std::move(serving));
+  everything.request_stop();  // and ends the rest; last, because a stop ends this task as well
 }
 // [/sigterm]
 

@@ -29,7 +29,17 @@ auto http_service::date(time_point now) -> std::string_view {
 }
 
 void http_service::report(std::exception_ptr error) noexcept {
-  report_job_exception(options.on_error, std::move(error), {.what = "an HTTP handler"});
+  report_job_exception(options.on_error, std::move(error), {.what = "an HTTP server"});
+}
+
+void http_service::report(std::exception_ptr error, const http_request_head& of) noexcept {
+  constexpr std::size_t max_path = 200;
+  std::string what = "an HTTP handler";
+  try {
+    what = "the handler of " + std::string(name_of(of.method)) + " " + std::string(of.path.substr(0, max_path));
+  } catch (const std::bad_alloc&) {  // without the request, then
+  }
+  report_job_exception(options.on_error, std::move(error), {.what = what.c_str()});
 }
 
 /// Threads: any.
@@ -236,7 +246,7 @@ void http_connection::answer_without_handler() {
 }
 
 void http_connection::finish_answer(const outcome<void>& ended) {
-  if (ended.has_exception()) by_->report(ended.exception());
+  if (ended.has_exception()) by_->report(ended.exception(), head());
   if (!ended.has_value()) add_to_count(by_->counts.failed);
   if (answer_ == answer::pieces) {
     if (ended.has_value()) return end_pieces();

@@ -43,6 +43,8 @@ struct http_service {
   /// The date of today, made anew each second.
   auto date(time_point now) -> std::string_view;
   void report(std::exception_ptr error) noexcept;
+  /// A handler has thrown; the message names the request.
+  void report(std::exception_ptr error, const http_request_head& of) noexcept;
   static void add_metrics(const void* self, metric_list& to);
 
   loop& on;

@@ -121,6 +121,17 @@ Environment
 )");
 }
 
+TEST_CASE("each variable of the library is known, and what is wrong with it is said") {
+  const environment trace("BRAID_TRACE", "t.pftrace,last=9q");
+  const environment stall("BRAID_STALL", "200ms");
+  const environment dump("BRAID_DUMP", "now");
+  const std::string told = doctor_of(machine_tree(braid::testing::hybrid())).out;
+  for (const char* line :
+       {R"(BRAID_DUMP   "now"                ignored: it is not quit)", R"(BRAID_STALL  "200ms"              valid)",
+        R"(BRAID_TRACE  "t.pftrace,last=9q"  ignored: last=9q is no time from 1ms to 600s)"})
+    CHECK_MESSAGE(told.find(line) != std::string::npos, told);
+}
+
 TEST_CASE("sparse nodes: memory without CPUs is listed, and CPUs without a shared cache") {
   const environment says("BRAID_WORKERS", "7");
   const std::string text = doctor_of(machine_tree(braid::testing::sparse_nodes())).out;

@@ -201,7 +201,11 @@ TEST_CASE("a handler that throws is answered for, and the next request is served
   routes.get("/silent", [](http_exchange&) {});
   routes.get("/stopped", [](http_exchange&) -> task<void> { co_await stop_here(); });
   int reported = 0;
-  http_scene scene(routes, {.on_error = [&](const std::exception_ptr&) { ++reported; }});
+  std::string what;
+  http_scene scene(routes, {.on_error = [&](const std::exception_ptr&, const error_origin& from) {
+                     ++reported;
+                     what = from.what;
+                   }});
   const auto client = scene.talker();
   for (const std::string_view path : {"/throws", "/later", "/silent", "/stopped"}) {
     client->forget();
@@ -212,6 +216,7 @@ TEST_CASE("a handler that throws is answered for, and the next request is served
   client->say(get);
   CHECK(client->hears("hello"));
   CHECK(reported == 2);
+  CHECK(what == "the handler of GET /later");
   CHECK(scene.server().counts().failed == 4);
 }
 

@@ -17,7 +17,7 @@ struct error_origin {
 
   std::size_t worker = no_worker;     ///< the index of the worker; no_worker where the thread is none
   std::uint64_t job = 0;              ///< which of the jobs that this worker has begun, from 1; 0: it was none
-  const char* what = "a posted job";  ///< what threw, such as `an HTTP handler` or `a hook of a pool`
+  const char* what = "a posted job";  ///< what threw, such as `the handler of GET /users`; for the call alone
 };
 
 /// Called with what was thrown and, if it takes a second argument, with where. What the callback itself throws does no
