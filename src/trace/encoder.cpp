@@ -44,6 +44,13 @@ void tick_line::measure(const trace_clock& clock) {
   ns_per_tick_ = static_cast<double>(now - first_ns_) / static_cast<double>(std::max<std::uint64_t>(ticks, 1));
 }
 
+void tick_line::move_to_now(const trace_clock& clock) noexcept {
+  first_ticks_ = clock.ticks();
+  first_ns_ = boot_nanoseconds();
+  const std::uint64_t ticks = std::max<std::uint64_t>(first_ticks_ - made_ticks_, 1);
+  ns_per_tick_ = static_cast<double>(first_ns_ - made_ns_) / static_cast<double>(ticks);
+}
+
 auto tick_line::nanoseconds(std::uint64_t ticks) const noexcept -> std::uint64_t {
   // A record has the low 56 bits of the counter.
   const auto since = static_cast<double>(static_cast<std::int64_t>((ticks - first_ticks_) << 8U) >> 8);
@@ -54,7 +61,8 @@ auto tick_line::ticks_in(std::uint64_t nanoseconds) const noexcept -> std::uint6
   return static_cast<std::uint64_t>(static_cast<double>(nanoseconds) / ns_per_tick_);
 }
 
-trace_encoder::trace_encoder(trace_output to, const tick_line& line) : to_(std::move(to)), line_(line) {
+trace_encoder::trace_encoder(trace_output to, const tick_line& line, symbol_table& symbols)
+    : to_(std::move(to)), line_(line), symbols_(symbols) {
   out_.process(own_process(), line_of("/proc/self/comm"));
   flush();
 }

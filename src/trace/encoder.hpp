@@ -24,12 +24,16 @@ class tick_line {
   /// Over ten milliseconds, or what a shorter program has. Blocks: for a millisecond where less has passed.
   void measure(const trace_clock& clock);
   [[nodiscard]] auto nanoseconds(std::uint64_t ticks) const noexcept -> std::uint64_t;
+  /// The line begins now, with the speed since it was made: clocks drift apart over days.
+  void move_to_now(const trace_clock& clock) noexcept;
   /// How many ticks so many nanoseconds are.
   [[nodiscard]] auto ticks_in(std::uint64_t nanoseconds) const noexcept -> std::uint64_t;
 
  private:
   std::uint64_t first_ticks_;
   std::uint64_t first_ns_;
+  std::uint64_t made_ticks_ = first_ticks_;
+  std::uint64_t made_ns_ = first_ns_;
   double ns_per_tick_ = 0;  // 0: not yet measured
 };
 
@@ -56,7 +60,7 @@ class trace_encoder {
     [[nodiscard]] auto has_begun() const noexcept -> bool { return sequence.last_ns != 0; }
   };
 
-  trace_encoder(trace_output to, const tick_line& line);
+  trace_encoder(trace_output to, const tick_line& line, symbol_table& symbols);
 
   /// Before the first record of a thread.
   void begin(thread& of, ::pid_t id, std::string_view name, std::uint64_t ticks);
@@ -85,7 +89,7 @@ class trace_encoder {
   trace_output to_;
   const tick_line& line_;
   perfetto_writer out_;
-  symbol_table symbols_;
+  symbol_table& symbols_;
   std::uint64_t written_ = 0;
   std::uint32_t last_sequence_ = 1;
   std::unordered_map<std::uint64_t, std::uint32_t> names_;     // by address of code or text

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <new>
 #include <ranges>
 #include <system_error>
 #include <utility>
@@ -20,6 +21,7 @@ namespace braid::detail {
 namespace {
 
 constexpr std::size_t chunk_records = 1024;
+constexpr std::uint64_t chunks_in_span = 8;  // no chunk is of a longer part of what is kept
 constexpr std::uint64_t max_files = 10;
 
 auto ticks_of(const trace_record& record) noexcept -> std::uint64_t { return record.when_kind >> 8U; }
@@ -85,11 +87,15 @@ auto flight_recorder::take_new(std::uint64_t now) -> bool {
 auto flight_recorder::drain(thread_state& of) -> bool {
   if (of.ring == nullptr) return false;
   const bool has_ended = of.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen
+  const std::uint64_t span = line_.ticks_in(session_.settings().last_ns) / chunks_in_span;
   const std::size_t count = of.ring->records.drain([&](const trace_record& record) {
-    if (of.chunks.empty() || of.chunks.back().size() == chunk_records) of.chunks.emplace_back().reserve(chunk_records);
+    const bool is_full = of.chunks.empty() || of.chunks.back().size() == chunk_records ||
+                         is_before(ticks_of(of.chunks.back().front()) + span, ticks_of(record));
+    if (is_full) of.chunks.emplace_back().reserve(chunk_records);
     of.chunks.back().push_back(record);
+    ++kept_;
   });
-  kept_ += count;
+  of.lost = of.ring->records.lost();
   if (has_ended) {
     of.name = thread_name(*of.ring, true);
     ::munmap(std::exchange(of.ring, nullptr), sizeof(thread_ring));
@@ -147,7 +153,9 @@ void flight_recorder::keep_states(std::vector<task_state> tasks, std::uint64_t n
     if (known != states_.end() && is_before(each.ticks, known->second.ticks)) continue;
     states_.insert_or_assign(each.number, each);
   }
-  // An end stays as long as a record of another thread may be older.
+  if (is_before(now, forget_at_)) return;
+  forget_at_ = now + line_.ticks_in(session_.settings().last_ns) / chunks_in_span;
+  // An end stays as long as a record of another thread may be older: no chunk goes on for so long.
   const std::uint64_t old = now - 2 * line_.ticks_in(session_.settings().last_ns);
   std::erase_if(states_, [&](const auto& entry) {
     const bool is_over = entry.second.kind == trace_kind::task_end && is_before(entry.second.ticks, old);
@@ -161,28 +169,30 @@ auto flight_recorder::name_of(std::uint64_t task) -> std::string {
   return known == names_.end() ? std::string() : known->second;
 }
 
-void flight_recorder::save(std::string_view reason, bool by_hand) {
-  const std::uint64_t now = boot_nanoseconds();
-  if (!by_hand && now < quiet_until_ns_) return;
-  quiet_until_ns_ = now + session_.settings().last_ns;
+void flight_recorder::save(std::string_view reason, std::uint64_t asked_ns, bool by_hand) {
+  if (!by_hand && asked_ns < quiet_until_ns_) return;
   const std::string path = session_.settings().file + "." + std::to_string(files_++ % max_files + 1);
   try {
     const std::uint64_t records = write_file(path, reason);
     std::fprintf(stderr, "braid: trace of the last %g s in %s (%llu records): %.*s\n",
                  static_cast<double>(session_.settings().last_ns) / 1e9, path.c_str(),
                  static_cast<unsigned long long>(records), static_cast<int>(reason.size()), reason.data());
+  } catch (const std::bad_alloc&) {
+    throw;  // what is kept may be half counted
   } catch (const std::exception& error) {
     std::fprintf(stderr, "braid: the last seconds are not written: %s\n", error.what());
   }
+  quiet_until_ns_ = boot_nanoseconds() + session_.settings().last_ns;
 }
 
 auto flight_recorder::write_file(const std::string& path, std::string_view reason) -> std::uint64_t {
   file_in_progress file(path);
+  line_.move_to_now(session_.clock());
   trace_encoder out({.file = path,
                      .max_bytes = ~std::uint64_t{0},
                      .write = [&file](std::string_view bytes) { return file.write(bytes); },
                      .take_name = [this](std::uint64_t task) { return name_of(task); }},
-                    line_);
+                    line_, symbols_);
   const std::uint64_t records = kept_;
   encode(out, reason);
   out.flush();
@@ -226,9 +236,7 @@ void flight_recorder::encode_thread(trace_encoder& to, trace_encoder::thread& ou
     for (const trace_record& record : of.chunks[i]) to.add(out, record);
     for (const auto& each : threads_) drain(*each);
   }
-  if (of.ring == nullptr) return;
-  const std::uint64_t lost = of.ring->records.lost();
-  to.lost(out, lost - std::exchange(of.lost_saved, lost));
+  to.lost(out, of.lost - std::exchange(of.lost_saved, of.lost));
 }
 
 }  // namespace braid::detail

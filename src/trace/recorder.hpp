@@ -28,7 +28,7 @@ class flight_recorder {
   auto take_new(std::uint64_t now) -> bool;
   /// Writes FILE.1, FILE.2, up to FILE.10, then FILE.1 anew, and says so on stderr. One that is asked for while the
   /// last file's time is not over is left out, unless `by_hand`.
-  void save(std::string_view reason, bool by_hand);
+  void save(std::string_view reason, std::uint64_t asked_ns, bool by_hand);
 
  private:
   using chunk = std::vector<trace_record>;
@@ -44,6 +44,7 @@ class flight_recorder {
     // Of what was dropped:
     std::uint64_t subject = 0;  // of the first record that is kept
     std::vector<begun_slice> open;
+    std::uint64_t lost = 0;
     std::uint64_t lost_saved = 0;
   };
   struct task_state {
@@ -65,7 +66,9 @@ class flight_recorder {
   trace_session& session_;
   tick_line line_;
   bool is_measured_ = false;
-  std::uint64_t kept_ = 0;  // records
+  symbol_table symbols_;
+  std::uint64_t kept_ = 0;       // records
+  std::uint64_t forget_at_ = 0;  // in ticks: ends of tasks that are too old
   std::vector<std::unique_ptr<thread_state>> threads_;
   std::unordered_map<std::uint64_t, task_state> states_;  // of tasks, as of what was dropped last
   std::unordered_map<std::uint64_t, std::string> names_;  // of tasks that are not dropped whole

@@ -13,12 +13,14 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -137,13 +139,17 @@ void start_from_environment() {
   if (wanted == nullptr || wanted[0] == 0) return;
   auto settings = parse_trace_settings(wanted);
   if (!settings) return refuse(settings.error());
+  if (settings->last_ns != 0) settings->file = std::filesystem::absolute(settings->file).string();  // for later files
   const int file = open_trace_file(settings->file);
   if (file < 0) return;
   session = new trace_session(std::move(*settings), file);
-  if (!session->start()) return refuse("no thread can be started");
+  trace_is_on.store(true, relaxed);  // before the writer, which turns it off where it cannot write
+  if (!session->start()) {
+    trace_is_on.store(false, relaxed);
+    return refuse("no thread can be started");
+  }
   ::pthread_atfork(nullptr, nullptr, &forget_in_child);
   if (session->settings().at_signal) save_at_signal();
-  trace_is_on.store(true, relaxed);
 }
 
 /// Before the static objects of the program, which may start threads that use the library.
@@ -274,21 +280,30 @@ void trace_session::write_all() {
 void trace_session::keep_last() {
   flight_recorder recorder(*this);
   const auto step = [&] {
-    std::vector<std::string> reasons;
+    std::vector<save_request> requests;
     std::uint64_t now = clock_.ticks();
     {
       const std::lock_guard guard(lock_);
-      reasons.swap(reasons_);
-      if (!reasons.empty()) now = first_reason_ticks_;
+      requests.swap(requests_);
+      if (!requests.empty()) now = requests.front().ticks;
     }
     const bool found = recorder.take_new(now);
-    if (signalled_.exchange(0, relaxed) != 0) recorder.save("SIGUSR2", true);
-    for (const std::string& why : reasons) recorder.save(why, false);
+    if (signalled_.exchange(0, relaxed) != 0) recorder.save("SIGUSR2", boot_nanoseconds(), true);
+    for (const save_request& each : requests) recorder.save(each.reason, each.ns, false);
     return found;
   };
   step_until_stopped(step);
   step();
-  ::unlink(settings_.file.c_str());  // it was there for its lock
+  remove_lock();
+}
+
+/// FILE was there for its lock: it goes if it is what was opened, and a file without a byte.
+void trace_session::remove_lock() const noexcept {
+  struct stat opened{};
+  struct stat there{};
+  if (::fstat(file_, &opened) != 0 || ::stat(settings_.file.c_str(), &there) != 0) return;
+  const bool is_same = opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+  if (is_same && S_ISREG(there.st_mode) && there.st_size == 0) ::unlink(settings_.file.c_str());
 }
 
 void trace_session::wake_writer() noexcept {
@@ -299,8 +314,7 @@ void trace_session::wake_writer() noexcept {
 void trace_session::save(std::string_view reason) {
   {
     const std::lock_guard guard(lock_);
-    if (reasons_.empty()) first_reason_ticks_ = clock_.ticks();
-    reasons_.emplace_back(reason);
+    requests_.push_back({.reason = std::string(reason), .ticks = clock_.ticks(), .ns = boot_nanoseconds()});
   }
   wake_writer();
 }

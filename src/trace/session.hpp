@@ -54,6 +54,13 @@ class trace_clock {
 /// The time since the machine started, which Perfetto's tracks are drawn by.
 [[nodiscard]] auto boot_nanoseconds() noexcept -> std::uint64_t;
 
+/// Why and when a file of the last seconds was asked for.
+struct save_request {
+  std::string reason;
+  std::uint64_t ticks;
+  std::uint64_t ns;
+};
+
 /// Whether all of it could be written.
 [[nodiscard]] auto write_whole(int file, std::string_view bytes) noexcept -> bool;
 
@@ -97,6 +104,7 @@ class trace_session {
   void write_until_stopped() noexcept;
   void write_all();
   void keep_last();
+  void remove_lock() const noexcept;
   template <typename Step>
   void step_until_stopped(const Step& step);
   void wake_writer() noexcept;
@@ -111,8 +119,7 @@ class trace_session {
   std::mutex lock_;                     // around what follows
   std::vector<thread_ring*> new_rings_;
   task_names new_tasks_;
-  std::vector<std::string> reasons_;      // for files of the last seconds
-  std::uint64_t first_reason_ticks_ = 0;  // when the first of them was said
+  std::vector<save_request> requests_;  // for files of the last seconds
 };
 
 }  // namespace braid::detail

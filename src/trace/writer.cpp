@@ -22,7 +22,7 @@ trace_writer::trace_writer(trace_session& of)
             .max_bytes = of.settings().max_bytes,
             .write = [&of](std::string_view bytes) { return of.write(bytes); },
             .take_name = [this](std::uint64_t task) { return take_name(task); }},
-           line_) {}
+           line_, symbols_) {}
 
 trace_writer::~trace_writer() {
   for (const thread_state* each : threads_) delete each;

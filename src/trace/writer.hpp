@@ -32,6 +32,7 @@ class trace_writer {
   trace_session& session_;
   tick_line line_;
   bool is_measured_ = false;
+  symbol_table symbols_;
   trace_encoder out_;
   std::vector<thread_state*> threads_;
   std::unordered_map<std::uint64_t, std::string> task_names_;
