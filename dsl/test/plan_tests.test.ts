@@ -168,7 +168,7 @@ test("test compiles, and then runs rankd, whose status is its own", () => {
   assert.deepEqual([all.status, all.err, all.out], [7, "", `test --project ${made}\n`]);
   assert.ok(existsSync(join(made, "plans/feed.tests.json")));
   const one = dslc(made, ["test", "plans/feed.test.ts", "--only", "rows", "--json"], { RANKD: join(made, "fake") });
-  assert.equal(one.out, `test --project ${made} feed --only rows --json\n`);
+  assert.equal(one.out, `test --project ${made} feed --only=rows --json\n`);
 });
 
 test("test says why it cannot run", () => {

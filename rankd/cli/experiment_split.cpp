@@ -54,7 +54,7 @@ auto deviation_of(std::uint64_t count, double share, std::uint64_t total) -> dou
 /// An experiment that is counted: by bucket of its layer the number of the arm, the last for none.
 struct counted_experiment {
   const experiment_entry* entry = nullptr;
-  std::vector<std::uint8_t> arm_of;
+  std::vector<std::uint32_t> arm_of;
   std::vector<double> shares;
   std::vector<std::uint64_t> counts;
 };
@@ -62,13 +62,13 @@ struct counted_experiment {
 auto counted(const experiment_entry& entry, const experiment_layer& layer) -> counted_experiment {
   const std::size_t outside = entry.arms.size();
   counted_experiment out{.entry = &entry,
-                         .arm_of = std::vector(layer.buckets, static_cast<std::uint8_t>(outside)),
+                         .arm_of = std::vector(layer.buckets, static_cast<std::uint32_t>(outside)),
                          .shares = std::vector(outside + 1, 0.0),
                          .counts = std::vector<std::uint64_t>(outside + 1)};
   double rest = 1;
   for (std::size_t arm = 0; arm < outside; ++arm) {
     const experiment_arm& each = entry.arms[arm];
-    std::fill(out.arm_of.begin() + each.from, out.arm_of.begin() + each.to + 1, static_cast<std::uint8_t>(arm));
+    std::fill(out.arm_of.begin() + each.from, out.arm_of.begin() + each.to + 1, static_cast<std::uint32_t>(arm));
     out.shares[arm] = static_cast<double>(each.to - each.from + 1) / layer.buckets;
     rest -= out.shares[arm];
   }

@@ -151,6 +151,13 @@ auto test_runner::state::stores_of(const plan_test& test) -> braid::checked<test
 }
 
 auto test_runner::state::answer(const bound_plan& plan, const rank_request& request, engine& by) -> ranking {
+  if (!request.forced.empty())
+    return failed_by(braid::diagnostics({.code = "no_experiments",
+                                         .pointer = "/experiments",
+                                         .message = "a test of a plan is in no arm of an experiment",
+                                         .hint = "write what the arm sets into param_overrides",
+                                         .node = {},
+                                         .source = "request"}));
   const auto missing = check_needs(request, route_of(plan, request.params)->needs, declared_);
   return missing.empty() ? runtime_->run(by.rank(plan, request)) : failed_by(missing);
 }

@@ -7,6 +7,7 @@
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 #include <variant>
 
@@ -130,7 +131,8 @@ auto forced_arm(const plan_experiments& running, const forced_choice& named, dia
 auto forced_arms(const plan_experiments& running, const rank_request& request, diagnostic_list problems)
     -> std::vector<std::optional<chosen_arm>> {
   std::vector<std::optional<chosen_arm>> out(running.layers.size());
-  for (const forced_choice& named : request.forced) {
+  constexpr std::size_t most = 100;  // more than there are arms: one of so many is wrong
+  for (const forced_choice& named : request.forced | std::views::take(most)) {
     const auto arm = forced_arm(running, named, problems);
     if (!arm) continue;
     std::optional<chosen_arm>& place = out[running.experiments[arm->experiment].layer];

@@ -349,7 +349,7 @@ auto experiment_set::load(const std::filesystem::path& folder, const registries&
     -> braid::checked<experiment_set> {
   const std::filesystem::path file = folder / experiments_file;
   std::error_code error;
-  if (!std::filesystem::exists(file, error)) return experiment_set();
+  if (!std::filesystem::exists(file, error) && !error) return experiment_set();  // else reading it says why not
   section from = detail::read_section(file, presence::required);
   experiment_set out;
   if (from.problems.empty()) {

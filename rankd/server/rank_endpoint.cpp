@@ -300,11 +300,19 @@ void shard::fail(reply_place to, request_record& record, const error_answer& err
 
 namespace {
 
+/// For a line of a terminal: what does not print is a question mark, and what is long is cut.
+auto printable_id(std::string_view id) -> std::string {
+  constexpr std::size_t longest = 80;
+  std::string out(id.substr(0, longest));
+  std::ranges::replace_if(out, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return out;
+}
+
 /// Asks for a trace of what led to it.
 void save_trace(const request_record& record) {
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(record.took).count();
-  braid::trace::save("request " + record.request_id + " of plan " + record.plan + " took " + std::to_string(took) +
-                     " ms");
+  braid::trace::save("request " + printable_id(record.request_id) + " of plan " + record.plan + " took " +
+                     std::to_string(took) + " ms");
 }
 
 }  // namespace

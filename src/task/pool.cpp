@@ -3,6 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/scheduler_for.hpp>
@@ -109,17 +110,21 @@ struct worker_count_inputs {
 /// only where what it follows from has changed.
 auto default_workers() -> unsigned {
   struct answer {
-    std::mutex mutex;
+    detail::fork_safe_mutex mutex;
     worker_count_inputs inputs;
     unsigned workers = 0;
   };
   static answer& last = *new answer;  // never freed, because pools may be made while statics are destroyed
   const worker_count_inputs inputs = worker_count_inputs::read();
+  {
+    const std::lock_guard lock(last.mutex);
+    if (last.workers != 0 && last.inputs == inputs) return last.workers;
+  }
+  const unsigned workers = default_worker_count().workers;  // without the lock, which holds up forks
   const std::lock_guard lock(last.mutex);
-  if (last.workers != 0 && last.inputs == inputs) return last.workers;
-  last.workers = default_worker_count().workers;
+  last.workers = workers;
   last.inputs = inputs;
-  return last.workers;
+  return workers;
 }
 
 auto needs_threads(scheduler chosen) noexcept -> bool {

@@ -30,7 +30,7 @@ export function withPlans(files: readonly string[]): string[] {
 export function runTests(project: Project, options: TestOptions): number {
   const rankd = options.rankd ?? (process.env["RANKD"] || "rankd");
   const args = ["test", "--project", project.root, ...options.files.map(planNameOf)];
-  if (options.only !== undefined) args.push("--only", options.only);
+  if (options.only !== undefined) args.push(`--only=${options.only}`);
   if (options.isJson) args.push("--json");
   const done = spawnSync(rankd, args, { stdio: ["ignore", "inherit", "inherit"] });
   const code = (done.error as { code?: string } | undefined)?.code;
