@@ -153,8 +153,7 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::find_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, how);
 }
 
-/// Whether `pred(proj(element))` of an element; of all; of none. Chunks that have not begun when it is known are left
-/// out.
+/// Whether `pred(proj(element))` of an element. Chunks that have not begun when it is known are left out.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_any_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
   return detail::is_there(detail::never_stopped{}, range, true, pred, proj, how);
@@ -167,6 +166,7 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
   return detail::is_there(detail::stopped_by_t<Signal>(stop), range, true, pred, proj, how);
 }
 
+/// The same of all elements, which those of an empty range are.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_all_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
   return !detail::is_there(detail::never_stopped{}, range, false, pred, proj, how);
@@ -181,6 +181,7 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
   return found;
 }
 
+/// The same of no element.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_none_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
   return !detail::is_there(detail::never_stopped{}, range, true, pred, proj, how);
@@ -210,7 +211,7 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
                            proj, how);
 }
 
-/// The first of the least elements by `compare(proj(a), proj(b))`; of the greatest. The end where there is none.
+/// The first of the least elements by `compare(proj(a), proj(b))`. The end where there is none.
 template <detail::lasting_range Range, typename Proj = std::identity,
           detail::order_of<Range, Proj> Compare = std::ranges::less>
 [[nodiscard]] auto parallel_min_element(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {})
@@ -225,6 +226,7 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::min_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, how);
 }
 
+/// The first of the greatest elements. The end where there is none.
 template <detail::lasting_range Range, typename Proj = std::identity,
           detail::order_of<Range, Proj> Compare = std::ranges::less>
 [[nodiscard]] auto parallel_max_element(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {})
