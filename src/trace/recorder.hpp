@@ -27,7 +27,8 @@ class flight_recorder {
   /// was anything.
   auto take_new(std::uint64_t now) -> bool;
   /// Writes FILE.1, FILE.2, up to FILE.10, then FILE.1 anew, and says so on stderr. One that is asked for while the
-  /// last file's time is not over is left out, unless `by_hand`.
+  /// last file's time is not over is left out, unless `by_hand`. `asked_ns` is when, by `boot_nanoseconds`: the writer
+  /// may come to it late.
   void save(std::string_view reason, std::uint64_t asked_ns, bool by_hand);
 
  private:
