@@ -3,7 +3,6 @@
 
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/topology.hpp>
-#include <braid/thread/worker_count.hpp>
 
 #include <filesystem>
 #include <optional>

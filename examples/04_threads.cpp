@@ -1,8 +1,8 @@
 // examples/04_threads.cpp: threads that have their settings from the start, found by name and controlled from outside.
 #include <braid/task/pool.hpp>
 #include <braid/thread/profile.hpp>
+#include <braid/thread/this_thread.hpp>
 #include <braid/thread/thread.hpp>
-#include <braid/thread/thread_info.hpp>
 
 #include <chrono>
 #include <cstdio>

@@ -1,7 +1,6 @@
 // examples/05_registry.cpp: threads that can be found by what they are for, asked about, and disturbed by seed.
 #include <braid/task/pool.hpp>
 #include <braid/thread/chaos.hpp>
-#include <braid/thread/registered_thread.hpp>
 #include <braid/thread/registry.hpp>
 
 #include <chrono>

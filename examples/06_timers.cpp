@@ -1,7 +1,6 @@
 // examples/06_timers.cpp: functions that run on a pool at their time, once or again and again, and are cancelled.
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduled.hpp>
-#include <braid/task/timer_thread.hpp>
 
 #include <chrono>
 #include <cstdio>

@@ -1,9 +1,7 @@
 // examples/07_futures.cpp: work that goes on where its parts are ready: chains, failures, several results as one.
-#include <braid/task/batch.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/when_all.hpp>
-#include <braid/task/when_any.hpp>
 
 #include <cstdio>
 #include <exception>

@@ -1,12 +1,9 @@
 // examples/08_pools.cpp: the classic kinds of pools, each as options of one; strands, and threads for what blocks.
 #include <braid/base/error.hpp>
 #include <braid/runtime/default_runtime.hpp>
-#include <braid/task/blocking_pool.hpp>
-#include <braid/task/bounded_executor.hpp>
-#include <braid/task/observed_executor.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/strand.hpp>
 
 #include <chrono>
 #include <cstddef>

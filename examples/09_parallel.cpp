@@ -1,10 +1,7 @@
 // examples/09_parallel.cpp: work that splits: forks, groups of any shape, and the algorithms made of them.
 #include <braid/task/fork_join.hpp>
-#include <braid/task/parallel_for.hpp>
-#include <braid/task/parallel_reduce.hpp>
-#include <braid/task/parallel_sort.hpp>
-#include <braid/task/run_in.hpp>
-#include <braid/task/task_group.hpp>
+#include <braid/task/parallel.hpp>
+#include <braid/task/pool.hpp>
 
 #include <cstdio>
 #include <functional>

@@ -1,8 +1,6 @@
 // examples/11_static_graph.cpp: functions that depend on each other, laid out once and run many times.
-#include <braid/graph/graph_builder.hpp>
 #include <braid/graph/static_graph.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <cstdio>
 #include <stdexcept>

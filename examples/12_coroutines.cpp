@@ -6,7 +6,6 @@
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/when_all.hpp>
-#include <braid/coro/when_any.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/spawn.hpp>
 

@@ -1,7 +1,7 @@
 // examples/13_echo_server.cpp: a server that sends back what it gets, its clients, and a stop that ends both.
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/buffered_reader.hpp>
-#include <braid/io/stream_listener.hpp>
+#include <braid/io/byte_stream.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <array>

@@ -1,8 +1,8 @@
 // examples/14_chat.cpp: a room that sends each line of a guest to all guests, and two guests who talk in it.
 #include <braid/coro/broadcast.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/buffered_reader.hpp>
-#include <braid/io/stream_listener.hpp>
+#include <braid/io/byte_stream.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // examples/17_flow.cpp: functions and coroutines that hand each other values, each as soon as what it takes is there.
 #include <braid/coro/sleep.hpp>
-#include <braid/graph/flow_builder.hpp>
+#include <braid/graph/flow.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <cstdio>

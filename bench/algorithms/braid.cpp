@@ -2,12 +2,9 @@
 // names of the standard.
 #include <bench/algorithms/problems.hpp>
 
+#include <braid/task/parallel.hpp>
 #include <braid/task/parallel_algorithms.hpp>
-#include <braid/task/parallel_for_each.hpp>
-#include <braid/task/parallel_scan.hpp>
-#include <braid/task/parallel_sort.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <ranges>
 

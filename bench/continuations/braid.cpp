@@ -2,12 +2,10 @@
 // beside them a task group, for programs that need no futures.
 #include <bench/harness/program.hpp>
 
+#include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/run_in.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/task_group.hpp>
 #include <braid/task/when_all.hpp>
 
 #include <cstdint>

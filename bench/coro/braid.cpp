@@ -3,16 +3,14 @@
 #include <bench/coro/spread_crowds.hpp>
 #include <bench/harness/program.hpp>
 
-#include <braid/coro/async_latch.hpp>
-#include <braid/coro/async_mutex.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/fiber.hpp>
-#include <braid/coro/oneshot.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/strand_home.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/pool.hpp>
 

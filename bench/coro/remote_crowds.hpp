@@ -7,8 +7,8 @@
 #include <bench/harness/tally.hpp>
 
 #include <braid/coro/bridge.hpp>
+#include <braid/coro/sleep.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/pool.hpp>
 

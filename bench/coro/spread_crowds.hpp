@@ -4,8 +4,8 @@
 
 #include <bench/coro/remote_crowds.hpp>
 
-#include <braid/coro/async_latch.hpp>
-#include <braid/coro/oneshot.hpp>
+#include <braid/coro/channel.hpp>
+#include <braid/coro/synchronization.hpp>
 
 namespace bench {
 

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <array>
 #include <cstddef>

@@ -2,9 +2,8 @@
 #include <bench/fork_join/problems.hpp>
 
 #include <braid/task/fork_join.hpp>
-#include <braid/task/parallel_reduce.hpp>
+#include <braid/task/parallel.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <functional>
 #include <ranges>

@@ -4,8 +4,8 @@
 
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/fork_task.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/strand_home.hpp>
-#include <braid/coro/sync_wait.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/task/pool.hpp>

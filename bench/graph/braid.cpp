@@ -1,11 +1,9 @@
 // bench/graph/braid.cpp: static graphs, built once and run many times; and what they cost to build.
 #include <bench/graph/problems.hpp>
 
-#include <braid/graph/graph_builder.hpp>
 #include <braid/graph/shape.hpp>
 #include <braid/graph/static_graph.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <utility>
 

@@ -7,7 +7,7 @@
 #include <bench/http/cases.hpp>
 
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/runtime/runtime.hpp>

@@ -6,7 +6,7 @@
 #include <bench/latency/io_under_load.hpp>
 
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <cstdint>

@@ -2,18 +2,13 @@
 #include <bench/ramp/leaves.hpp>
 
 #include <braid/coro/fork_task.hpp>
-#include <braid/graph/graph_builder.hpp>
 #include <braid/graph/static_graph.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/job_slab.hpp>
-#include <braid/task/parallel_for.hpp>
-#include <braid/task/parallel_for_each.hpp>
-#include <braid/task/parallel_reduce.hpp>
+#include <braid/task/parallel.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/task_group.hpp>
 #include <braid/task/worker.hpp>
 
 #include <array>

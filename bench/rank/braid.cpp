@@ -10,7 +10,6 @@
 #include <rankd/rows/sort.hpp>
 
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <chrono>
 #include <cstdlib>

@@ -13,7 +13,7 @@
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/net/redis_batch.hpp>
-#include <braid/net/redis_pool.hpp>
+#include <braid/net/redis_connection.hpp>
 
 #include <algorithm>
 #include <chrono>

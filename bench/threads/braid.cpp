@@ -1,7 +1,6 @@
 // bench/threads/braid.cpp: what a registration costs, and queries over many entries beside loops written by hand.
 #include <bench/harness/program.hpp>
 
-#include <braid/thread/registration.hpp>
 #include <braid/thread/registry.hpp>
 
 #include <cstddef>

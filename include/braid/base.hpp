@@ -4,7 +4,6 @@
 #pragma once
 
 #include <braid/base/arena.hpp>
-#include <braid/base/assert.hpp>
 #include <braid/base/clock.hpp>
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/error.hpp>

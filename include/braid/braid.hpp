@@ -10,8 +10,6 @@
 #include <braid/io.hpp>
 #include <braid/redis.hpp>
 #include <braid/runtime/default_runtime.hpp>
-#include <braid/runtime/dump.hpp>
-#include <braid/runtime/metrics.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task.hpp>
 #include <braid/thread.hpp>

@@ -4,36 +4,20 @@
 // between tasks; channels of four kinds; task-local values; coroutines that fork; fibers.
 #pragma once
 
-#include <braid/coro/async_barrier.hpp>
-#include <braid/coro/async_event.hpp>
-#include <braid/coro/async_generator.hpp>
-#include <braid/coro/async_latch.hpp>
-#include <braid/coro/async_mutex.hpp>
-#include <braid/coro/async_semaphore.hpp>
-#include <braid/coro/awaitable.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/broadcast.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/dump.hpp>
-#include <braid/coro/event.hpp>
 #include <braid/coro/fiber.hpp>
 #include <braid/coro/fork_task.hpp>
 #include <braid/coro/generator.hpp>
-#include <braid/coro/interval.hpp>
 #include <braid/coro/offload.hpp>
-#include <braid/coro/oneshot.hpp>
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/strand_home.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/coro/task_info.hpp>
-#include <braid/coro/task_local.hpp>
-#include <braid/coro/watch.hpp>
 #include <braid/coro/when_all.hpp>
-#include <braid/coro/when_any.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>

@@ -5,8 +5,4 @@
 #pragma once
 
 #include <braid/graph/flow.hpp>
-#include <braid/graph/flow_builder.hpp>
-#include <braid/graph/flow_node.hpp>
-#include <braid/graph/flow_result.hpp>
-#include <braid/graph/graph_builder.hpp>
 #include <braid/graph/static_graph.hpp>

@@ -5,11 +5,5 @@
 #pragma once
 
 #include <braid/net/http_client.hpp>
-#include <braid/net/http_error.hpp>
-#include <braid/net/http_exchange.hpp>
-#include <braid/net/http_fields.hpp>
-#include <braid/net/http_method.hpp>
-#include <braid/net/http_router.hpp>
+#include <braid/net/http_message.hpp>
 #include <braid/net/http_server.hpp>
-#include <braid/net/http_status.hpp>
-#include <braid/net/http_url.hpp>

@@ -4,11 +4,9 @@
 // own.
 #pragma once
 
-#include <braid/net/redis_batch.hpp>
 #include <braid/net/detail/redis_calls.hpp>
+#include <braid/net/redis_batch.hpp>
 #include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_connection.hpp>
-#include <braid/net/redis_error.hpp>
 #include <braid/net/redis_options.hpp>
-#include <braid/net/redis_pool.hpp>
 #include <braid/net/resp.hpp>

@@ -5,17 +5,11 @@
 // (braid/thread/chaos.hpp).
 #pragma once
 
-#include <braid/thread/affinity.hpp>
-#include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/cpu_set.hpp>
-#include <braid/thread/name.hpp>
+#include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/profile.hpp>
 #include <braid/thread/scheduling.hpp>
-#include <braid/thread/settings_report.hpp>
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/thread.hpp>
-#include <braid/thread/thread_info.hpp>
-#include <braid/thread/thread_view.hpp>
 #include <braid/thread/topology.hpp>
-#include <braid/thread/worker_count.hpp>

@@ -13,7 +13,7 @@
 #include <rankd/store/folder.hpp>
 #include <rankd/store/line_reader.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <cstdio>
 #include <deque>

@@ -3,9 +3,8 @@
 
 #include <rankd/store/line_reader.hpp>
 
-#include <braid/base/diagnostics.hpp>
 #include <braid/base/error.hpp>
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 
 #include <cstdint>
 #include <filesystem>

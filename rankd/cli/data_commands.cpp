@@ -10,7 +10,7 @@
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/redis_options.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <string>

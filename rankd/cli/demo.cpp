@@ -5,7 +5,7 @@
 #include <rankd/cli/detail/demo_files.hpp>
 #include <rankd/cli/output_file.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 
 #include <array>

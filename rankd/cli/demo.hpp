@@ -3,7 +3,7 @@
 
 #include <rankd/cli/demo_data.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // rankd/cli/load_plot.cpp: two panels of lines.
 #include <rankd/cli/load_plot.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <array>

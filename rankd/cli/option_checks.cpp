@@ -4,8 +4,8 @@
 #include <rankd/cli/workspace.hpp>
 #include <rankd/store/redis_options.hpp>
 
-#include <braid/io/socket_address.hpp>
-#include <braid/net/http_url.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/net/http_client.hpp>
 
 #include <charconv>
 #include <limits>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/error.hpp>
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 
 #include <filesystem>
 

@@ -7,7 +7,7 @@
 #include <rankd/registry/registries.hpp>
 #include <rankd/store/faulty_store.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // rankd/cli/printable.hpp: text that came from elsewhere, made fit for a terminal.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <string>

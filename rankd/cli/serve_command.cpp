@@ -13,8 +13,8 @@
 
 #include <braid/coro/sleep.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/signal_set.hpp>
-#include <braid/thread/worker_count.hpp>
+#include <braid/io/process.hpp>
+#include <braid/thread/cgroup.hpp>
 
 #include <csignal>
 #include <cstdio>

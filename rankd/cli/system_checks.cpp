@@ -3,7 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/io/backend.hpp>
-#include <braid/thread/worker_count.hpp>
+#include <braid/thread/cgroup.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include <rankd/cli/printable.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <cstddef>

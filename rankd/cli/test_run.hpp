@@ -5,7 +5,7 @@
 #include <rankd/cli/plan_tests.hpp>
 #include <rankd/engine/bound_plan.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <memory>
 #include <string>

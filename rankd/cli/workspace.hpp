@@ -7,7 +7,7 @@
 #include <rankd/registry/registries.hpp>
 #include <rankd/store/store.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <filesystem>
 #include <memory>

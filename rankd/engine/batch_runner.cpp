@@ -3,10 +3,10 @@
 
 #include <rankd/engine/request.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/thread/name.hpp>
-#include <braid/thread/worker_count.hpp>
+#include <braid/thread/cgroup.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <utility>
 

@@ -3,7 +3,6 @@
 
 #include <rankd/engine/engine.hpp>
 
-#include <braid/base/diagnostics.hpp>
 #include <braid/base/error.hpp>
 #include <braid/thread/thread.hpp>
 

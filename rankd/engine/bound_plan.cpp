@@ -8,7 +8,7 @@
 #include <rankd/plan/source_location.hpp>
 #include <rankd/registry/digest.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <span>
 #include <utility>

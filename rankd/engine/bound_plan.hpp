@@ -9,7 +9,7 @@
 #include <rankd/registry/budgets.hpp>
 #include <rankd/registry/registries.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <memory>

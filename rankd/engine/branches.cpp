@@ -6,7 +6,7 @@
 #include <rankd/rows/row_set.hpp>
 
 #include <braid/base/arena.hpp>
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <array>

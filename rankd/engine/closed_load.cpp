@@ -5,9 +5,9 @@
 #include <rankd/engine/ranking.hpp>
 #include <rankd/engine/request.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
+#include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <algorithm>

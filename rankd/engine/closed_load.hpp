@@ -7,7 +7,7 @@
 #include <rankd/store/store.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/runtime/runtime.hpp>
 

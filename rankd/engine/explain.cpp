@@ -1,7 +1,7 @@
 // rankd/engine/explain.cpp: states and times of the nodes, and the path that decided how long it took.
 #include <rankd/engine/detail/explain.hpp>
 
-#include <braid/graph/critical_path.hpp>
+#include <braid/graph/shape.hpp>
 
 #include <algorithm>
 #include <utility>

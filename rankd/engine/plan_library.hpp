@@ -6,7 +6,7 @@
 #include <rankd/registry/experiments.hpp>
 #include <rankd/registry/registries.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <chrono>
 #include <cstddef>

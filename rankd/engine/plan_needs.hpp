@@ -6,7 +6,7 @@
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/value.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <cstdint>

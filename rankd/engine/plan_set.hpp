@@ -3,7 +3,7 @@
 
 #include <rankd/engine/bound_plan.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <rankd/rows/row_set.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstdint>
 #include <memory>

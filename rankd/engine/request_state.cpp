@@ -3,7 +3,7 @@
 
 #include <rankd/op/row_change.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 namespace rankd {
 

@@ -1,7 +1,7 @@
 // rankd/expr/compile.hpp: trees checked against the registries and made into programs.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <rankd/expr/tree.hpp>
 #include <rankd/registry/registries.hpp>
 

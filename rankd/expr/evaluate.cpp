@@ -4,7 +4,7 @@
 #include <rankd/expr/evaluate.hpp>
 
 #include <braid/sync/atomic.hpp>
-#include <braid/task/parallel_for.hpp>
+#include <braid/task/parallel.hpp>
 
 #include <algorithm>
 #include <type_traits>

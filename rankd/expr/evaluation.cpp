@@ -1,7 +1,7 @@
 // rankd/expr/evaluation.cpp: tests of strings, asked once for each code of a dictionary.
 #include <rankd/expr/detail/evaluation.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <string>

@@ -6,7 +6,7 @@
 #include <rankd/expr/detail/kernels.hpp>
 #include <rankd/rows/bitmap.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <array>

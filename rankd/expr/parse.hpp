@@ -1,7 +1,7 @@
 // rankd/expr/parse.hpp: trees from the JSON of a plan: shapes only, nothing is looked up.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <rankd/expr/tree.hpp>
 
 #include <cstddef>

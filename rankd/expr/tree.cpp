@@ -2,7 +2,7 @@
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/expr/tree.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <algorithm>
 #include <ranges>

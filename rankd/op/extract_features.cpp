@@ -6,7 +6,7 @@
 #include <rankd/op/option_value.hpp>
 #include <rankd/rows/defect.hpp>
 
-#include <braid/task/parallel_for.hpp>
+#include <braid/task/parallel.hpp>
 
 #include <algorithm>
 #include <array>

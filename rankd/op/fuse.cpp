@@ -3,7 +3,7 @@
 
 #include <rankd/op/detail/entries.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <utility>
 

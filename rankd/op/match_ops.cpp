@@ -4,7 +4,7 @@
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/rows/equal_rows.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <array>

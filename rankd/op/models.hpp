@@ -5,7 +5,7 @@
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/registries.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <filesystem>
 #include <map>

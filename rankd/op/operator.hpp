@@ -12,7 +12,7 @@
 #include <rankd/store/store.hpp>
 
 #include <braid/base/arena.hpp>
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/sync/stop_flag.hpp>
 

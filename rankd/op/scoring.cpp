@@ -4,7 +4,7 @@
 #include <rankd/op/detail/scoring.hpp>
 
 #include <braid/sync/atomic.hpp>
-#include <braid/task/parallel_for.hpp>
+#include <braid/task/parallel.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // rankd/op/usage.cpp: resource accounting: sums of rows and bytes, and the node that exceeded a bound.
 #include <rankd/op/usage.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // rankd/plan/catalog.hpp: the artifacts of one folder.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <filesystem>
 #include <string>

@@ -1,7 +1,7 @@
 // rankd/plan/folder_image.hpp: the artifacts of a folder with their bytes, all as they were at one moment.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // rankd/plan/json.hpp: reading JSON that may be anything: too deep, not UTF-8, ambiguous, past the range of numbers.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <cstdint>

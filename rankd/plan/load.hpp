@@ -1,7 +1,7 @@
 // rankd/plan/load.hpp: from the text of an artifact to a plan, or to everything that is wrong with it.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <rankd/plan/folder_image.hpp>
 #include <rankd/plan/op_shape.hpp>
 #include <rankd/plan/plan.hpp>

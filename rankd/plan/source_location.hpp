@@ -1,7 +1,7 @@
 // rankd/plan/source_location.hpp: from a place in an artifact to the place in the author's file that it was made from.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <rankd/plan/plan.hpp>
 
 #include <string>

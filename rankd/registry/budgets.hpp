@@ -1,7 +1,7 @@
 // rankd/registry/budgets.hpp: what requests to a plan may take, as rankd.toml says it.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <chrono>
 #include <cstddef>

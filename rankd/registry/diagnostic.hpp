@@ -1,7 +1,7 @@
 // rankd/registry/diagnostic.hpp: one diagnostic, about a file, a folder or the whole of what was asked.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <expected>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // rankd/registry/digest.cpp: hashing with OpenSSL; printing canonical JSON.
 #include <rankd/registry/digest.hpp>
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <array>

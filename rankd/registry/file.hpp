@@ -1,7 +1,7 @@
 // rankd/registry/file.hpp: reading a whole file that a person wrote, with a bound on its size.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <filesystem>

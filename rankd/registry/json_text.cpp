@@ -2,7 +2,7 @@
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // rankd/registry/object_reader.hpp: takes the fields out of one JSON object and collects what is wrong with them.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <rankd/registry/value.hpp>
 
 #include <cstdint>

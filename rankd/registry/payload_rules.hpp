@@ -1,7 +1,7 @@
 // rankd/registry/payload_rules.hpp: what the payload of a capability must look like, compiled from its JSON schema.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include <rankd/registry/budgets.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <array>
 #include <filesystem>

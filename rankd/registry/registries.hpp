@@ -1,7 +1,7 @@
 // rankd/registry/registries.hpp: what is declared: keys, params, features, capabilities, endpoints, read from TOML.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <rankd/registry/payload_rules.hpp>
 #include <rankd/registry/value.hpp>
 

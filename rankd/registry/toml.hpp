@@ -1,7 +1,7 @@
 // rankd/registry/toml.hpp: a TOML file as a JSON value, so that one reader of fields serves both.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <filesystem>
 #include <string_view>

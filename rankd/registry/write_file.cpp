@@ -1,7 +1,7 @@
 // rankd/registry/write_file.cpp: write, sync, rename.
 #include <rankd/registry/write_file.hpp>
 
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 
 #include <cerrno>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // rankd/rows/batch.cpp: finding and adding columns.
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/rows/batch.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/arena.hpp>
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <rankd/rows/column.hpp>
 
 #include <concepts>

@@ -1,7 +1,7 @@
 // rankd/rows/concat.cpp: joins columns end to end.
 #include <rankd/rows/concat.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <array>

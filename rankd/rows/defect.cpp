@@ -1,7 +1,7 @@
 // rankd/rows/defect.cpp: looks at 64 rows at a time, and at single ones only where something is wrong.
 #include <rankd/rows/defect.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // rankd/rows/equal_rows.cpp: turns the values of every type into unsigned integers that are equal where they are.
 #include <rankd/rows/equal_rows.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -7,7 +7,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/base/intrusive_list.hpp>
-#include <braid/coro/event.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/task.hpp>
 
 #include <chrono>

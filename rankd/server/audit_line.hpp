@@ -6,8 +6,8 @@
 #include <rankd/registry/registries.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/base/diagnostics.hpp>
-#include <braid/net/http_status.hpp>
+#include <braid/base/error.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -3,9 +3,8 @@
 
 #include <rankd/engine/ranking.hpp>
 
-#include <braid/base/diagnostics.hpp>
-#include <braid/net/http_error.hpp>
-#include <braid/net/http_status.hpp>
+#include <braid/base/error.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <string>
 #include <string_view>

@@ -5,7 +5,7 @@
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
 
-#include <braid/io/resolver.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/net/http_client.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <rankd/engine/closed_load.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // rankd/server/line_file.hpp: a file that grows by lines, written by a thread of its own.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
-#include <braid/io/descriptor.hpp>
+#include <braid/base/error.hpp>
+#include <braid/io/backend.hpp>
 #include <braid/thread/thread.hpp>
 
 #include <condition_variable>

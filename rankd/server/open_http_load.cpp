@@ -4,16 +4,14 @@
 #include <rankd/engine/engine.hpp>
 #include <rankd/registry/diagnostic.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
-#include <braid/io/resolver.hpp>
-#include <braid/io/stream_socket.hpp>
-#include <braid/net/http_error.hpp>
-#include <braid/net/http_response_parser.hpp>
-#include <braid/net/http_url.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/net/http_client.hpp>
+#include <braid/net/http_message.hpp>
+#include <braid/net/http_parser.hpp>
 
 #include <algorithm>
 #include <array>

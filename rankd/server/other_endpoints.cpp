@@ -8,8 +8,8 @@
 
 #include <braid/coro/dump.hpp>
 #include <braid/coro/offload.hpp>
-#include <braid/net/http_url.hpp>
-#include <braid/runtime/metrics.hpp>
+#include <braid/net/http_client.hpp>
+#include <braid/runtime/default_runtime.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 #include <rankd/engine/plan_library.hpp>
 #include <rankd/server/serve_log.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <cstdint>

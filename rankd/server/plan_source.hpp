@@ -4,7 +4,7 @@
 #include <rankd/engine/bound_plan.hpp>
 #include <rankd/engine/plan_library.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <memory>
 #include <optional>

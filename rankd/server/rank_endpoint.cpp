@@ -4,7 +4,7 @@
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/names.hpp>
 
-#include <braid/coro/yield.hpp>
+#include <braid/coro/sleep.hpp>
 #include <braid/trace/trace.hpp>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 
 #include <rankd/server/detail/shard.hpp>
 
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/tls_context.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
 
 #include <algorithm>
 #include <condition_variable>

@@ -11,8 +11,8 @@
 #include <rankd/store/store.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/base/diagnostics.hpp>
-#include <braid/io/socket_address.hpp>
+#include <braid/base/error.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
 // rankd/server/request_batch.hpp: the body of a batch, cut into the texts of its requests.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <string_view>

@@ -8,7 +8,7 @@
 #include <rankd/server/time_histogram.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/net/http_status.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <cstddef>
 #include <cstdint>

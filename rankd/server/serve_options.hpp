@@ -5,9 +5,9 @@
 #include <rankd/server/token_list.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/io/socket_address.hpp>
-#include <braid/io/tls_context.hpp>
-#include <braid/net/http_head.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -4,8 +4,8 @@
 #include <rankd/engine/detail/thrown_message.hpp>
 #include <rankd/server/openapi.hpp>
 
-#include <braid/io/stream_listener.hpp>
-#include <braid/net/http_error.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/net/http_message.hpp>
 #include <braid/task/executor.hpp>
 
 #include <chrono>

@@ -5,7 +5,7 @@
 #include <rankd/store/store.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <braid/thread/thread.hpp>
 
 #include <chrono>

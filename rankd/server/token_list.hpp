@@ -1,7 +1,7 @@
 // rankd/server/token_list.hpp: authentication by bearer tokens, of which only digests are kept.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <filesystem>
 #include <optional>

@@ -3,7 +3,6 @@
 
 #include <rankd/store/record.hpp>
 
-#include <braid/base/diagnostics.hpp>
 #include <braid/base/error.hpp>
 
 #include <cstdint>

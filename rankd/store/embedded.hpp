@@ -5,9 +5,8 @@
 #include <rankd/store/folder.hpp>
 #include <rankd/store/record.hpp>
 
-#include <braid/base/diagnostics.hpp>
 #include <braid/base/error.hpp>
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <cstdint>

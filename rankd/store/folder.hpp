@@ -1,9 +1,8 @@
 // rankd/store/folder.hpp: the folder of an embedded store: what it must contain, and how it changes all at once.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
 #include <braid/base/error.hpp>
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 
 #include <cstdint>
 #include <filesystem>

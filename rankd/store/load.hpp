@@ -3,7 +3,7 @@
 
 #include <rankd/store/folder.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <rankd/store/line_reader.hpp>
 #include <rankd/store/record.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <cstdint>

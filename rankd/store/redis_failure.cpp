@@ -4,9 +4,9 @@
 #include <rankd/registry/names.hpp>
 
 #include <braid/base/error.hpp>
-#include <braid/io/tls_error.hpp>
-#include <braid/net/redis_error.hpp>
-#include <braid/net/resp_error.hpp>
+#include <braid/io/tls.hpp>
+#include <braid/net/redis_options.hpp>
+#include <braid/net/resp.hpp>
 
 #include <algorithm>
 #include <array>

@@ -9,14 +9,12 @@
 #include <rankd/store/record_parser.hpp>
 
 #include <braid/base/arena.hpp>
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/net/redis_batch.hpp>
 #include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_connection.hpp>
-#include <braid/net/redis_error.hpp>
-#include <braid/net/redis_slot.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <algorithm>
 #include <array>

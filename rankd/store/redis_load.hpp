@@ -4,7 +4,7 @@
 #include <rankd/store/load.hpp>
 #include <rankd/store/redis_options.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <filesystem>

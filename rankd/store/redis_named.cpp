@@ -5,7 +5,7 @@
 #include <rankd/store/batch.hpp>
 #include <rankd/store/detail/by_id.hpp>
 
-#include <braid/net/redis_slot.hpp>
+#include <braid/net/redis_cluster.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -3,9 +3,9 @@
 
 #include <rankd/registry/names.hpp>
 
-#include <braid/io/socket_address.hpp>
-#include <braid/io/tls_context.hpp>
-#include <braid/net/http_url.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
+#include <braid/net/http_client.hpp>
 
 #include <algorithm>
 #include <array>

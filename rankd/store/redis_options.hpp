@@ -3,7 +3,7 @@
 
 #include <rankd/registry/registries.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_options.hpp>
 

@@ -6,12 +6,12 @@
 #include <rankd/store/error.hpp>
 #include <rankd/store/redis_options.hpp>
 
-#include <braid/base/assert.hpp>
-#include <braid/coro/event.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/net/redis_batch.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <algorithm>
 #include <charconv>

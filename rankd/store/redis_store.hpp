@@ -7,7 +7,7 @@
 #include <braid/coro/home.hpp>
 #include <braid/net/redis_batch.hpp>
 #include <braid/net/redis_cluster.hpp>
-#include <braid/net/redis_pool.hpp>
+#include <braid/net/redis_connection.hpp>
 
 #include <cstddef>
 #include <memory>

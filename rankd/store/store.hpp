@@ -8,7 +8,6 @@
 #include <rankd/store/block_checksums.hpp>
 
 #include <braid/base/arena.hpp>
-#include <braid/base/diagnostics.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/task.hpp>
 

@@ -1,5 +1,5 @@
 // src/base/assert.cpp: how a broken contract is reported.
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // src/base/diagnostics.cpp: collecting diagnostics, and suggesting the nearest known name by edit distance.
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <algorithm>
 #include <numeric>

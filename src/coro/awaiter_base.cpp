@@ -1,7 +1,7 @@
 // src/coro/awaiter_base.cpp: the race between a wait's completion and a stop, which the home's thread decides.
 #include <braid/coro/detail/awaiter_base.hpp>
 
-#include <braid/coro/task_info.hpp>
+#include <braid/coro/scope.hpp>
 
 namespace braid::detail {
 namespace {

@@ -2,7 +2,7 @@
 #include "fiber_stack.hpp"
 #include "stack_notes.hpp"
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/detail/fiber_frame.hpp>
 #include <braid/coro/fiber.hpp>
 #include <braid/coro/schedule_on.hpp>

@@ -1,11 +1,11 @@
 // src/coro/strand_home.cpp: a home as a serial executor on another executor: its drains, its timer and its end.
 #include <braid/coro/strand_home.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/executor.hpp>
-#include <braid/task/timer_thread.hpp>
+#include <braid/task/scheduled.hpp>
 
 #include <exception>
 #include <memory>

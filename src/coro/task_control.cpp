@@ -1,7 +1,7 @@
 // src/coro/task_control.cpp: stopping a spawned task from any thread while it runs and ends.
 #include <braid/coro/detail/task_control.hpp>
 
-#include <braid/coro/task_info.hpp>
+#include <braid/coro/scope.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/trace/detail/hooks.hpp>
 

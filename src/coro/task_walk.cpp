@@ -4,7 +4,6 @@
 #include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
-#include <braid/coro/task_info.hpp>
 
 #include <algorithm>
 #include <array>

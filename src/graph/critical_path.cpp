@@ -1,6 +1,6 @@
 // src/graph/critical_path.cpp: the critical path of a run, followed backwards from the node that ended last.
-#include <braid/base/assert.hpp>
-#include <braid/graph/critical_path.hpp>
+#include <braid/base/config.hpp>
+#include <braid/graph/shape.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,5 @@
 // src/graph/flow_builder.cpp: checks the edges of a flow, and lays out its values.
-#include <braid/graph/flow_builder.hpp>
+#include <braid/graph/flow.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // src/graph/flow_result.cpp: reports of runs, for programs and for people.
-#include <braid/graph/flow_result.hpp>
+#include <braid/graph/flow.hpp>
 
 #include <algorithm>
 #include <array>

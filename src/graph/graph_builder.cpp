@@ -2,7 +2,7 @@
 #include "static_block.hpp"
 #include "static_layout.hpp"
 
-#include <braid/graph/graph_builder.hpp>
+#include <braid/graph/static_graph.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <algorithm>

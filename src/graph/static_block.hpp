@@ -3,7 +3,7 @@
 
 #include "static_layout.hpp"
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/graph/detail/countdown.hpp>
 #include <braid/graph/detail/node_call.hpp>
 #include <braid/graph/shape.hpp>

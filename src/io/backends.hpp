@@ -5,7 +5,6 @@
 #include <braid/base/error.hpp>
 #include <braid/io/backend.hpp>
 #include <braid/trace/detail/hooks.hpp>
-#include <braid/io/descriptor.hpp>
 
 #include <cstddef>
 #include <ctime>

@@ -1,7 +1,7 @@
 // src/io/buffered_reader.cpp: the buffer of a reader: where there is room, and when it grows.
-#include <braid/io/buffered_reader.hpp>
+#include <braid/io/byte_stream.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <cstring>

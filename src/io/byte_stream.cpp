@@ -1,7 +1,7 @@
 // src/io/byte_stream.cpp: how far a read or a write has come.
 #include <braid/io/byte_stream.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // src/io/child_process.cpp: a program with pipes, and a descriptor that becomes readable when its process ends.
-#include <braid/io/child_process.hpp>
+#include <braid/io/process.hpp>
 
 #include "program.hpp"
 #include "sockets.hpp"

@@ -3,9 +3,9 @@
 
 #include "sockets.hpp"
 
-#include <braid/base/assert.hpp>
-#include <braid/io/readiness.hpp>
-#include <braid/io/socket_address.hpp>
+#include <braid/base/config.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <cerrno>
 #include <utility>

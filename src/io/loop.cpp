@@ -1,7 +1,7 @@
 // src/io/loop.cpp: the iterations of an event loop, its start and its stop.
 #include <braid/io/loop.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 #include <braid/task/detail/report_exception.hpp>

@@ -1,7 +1,7 @@
 // src/io/loop_driver.cpp: the permit of a worker that sleeps in a loop, and the iterations of the loop between jobs.
 #include <braid/io/detail/loop_driver.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/worker.hpp>

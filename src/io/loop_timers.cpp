@@ -1,8 +1,8 @@
 // src/io/loop_timers.cpp: a timer of a loop that stands for the earliest of the timers of other threads.
 #include <braid/io/detail/loop_timers.hpp>
 
-#include <braid/base/assert.hpp>
 #include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/job.hpp>

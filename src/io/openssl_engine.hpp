@@ -6,7 +6,7 @@
 #include "tls_engine.hpp"
 
 #include <braid/base/error.hpp>
-#include <braid/io/tls_context.hpp>
+#include <braid/io/tls.hpp>
 
 #include <cstddef>
 #include <memory>

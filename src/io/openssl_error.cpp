@@ -4,7 +4,7 @@
 #include "openssl_setup.hpp"
 #include "tls_backend.hpp"
 
-#include <braid/io/tls_error.hpp>
+#include <braid/io/tls.hpp>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>

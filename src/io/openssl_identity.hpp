@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/error.hpp>
-#include <braid/io/tls_context.hpp>
+#include <braid/io/tls.hpp>
 
 #include <openssl/ssl.h>
 

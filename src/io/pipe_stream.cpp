@@ -1,5 +1,5 @@
 // src/io/pipe_stream.cpp: making and taking over pipes.
-#include <braid/io/pipe_stream.hpp>
+#include <braid/io/byte_stream.hpp>
 
 #include "sockets.hpp"
 

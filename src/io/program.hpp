@@ -2,8 +2,8 @@
 #pragma once
 
 #include <braid/base/error.hpp>
-#include <braid/io/child_process.hpp>
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/io/process.hpp>
 
 #include <array>
 #include <memory>

@@ -1,10 +1,10 @@
 // src/io/resolver.cpp: questions to the system, their answers, and tries that overlap.
-#include <braid/io/resolver.hpp>
+#include <braid/io/sockets.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/bridge.hpp>
-#include <braid/coro/event.hpp>
 #include <braid/coro/schedule_on.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/task/spawn.hpp>
 

@@ -1,7 +1,7 @@
 // src/io/signal_set.cpp: a handler that marks a signal as pending in the sets that have it, and wakes their tasks.
-#include <braid/io/signal_set.hpp>
+#include <braid/io/process.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>

@@ -1,5 +1,5 @@
 // src/io/socket_address.cpp: addresses from text and as text.
-#include <braid/io/socket_address.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <array>
 #include <charconv>

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <braid/base/error.hpp>
-#include <braid/io/descriptor.hpp>
-#include <braid/io/socket_address.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/io/sockets.hpp>
 
 namespace braid::detail {
 

@@ -1,9 +1,9 @@
 // src/io/stream_listener.cpp: binding, accepting, and going on without descriptors.
-#include <braid/io/stream_listener.hpp>
+#include <braid/io/sockets.hpp>
 
 #include "sockets.hpp"
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/sleep.hpp>
 
 #include <cerrno>

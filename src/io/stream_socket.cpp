@@ -1,5 +1,5 @@
 // src/io/stream_socket.cpp: making connections.
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/sockets.hpp>
 
 #include "sockets.hpp"
 

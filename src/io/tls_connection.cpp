@@ -1,9 +1,9 @@
 // src/io/tls_connection.cpp: when the engine is fed, and when what it puts out is sent.
 #include "tls_connection.hpp"
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/offload.hpp>
-#include <braid/io/tls_error.hpp>
+#include <braid/io/tls.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -4,9 +4,9 @@
 #include "tls_engine.hpp"
 
 #include <braid/base/error.hpp>
-#include <braid/coro/async_mutex.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -1,9 +1,9 @@
 // src/io/tls_context.cpp: contexts, which OpenSSL makes, and PEM from files.
-#include <braid/io/tls_context.hpp>
+#include <braid/io/tls.hpp>
 
 #include "tls_backend.hpp"
 
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 
 #include <array>
 #include <cerrno>

@@ -5,7 +5,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/io/tls_context.hpp>
+#include <braid/io/tls.hpp>
 
 #include <cstddef>
 #include <cstdint>

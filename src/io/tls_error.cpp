@@ -1,5 +1,5 @@
 // src/io/tls_error.cpp: the sentences behind the errors of TLS, most of which are OpenSSL's.
-#include <braid/io/tls_error.hpp>
+#include <braid/io/tls.hpp>
 
 #include "tls_backend.hpp"
 

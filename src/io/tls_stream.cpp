@@ -1,9 +1,9 @@
 // src/io/tls_stream.cpp: making TLS connections, and what is known of them.
-#include <braid/io/tls_stream.hpp>
+#include <braid/io/tls.hpp>
 
 #include "tls_connection.hpp"
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/with_scope.hpp>
 
 #include <utility>

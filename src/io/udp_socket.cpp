@@ -1,5 +1,5 @@
 // src/io/udp_socket.cpp: datagrams through the system's calls.
-#include <braid/io/udp_socket.hpp>
+#include <braid/io/sockets.hpp>
 
 #include "sockets.hpp"
 

@@ -4,7 +4,7 @@
 #include "http_pool.hpp"
 
 #include <braid/net/detail/http_encoder.hpp>
-#include <braid/net/http_error.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // src/net/http_connection.cpp: what a connection knows and says, whatever its bytes go through.
 #include "http_connection.hpp"
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/detail/after.hpp>
 #include <braid/net/detail/http_date.hpp>
 #include <braid/task/detail/report_exception.hpp>

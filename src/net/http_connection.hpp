@@ -7,11 +7,11 @@
 
 #include <braid/base/intrusive_list.hpp>
 #include <braid/base/timer_wheel.hpp>
-#include <braid/coro/outcome.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/net/detail/http_body_decoder.hpp>
 #include <braid/net/detail/http_encoder.hpp>
-#include <braid/net/http_request_parser.hpp>
+#include <braid/net/http_parser.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/trace/detail/metric_source.hpp>
 

@@ -1,8 +1,8 @@
 // src/net/http_connection_over.cpp: requests of one connection: received, handled, answered, one after the other.
 #include "http_connection_over.hpp"
 
-#include <braid/coro/yield.hpp>
-#include <braid/io/tls_error.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/io/tls.hpp>
 
 #include <algorithm>
 #include <array>

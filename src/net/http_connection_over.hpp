@@ -3,7 +3,7 @@
 
 #include "http_connection.hpp"
 
-#include <braid/io/transport.hpp>
+#include <braid/io/tls.hpp>
 
 #include <concepts>
 #include <cstddef>

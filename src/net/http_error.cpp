@@ -1,5 +1,5 @@
 // src/net/http_error.cpp: the sentences behind the errors of HTTP, and the statuses that answer them.
-#include <braid/net/http_error.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <string>
 

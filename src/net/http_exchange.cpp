@@ -1,5 +1,5 @@
 // src/net/http_exchange.cpp: what handlers ask of a connection.
-#include <braid/net/http_exchange.hpp>
+#include <braid/net/http_server.hpp>
 
 #include "http_connection.hpp"
 

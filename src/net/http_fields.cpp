@@ -1,5 +1,5 @@
 // src/net/http_fields.cpp: the lookup of fields by name.
-#include <braid/net/http_fields.hpp>
+#include <braid/net/http_message.hpp>
 
 namespace braid {
 

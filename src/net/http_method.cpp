@@ -1,5 +1,5 @@
 // src/net/http_method.cpp: the names of the methods.
-#include <braid/net/http_method.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <array>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/base/timer_wheel.hpp>
-#include <braid/coro/event.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/net/http_server.hpp>
 

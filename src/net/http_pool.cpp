@@ -4,9 +4,9 @@
 #include <braid/coro/detail/after.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/tls_error.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/net/detail/http_encoder.hpp>
-#include <braid/net/http_error.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <algorithm>
 #include <cerrno>

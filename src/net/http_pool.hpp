@@ -6,16 +6,13 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/base/timer_wheel.hpp>
-#include <braid/coro/async_mutex.hpp>
-#include <braid/coro/async_semaphore.hpp>
-#include <braid/io/resolver.hpp>
-#include <braid/io/stream_socket.hpp>
-#include <braid/io/tls_stream.hpp>
+#include <braid/coro/synchronization.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/net/detail/http_body_decoder.hpp>
 #include <braid/net/http_client.hpp>
-#include <braid/net/http_response_parser.hpp>
-#include <braid/net/http_url.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/net/http_parser.hpp>
+#include <braid/task/executors.hpp>
 
 #include <cstddef>
 #include <map>

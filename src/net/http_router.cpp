@@ -1,7 +1,7 @@
 // src/net/http_router.cpp: patterns as a tree of segments.
-#include <braid/net/http_router.hpp>
+#include <braid/net/http_server.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 

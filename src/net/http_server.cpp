@@ -3,12 +3,11 @@
 
 #include "http_connection_over.hpp"
 
-#include <braid/base/assert.hpp>
-#include <braid/coro/async_semaphore.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/detail/after.hpp>
-#include <braid/coro/event.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
 
 #include <functional>

@@ -1,5 +1,5 @@
 // src/net/http_status.cpp: the phrases of the statuses.
-#include <braid/net/http_status.hpp>
+#include <braid/net/http_message.hpp>
 
 namespace braid {
 

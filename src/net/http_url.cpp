@@ -1,9 +1,9 @@
 // src/net/http_url.cpp: taking URLs apart.
-#include <braid/net/http_url.hpp>
+#include <braid/net/http_client.hpp>
 
 #include <braid/net/detail/http_head_reader.hpp>
 #include <braid/net/detail/http_text.hpp>
-#include <braid/net/http_error.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -3,11 +3,9 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/net/detail/http_body_decoder.hpp>
-#include <braid/net/http_error.hpp>
-#include <braid/net/http_fields.hpp>
-#include <braid/net/http_head.hpp>
-#include <braid/net/http_request_parser.hpp>
-#include <braid/net/http_router.hpp>
+#include <braid/net/http_message.hpp>
+#include <braid/net/http_parser.hpp>
+#include <braid/net/http_server.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // src/net/redis_batch.cpp: parts of a batch, as many as the window has room for.
 #include <braid/net/redis_batch.hpp>
 
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <array>
 #include <cstring>

@@ -5,7 +5,7 @@
 #include <braid/coro/task.hpp>
 #include <braid/net/detail/redis_shared_connection.hpp>
 #include <braid/net/redis_cluster.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // src/net/redis_error.cpp: the errors of Redis by their first words, and their sentences.
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <array>
 #include <charconv>

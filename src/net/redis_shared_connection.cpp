@@ -2,10 +2,10 @@
 // that wait for them.
 #include <braid/net/detail/redis_shared_connection.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/coro/detail/after.hpp>
 #include <braid/net/detail/short_text.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <algorithm>
 #include <limits>

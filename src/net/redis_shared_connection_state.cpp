@@ -2,8 +2,8 @@
 #include <braid/net/detail/redis_shared_connection.hpp>
 
 #include <braid/coro/detail/after.hpp>
-#include <braid/net/redis_error.hpp>
-#include <braid/net/resp_writer.hpp>
+#include <braid/net/redis_options.hpp>
+#include <braid/net/resp.hpp>
 
 #include <algorithm>
 #include <new>

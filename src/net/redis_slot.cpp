@@ -1,5 +1,5 @@
 // src/net/redis_slot.cpp: the checksum that spreads keys over slots.
-#include <braid/net/redis_slot.hpp>
+#include <braid/net/redis_cluster.hpp>
 
 #include <array>
 

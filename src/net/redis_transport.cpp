@@ -2,10 +2,10 @@
 #include <braid/net/detail/redis_transport.hpp>
 
 #include <braid/coro/detail/awaiter_base.hpp>
+#include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/net/detail/redis_shared_connection.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <concepts>
 #include <coroutine>

@@ -1,5 +1,5 @@
 // src/net/resp_error.cpp: the sentences behind the refusals of the parser of RESP.
-#include <braid/net/resp_error.hpp>
+#include <braid/net/resp.hpp>
 
 #include <array>
 #include <cstddef>

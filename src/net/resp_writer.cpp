@@ -1,5 +1,5 @@
 // src/net/resp_writer.cpp: commands whose number of words is not known before.
-#include <braid/net/resp_writer.hpp>
+#include <braid/net/resp.hpp>
 
 namespace braid {
 

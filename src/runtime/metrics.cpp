@@ -1,12 +1,12 @@
 // src/runtime/metrics.cpp: reading the counters of a runtime's parts, each with its name, labels and sentence.
-#include <braid/runtime/metrics.hpp>
+#include <braid/runtime/default_runtime.hpp>
 
 #include "metrics_reader.hpp"
 
+#include <braid/task/detail/job_memory.hpp>
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/detail/spare_threads.hpp>
-#include <braid/task/detail/job_memory.hpp>
-#include <braid/thread/name.hpp>
+#include <braid/thread/this_thread.hpp>
 #include <braid/trace/detail/metric_source.hpp>
 
 #include <chrono>

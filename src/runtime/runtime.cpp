@@ -1,14 +1,14 @@
 // src/runtime/runtime.cpp: starting the parts of a runtime, and stopping them in the order that loses nothing.
-#include <braid/runtime/runtime.hpp>
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/runtime/detail/stall_watch.hpp>
+#include <braid/runtime/runtime.hpp>
 #include <braid/sync/detail/parker.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/time_span.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
-#include <braid/thread/name.hpp>
-#include <braid/thread/worker_count.hpp>
+#include <braid/thread/cgroup.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <algorithm>
 #include <cstdio>

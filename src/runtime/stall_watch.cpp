@@ -4,7 +4,7 @@
 #include "metrics_reader.hpp"
 #include "stack_sample.hpp"
 
-#include <braid/thread/name.hpp>
+#include <braid/thread/this_thread.hpp>
 #include <braid/trace/detail/hooks.hpp>
 #include <braid/trace/detail/symbols.hpp>
 

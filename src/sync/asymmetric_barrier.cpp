@@ -1,7 +1,7 @@
 // src/sync/asymmetric_barrier.cpp: the heavy side of the asymmetric barrier, by membarrier(2).
 #include <braid/sync/detail/asymmetric_barrier.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <linux/membarrier.h>

@@ -1,7 +1,7 @@
 // src/sync/model_execution.cpp: one execution of the model checker: fibers as threads, a decision before each access.
 #include <braid/sync/detail/model_execution.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <exception>

@@ -1,10 +1,10 @@
 // src/task/blocking_pool.cpp: a thread pool for jobs that block: threads start on demand and end after an idle time.
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/detail/time_span.hpp>
-#include <braid/thread/name.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <exception>
 #include <utility>

@@ -1,8 +1,8 @@
 // src/task/bounded_executor.cpp: counting the jobs that wait in another executor.
-#include <braid/task/bounded_executor.hpp>
+#include <braid/task/executors.hpp>
 
-#include <braid/base/assert.hpp>
 #include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/job_block.hpp>
 

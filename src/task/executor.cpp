@@ -1,8 +1,7 @@
 // src/task/executor.cpp: where the tables of the abstract classes of this layer live, and what they do by default.
 #include <braid/task/detail/report_exception.hpp>
-#include <braid/task/driver.hpp>
 #include <braid/task/executor.hpp>
-#include <braid/task/timer_service.hpp>
+#include <braid/task/worker.hpp>
 
 #include <utility>
 

@@ -1,10 +1,10 @@
 // src/task/job_slab.cpp: slots for jobs, their queues, and the threads that run them: docs/design/job_slab.md.
 #include <braid/task/job_slab.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
-#include <braid/thread/name.hpp>
-#include <braid/thread/worker_count.hpp>
+#include <braid/thread/cgroup.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <algorithm>
 #include <array>

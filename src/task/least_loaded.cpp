@@ -1,5 +1,5 @@
 // src/task/least_loaded.cpp: places jobs at the least loaded worker, or at the less loaded of two random ones.
-#include <braid/task/least_loaded.hpp>
+#include <braid/task/basic_pool.hpp>
 
 #include <braid/base/random.hpp>
 

@@ -1,5 +1,5 @@
 // src/task/observed_executor.cpp: timing jobs, counting them, and calling hooks around them.
-#include <braid/task/observed_executor.hpp>
+#include <braid/task/executors.hpp>
 
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/failure_of.hpp>

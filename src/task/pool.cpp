@@ -1,23 +1,21 @@
 // src/task/pool.cpp: making the workers of a pool, ending them, and the report of exceptions no caller asked for.
 #include <braid/task/pool.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/sync/detail/futex.hpp>
+#include <braid/task/basic_pool.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
-#include <braid/task/detail/scheduler_for.hpp>
 #include <braid/task/detail/inline_scheduler.hpp>
 #include <braid/task/detail/report_exception.hpp>
+#include <braid/task/detail/scheduler_for.hpp>
 #include <braid/task/detail/spare_threads.hpp>
 #include <braid/task/detail/time_span.hpp>
-#include <braid/task/least_loaded.hpp>
-#include <braid/task/shared_queue.hpp>
-#include <braid/task/work_stealing.hpp>
+#include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/steal_order.hpp>
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/topology.hpp>
-#include <braid/thread/worker_count.hpp>
 
 #include <array>
 #include <chrono>

@@ -1,5 +1,5 @@
 // src/task/run_in.cpp: the way into a pool and back.
-#include <braid/task/run_in.hpp>
+#include <braid/task/pool.hpp>
 
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/worker.hpp>

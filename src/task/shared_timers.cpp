@@ -1,7 +1,7 @@
 // src/task/shared_timers.cpp: the lock around a timer wheel, and whose turn it is to fire.
 #include <braid/task/detail/shared_timers.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/sync/detail/parker.hpp>
 

@@ -1,7 +1,7 @@
 // src/task/strand.cpp: a serial executor: its drains, one at a time, on another executor.
-#include <braid/task/strand.hpp>
+#include <braid/task/executors.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/end_signal.hpp>
 

@@ -1,10 +1,10 @@
 // src/task/task_group.cpp: where the functions of a group run, and how their end is signalled.
-#include <braid/task/task_group.hpp>
+#include <braid/task/fork_join.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/sync/detail/futex.hpp>
-#include <braid/task/detail/default_pool.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/default_pool.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_patience.hpp>
 #include <braid/task/detail/inline_scheduler.hpp>

@@ -1,8 +1,8 @@
 // src/task/timer_thread.cpp: starting and ending the thread that serves timers.
-#include <braid/task/timer_thread.hpp>
+#include <braid/task/scheduled.hpp>
 
-#include <braid/base/assert.hpp>
-#include <braid/thread/registered_thread.hpp>
+#include <braid/base/config.hpp>
+#include <braid/thread/registry.hpp>
 
 #include <system_error>
 #include <utility>

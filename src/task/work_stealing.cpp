@@ -1,5 +1,5 @@
 // src/task/work_stealing.cpp: work stealing: the victims that a worker tries, in order.
-#include <braid/task/work_stealing.hpp>
+#include <braid/task/basic_pool.hpp>
 
 namespace braid {
 

@@ -1,5 +1,5 @@
 // src/thread/affinity.cpp: parts of a topology cut to the allowed CPUs, and orders of its CPUs.
-#include <braid/thread/affinity.hpp>
+#include <braid/thread/topology.hpp>
 
 #include <algorithm>
 #include <map>

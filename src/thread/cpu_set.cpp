@@ -1,5 +1,5 @@
 // src/thread/cpu_set.cpp: sets of CPUs as bitmaps without trailing zero words, so that equal sets have equal words.
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/thread/cpu_set.hpp>
 
 #include <algorithm>

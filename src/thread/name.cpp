@@ -1,5 +1,5 @@
 // src/thread/name.cpp: names of the calling thread, by pthread_setname_np.
-#include <braid/thread/name.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include "thread_calls.hpp"
 

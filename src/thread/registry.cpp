@@ -1,10 +1,9 @@
 // src/thread/registry.cpp: registries, their observers, and the default one of the process.
-#include <braid/thread/registration.hpp>
 #include <braid/thread/registry.hpp>
 
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
-#include <braid/thread/name.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include "registry_state.hpp"
 

@@ -1,5 +1,5 @@
 // src/thread/settings_report.cpp: keeping outcomes and printing them.
-#include <braid/thread/settings_report.hpp>
+#include <braid/thread/profile.hpp>
 
 #include <string_view>
 

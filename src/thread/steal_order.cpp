@@ -1,6 +1,6 @@
 // src/thread/steal_order.cpp: the order in which a worker tries its victims: by the caches and NUMA nodes that their
 // CPUs share.
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/thread/detail/steal_order.hpp>
 
 #include <algorithm>

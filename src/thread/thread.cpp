@@ -1,10 +1,9 @@
 // src/thread/thread.cpp: starting threads with their settings, and ending them.
 #include <braid/thread/thread.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/sync/detail/parker.hpp>
 #include <braid/thread/profile.hpp>
-#include <braid/thread/thread_view.hpp>
 
 #include <exception>
 #include <utility>

@@ -1,7 +1,7 @@
 // src/thread/thread_calls.cpp: affinity, policy, nice value and priority of one thread, straight from the kernel.
 #include "thread_calls.hpp"
 
-#include <braid/thread/name.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <array>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // src/thread/thread_entry.cpp: a registered thread by its id, checked against reuse of the id.
-#include <braid/thread/thread_entry.hpp>
+#include <braid/thread/registry.hpp>
 
 #include <ratio>
 

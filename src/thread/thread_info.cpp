@@ -1,5 +1,5 @@
 // src/thread/thread_info.cpp: finding threads in /proc, and making sure that an id still means the same thread.
-#include <braid/thread/thread_info.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include "thread_calls.hpp"
 

@@ -1,5 +1,5 @@
 // src/thread/thread_view.cpp: from the handles of the C and C++ libraries to the kernel's id of a thread.
-#include <braid/thread/thread_view.hpp>
+#include <braid/thread/thread.hpp>
 
 #include <optional>
 #include <system_error>

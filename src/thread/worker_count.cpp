@@ -1,7 +1,7 @@
 // src/thread/worker_count.cpp: the environment, and the smaller of allowed CPUs and quota.
+#include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/allowed_cpus.hpp>
 #include <braid/thread/detail/system_file.hpp>
-#include <braid/thread/worker_count.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // tests/base/assert_test.cpp: a broken contract ends the process and says what was expected.
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <doctest/doctest.h>
 

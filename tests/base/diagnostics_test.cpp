@@ -1,5 +1,5 @@
 // tests/base/diagnostics_test.cpp: diagnostics keep their order, their places are valid pointers, hints are near.
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <doctest/doctest.h>
 

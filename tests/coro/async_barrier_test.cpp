@@ -1,5 +1,5 @@
 // tests/coro/async_barrier_test.cpp: tasks that wait for each other in phases.
-#include <braid/coro/async_barrier.hpp>
+#include <braid/coro/synchronization.hpp>
 
 #include <braid/coro/task.hpp>
 

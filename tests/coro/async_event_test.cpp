@@ -1,5 +1,5 @@
 // tests/coro/async_event_test.cpp: an event that tasks of several homes wait for.
-#include <braid/coro/async_event.hpp>
+#include <braid/coro/synchronization.hpp>
 
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/task.hpp>

@@ -1,9 +1,9 @@
 // tests/coro/async_generator_test.cpp: sequences whose coroutine waits between elements.
-#include <braid/coro/async_generator.hpp>
+#include <braid/coro/generator.hpp>
 
-#include <braid/coro/event.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/task.hpp>
 
 #include <tests/support/deaths.hpp>

@@ -1,5 +1,5 @@
 // tests/coro/async_latch_test.cpp: a count that is waited for.
-#include <braid/coro/async_latch.hpp>
+#include <braid/coro/synchronization.hpp>
 
 #include <braid/coro/task.hpp>
 

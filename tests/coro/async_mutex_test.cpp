@@ -1,8 +1,8 @@
 // tests/coro/async_mutex_test.cpp: a lock that is held across waits.
-#include <braid/coro/async_mutex.hpp>
+#include <braid/coro/synchronization.hpp>
 
+#include <braid/coro/sleep.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/coro/yield.hpp>
 
 #include <tests/support/scripted_home.hpp>
 

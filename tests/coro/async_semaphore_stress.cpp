@@ -1,10 +1,8 @@
 // tests/coro/async_semaphore_stress.cpp: tasks on several loops share permits, and are stopped at any time.
 #include <braid/base/random.hpp>
-#include <braid/coro/async_barrier.hpp>
-#include <braid/coro/async_mutex.hpp>
-#include <braid/coro/async_semaphore.hpp>
 #include <braid/coro/scope.hpp>
-#include <braid/coro/yield.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <tests/support/looping_threads.hpp>

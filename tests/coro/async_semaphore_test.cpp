@@ -1,8 +1,8 @@
 // tests/coro/async_semaphore_test.cpp: permits that tasks hold and wait for.
-#include <braid/coro/async_semaphore.hpp>
+#include <braid/coro/synchronization.hpp>
 
+#include <braid/coro/sleep.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/coro/yield.hpp>
 
 #include <tests/support/scripted_home.hpp>
 

@@ -1,18 +1,14 @@
 // tests/coro/awaitable_test.cpp: anything that can be awaited becomes a task, and takes part where tasks do.
-#include <braid/coro/awaitable.hpp>
+#include <braid/coro/spawn.hpp>
 
-#include <braid/coro/async_event.hpp>
-#include <braid/coro/async_mutex.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
-#include <braid/coro/event.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/when_all.hpp>
-#include <braid/coro/when_any.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
-#include <braid/io/readiness.hpp>
+#include <braid/io/loop.hpp>
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/manual_executor.hpp>

@@ -3,11 +3,10 @@
 
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/shared_future.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <tests/support/deaths.hpp>

@@ -2,7 +2,7 @@
 #include <braid/base/random.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/scope.hpp>
-#include <braid/coro/yield.hpp>
+#include <braid/coro/sleep.hpp>
 
 #include <tests/support/looping_threads.hpp>
 #include <tests/support/seed.hpp>

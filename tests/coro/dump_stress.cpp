@@ -7,7 +7,6 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/when_all.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/looping_threads.hpp>

@@ -1,7 +1,6 @@
 // tests/coro/dump_test.cpp: what a dump says of tasks that wait in each way that there is.
 #include <braid/coro/dump.hpp>
 
-#include <braid/coro/async_event.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/offload.hpp>
@@ -9,9 +8,10 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/strand_home.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/pipe_stream.hpp>
+#include <braid/io/byte_stream.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/eventually.hpp>

@@ -1,5 +1,5 @@
 // tests/coro/event_test.cpp: tasks that wait for something that happens once.
-#include <braid/coro/event.hpp>
+#include <braid/coro/synchronization.hpp>
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/test_loop.hpp>

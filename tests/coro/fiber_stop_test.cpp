@@ -1,9 +1,9 @@
 // tests/coro/fiber_stop_test.cpp: stops and deadlines of fibers, on a loop that the test turns.
 #include <braid/coro/fiber.hpp>
 
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/task.hpp>
 #include <braid/coro/with_scope.hpp>
 
 #include <tests/support/deaths.hpp>

@@ -2,13 +2,12 @@
 #include <braid/coro/fiber.hpp>
 
 #include <braid/base/random.hpp>
-#include <braid/coro/async_mutex.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/pool.hpp>
 

@@ -1,18 +1,15 @@
 // tests/coro/fiber_test.cpp: fibers on a loop that the test turns: waits, ends, stops, exceptions, stacks.
 #include <braid/coro/fiber.hpp>
 
-#include <braid/coro/async_mutex.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
-#include <braid/coro/event.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/strand_home.hpp>
-#include <braid/coro/sync_wait.hpp>
-#include <braid/coro/task_local.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 

@@ -3,7 +3,6 @@
 
 #include <braid/base/random.hpp>
 #include <braid/task/fork_join.hpp>
-#include <braid/task/task_group.hpp>
 
 #include <doctest/doctest.h>
 

@@ -2,13 +2,11 @@
 // them.
 #include <braid/coro/fork_task.hpp>
 
-#include <braid/coro/awaitable.hpp>
 #include <braid/coro/bridge.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/strand_home.hpp>
-#include <braid/coro/sync_wait.hpp>
 #include <braid/sync/stop_flag.hpp>
 #include <braid/task/fork_join.hpp>
-#include <braid/task/task_group.hpp>
 
 #include <doctest/doctest.h>
 

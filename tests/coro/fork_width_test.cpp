@@ -2,7 +2,6 @@
 #include <braid/coro/fork_task.hpp>
 
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <doctest/doctest.h>
 

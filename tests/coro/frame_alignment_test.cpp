@@ -5,8 +5,6 @@
 #include <braid/braid.hpp>
 #include <braid/task/basic_pool.hpp>
 #include <braid/task/job_slab.hpp>
-#include <braid/task/least_loaded.hpp>
-#include <braid/thread/registered_thread.hpp>
 #include <braid/thread/registry.hpp>
 
 #include <doctest/doctest.h>

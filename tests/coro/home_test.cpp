@@ -1,9 +1,9 @@
 // tests/coro/home_test.cpp: coroutines on a home that is no event loop, to show that they need nothing else.
 #include <braid/coro/home.hpp>
 
-#include <braid/coro/event.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
 
 #include <tests/support/scripted_home.hpp>

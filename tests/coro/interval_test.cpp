@@ -1,5 +1,5 @@
 // tests/coro/interval_test.cpp: ticks that a task awaits, on a clock that the test turns.
-#include <braid/coro/interval.hpp>
+#include <braid/coro/sleep.hpp>
 
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>

@@ -1,19 +1,12 @@
 // tests/coro/lifetimes_test.cpp: what tasks wait for, and where they live, goes after them or not at all.
-#include <braid/coro/async_barrier.hpp>
-#include <braid/coro/async_event.hpp>
-#include <braid/coro/async_latch.hpp>
-#include <braid/coro/async_mutex.hpp>
-#include <braid/coro/async_semaphore.hpp>
 #include <braid/coro/broadcast.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/detail/fiber_frame.hpp>
-#include <braid/coro/event.hpp>
 #include <braid/coro/fiber.hpp>
-#include <braid/coro/oneshot.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/strand_home.hpp>
-#include <braid/coro/sync_wait.hpp>
-#include <braid/coro/watch.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/child.hpp>

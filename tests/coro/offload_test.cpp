@@ -2,7 +2,7 @@
 #include <braid/coro/offload.hpp>
 
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/task/pool.hpp>
 

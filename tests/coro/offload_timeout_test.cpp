@@ -3,7 +3,7 @@
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/deaths.hpp>

@@ -1,5 +1,5 @@
 // tests/coro/oneshot_test.cpp: one value from one end to the other.
-#include <braid/coro/oneshot.hpp>
+#include <braid/coro/channel.hpp>
 
 #include <braid/coro/task.hpp>
 

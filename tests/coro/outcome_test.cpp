@@ -1,5 +1,5 @@
 // tests/coro/outcome_test.cpp: the three endings of a task as a value.
-#include <braid/coro/outcome.hpp>
+#include <braid/coro/task.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,13 +1,13 @@
 // tests/coro/outlived_home_test.cpp: tasks whose pool has gone end, and so do futures of homes that have gone.
 #include <braid/coro/strand_home.hpp>
 
-#include <braid/coro/async_event.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/task/pool.hpp>
 #include <braid/task/detail/shared_timers.hpp>
+#include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <doctest/doctest.h>

@@ -1,10 +1,10 @@
 // tests/coro/scope_stress.cpp: other threads stop scopes while their tasks end, fail, spawn, come home and time out;
 // and races of every kind of wait with stops.
 #include <braid/base/random.hpp>
-#include <braid/coro/event.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>

@@ -1,8 +1,8 @@
 // tests/coro/scope_test.cpp: tasks that end together: joins, failures, stops from here and from elsewhere, deadlines.
 #include <braid/coro/scope.hpp>
 
-#include <braid/coro/event.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <tests/support/child.hpp>

@@ -2,8 +2,8 @@
 #include <braid/coro/sleep.hpp>
 
 #include <braid/base/random.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/strand_home.hpp>
-#include <braid/coro/sync_wait.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/pool.hpp>

@@ -5,7 +5,6 @@
 #include <braid/base/random.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <tests/support/looping_threads.hpp>

@@ -1,8 +1,8 @@
 // tests/coro/spawn_test.cpp: a spawned task is awaited, stopped and forgotten by its future.
 #include <braid/coro/bridge.hpp>
 
-#include <braid/coro/event.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/task/pool.hpp>
 

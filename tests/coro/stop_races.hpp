@@ -4,14 +4,12 @@
 #include <braid/base/random.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
-#include <braid/coro/event.hpp>
 #include <braid/coro/offload.hpp>
-#include <braid/coro/oneshot.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/yield.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/pool.hpp>
 

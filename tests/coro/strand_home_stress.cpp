@@ -4,7 +4,6 @@
 #include <braid/coro/channel.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/strand_home.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>

@@ -1,12 +1,11 @@
 // tests/coro/strand_home_test.cpp: tasks at home on the threads of a pool.
 #include <braid/coro/strand_home.hpp>
 
-#include <braid/coro/event.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/pool.hpp>
 

@@ -1,13 +1,13 @@
 // tests/coro/sync_wait_test.cpp: plain threads that wait for tasks.
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 
-#include <braid/coro/event.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/strand_home.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/runtime/runtime.hpp>
-#include <braid/task/promise.hpp>
+#include <braid/task/future.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <tests/support/child.hpp>

@@ -1,8 +1,8 @@
 // tests/coro/task_info_test.cpp: a task knows its number and name, and what it awaits and spawns knows them too.
-#include <braid/coro/task_info.hpp>
+#include <braid/coro/scope.hpp>
 
-#include <braid/coro/sleep.hpp>
 #include <braid/coro/bridge.hpp>
+#include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
 
 #include <tests/support/test_loop.hpp>

@@ -1,10 +1,10 @@
 // tests/coro/task_local_test.cpp: values that follow tasks.
-#include <braid/coro/task_local.hpp>
+#include <braid/coro/with_scope.hpp>
 
 #include <braid/coro/offload.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/when_all.hpp>
-#include <braid/coro/yield.hpp>
 
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/test_loop.hpp>

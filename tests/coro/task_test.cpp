@@ -3,7 +3,7 @@
 
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/thread/thread.hpp>
 
 #include <tests/support/child.hpp>

@@ -1,5 +1,5 @@
 // tests/coro/watch_test.cpp: a value that changes.
-#include <braid/coro/watch.hpp>
+#include <braid/coro/broadcast.hpp>
 
 #include <braid/coro/task.hpp>
 

@@ -1,5 +1,5 @@
 // tests/coro/when_any_test.cpp: several tasks at once, of which the first value counts.
-#include <braid/coro/when_any.hpp>
+#include <braid/coro/when_all.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/task/pool.hpp>

@@ -1,8 +1,8 @@
 // tests/coro/with_scope_test.cpp: tasks in a scope of their own, which is left joined, with and without a deadline.
 #include <braid/coro/with_scope.hpp>
 
-#include <braid/coro/event.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/test_loop.hpp>

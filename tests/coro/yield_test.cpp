@@ -1,8 +1,8 @@
 // tests/coro/yield_test.cpp: tasks that let others go first.
-#include <braid/coro/yield.hpp>
+#include <braid/coro/sleep.hpp>
 
-#include <braid/coro/event.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
+#include <braid/coro/synchronization.hpp>
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/scripted_home.hpp>

@@ -2,10 +2,10 @@
 // at.
 #include <braid/sync/detail/run_queue.hpp>
 #include <braid/sync/detail/split_deque.hpp>
+#include <braid/task/basic_pool.hpp>
 #include <braid/task/detail/local_queues.hpp>
-#include <braid/task/found_job.hpp>
 #include <braid/task/job.hpp>
-#include <braid/task/work_stealing.hpp>
+#include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 
 #include <new>

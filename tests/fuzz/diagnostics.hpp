@@ -5,8 +5,8 @@
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/names.hpp>
 
-#include <braid/base/assert.hpp>
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
 
 #include <algorithm>
 #include <cstddef>

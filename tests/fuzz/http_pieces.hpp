@@ -3,7 +3,7 @@
 
 #include <tests/support/http_dialogue.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/random.hpp>
 
 #include <algorithm>

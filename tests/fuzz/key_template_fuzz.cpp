@@ -3,7 +3,7 @@
 
 #include <rankd/plan/key_template.hpp>
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <algorithm>
 #include <array>

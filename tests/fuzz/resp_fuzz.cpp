@@ -3,7 +3,7 @@
 #include <tests/fuzz/target.hpp>
 
 #include <braid/base/arena.hpp>
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/random.hpp>
 #include <braid/net/detail/resp_parser.hpp>
 

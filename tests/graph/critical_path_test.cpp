@@ -1,5 +1,5 @@
 // tests/graph/critical_path_test.cpp: paths through times that are written down here, and through random ones.
-#include <braid/graph/critical_path.hpp>
+#include <braid/graph/shape.hpp>
 
 #include <braid/base/random.hpp>
 

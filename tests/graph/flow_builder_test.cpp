@@ -1,5 +1,5 @@
 // tests/graph/flow_builder_test.cpp: what builders collect, and what they complain about.
-#include <braid/graph/flow_builder.hpp>
+#include <braid/graph/flow.hpp>
 
 #include <braid/coro/task.hpp>
 

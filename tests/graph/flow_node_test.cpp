@@ -1,8 +1,7 @@
 // tests/graph/flow_node_test.cpp: what may be a node of a flow, and what the compiler refuses.
-#include <braid/graph/flow_node.hpp>
+#include <braid/graph/flow.hpp>
 
 #include <braid/coro/task.hpp>
-#include <braid/graph/flow_builder.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,7 @@
 // tests/graph/flow_result_test.cpp: what results and reports of runs say, with times of a clock that the test turns.
-#include <braid/graph/flow_result.hpp>
+#include <braid/graph/flow.hpp>
 
 #include <braid/coro/sleep.hpp>
-#include <braid/graph/flow_builder.hpp>
 
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/test_loop.hpp>

@@ -5,7 +5,6 @@
 #include <braid/base/random.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/graph/flow_builder.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>
 

@@ -3,7 +3,6 @@
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/graph/flow_builder.hpp>
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/manual_executor.hpp>

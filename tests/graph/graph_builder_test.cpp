@@ -1,8 +1,7 @@
 // tests/graph/graph_builder_test.cpp: what is wrong with a graph is said with the names of its nodes.
-#include <braid/graph/graph_builder.hpp>
+#include <braid/graph/static_graph.hpp>
 
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,7 @@
 // tests/graph/graph_width_test.cpp: a graph leaves no worker without a node while one is ready, however long nodes are.
 #include <braid/graph/static_graph.hpp>
 
-#include <braid/graph/graph_builder.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,9 +3,7 @@
 #include <braid/graph/static_graph.hpp>
 
 #include <braid/base/random.hpp>
-#include <braid/graph/graph_builder.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <doctest/doctest.h>
 

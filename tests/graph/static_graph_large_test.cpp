@@ -1,8 +1,7 @@
 // tests/graph/static_graph_large_test.cpp: graphs that are long, wide, or more than a worker's deque can hold.
-#include <braid/graph/graph_builder.hpp>
 #include <braid/graph/static_graph.hpp>
 
-#include <braid/task/run_in.hpp>
+#include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
 

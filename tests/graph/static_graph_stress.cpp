@@ -1,10 +1,9 @@
 // tests/graph/static_graph_stress.cpp: random graphs against a ledger: each node once, after all its predecessors.
-#include <braid/graph/graph_builder.hpp>
 #include <braid/graph/static_graph.hpp>
 
 #include <braid/base/random.hpp>
 #include <braid/task/fork_join.hpp>
-#include <braid/task/run_in.hpp>
+#include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
 

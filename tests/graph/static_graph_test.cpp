@@ -1,12 +1,10 @@
 // tests/graph/static_graph_test.cpp: each node runs once, after its predecessors, wherever the graph is run.
-#include <braid/graph/graph_builder.hpp>
 #include <braid/graph/static_graph.hpp>
 
 #include <braid/sync/stop_flag.hpp>
 #include <braid/task/detail/default_pool.hpp>
 #include <braid/task/fork_join.hpp>
-#include <braid/task/run_in.hpp>
-#include <braid/task/task_group.hpp>
+#include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,8 @@
 // tests/graph/static_graph_wait_test.cpp: nodes that wait for futures, whose threads leave their seats meanwhile.
-#include <braid/graph/graph_builder.hpp>
 #include <braid/graph/static_graph.hpp>
 
+#include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/shared_future.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <doctest/doctest.h>

@@ -2,7 +2,7 @@
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/io/tls_context.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <chrono>

@@ -2,7 +2,6 @@
 #include <braid/io/backend.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/io/descriptor.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/environment.hpp>

@@ -1,8 +1,8 @@
 // tests/io/buffered_reader_test.cpp: lines and blocks out of pieces.
-#include <braid/io/buffered_reader.hpp>
+#include <braid/io/byte_stream.hpp>
 
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/test_loop.hpp>

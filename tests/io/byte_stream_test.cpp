@@ -3,7 +3,7 @@
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>

@@ -1,9 +1,9 @@
 // tests/io/child_process_test.cpp: programs that are run, talked to, killed and awaited.
-#include <braid/io/child_process.hpp>
+#include <braid/io/process.hpp>
 
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/buffered_reader.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/byte_stream.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>

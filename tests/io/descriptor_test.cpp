@@ -1,5 +1,5 @@
 // tests/io/descriptor_test.cpp: owned file descriptors.
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 #include <braid/coro/when_all.hpp>
 #include <braid/io/byte_stream.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>

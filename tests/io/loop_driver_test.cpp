@@ -3,7 +3,7 @@
 
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/io/readiness.hpp>
+#include <braid/io/loop.hpp>
 #include <braid/task/executor.hpp>
 
 #include <tests/support/deaths.hpp>

@@ -2,12 +2,12 @@
 // accepted must run, and nobody may touch a loop that has gone.
 #include <braid/base/random.hpp>
 #include <braid/coro/bridge.hpp>
-#include <braid/coro/event.hpp>
+#include <braid/coro/channel.hpp>
 #include <braid/coro/offload.hpp>
-#include <braid/coro/oneshot.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/sync/atomic.hpp>

@@ -1,9 +1,9 @@
 // tests/io/loop_test.cpp: the life of an event loop, its queue, its timers and its stop.
 #include <braid/io/loop.hpp>
 
-#include <braid/coro/event.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/parker.hpp>
 #include <braid/task/executor.hpp>

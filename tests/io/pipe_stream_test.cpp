@@ -1,5 +1,5 @@
 // tests/io/pipe_stream_test.cpp: pipes as streams.
-#include <braid/io/pipe_stream.hpp>
+#include <braid/io/byte_stream.hpp>
 
 #include <tests/support/pipes.hpp>
 #include <tests/support/scratch_folder.hpp>

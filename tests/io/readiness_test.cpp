@@ -1,5 +1,5 @@
 // tests/io/readiness_test.cpp: tasks that wait for descriptors.
-#include <braid/io/readiness.hpp>
+#include <braid/io/loop.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>

@@ -1,10 +1,9 @@
 // tests/io/resolver_test.cpp: names that are asked for, answers that are remembered, and tries that overlap.
-#include <braid/io/resolver.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/child.hpp>

@@ -1,5 +1,5 @@
 // tests/io/signal_set_test.cpp: signals as events.
-#include <braid/io/signal_set.hpp>
+#include <braid/io/process.hpp>
 
 #include <braid/coro/with_scope.hpp>
 

@@ -1,5 +1,5 @@
 // tests/io/socket_address_test.cpp: addresses as text and as the system has them.
-#include <braid/io/socket_address.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <doctest/doctest.h>
 

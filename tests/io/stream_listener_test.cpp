@@ -1,5 +1,5 @@
 // tests/io/stream_listener_test.cpp: taking connections, also when there are too many.
-#include <braid/io/stream_listener.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>

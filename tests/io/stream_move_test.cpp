@@ -2,10 +2,8 @@
 #include <braid/io/byte_stream.hpp>
 
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/sync_wait.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/stream_socket.hpp>
-#include <braid/io/tls_stream.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>

@@ -1,8 +1,7 @@
 // tests/io/stream_socket_test.cpp: connections: how they are made, told apart and ended.
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/stream_listener.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>

@@ -2,14 +2,13 @@
 #include <braid/base/random.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/buffered_reader.hpp>
+#include <braid/io/byte_stream.hpp>
 #include <braid/io/file.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 
 #include <tests/support/busy.hpp>
 #include <tests/support/connections.hpp>

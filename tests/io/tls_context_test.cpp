@@ -1,5 +1,5 @@
 // tests/io/tls_context_test.cpp: what a context takes, and what it refuses when it is made.
-#include <braid/io/tls_context.hpp>
+#include <braid/io/tls.hpp>
 
 #include <tests/support/certificates.hpp>
 #include <tests/support/scratch_folder.hpp>

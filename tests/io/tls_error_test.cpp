@@ -1,5 +1,5 @@
 // tests/io/tls_error_test.cpp: what the errors of TLS say.
-#include <braid/io/tls_error.hpp>
+#include <braid/io/tls.hpp>
 
 #include <braid/base/error.hpp>
 

@@ -1,7 +1,7 @@
 // tests/io/tls_handshake_test.cpp: verification of peers, negotiation, and failures of a handshake.
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/tls_stream.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/io/tls.hpp>
+#include <braid/task/executors.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/raw_tls.hpp>

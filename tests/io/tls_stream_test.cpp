@@ -1,5 +1,5 @@
 // tests/io/tls_stream_test.cpp: bytes through TLS: in any pieces, to a proper end, and to others.
-#include <braid/io/tls_stream.hpp>
+#include <braid/io/tls.hpp>
 
 #include <braid/base/random.hpp>
 #include <braid/coro/sleep.hpp>

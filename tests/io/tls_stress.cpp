@@ -1,13 +1,12 @@
 // tests/io/tls_stress.cpp: TLS between two loops: many connections, contexts that are shared, stops at any moment.
 #include <braid/base/random.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/tls_error.hpp>
-#include <braid/io/tls_stream.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/looping_threads.hpp>

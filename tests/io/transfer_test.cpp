@@ -2,7 +2,6 @@
 #include <braid/io/detail/transfer.hpp>
 
 #include <braid/io/backend.hpp>
-#include <braid/io/descriptor.hpp>
 
 #include <tests/support/pipes.hpp>
 

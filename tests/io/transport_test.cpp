@@ -1,9 +1,9 @@
 // tests/io/transport_test.cpp: code that is written once, over plain and over TLS connections.
-#include <braid/io/transport.hpp>
+#include <braid/io/tls.hpp>
 
-#include <braid/io/pipe_stream.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/io/byte_stream.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/task/executors.hpp>
 
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/tls_scene.hpp>

@@ -1,5 +1,5 @@
 // tests/io/udp_socket_test.cpp: datagrams.
-#include <braid/io/udp_socket.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/byte_stream.hpp>

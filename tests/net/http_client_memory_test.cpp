@@ -2,7 +2,6 @@
 // error or an exception, and the client goes on.
 #include <braid/net/http_client.hpp>
 
-#include <braid/net/http_router.hpp>
 #include <braid/net/http_server.hpp>
 
 #include <tests/support/http_child.hpp>

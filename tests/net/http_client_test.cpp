@@ -1,7 +1,7 @@
 // tests/net/http_client_test.cpp: calls over connections that are kept, that have died, or that lie.
 #include <braid/net/http_client.hpp>
 
-#include <braid/coro/event.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
 

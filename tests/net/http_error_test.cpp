@@ -1,5 +1,5 @@
 // tests/net/http_error_test.cpp: every error has a sentence and a status.
-#include <braid/net/http_error.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <doctest/doctest.h>
 

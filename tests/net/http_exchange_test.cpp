@@ -1,5 +1,5 @@
 // tests/net/http_exchange_test.cpp: what a handler reads and says, and what comes of it.
-#include <braid/net/http_exchange.hpp>
+#include <braid/net/http_server.hpp>
 
 #include <tests/support/http_scene.hpp>
 

@@ -1,5 +1,5 @@
 // tests/net/http_fields_test.cpp: fields are found by name, whatever its case.
-#include <braid/net/http_fields.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <doctest/doctest.h>
 

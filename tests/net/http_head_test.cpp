@@ -1,5 +1,5 @@
 // tests/net/http_head_test.cpp: what heads and limits are when nothing is said.
-#include <braid/net/http_head.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <doctest/doctest.h>
 

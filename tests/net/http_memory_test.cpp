@@ -1,7 +1,7 @@
 // tests/net/http_memory_test.cpp: whichever allocation fails for one connection, the server and the others go on.
 #include <braid/net/http_server.hpp>
 
-#include <braid/coro/event.hpp>
+#include <braid/coro/synchronization.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/http_scene.hpp>

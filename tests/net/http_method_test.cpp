@@ -1,5 +1,5 @@
 // tests/net/http_method_test.cpp: methods and their names.
-#include <braid/net/http_method.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <doctest/doctest.h>
 

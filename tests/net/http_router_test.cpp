@@ -1,5 +1,5 @@
 // tests/net/http_router_test.cpp: patterns find their handlers, and nothing else does.
-#include <braid/net/http_router.hpp>
+#include <braid/net/http_server.hpp>
 
 #include <tests/support/child.hpp>
 

@@ -2,7 +2,7 @@
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_server.hpp>
 
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/with_scope.hpp>
 
 #include <tests/support/looping_threads.hpp>

@@ -3,7 +3,7 @@
 #include <braid/net/http_server.hpp>
 
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/with_scope.hpp>
 
 #include <tests/support/looping_threads.hpp>

@@ -1,5 +1,5 @@
 // tests/net/http_status_test.cpp: phrases, and which responses have no body.
-#include <braid/net/http_status.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <doctest/doctest.h>
 

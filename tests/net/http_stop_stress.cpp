@@ -3,9 +3,9 @@
 #include <braid/net/http_server.hpp>
 
 #include <braid/base/random.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <tests/support/eventually.hpp>

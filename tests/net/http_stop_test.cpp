@@ -1,10 +1,9 @@
 // tests/net/http_stop_test.cpp: a server that stops: what has begun is answered, what is idle is closed.
 #include <braid/net/http_server.hpp>
 
-#include <braid/coro/event.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/sync_wait.hpp>
-#include <braid/io/stream_listener.hpp>
+#include <braid/coro/synchronization.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>

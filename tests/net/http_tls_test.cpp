@@ -5,8 +5,8 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/resolver.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/task/executors.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/environment.hpp>

@@ -1,7 +1,7 @@
 // tests/net/http_url_test.cpp: URLs, and what stands in their queries.
-#include <braid/net/http_url.hpp>
+#include <braid/net/http_client.hpp>
 
-#include <braid/net/http_error.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,16 +1,12 @@
 // tests/net/out_of_memory_test.cpp: servers and what they stand on are made whole or refused, whatever is missing.
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/task.hpp>
+#include <braid/io/byte_stream.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/pipe_stream.hpp>
-#include <braid/io/signal_set.hpp>
-#include <braid/io/socket_address.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/udp_socket.hpp>
+#include <braid/io/process.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/net/http_client.hpp>
-#include <braid/net/http_router.hpp>
 #include <braid/net/http_server.hpp>
-#include <braid/net/redis_pool.hpp>
+#include <braid/net/redis_connection.hpp>
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <tests/support/scarce_memory.hpp>
 
 #include <braid/net/redis_batch.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 
 #include <braid/coro/sleep.hpp>
 #include <braid/net/redis_connection.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/net/redis_error_test.cpp: errors of a server by their words, and where redirections lead.
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <doctest/doctest.h>
 

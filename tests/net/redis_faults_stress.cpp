@@ -2,7 +2,7 @@
 // server that is killed and frozen: each call ends, with its own reply or with an error. BRAID_STRESS=100 makes 10^7
 // calls.
 #include <braid/net/redis_batch.hpp>
-#include <braid/net/redis_pool.hpp>
+#include <braid/net/redis_connection.hpp>
 
 #include <tests/support/fault_proxy.hpp>
 #include <tests/support/redis_server.hpp>
@@ -14,7 +14,7 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <doctest/doctest.h>
 

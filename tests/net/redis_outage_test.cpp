@@ -6,10 +6,10 @@
 #include <tests/support/test_loop.hpp>
 
 #include <braid/base/random.hpp>
+#include <braid/net/detail/resp_parser.hpp>
 #include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_connection.hpp>
-#include <braid/net/redis_error.hpp>
-#include <braid/net/detail/resp_parser.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <doctest/doctest.h>
 

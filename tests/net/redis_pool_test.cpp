@@ -1,5 +1,5 @@
 // tests/net/redis_pool_test.cpp: calls go to the connection with the least to do.
-#include <braid/net/redis_pool.hpp>
+#include <braid/net/redis_connection.hpp>
 
 #include <tests/net/redis_scene.hpp>
 

@@ -10,7 +10,7 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/net/redis_connection.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <chrono>
 #include <memory>

@@ -1,12 +1,11 @@
 // tests/net/redis_server_test.cpp: the client with the real server: every call, passwords, both protocols, restarts.
 #include <braid/net/redis_connection.hpp>
-#include <braid/net/redis_pool.hpp>
 
 #include <tests/support/redis_server.hpp>
 #include <tests/support/run_on_loop.hpp>
 
 #include <braid/coro/sleep.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 
 #include <doctest/doctest.h>
 

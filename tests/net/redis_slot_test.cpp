@@ -1,5 +1,5 @@
 // tests/net/redis_slot_test.cpp: slots as the cluster specification computes them.
-#include <braid/net/redis_slot.hpp>
+#include <braid/net/redis_cluster.hpp>
 
 #include <doctest/doctest.h>
 

@@ -12,11 +12,10 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/resolver.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/tls_stream.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/net/redis_batch.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 
 #include <doctest/doctest.h>
 

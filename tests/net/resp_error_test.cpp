@@ -1,5 +1,5 @@
 // tests/net/resp_error_test.cpp: every refusal of the parser has a sentence of its own.
-#include <braid/net/resp_error.hpp>
+#include <braid/net/resp.hpp>
 
 #include <doctest/doctest.h>
 

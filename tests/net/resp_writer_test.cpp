@@ -1,5 +1,5 @@
 // tests/net/resp_writer_test.cpp: commands as a server reads them, beside what hiredis writes.
-#include <braid/net/resp_writer.hpp>
+#include <braid/net/resp.hpp>
 
 #include <braid/base/random.hpp>
 

@@ -4,8 +4,8 @@
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/thread/registration.hpp>
-#include <braid/thread/thread_info.hpp>
+#include <braid/thread/registry.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <doctest/doctest.h>
 

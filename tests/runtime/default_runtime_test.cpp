@@ -2,8 +2,8 @@
 #include <braid/runtime/default_runtime.hpp>
 
 #include <braid/coro/offload.hpp>
-#include <braid/coro/task_info.hpp>
-#include <braid/thread/thread_info.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/runtime/dump_signal_test.cpp: BRAID_DUMP=quit, in a process whose first home is made here.
-#include <braid/runtime/dump.hpp>
+#include <braid/runtime/default_runtime.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>

@@ -1,5 +1,5 @@
 // tests/runtime/dump_test.cpp: the task dump of one runtime.
-#include <braid/runtime/dump.hpp>
+#include <braid/runtime/default_runtime.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>

@@ -3,9 +3,9 @@
 #include <braid/runtime/runtime.hpp>
 
 #include <braid/base/random.hpp>
-#include <braid/coro/async_event.hpp>
-#include <braid/coro/task.hpp>
 #include <braid/coro/bridge.hpp>
+#include <braid/coro/synchronization.hpp>
+#include <braid/coro/task.hpp>
 
 #include <doctest/doctest.h>
 

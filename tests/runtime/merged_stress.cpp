@@ -8,8 +8,7 @@
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
-#include <braid/io/readiness.hpp>
+#include <braid/io/loop.hpp>
 #include <braid/sync/detail/parker.hpp>
 #include <braid/task/fork_join.hpp>
 

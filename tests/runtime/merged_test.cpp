@@ -9,17 +9,14 @@
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/coro/yield.hpp>
-#include <braid/io/readiness.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
-#include <braid/task/parallel_reduce.hpp>
-#include <braid/task/run_in.hpp>
+#include <braid/task/parallel.hpp>
+#include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/strand.hpp>
-#include <braid/task/task_group.hpp>
-#include <braid/thread/name.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <tests/support/chosen_pool.hpp>
 #include <tests/support/deaths.hpp>

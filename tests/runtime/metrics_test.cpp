@@ -1,10 +1,9 @@
 // tests/runtime/metrics_test.cpp: what the metrics of a runtime say of work that was done.
-#include <braid/runtime/metrics.hpp>
+#include <braid/runtime/default_runtime.hpp>
 
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/net/http_router.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/task/spawn.hpp>
 

@@ -3,7 +3,7 @@
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/graph/run.hpp>
 #include <braid/graph/shape.hpp>

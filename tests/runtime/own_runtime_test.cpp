@@ -3,9 +3,8 @@
 
 #include <braid/coro/sleep.hpp>
 #include <braid/task/fork_join.hpp>
-#include <braid/task/parallel_for.hpp>
-#include <braid/thread/name.hpp>
-#include <braid/thread/thread_info.hpp>
+#include <braid/task/parallel.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <doctest/doctest.h>
 

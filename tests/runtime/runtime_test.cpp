@@ -5,15 +5,12 @@
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/shared_future.hpp>
+#include <braid/task/executors.hpp>
+#include <braid/task/future.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/strand.hpp>
 #include <braid/thread/cpu_set.hpp>
-#include <braid/thread/name.hpp>
 #include <braid/thread/registry.hpp>
 #include <braid/thread/this_thread.hpp>
-#include <braid/thread/thread_info.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>

@@ -4,9 +4,8 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/when_all.hpp>
-#include <braid/coro/yield.hpp>
-#include <braid/io/readiness.hpp>
-#include <braid/runtime/metrics.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/runtime/default_runtime.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/spawn.hpp>
 

@@ -1,19 +1,16 @@
 // tests/runtime/start_stop_stress.cpp: pools, lanes and runtimes that come and go leave nothing behind.
-#include <braid/coro/async_mutex.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/stream_socket.hpp>
-#include <braid/io/udp_socket.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/strand.hpp>
 
 #include <doctest/doctest.h>
 

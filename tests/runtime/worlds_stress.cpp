@@ -1,29 +1,20 @@
 // tests/runtime/worlds_stress.cpp: small worlds of homes, tasks and what these wait for, destroyed in any order
 // allowed.
 #include <braid/base/random.hpp>
-#include <braid/coro/async_barrier.hpp>
-#include <braid/coro/async_event.hpp>
-#include <braid/coro/async_latch.hpp>
-#include <braid/coro/async_mutex.hpp>
-#include <braid/coro/async_semaphore.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/broadcast.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/offload.hpp>
-#include <braid/coro/oneshot.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/strand_home.hpp>
-#include <braid/coro/watch.hpp>
-#include <braid/coro/when_any.hpp>
+#include <braid/coro/synchronization.hpp>
+#include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/pipe_stream.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/stream_socket.hpp>
-#include <braid/io/udp_socket.hpp>
+#include <braid/io/byte_stream.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/shared_future.hpp>
+#include <braid/task/future.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,7 @@
 // tests/shared/small_program_test.cpp: what a program that uses braid has in its memory, and what it has not.
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/io/tls_context.hpp>
-#include <braid/io/tls_error.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <doctest/doctest.h>

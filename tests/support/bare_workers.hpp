@@ -3,7 +3,6 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/sync/detail/asymmetric_barrier.hpp>
-#include <braid/task/driver.hpp>
 #include <braid/task/worker.hpp>
 
 #include <tests/support/manual_executor.hpp>

@@ -1,9 +1,8 @@
 // tests/support/connections.hpp: connections of a loop, and peers of the plain system that behave as a test wants.
 #pragma once
 
-#include <braid/io/descriptor.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <cstddef>
 #include <filesystem>

@@ -4,7 +4,7 @@
 #include <tests/support/scratch_folder.hpp>
 
 #include <braid/base/random.hpp>
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,9 @@
 // tests/support/graph_runs.hpp: where tests run static graphs, and a ledger for their nodes.
 #pragma once
 
-#include <braid/graph/graph_builder.hpp>
 #include <braid/graph/static_graph.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/run_in.hpp>
+#include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,8 @@
 // tests/support/held_thread.hpp: a thread that waits until it is let go, with its identity for tests that control it.
 #pragma once
 
-#include <braid/thread/name.hpp>
 #include <braid/thread/scheduling.hpp>
-#include <braid/thread/thread_info.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <latch>
 #include <string>

@@ -1,8 +1,8 @@
 // tests/support/http_caller.hpp: a client that blocks, on a socket of its own, and says whatever it is told.
 #pragma once
 
-#include <braid/io/descriptor.hpp>
-#include <braid/io/socket_address.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <algorithm>
 #include <cerrno>

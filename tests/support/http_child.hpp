@@ -3,7 +3,7 @@
 
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/stream_listener.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/net/http_server.hpp>
 
 #include <array>

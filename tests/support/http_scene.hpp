@@ -1,10 +1,9 @@
 // tests/support/http_scene.hpp: a server and its clients, on one loop that the test runs step by step.
 #pragma once
 
-#include <braid/coro/event.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/stream_socket.hpp>
+#include <braid/coro/synchronization.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/net/http_server.hpp>
 
 #include <tests/support/http_dialogue.hpp>

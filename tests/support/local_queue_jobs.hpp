@@ -2,7 +2,6 @@
 #pragma once
 
 #include <braid/base/clock.hpp>
-#include <braid/task/found_job.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>

@@ -2,7 +2,7 @@
 // share.
 #pragma once
 
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
 

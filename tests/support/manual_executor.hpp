@@ -1,7 +1,7 @@
 // tests/support/manual_executor.hpp: an executor that runs a job when the test says so, in the order it says.
 #pragma once
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/task/executor.hpp>
 
 #include <cstddef>

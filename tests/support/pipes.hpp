@@ -1,7 +1,7 @@
 // tests/support/pipes.hpp: pipes and socket pairs whose ends do not block.
 #pragma once
 
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 
 #include <array>
 #include <cstddef>

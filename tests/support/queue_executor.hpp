@@ -1,7 +1,7 @@
 // tests/support/queue_executor.hpp: an executor with one worker, which is whatever thread the test lets be it.
 #pragma once
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/detail/intrusive_queue.hpp>
 #include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/task/executor.hpp>

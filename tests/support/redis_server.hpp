@@ -3,7 +3,7 @@
 
 #include <tests/support/scratch_folder.hpp>
 
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 
 #include <array>
 #include <cerrno>

@@ -1,7 +1,6 @@
 // tests/support/run_on_loop.hpp: a task on an event loop with a real clock, on the test's own thread.
 #pragma once
 
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
 

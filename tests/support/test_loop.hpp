@@ -2,7 +2,6 @@
 #pragma once
 
 #include <braid/base/clock.hpp>
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
 

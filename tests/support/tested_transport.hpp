@@ -3,9 +3,8 @@
 #pragma once
 
 #include <braid/coro/task.hpp>
-#include <braid/io/stream_socket.hpp>
-#include <braid/io/tls_stream.hpp>
-#include <braid/io/transport.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_server.hpp>
 

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <braid/coro/when_all.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/tls_context.hpp>
-#include <braid/io/tls_stream.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
 
 #include <tests/support/certificates.hpp>
 

@@ -3,7 +3,7 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/runtime/runtime.hpp>
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/trace/trace.hpp>

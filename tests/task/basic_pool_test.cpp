@@ -1,9 +1,6 @@
 // tests/task/basic_pool_test.cpp: a scheduler of the program's own is a pool like the others.
 #include <braid/task/basic_pool.hpp>
 
-#include <braid/task/shared_queue.hpp>
-#include <braid/task/work_stealing.hpp>
-
 #include <doctest/doctest.h>
 
 #include <tests/support/eventually.hpp>

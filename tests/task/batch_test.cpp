@@ -1,5 +1,5 @@
 // tests/task/batch_test.cpp: every element of a range becomes one job, in its order.
-#include <braid/task/batch.hpp>
+#include <braid/task/spawn.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/task/blocking_pool_test.cpp: jobs that block get threads of their own, not too many, and not for ever.
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>

@@ -1,6 +1,6 @@
 // tests/task/bounded_executor_stress.cpp: producers, a small bound, and ends of every kind: each job is run or refused.
 #include <braid/base/random.hpp>
-#include <braid/task/bounded_executor.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/seed.hpp>

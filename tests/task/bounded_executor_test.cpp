@@ -1,8 +1,7 @@
 // tests/task/bounded_executor_test.cpp: a bounded number of jobs waits, and what comes beyond that is told or waits.
-#include <braid/task/bounded_executor.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <tests/support/eventually.hpp>

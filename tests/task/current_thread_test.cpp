@@ -1,16 +1,12 @@
 // tests/task/current_thread_test.cpp: the jobs of a pool without threads run on the thread that waits for them.
 #include <braid/task/pool.hpp>
 
+#include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
-#include <braid/task/parallel_for.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/run_in.hpp>
+#include <braid/task/future.hpp>
+#include <braid/task/parallel.hpp>
 #include <braid/task/scheduled.hpp>
-#include <braid/task/shared_future.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/strand.hpp>
-#include <braid/task/task_group.hpp>
-#include <braid/task/timer_thread.hpp>
 #include <braid/task/when_all.hpp>
 
 #include <doctest/doctest.h>

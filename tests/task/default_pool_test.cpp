@@ -2,7 +2,7 @@
 #include <braid/task/detail/default_pool.hpp>
 
 #include <braid/task/fork_join.hpp>
-#include <braid/task/run_in.hpp>
+#include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/task/driver_test.cpp: a parking driver passes permits on, and a worker sleeps in what it was given.
-#include <braid/task/driver.hpp>
+#include <braid/task/worker.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/sync/atomic.hpp>

@@ -1,7 +1,7 @@
 // tests/task/error_callback_test.cpp: what jobs and hooks throw reaches the callback, with where, and hurts nobody.
-#include <braid/task/error_callback.hpp>
+#include <braid/task/executor.hpp>
 
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/thread/this_thread.hpp>

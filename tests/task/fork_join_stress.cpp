@@ -1,10 +1,8 @@
 // tests/task/fork_join_stress.cpp: random trees of forks, groups, loops and failures give what they give on one thread.
 #include <braid/task/fork_join.hpp>
-#include <braid/task/parallel_for.hpp>
-#include <braid/task/parallel_reduce.hpp>
-#include <braid/task/run_in.hpp>
+#include <braid/task/parallel.hpp>
+#include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/task_group.hpp>
 
 #include <braid/base/random.hpp>
 

@@ -2,7 +2,6 @@
 #include <braid/task/fork_join.hpp>
 
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <doctest/doctest.h>

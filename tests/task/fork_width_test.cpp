@@ -3,12 +3,8 @@
 #include <braid/task/detail/fork_exchange.hpp>
 
 #include <braid/task/fork_join.hpp>
-#include <braid/task/parallel_for.hpp>
-#include <braid/task/parallel_for_each.hpp>
-#include <braid/task/parallel_reduce.hpp>
+#include <braid/task/parallel.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
-#include <braid/task/task_group.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/task/found_job_test.cpp: what was found runs once, or is dropped.
-#include <braid/task/found_job.hpp>
+#include <braid/task/scheduling_policy.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,5 @@
 // tests/task/future_chain_test.cpp: a chain of a million links needs no more stack than a short one, whatever ends it.
 #include <braid/task/future.hpp>
-#include <braid/task/promise.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <doctest/doctest.h>

@@ -1,7 +1,5 @@
 // tests/task/future_help_test.cpp: a worker that waits does the work that it waits for, within a bounded stack.
 #include <braid/task/future.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/shared_future.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <doctest/doctest.h>

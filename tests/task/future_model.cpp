@@ -1,9 +1,6 @@
 // tests/task/future_model.cpp: under no schedule is a result lost, seen half made, taken twice, or destroyed too early.
 #include <braid/task/future.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/shared_future.hpp>
 #include <braid/task/when_all.hpp>
-#include <braid/task/when_any.hpp>
 
 #include <doctest/doctest.h>
 

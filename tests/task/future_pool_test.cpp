@@ -1,11 +1,8 @@
 // tests/task/future_pool_test.cpp: futures on real pools: every one settles, and continuations follow their work.
-#include <braid/task/batch.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/when_all.hpp>
-#include <braid/task/when_any.hpp>
 
 #include <doctest/doctest.h>
 

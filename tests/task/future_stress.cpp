@@ -1,11 +1,8 @@
 // tests/task/future_stress.cpp: fulfilling, attaching, waiting, stealing the value and dropping race; nothing is lost.
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/shared_future.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/when_all.hpp>
-#include <braid/task/when_any.hpp>
 
 #include <braid/base/random.hpp>
 

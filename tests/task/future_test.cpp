@@ -1,7 +1,6 @@
 // tests/task/future_test.cpp: a value or failure arrives once, wherever it is waited for, and goes on along every
 // chain.
 #include <braid/task/future.hpp>
-#include <braid/task/promise.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <doctest/doctest.h>

@@ -3,14 +3,12 @@
 #include <braid/task/detail/sleepers.hpp>
 
 #include <braid/base/random.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
-#include <braid/task/parallel_for.hpp>
+#include <braid/task/parallel.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/strand.hpp>
-#include <braid/task/task_group.hpp>
 
 #include <doctest/doctest.h>
 

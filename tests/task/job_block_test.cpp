@@ -1,12 +1,12 @@
 // tests/task/job_block_test.cpp: captures and results that are aligned beyond what blocks of jobs are.
 #include <braid/task/detail/job_block.hpp>
 
+#include <braid/task/detail/shared_timers.hpp>
+#include <braid/task/fork_join.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduled.hpp>
-#include <braid/task/detail/shared_timers.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/task_group.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/task/least_loaded_test.cpp: the worker that gets a job, and the worker that is helped; pool_test runs the rest.
-#include <braid/task/least_loaded.hpp>
+#include <braid/task/basic_pool.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/task/observed_executor_test.cpp: hooks see each job with its times and its end, and the counts add up.
-#include <braid/task/observed_executor.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 

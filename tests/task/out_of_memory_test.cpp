@@ -1,23 +1,13 @@
 // tests/task/out_of_memory_test.cpp: whichever allocation fails, nothing ends the program, is lost, leaks or hangs.
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/job_slab.hpp>
-#include <braid/task/parallel_for.hpp>
-#include <braid/task/parallel_reduce.hpp>
-#include <braid/task/parallel_scan.hpp>
-#include <braid/task/parallel_sort.hpp>
+#include <braid/task/parallel.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/run_in.hpp>
 #include <braid/task/scheduled.hpp>
-#include <braid/task/shared_future.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/strand.hpp>
-#include <braid/task/task_group.hpp>
-#include <braid/task/timer_thread.hpp>
 #include <braid/task/when_all.hpp>
-#include <braid/task/when_any.hpp>
 #include <braid/thread/registry.hpp>
 
 #include <doctest/doctest.h>

@@ -2,13 +2,11 @@
 #include <braid/task/executor.hpp>
 
 #include <braid/sync/atomic.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
 #include <braid/task/scheduled.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/strand.hpp>
-#include <braid/task/timer_thread.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,17 +1,13 @@
 // tests/task/outlived_executor_test.cpp: what futures, timers and strands send to a pool that has gone is refused.
 #include <braid/task/executor.hpp>
 
-#include <braid/task/blocking_pool.hpp>
+#include <braid/task/detail/shared_timers.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
 #include <braid/task/scheduled.hpp>
-#include <braid/task/shared_future.hpp>
-#include <braid/task/detail/shared_timers.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/strand.hpp>
 #include <braid/task/when_all.hpp>
-#include <braid/task/when_any.hpp>
 
 #include <doctest/doctest.h>
 

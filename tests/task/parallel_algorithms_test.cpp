@@ -4,7 +4,6 @@
 #include <braid/base/random.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,7 @@
 // tests/task/parallel_for_each_test.cpp: each element is met once, through its projection.
-#include <braid/task/parallel_for_each.hpp>
+#include <braid/task/parallel.hpp>
 
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,7 @@
 // tests/task/parallel_for_test.cpp: every number is dealt with once, or the caller is told.
-#include <braid/task/parallel_for.hpp>
+#include <braid/task/parallel.hpp>
 
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <doctest/doctest.h>
 

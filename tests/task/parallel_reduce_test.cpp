@@ -1,9 +1,8 @@
 // tests/task/parallel_reduce_test.cpp: totals are right, in order, and the same for any number of workers.
-#include <braid/task/parallel_reduce.hpp>
+#include <braid/task/parallel.hpp>
 
 #include <braid/base/random.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,7 @@
 // tests/task/parallel_scan_test.cpp: running totals are those of a plain loop, wherever the blocks end.
-#include <braid/task/parallel_scan.hpp>
+#include <braid/task/parallel.hpp>
 
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <doctest/doctest.h>
 

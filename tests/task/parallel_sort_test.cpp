@@ -1,9 +1,8 @@
 // tests/task/parallel_sort_test.cpp: what was there comes out in order, stable where that was asked for.
-#include <braid/task/parallel_sort.hpp>
+#include <braid/task/parallel.hpp>
 
 #include <braid/base/random.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/run_in.hpp>
 
 #include <doctest/doctest.h>
 

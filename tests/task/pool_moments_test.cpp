@@ -1,6 +1,5 @@
 // tests/task/pool_moments_test.cpp: the moments at which a post, a worker's look and a shutdown cross, one by one.
 #include <braid/task/basic_pool.hpp>
-#include <braid/task/shared_queue.hpp>
 
 #include <doctest/doctest.h>
 

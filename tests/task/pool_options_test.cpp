@@ -1,10 +1,9 @@
 // tests/task/pool_options_test.cpp: each scheduler by its name, those without threads among them.
-#include <braid/task/pool_options.hpp>
-
 #include <braid/task/pool.hpp>
+
+#include <braid/thread/cgroup.hpp>
 #include <braid/thread/cpu_set.hpp>
 #include <braid/thread/this_thread.hpp>
-#include <braid/thread/worker_count.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,8 @@
 // tests/task/pool_shutdown_test.cpp: shutdowns that have a limit or request a stop, on every scheduler.
 #include <braid/sync/atomic.hpp>
 #include <braid/task/basic_pool.hpp>
-#include <braid/task/least_loaded.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/shared_queue.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/work_stealing.hpp>
 
 #include <doctest/doctest.h>
 

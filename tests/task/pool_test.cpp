@@ -1,8 +1,8 @@
 // tests/task/pool_test.cpp: every accepted job runs once or is dropped, every call returns, and workers survive all.
 #include <braid/task/pool.hpp>
 
+#include <braid/thread/cgroup.hpp>
 #include <braid/thread/this_thread.hpp>
-#include <braid/thread/worker_count.hpp>
 
 #include <doctest/doctest.h>
 

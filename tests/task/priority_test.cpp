@@ -1,5 +1,5 @@
 // tests/task/priority_test.cpp: urgent jobs go first, patient ones last, and neither waits for ever.
-#include <braid/task/priority.hpp>
+#include <braid/task/executor.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/task/pool.hpp>

@@ -1,5 +1,5 @@
 // tests/task/promise_test.cpp: a promise gives one result, or says that it will not.
-#include <braid/task/promise.hpp>
+#include <braid/task/future.hpp>
 
 #include <doctest/doctest.h>
 

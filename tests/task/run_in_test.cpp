@@ -1,8 +1,7 @@
 // tests/task/run_in_test.cpp: a function runs on a worker, and the caller gets what it gives, throws or misses.
-#include <braid/task/run_in.hpp>
-
-#include <braid/task/parallel_for_each.hpp>
 #include <braid/task/pool.hpp>
+
+#include <braid/task/parallel.hpp>
 #include <braid/task/worker.hpp>
 
 #include <doctest/doctest.h>

@@ -3,7 +3,6 @@
 
 #include <braid/base/random.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/timer_thread.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,8 @@
 // tests/task/scheduled_task_test.cpp: scheduled work is cancelled at every moment of its life, and says what became of
 // it.
-#include <braid/task/scheduled_task.hpp>
+#include <braid/task/scheduled.hpp>
 
 #include <braid/task/pool.hpp>
-#include <braid/task/scheduled.hpp>
-#include <braid/task/timer_thread.hpp>
 
 #include <doctest/doctest.h>
 

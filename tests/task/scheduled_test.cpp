@@ -2,9 +2,8 @@
 #include <braid/task/scheduled.hpp>
 
 #include <braid/base/clock.hpp>
-#include <braid/task/pool.hpp>
 #include <braid/task/detail/shared_timers.hpp>
-#include <braid/task/timer_thread.hpp>
+#include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,7 @@
 // tests/task/scheduling_policy_test.cpp: what a scheduler must supply, and what a placement means by default.
 #include <braid/task/scheduling_policy.hpp>
 
-#include <braid/task/least_loaded.hpp>
-#include <braid/task/shared_queue.hpp>
-#include <braid/task/work_stealing.hpp>
+#include <braid/task/basic_pool.hpp>
 
 #include <doctest/doctest.h>
 

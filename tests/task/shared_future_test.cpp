@@ -1,6 +1,5 @@
 // tests/task/shared_future_test.cpp: all copies see one value, which lives as long as one of them.
-#include <braid/task/promise.hpp>
-#include <braid/task/shared_future.hpp>
+#include <braid/task/future.hpp>
 
 #include <doctest/doctest.h>
 

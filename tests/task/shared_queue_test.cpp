@@ -1,5 +1,5 @@
 // tests/task/shared_queue_test.cpp: jobs leave in the order in which they came, and a closed queue takes none.
-#include <braid/task/shared_queue.hpp>
+#include <braid/task/basic_pool.hpp>
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,6 @@
 #include <braid/sync/detail/futex.hpp>
 #include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/sleepers.hpp>
-#include <braid/task/driver.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 

@@ -1,16 +1,13 @@
 // tests/task/spare_threads_test.cpp: jobs that wait do not keep each other from going on.
 #include <braid/task/detail/spare_threads.hpp>
 
-#include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/shared_future.hpp>
 #include <braid/task/fork_join.hpp>
-#include <braid/task/run_in.hpp>
+#include <braid/task/future.hpp>
+#include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/task_group.hpp>
 #include <braid/task/when_all.hpp>
 #include <braid/task/worker.hpp>
-#include <braid/thread/name.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <doctest/doctest.h>
 

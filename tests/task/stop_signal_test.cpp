@@ -1,5 +1,5 @@
 // tests/task/stop_signal_test.cpp: what counts as a stop signal.
-#include <braid/task/stop_signal.hpp>
+#include <braid/sync/stop_flag.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/task/strand_stress.cpp: strands under many posters, and while their pool shuts down.
-#include <braid/task/strand.hpp>
+#include <braid/task/executors.hpp>
 
 #include <braid/base/random.hpp>
 #include <braid/task/pool.hpp>

@@ -1,5 +1,5 @@
 // tests/task/strand_test.cpp: a strand runs its jobs one at a time, in order, and ends as its executor does.
-#include <braid/task/strand.hpp>
+#include <braid/task/executors.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/task/pool.hpp>

@@ -1,6 +1,6 @@
 // tests/task/task_group_model.cpp: under no schedule does a wait return before the functions have ended, or hang, or
 // miss what they did, threw or left out.
-#include <braid/task/task_group.hpp>
+#include <braid/task/fork_join.hpp>
 
 #include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/detail/futex.hpp>

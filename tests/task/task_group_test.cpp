@@ -1,9 +1,8 @@
 // tests/task/task_group_test.cpp: whatever a group was given has ended when it was waited for.
-#include <braid/task/task_group.hpp>
+#include <braid/task/fork_join.hpp>
 
 #include <braid/task/detail/default_pool.hpp>
-#include <braid/task/fork_join.hpp>
-#include <braid/task/run_in.hpp>
+#include <braid/task/pool.hpp>
 #include <braid/task/worker.hpp>
 
 #include <doctest/doctest.h>

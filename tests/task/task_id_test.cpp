@@ -1,8 +1,8 @@
 // tests/task/task_id_test.cpp: numbers of tasks are different, in order, and none is 0.
-#include <braid/task/task_id.hpp>
+#include <braid/task/executor.hpp>
 
+#include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // tests/task/timer_service_test.cpp: code written against the interface works with any service behind it.
-#include <braid/task/timer_service.hpp>
+#include <braid/task/executor.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // tests/task/timer_thread_test.cpp: a thread fires timers in time, is woken for earlier ones, and ends with the timers.
-#include <braid/task/timer_thread.hpp>
+#include <braid/task/scheduled.hpp>
 
-#include <braid/task/timer_service.hpp>
+#include <braid/task/executor.hpp>
 #include <braid/thread/registry.hpp>
-#include <braid/thread/thread_view.hpp>
+#include <braid/thread/thread.hpp>
 
 #include <doctest/doctest.h>
 

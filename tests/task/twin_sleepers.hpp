@@ -1,13 +1,12 @@
 // tests/task/twin_sleepers.hpp: the sleep and wake protocol, written once more, with a fault to choose.
 #pragma once
 
-#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/detail/event_count.hpp>
-#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/idle_set.hpp>
+#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/sleepers.hpp>
-#include <braid/task/driver.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 

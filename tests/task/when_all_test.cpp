@@ -1,6 +1,5 @@
 // tests/task/when_all_test.cpp: all values together once all are there; the first failure by position, and not before.
-#include <braid/task/promise.hpp>
-#include <braid/task/shared_future.hpp>
+#include <braid/task/future.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/when_all.hpp>
 

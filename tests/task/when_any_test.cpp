@@ -1,7 +1,7 @@
 // tests/task/when_any_test.cpp: the first value wins; failures count only when there is nothing else.
-#include <braid/task/promise.hpp>
+#include <braid/task/future.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/when_any.hpp>
+#include <braid/task/when_all.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/task/when_full_test.cpp: what a place without room may be told to do, and what a slab may not.
-#include <braid/task/when_full.hpp>
+#include <braid/task/executor.hpp>
 
 #include <braid/task/job_slab.hpp>
 

@@ -1,6 +1,6 @@
 // tests/task/work_stealing_test.cpp: the queues that jobs go to, and the order of thieves and victims; pool_test runs
 // the rest.
-#include <braid/task/work_stealing.hpp>
+#include <braid/task/basic_pool.hpp>
 
 #include <doctest/doctest.h>
 

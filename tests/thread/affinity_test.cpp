@@ -1,6 +1,6 @@
 // tests/thread/affinity_test.cpp: sets and places for threads, of allowed CPUs only.
 #include <braid/base/random.hpp>
-#include <braid/thread/affinity.hpp>
+#include <braid/thread/topology.hpp>
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 #include <braid/thread/chaos.hpp>
 
 #include <braid/base/random.hpp>
-#include <braid/thread/registered_thread.hpp>
+#include <braid/thread/registry.hpp>
 
 #include <doctest/doctest.h>
 

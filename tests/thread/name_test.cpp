@@ -1,5 +1,5 @@
 // tests/thread/name_test.cpp: names are what the system shows, and an index is never cut.
-#include <braid/thread/name.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,6 @@
 
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/thread.hpp>
-#include <braid/thread/thread_view.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/thread/registered_thread_test.cpp: a thread is in its registry from create until its callable returns.
-#include <braid/thread/registered_thread.hpp>
+#include <braid/thread/registry.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // tests/thread/registration_test.cpp: a registration names the calling thread, and ends where it began.
-#include <braid/thread/registration.hpp>
+#include <braid/thread/registry.hpp>
 
-#include <braid/thread/name.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <doctest/doctest.h>
 

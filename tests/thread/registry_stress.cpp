@@ -1,6 +1,5 @@
 // tests/thread/registry_stress.cpp: queries agree with loops while threads come and go, and nobody is lost or left
 // over.
-#include <braid/thread/registration.hpp>
 #include <braid/thread/registry.hpp>
 
 #include <braid/base/random.hpp>

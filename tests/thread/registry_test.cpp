@@ -2,8 +2,6 @@
 #include <braid/thread/registry.hpp>
 
 #include <braid/thread/profile.hpp>
-#include <braid/thread/registered_thread.hpp>
-#include <braid/thread/registration.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // tests/thread/settings_report_test.cpp: reports keep every outcome, in order, and print it.
-#include <braid/thread/settings_report.hpp>
+#include <braid/thread/profile.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,7 @@
 // tests/thread/thread_entry_test.cpp: an entry leads to its thread, and never to another one that got the same id.
-#include <braid/thread/thread_entry.hpp>
+#include <braid/thread/registry.hpp>
 
 #include <braid/thread/fields.hpp>
-#include <braid/thread/registration.hpp>
 
 #include <doctest/doctest.h>
 

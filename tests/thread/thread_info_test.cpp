@@ -1,5 +1,5 @@
 // tests/thread/thread_info_test.cpp: control by id reaches the thread that was meant, or nobody, and says why.
-#include <braid/thread/thread_info.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <doctest/doctest.h>
 

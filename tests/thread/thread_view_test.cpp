@@ -1,6 +1,4 @@
 // tests/thread/thread_view_test.cpp: views reach the thread behind every kind of handle, and own nothing.
-#include <braid/thread/thread_view.hpp>
-
 #include <braid/thread/thread.hpp>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // tests/thread/worker_count_test.cpp: allowed CPUs, quotas of cgroups, one of them real, and BRAID_WORKERS.
-#include <braid/thread/worker_count.hpp>
+#include <braid/thread/cgroup.hpp>
 
 #include <doctest/doctest.h>
 

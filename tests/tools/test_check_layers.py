@@ -21,7 +21,7 @@ class CheckLayers(ToolCase):
                      "include/braid/task/pool.hpp:2: layer task includes include/braid/coro/task.hpp of the higher layer coro")
 
     def test_a_source_includes_no_higher_layer(self):
-        self.refuses({"src/sync/a.cpp": "#include <braid/thread/name.hpp>\n"}, "src/sync/a.cpp:1: higher layer thread")
+        self.refuses({"src/sync/a.cpp": "#include <braid/thread/this_thread.hpp>\n"}, "src/sync/a.cpp:1: higher layer thread")
 
     def test_a_relative_include_is_no_way_round(self):
         self.refuses({"src/sync/a.cpp": '#include "../task/b.hpp"\n', "src/task/b.hpp": ""},
@@ -62,7 +62,7 @@ class CheckLayers(ToolCase):
     def test_the_header_of_a_part_includes_its_layer_and_what_is_below(self):
         self.accepts({"include/braid/braid.hpp": "#include <braid/io.hpp>\n#include <braid/runtime/runtime.hpp>\n",
                       "include/braid/io.hpp": "#include <braid/io/loop.hpp>\n#include <braid/base/error.hpp>\n",
-                      "include/braid/http.hpp": "#include <braid/net/http_url.hpp>\n#include <braid/io.hpp>\n"})
+                      "include/braid/http.hpp": "#include <braid/net/http_client.hpp>\n#include <braid/io.hpp>\n"})
 
     def test_the_header_of_a_part_includes_nothing_higher(self):
         self.refuses({"include/braid/task.hpp": "#include <braid/coro/task.hpp>\n#include <braid/io.hpp>\n",

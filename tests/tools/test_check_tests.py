@@ -15,6 +15,14 @@ class CheckTests(ToolCase):
         self.refuses({HEADER: ""}, f"{HEADER}:1: has no test file {TEST}")
         self.accepts({TEST: GOOD})
 
+    def test_a_test_file_by_another_name_may_include_the_header(self):
+        other = "tests/base/b_test.cpp"
+        self.accepts({HEADER: "", other: "#include <braid/base/a.hpp>\n" + GOOD})
+        for test, text in ((other, GOOD), ("tests/task/b_test.cpp", "#include <braid/base/a.hpp>\n" + GOOD)):
+            with self.subTest(test):
+                self.refuses({HEADER: "", test: text}, f"{HEADER}:1: has no test file {TEST}")
+        self.refuses({HEADER: "", other: "#include <braid/base/a.hpp>\n"}, f"{other}:1: has no TEST_CASE")
+
     def test_every_header_of_rankd_has_a_test_file(self):
         self.refuses({"rankd/rows/a.hpp": "", "tests/rows/a_test.cpp": GOOD},
                      "rankd/rows/a.hpp:1: has no test file tests/rankd/rows/a_test.cpp")

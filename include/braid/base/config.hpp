@@ -1,7 +1,9 @@
-// braid/base/config.hpp: what depends on the compiler: symbol visibility, size of a cache line.
+// braid/base/config.hpp: what stands before everything: exported symbols, cache lines, contracts.
 #pragma once
 
 #include <cstddef>
+#include <source_location>
+#include <string_view>
 
 /// Marks what the shared library exports.
 #if defined(BRAID_STATIC)
@@ -17,3 +19,22 @@ namespace braid {
 inline constexpr std::size_t cache_line = 128;
 
 }  // namespace braid
+
+namespace braid::detail {
+
+/// Prints the sentence, the condition, the place and the call stack, then terminates.
+[[noreturn]] BRAID_API void contract_failed(std::string_view sentence, std::string_view condition,
+                                            std::source_location where = std::source_location::current()) noexcept;
+
+}  // namespace braid::detail
+
+/// A contract with the caller, checked in every build.
+#define BRAID_EXPECTS(condition, sentence) \
+  ((condition) ? static_cast<void>(0) : ::braid::detail::contract_failed(sentence, #condition))
+
+/// An invariant of our own, or a contract too costly for every build: checked where BRAID_CHECKED is defined.
+#if defined(BRAID_CHECKED)
+#define BRAID_ASSERT(condition, sentence) BRAID_EXPECTS(condition, sentence)
+#else
+#define BRAID_ASSERT(condition, sentence) static_cast<void>(0)
+#endif

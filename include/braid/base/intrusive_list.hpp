@@ -1,7 +1,7 @@
 // braid/base/intrusive_list.hpp: doubly linked lists whose links lie inside the elements: no allocation, O(1) removal.
 #pragma once
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 
 #include <type_traits>
 

@@ -3,13 +3,11 @@
 
 #include <braid/base/error.hpp>
 #include <braid/coro/detail/waiter.hpp>
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
-#include <braid/task/shared_future.hpp>
-#include <braid/task/promise.hpp>  // code that awaits futures makes some
+#include <braid/task/future.hpp>  // code that awaits futures makes some
 
 #include <concepts>
 #include <coroutine>

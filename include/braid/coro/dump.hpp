@@ -5,7 +5,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/task/detail/executor_id.hpp>
-#include <braid/task/task_id.hpp>
+#include <braid/task/executor.hpp>
 
 #include <cstddef>
 #include <cstdint>

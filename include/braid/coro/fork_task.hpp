@@ -1,19 +1,17 @@
 // braid/coro/fork_task.hpp: coroutines that compute, and fork: several at once, on the workers of a pool.
 #pragma once
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/detail/fork_awaiter.hpp>
 #include <braid/coro/detail/fork_promise.hpp>
 #include <braid/coro/detail/fork_root.hpp>
 #include <braid/coro/detail/resume.hpp>
+#include <braid/sync/stop_flag.hpp>
 #include <braid/task/detail/parallel_range.hpp>
 #include <braid/task/detail/stopped_by.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/promise.hpp>
-#include <braid/task/run_in.hpp>
-#include <braid/task/stop_signal.hpp>
 
 #include <concepts>
 #include <coroutine>

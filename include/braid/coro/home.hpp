@@ -7,7 +7,6 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/executor_id.hpp>
 #include <braid/task/executor.hpp>
-#include <braid/task/timer_service.hpp>
 
 #include <sys/types.h>
 

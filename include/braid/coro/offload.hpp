@@ -6,8 +6,8 @@
 #include <braid/coro/detail/offload_task.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/detail/timed_offload.hpp>
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/coro/task.hpp>
 #include <braid/task/detail/failure_of.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>

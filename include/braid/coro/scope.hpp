@@ -1,14 +1,16 @@
-// braid/coro/scope.hpp: a bunch of tasks that end together: joined, stopped and given a deadline as one.
+// braid/coro/scope.hpp: tasks that belong together: their end, stop and deadline; facts of the running task.
 #pragma once
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/base/timer_wheel.hpp>
+#include <braid/coro/detail/promise.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/stop_flag.hpp>
+#include <braid/task/executor.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -294,5 +296,31 @@ struct stop_awaiter {
 
 /// `co_await stop_here()` ends the calling task as stopped. Threads: any.
 [[nodiscard]] inline auto stop_here() noexcept { return detail::stop_awaiter{}; }
+
+namespace detail {
+
+/// Its address is the key by which scopes know what task they belong to.
+extern BRAID_API const char task_info_key;
+
+class task_info_awaiter {
+ public:
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> bool {
+    if (const scope* const in = self.promise().where(); in != nullptr)
+      found_ = static_cast<const task_info*>(in->bound(&task_info_key));
+    return false;
+  }
+  [[nodiscard]] auto await_resume() const noexcept -> const task_info* { return found_; }
+
+ private:
+  const task_info* found_ = nullptr;
+};
+
+}  // namespace detail
+
+/// `co_await this_task()` gives what is known of the calling task, or of the nearest one around it that was started by
+/// `spawn`. Null where there is none. Threads: any. Blocks: never.
+[[nodiscard]] inline auto this_task() noexcept { return detail::task_info_awaiter(); }
 
 }  // namespace braid

@@ -1,24 +1,107 @@
-// braid/coro/spawn.hpp: starting tasks on homes, scopes and executors, with a future or without.
+// braid/coro/spawn.hpp: tasks begun at a home, and waited for by a plain thread.
 #pragma once
 
+#include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/coro/awaitable.hpp>
+#include <braid/coro/detail/awaiter_of.hpp>
 #include <braid/coro/detail/task_state.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
+#include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/end_signal.hpp>
+#include <braid/task/detail/executor_id.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/task_id.hpp>
 
 #include <concepts>
+#include <coroutine>
 #include <functional>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
 namespace braid {
 
+namespace detail {
+
+template <typename A>
+using awaiter_t = decltype(awaiter_of(std::declval<A>()));
+
+template <typename A>
+concept awaiter = requires(A& by) {
+  { by.await_ready() } -> std::convertible_to<bool>;
+  by.await_resume();
+};
+
+template <typename A>
+inline constexpr bool is_task = false;
+template <typename T>
+inline constexpr bool is_task<task<T>> = true;
+
+}  // namespace detail
+
+/// What a coroutine may await: a task, a sleep, a lock, a descriptor, a value of a channel.
+template <typename A>
+concept awaitable = requires { typename detail::awaiter_t<A>; } && detail::awaiter<detail::awaiter_t<A>>;
+
+/// What awaiting it gives.
+template <awaitable A>
+using await_result_t = decltype(std::declval<detail::awaiter_t<A>&>().await_resume());
+
+namespace detail {
+
+/// Called without arguments it gives an awaitable.
+template <typename Fn>
+concept gives_awaitable = !awaitable<Fn> && std::invocable<Fn&> && awaitable<std::invoke_result_t<Fn&>>;
+
+}  // namespace detail
+
+/// A task, or what one can be made of: an awaitable that has not been awaited, or a function that gives one.
+template <typename A>
+concept awaitable_work =
+    detail::gives_awaitable<A> ||
+    (awaitable<A> && (std::is_lvalue_reference_v<A> || std::move_constructible<std::remove_cvref_t<A>>));
+
+namespace detail {
+
+template <typename A>
+auto await_in_task(A work) -> task<await_result_t<A>> {
+  co_return co_await static_cast<A&&>(work);
+}
+
+template <typename Fn>
+auto call_in_task(Fn fn) -> task<await_result_t<std::invoke_result_t<Fn&>>> {
+  co_return co_await std::invoke(fn);
+}
+
+}  // namespace detail
+
+/// A task that awaits `work` and gives what that gives: the form in which `with_timeout`, `when_all` and `when_any`
+/// take other things than tasks. An awaitable is moved into the task, an lvalue is referred to; what cannot be moved
+/// comes as a function that gives it. A task stays what it is. Errors: std::bad_alloc.
+template <awaitable_work A>
+[[nodiscard]] auto as_task(A&& work) {
+  using plain = std::remove_cvref_t<A>;
+  if constexpr (detail::is_task<plain>)
+    return plain(std::forward<A>(work));
+  else if constexpr (detail::gives_awaitable<A>)
+    return detail::call_in_task<plain>(std::forward<A>(work));
+  else
+    return detail::await_in_task<A>(std::forward<A>(work));
+}
+
+namespace detail {
+
+template <typename A>
+using task_value_t = typename decltype(as_task(std::declval<A>()))::value_type;
+
+/// Work of which at least one part is not a task yet.
+template <typename... A>
+concept not_only_tasks = (awaitable_work<A> && ...) && !(is_task<std::remove_cvref_t<A>> && ...);
+
+}  // namespace detail
 namespace detail {
 
 /// Called once with its arguments it gives a task.
@@ -126,6 +209,100 @@ template <std::derived_from<executor> Where>
 template <detail::task_place Where, detail::task_function Fn>
 [[nodiscard]] auto post(Where& where, Fn&& fn) -> result<void> {
   return post(where, detail::task_of(std::forward<Fn>(fn)));
+}
+
+namespace detail {
+
+/// Lives on the stack of the waiting thread; everything but `done` belongs to the home meanwhile.
+template <typename T>
+struct sync_waiter : job {
+  sync_waiter(home& h, task<T> w) : job(&act), where(h), work(std::move(w)), delivery(deliver(*this)) {}
+
+  static void act(job& self, action what) {
+    auto& waiter = static_cast<sync_waiter&>(self);
+    if (what == action::run && !waiter.where.root().stop().requested()) {
+      waiter.where.root().spawn(std::move(waiter.delivery));
+    } else {
+      waiter.work = {};  // dropped, or too late: it counts as stopped
+      waiter.done.set();
+    }
+  }
+
+  /// The frame of the work is gone before the waiting thread goes on.
+  static auto deliver(sync_waiter& waiter) -> task<void> {
+    waiter.ended = co_await as_outcome(std::move(waiter.work));
+    waiter.done.set();
+  }
+
+  home& where;
+  task<T> work;
+  task<void> delivery;  // made before anything is posted: nothing can fail from then on
+  outcome<T> ended;
+  end_signal done;
+};
+
+inline constexpr const char* instead_of_sync_wait =
+    "this thread waits for I/O as well: co_await the task, or sync_wait on the blocking pool";
+
+/// As `sync_wait`. `needs`: an executor without threads whose jobs the task may wait for, or `where`.
+template <typename T>
+auto sync_wait_with(home& where, executor_id needs, task<T> work) -> T {
+  if (where.is_current())
+    throw std::system_error(make_error_code(errc::would_deadlock),
+                            "sync_wait on its own home: co_await the task there");
+  expect_to_block(instead_of_sync_wait);
+  sync_waiter<T> waiter(where, std::move(work));
+  if (!where.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");
+  block_until_set(waiter.done, needs);
+  return waiter.ended.take();
+}
+
+}  // namespace detail
+
+/// Runs `work` on `where` and blocks until it has ended; on a worker the other work of its pool goes on meanwhile.
+/// Threads: any that may block.
+/// Errors: what it throws; std::system_error with errc::closed where the home does not run, errc::would_deadlock on
+/// the home's own thread (await the task there), in an iteration of any event loop and on workers that have one,
+/// errc::stopped where the task ended as stopped.
+template <typename T>
+auto sync_wait(home& where, task<T> work) -> T {
+  return detail::sync_wait_with(where, where.id(), std::move(work));
+}
+
+/// Runs `work`, which waits for nothing that needs a home, on the calling thread, and blocks until it has ended, as
+/// above. Threads: any that may block. Errors: what it throws; std::system_error with errc::would_deadlock in an
+/// iteration of an event loop and on workers that have one.
+template <typename T>
+auto sync_wait(task<T> work) -> T {
+  detail::expect_to_block(detail::instead_of_sync_wait);
+  const auto frame = work.release();
+  BRAID_EXPECTS(frame, "only a task that has not been awaited yet can be waited for");
+  struct owner {
+    std::coroutine_handle<detail::task_promise<T>> frame;
+    ~owner() { frame.destroy(); }
+  } const owned{frame};
+  detail::end_signal done;
+  frame.promise().attach_root(
+      nullptr,
+      [](detail::promise_base& self, detail::ending) noexcept -> std::coroutine_handle<> {
+        static_cast<detail::end_signal*>(self.context())->set();
+        return {};
+      },
+      &done);
+  detail::resume(frame);
+  detail::block_until_set(done);
+  return frame.promise().result().take();
+}
+
+/// The same for callables that give tasks; a callable lives until its task has ended. Threads, blocks, errors: as
+/// above.
+template <detail::task_function Fn>
+auto sync_wait(home& where, Fn&& fn) {
+  return sync_wait(where, detail::task_of(std::forward<Fn>(fn)));
+}
+template <detail::task_function Fn>
+auto sync_wait(Fn&& fn) {
+  return sync_wait(detail::task_of(std::forward<Fn>(fn)));
 }
 
 }  // namespace braid

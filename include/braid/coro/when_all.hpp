@@ -1,17 +1,25 @@
-// braid/coro/when_all.hpp: running several tasks at once, and going on when all of them have ended.
+// braid/coro/when_all.hpp: one task of many: all of them, or the first.
 #pragma once
 
-#include <braid/coro/awaitable.hpp>
-#include <braid/coro/outcome.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/schedule_on.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/task/detail/inputs.hpp>
+#include <braid/task/when_all.hpp>
 
+#include <array>
 #include <cstddef>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace braid {
@@ -104,6 +112,103 @@ template <typename... A>
   requires detail::not_only_tasks<A...>
 auto when_all(A&&... work) -> task<std::tuple<detail::held<detail::task_value_t<A>>...>> {
   return when_all(as_task(std::forward<A>(work))...);
+}
+
+namespace detail {
+
+/// Which task has won, and what failed; touched at home only.
+struct race {
+  std::optional<std::size_t> winner;
+  std::exception_ptr failure;
+
+  /// Runs one of several tasks. The first that gives a value keeps it in `into` and stops the others.
+  template <typename T>
+  auto run(scope& all, std::size_t index, task<T> work, outcome<T>& into) -> task<void> {
+    if (winner) co_return;  // its first step was queued, and one before it has a value
+    outcome<T> ended = co_await as_outcome(std::move(work));
+    co_await resume_home();
+    if (ended.has_exception() && failure == nullptr) failure = ended.exception();
+    if (!ended.has_value() || winner) co_return;
+    winner = index;
+    into = std::move(ended);
+    all.request_stop();
+  }
+
+  /// Ends where no input has won.
+  auto lost() -> task<void> {
+    if (failure != nullptr) std::rethrow_exception(failure);
+    co_await stop_here();
+  }
+};
+
+template <typename T>
+auto held_outcome(outcome<T>& from) -> held<T> {
+  if constexpr (std::is_void_v<T>) {
+    from.take();
+    return {};
+  } else {
+    return held<T>(from.take());
+  }
+}
+
+template <typename Variant, typename... T, std::size_t... Index>
+auto value_at(std::size_t index, std::tuple<outcome<T>...>& from, std::index_sequence<Index...> /*each*/) -> Variant {
+  using take_fn = Variant (*)(std::tuple<outcome<T>...>&);
+  constexpr std::array<take_fn, sizeof...(T)> take{+[](std::tuple<outcome<T>...>& all) {
+    return Variant(std::in_place_index<Index>, held_outcome(std::get<Index>(all)));
+  }...};
+  return take[index](from);
+}
+
+}  // namespace detail
+
+/// Runs all tasks in a scope of their own until the first gives a value, which comes in a std::variant with one
+/// alternative for each task; its index is the task's. The others are stopped, and have ended when this does; what they
+/// give in spite of it is dropped. Each runs on the home of the caller until its first wait before the next one starts,
+/// but where `scope::spawn` queues first steps; where one has a value by then, those behind it do not start.
+/// Threads: any; the tasks run at home. Errors: where none gives a value, rethrows what the first failure threw;
+/// without one it ends as stopped.
+template <typename... T>
+  requires(sizeof...(T) > 0)
+auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>...>>> {
+  using variant = std::variant<detail::held<T>...>;
+  std::tuple<outcome<T>...> ended;
+  detail::race race;
+  auto start = [&](scope& children) -> task<void> {
+    std::size_t index = 0;
+    auto each = [&](outcome<T>&... into) { (children.spawn(race.run(children, index++, std::move(work), into)), ...); };
+    std::apply(each, ended);
+    co_return;
+  };
+  co_await with_scope(std::ref(start));
+  if (!race.winner) co_await race.lost();
+  using result = any_result<variant>;
+  co_return result{*race.winner, detail::value_at<variant>(*race.winner, ended, std::index_sequence_for<T...>())};
+}
+
+/// The same for any number of tasks of one type. Errors: as above; errc::invalid_argument when there is none.
+template <typename T>
+auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
+  if (work.empty()) throw std::system_error(make_error_code(errc::invalid_argument), "when_any of no tasks");
+  outcome<T> ended;
+  detail::race race;
+  auto start = [&](scope& children) -> task<void> {
+    for (std::size_t i = 0; i < work.size(); ++i) children.spawn(race.run(children, i, std::move(work[i]), ended));
+    co_return;
+  };
+  co_await with_scope(std::ref(start));
+  if (!race.winner) co_await race.lost();
+  if constexpr (std::is_void_v<T>)
+    co_return any_result<T>{*race.winner};
+  else
+    co_return any_result<T>{*race.winner, ended.take()};
+}
+
+/// The same for anything that can be awaited: see `as_task`. Errors: as above.
+template <typename... A>
+  requires detail::not_only_tasks<A...>
+auto when_any(A&&... work) -> task<any_result<std::variant<detail::held<detail::task_value_t<A>>...>>> {
+  return when_any(as_task(std::forward<A>(work))...);
 }
 
 }  // namespace braid

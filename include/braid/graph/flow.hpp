@@ -1,24 +1,159 @@
-// braid/graph/flow.hpp: functions and coroutines that hand each other values, and run as soon as what they take is
-// there.
+// braid/graph/flow.hpp: graphs of functions with values between them.
 #pragma once
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
+#include <braid/graph/detail/flow_call.hpp>
 #include <braid/graph/detail/flow_plan.hpp>
 #include <braid/graph/detail/flow_state.hpp>
-#include <braid/graph/flow_result.hpp>
+#include <braid/graph/detail/node_call.hpp>
 #include <braid/graph/run.hpp>
+#include <braid/graph/shape.hpp>
 #include <braid/task/executor.hpp>
 
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace braid {
+
+namespace detail {
+class flow_draft;
+struct flow_access;
+}  // namespace detail
+
+/// What a node gives, or what the flow is given as an input: something for later nodes to take. `flow_node<void>` is
+/// only waited for.
+template <typename T>
+class flow_node {
+ public:
+  flow_node() = default;  ///< names none
+
+  /// For nodes that depend on the end of this one and do not use its value.
+  [[nodiscard]] auto done() const noexcept -> flow_node<void> { return {value_, builder_}; }
+
+ private:
+  template <typename>
+  friend class flow_node;
+  friend struct detail::flow_access;
+  flow_node(detail::flow_value_index value, std::uint32_t builder) noexcept : value_(value), builder_(builder) {}
+
+  detail::flow_value_index value_ = 0;
+  std::uint32_t builder_ = 0;  // the number of the builder; 0: none
+};
+
+/// How much a function computes, which says where it is called.
+enum class node_size : std::uint8_t {
+  large,  ///< on the workers
+  small,  ///< at once, on the home of the run, which it holds up as long as it takes: a microsecond or two
+};
+
+/// What a node of a flow is given beside its function.
+struct flow_node_options {
+  std::string_view name = {};          ///< by which errors and reports speak of the node; names need not differ
+  node_size size = node_size::large;   ///< of functions; those that give a task start at the home of the run
+  duration timeout = duration::max();  ///< from its start; not for small functions, which nothing can interrupt
+};
+
+/// A function that takes the values of nodes, by const reference or by value, and gives its own: directly, or as a
+/// `task`. It is called through a const object, because runs of the flow share it, perhaps at the same time. Where it
+/// can, it takes a `const stop_flag&` behind them, and ends early once that is set. It gives an object: a reference
+/// would refer to what another run owns, or nothing does any more. What gives a task takes no reference to something
+/// that an argument has to be converted to first, because that would be gone when the task runs.
+template <typename Fn, typename... Values>
+concept flow_function = detail::is_flow_function<std::decay_t<Fn>, Values...>();
+
+namespace detail {
+struct flow_ending;
+}  // namespace detail
+
+/// How far the nodes of a run came. Nodes have the numbers in which they were added, and stand in that order.
+/// Lifetime: keeps the names of the nodes; nothing else of the flow, and nothing of the run. Threads: any, because it
+/// does not change.
+class BRAID_API flow_report {
+ public:
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return progress_.size(); }
+  [[nodiscard]] auto name(node_index node) const noexcept -> const std::string&;
+  /// Never `running`: the run is over.
+  [[nodiscard]] auto progress(node_index node) const noexcept -> node_progress { return progress_[node]; }
+  /// The nodes that never began, because a stop or a failure came first.
+  [[nodiscard]] auto skipped() const -> std::vector<node_index>;
+  /// How many nodes ended so late that their result was not used.
+  [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
+
+  /// Whether the times were recorded; without them the rest says nothing.
+  [[nodiscard]] auto has_times() const noexcept -> bool { return has_times_; }
+  [[nodiscard]] auto times(node_index node) const noexcept -> node_times;
+  /// From the begin of the run to the end of its last node.
+  [[nodiscard]] auto total() const noexcept -> duration;
+  /// The steps add up to `total()`.
+  [[nodiscard]] auto critical_path() const -> std::vector<critical_step>;
+  /// A line for each node, and the critical path.
+  [[nodiscard]] auto to_text() const -> std::string;
+
+ private:
+  friend struct detail::flow_ending;
+
+  std::shared_ptr<const detail::flow_plan> plan_;
+  std::vector<node_progress> progress_;
+  std::vector<node_times> times_;
+  time_point begin_{};
+  std::size_t late_ = 0;
+  bool has_times_ = false;
+};
+
+namespace detail {
+
+/// Throws what stands for a failure.
+[[noreturn]] BRAID_API void throw_flow_failure(const graph_failure& why, const flow_report& report);
+
+}  // namespace detail
+
+/// A value, or why there is none.
+template <typename T>
+class [[nodiscard]] flow_result {
+  using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+ public:
+  [[nodiscard]] auto has_value() const noexcept -> bool { return value_.has_value(); }
+  [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
+
+  /// Moves the value out. Errors: rethrows what the failed node threw; std::system_error that names the node, with
+  /// errc::deadline_exceeded for one that did not end in its time, and errc::stopped for one that gave up; and without
+  /// a name for the deadline of the run.
+  auto take() -> T {
+    if (!has_value()) detail::throw_flow_failure(*failure_, report_);
+    if constexpr (!std::is_void_v<T>) return std::move(*value_);
+  }
+
+  /// Nothing where there is a value. Of several nodes that failed, the one that was added first, whatever the timing.
+  [[nodiscard]] auto failure() const noexcept -> const std::optional<graph_failure>& { return failure_; }
+  [[nodiscard]] auto report() const noexcept -> const flow_report& { return report_; }
+
+ private:
+  friend struct detail::flow_ending;
+
+  std::optional<stored> value_;
+  std::optional<graph_failure> failure_;
+  flow_report report_;
+};
 
 /// Whether a run records when its nodes began and ended.
 enum class flow_times : std::uint8_t { not_recorded, recorded };
@@ -108,6 +243,120 @@ class flow<T(In...)> {
 
   std::shared_ptr<const detail::flow_plan> plan_;
   detail::flow_value_index result_;
+};
+
+namespace detail {
+
+/// The number of a value, and that of the builder that has given it.
+struct flow_source {
+  flow_value_index value = 0;
+  std::uint32_t builder = 0;
+};
+
+struct flow_access {
+  template <typename T>
+  [[nodiscard]] static auto source_of(flow_node<T> node) noexcept -> flow_source {
+    return {node.value_, node.builder_};
+  }
+  template <typename T>
+  [[nodiscard]] static auto node_of(flow_source source) noexcept -> flow_node<T> {
+    return {source.value, source.builder};
+  }
+};
+
+/// What the builders of all types share. Threads: one at a time.
+class BRAID_API flow_draft {
+ public:
+  explicit flow_draft(std::span<const flow_value_kind> inputs);
+
+  auto add(const flow_node_options& how, flow_call call, boxed_call fn, flow_value_kind gives,
+           std::span<const flow_source> takes) -> flow_source;
+  [[nodiscard]] auto input(std::size_t index) const noexcept -> flow_source {
+    return {static_cast<flow_value_index>(index), number_};
+  }
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return plan_.nodes.size(); }
+
+  /// A result of builder 0 is none.
+  auto build(flow_source result) -> checked<std::shared_ptr<const flow_plan>>;
+
+ private:
+  [[nodiscard]] auto is_known(flow_source source) const noexcept -> bool {
+    return source.builder == number_ && source.value < plan_.values.size();
+  }
+  void add_diagnostic(std::string_view code, std::string_view node, std::string message);
+
+  std::uint32_t number_;  // of this builder, in the process
+  flow_plan plan_;
+  std::vector<graph_edge> edges_;
+  diagnostics diagnostics_;
+};
+
+/// A value that only points to what it stands for.
+template <typename T>
+inline constexpr bool borrows = std::is_pointer_v<T> || std::ranges::borrowed_range<T>;
+template <typename T>
+inline constexpr bool borrows<std::reference_wrapper<T>> = true;
+
+}  // namespace detail
+
+/// Collects nodes. Each names what it takes, and so comes after it: there are no cycles. Give it the types of what a
+/// run is given: `flow_builder<request>`.
+/// Threads: one at a time.
+template <typename... In>
+class flow_builder {
+  static_assert(((detail::flow_object<In> && !std::is_void_v<In>) && ...), "a flow is given objects, and keeps them");
+
+ public:
+  flow_builder() : draft_(std::array<detail::flow_value_kind, sizeof...(In)>{detail::kind_of_value<In>()...}) {}
+
+  /// What a run is given as argument number `Index`.
+  template <std::size_t Index = 0>
+  [[nodiscard]] auto input() const noexcept {
+    return detail::flow_access::node_of<std::tuple_element_t<Index, std::tuple<In...>>>(draft_.input(Index));
+  }
+
+  /// A node that calls `fn` with the values of `takes`, and gives what it returns, or what the task that it returns
+  /// gives. `fn` is called by several runs at a time; values live until the end of their run, and are destroyed at its
+  /// home. Cost: boxes `fn`.
+  template <typename Fn, typename... Values>
+    requires flow_function<Fn, Values...>
+  auto add(const flow_node_options& how, Fn&& fn, flow_node<Values>... takes) {
+    using callable = std::decay_t<Fn>;
+    using value = typename detail::flow_call_of<callable, Values...>::value;
+    const std::array<detail::flow_source, sizeof...(Values)> sources{detail::flow_access::source_of(takes)...};
+    return detail::flow_access::node_of<value>(draft_.add(how, detail::flow_caller<callable, Values...>::functions(),
+                                                          detail::box_of(std::forward<Fn>(fn)),
+                                                          detail::kind_of_value<value>(), sources));
+  }
+  template <typename Fn, typename... Values>
+    requires flow_function<Fn, Values...>
+  auto add(std::string_view name, Fn&& fn, flow_node<Values>... takes) {
+    return add({.name = name}, std::forward<Fn>(fn), takes...);
+  }
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return draft_.size(); }
+
+  /// The flow, whose runs give what `result` gives; all nodes run, those too that it does not need. The builder is used
+  /// up. Errors: the codes unknown_node, timeout_of_small_node, too_large; the sentences name the nodes.
+  template <typename T>
+  [[nodiscard]] auto build(flow_node<T> result) && -> checked<flow<T(In...)>> {
+    static_assert(!detail::borrows<T>, "what a flow gives outlives its run, and all that it could point to does not");
+    static_assert(std::is_void_v<T> || std::move_constructible<T>, "what a flow gives is moved out of its run");
+    const detail::flow_source from = detail::flow_access::source_of(result);
+    return made<T>(draft_.build(from), from.value);
+  }
+  /// The same for nodes that give nothing together.
+  [[nodiscard]] auto build() && -> checked<flow<void(In...)>> { return made<void>(draft_.build({}), 0); }
+
+ private:
+  template <typename T>
+  static auto made(checked<std::shared_ptr<const detail::flow_plan>> plan, detail::flow_value_index result)
+      -> checked<flow<T(In...)>> {
+    if (!plan) return std::unexpected(std::move(plan.error()));
+    return flow<T(In...)>(std::move(*plan), result);
+  }
+
+  detail::flow_draft draft_;
 };
 
 }  // namespace braid

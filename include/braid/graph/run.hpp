@@ -1,13 +1,13 @@
 // braid/graph/run.hpp: runs the nodes of a graph, each after its predecessors, here, on workers or as tasks.
 #pragma once
 
-#include <braid/base/assert.hpp>
 #include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/coro/detail/after.hpp>
-#include <braid/coro/event.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/graph/shape.hpp>

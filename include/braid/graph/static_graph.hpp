@@ -1,15 +1,23 @@
-// braid/graph/static_graph.hpp: functions that run each after its predecessors, laid out once and run many times.
+// braid/graph/static_graph.hpp: graphs of functions without values, made once and run often.
 #pragma once
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/task/stop_signal.hpp>
+#include <braid/graph/detail/node_call.hpp>
+#include <braid/graph/shape.hpp>
+#include <braid/sync/stop_flag.hpp>
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace braid {
 
@@ -53,6 +61,96 @@ class BRAID_API static_graph {
   [[nodiscard]] auto run_until(const stop_flag* flag, const std::stop_token* token) -> result<void>;
 
   std::unique_ptr<detail::static_block> nodes_;
+};
+
+/// Names a node to the builder that has given it.
+class graph_node {
+ public:
+  graph_node() = default;  ///< names none
+
+ private:
+  friend class graph_builder;
+  graph_node(node_index number, std::uint32_t builder) noexcept : number_(number), builder_(builder) {}
+
+  node_index number_ = 0;
+  std::uint32_t builder_ = 0;  // the number of the builder; 0: none
+};
+
+/// What a node calls, in each run. What it gives is thrown away.
+template <typename Fn>
+concept node_function = std::constructible_from<std::decay_t<Fn>, Fn> && std::invocable<std::decay_t<Fn>&>;
+
+/// Threads: one at a time.
+class BRAID_API graph_builder {
+ public:
+  graph_builder();
+  graph_builder(graph_builder&&) = default;
+  auto operator=(graph_builder&&) -> graph_builder& = default;
+  ~graph_builder() = default;
+
+  /// A node that calls `fn`. Cost: no allocation of its own for captures of up to 16 bytes that are trivially copyable.
+  template <node_function Fn>
+  auto add(Fn&& fn) -> graph_node {
+    using callable = std::decay_t<Fn>;
+    if constexpr (detail::fits_in_node<callable>) {
+      calls_.push_back(detail::call_inside(std::forward<Fn>(fn)));
+    } else {
+      boxes_.push_back(detail::box_of(std::forward<Fn>(fn)));
+      calls_.push_back(detail::call_of_box<callable>(boxes_.back()));
+    }
+    return {static_cast<node_index>(calls_.size() - 1), number_};
+  }
+
+  /// The same with a name, by which errors speak of it; names need not differ.
+  template <node_function Fn>
+  auto add(std::string_view name, Fn&& fn) -> graph_node {
+    names_.push_back({static_cast<node_index>(size()), std::string(name)});
+    try {
+      return add(std::forward<Fn>(fn));
+    } catch (...) {
+      names_.pop_back();
+      throw;
+    }
+  }
+
+  /// None of `later` begins before `node` has ended.
+  template <std::same_as<graph_node>... Nodes>
+  void precede(graph_node node, Nodes... later) {
+    (add_edge(node, later), ...);
+  }
+
+  /// `node` does not begin before all of `earlier` have ended.
+  template <std::same_as<graph_node>... Nodes>
+  void succeed(graph_node node, Nodes... earlier) {
+    (add_edge(earlier, node), ...);
+  }
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return calls_.size(); }
+
+  /// The graph; the builder is empty then. Errors: the codes unknown_node, self_edge, duplicate_edge, too_large, and
+  /// cycle, for one of the cycles, when nothing else is wrong. The sentences name the nodes.
+  [[nodiscard]] auto build() && -> checked<static_graph>;
+
+ private:
+  struct named_node {
+    node_index node;
+    std::string name;
+  };
+
+  void add_edge(graph_node from, graph_node to);
+  [[nodiscard]] auto is_known(graph_node node) const noexcept -> bool {
+    return node.builder_ == number_ && node.number_ < calls_.size();
+  }
+  [[nodiscard]] auto name_of(node_index node) const -> std::string;
+  void add_diagnostic(std::string_view code, node_index about, std::string message);
+  void report_cycle(const std::vector<node_index>& cycle);
+
+  std::uint32_t number_;  // of this builder, in the process
+  std::vector<detail::node_call> calls_;
+  std::vector<detail::boxed_call> boxes_;
+  std::vector<named_node> names_;  // by rising number
+  std::vector<graph_edge> edges_;
+  diagnostics diagnostics_;
 };
 
 }  // namespace braid

@@ -4,7 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/io/descriptor.hpp>
+#include <braid/io/backend.hpp>
 #include <braid/task/executor.hpp>
 
 #include <chrono>

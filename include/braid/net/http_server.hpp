@@ -1,4 +1,4 @@
-// braid/net/http_server.hpp: answers the requests of many connections on one loop.
+// braid/net/http_server.hpp: a server of HTTP: router, exchange, server.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -6,22 +6,180 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/stream_listener.hpp>
-#include <braid/io/tls_context.hpp>
-#include <braid/net/http_exchange.hpp>
-#include <braid/net/http_head.hpp>
-#include <braid/net/http_router.hpp>
-#include <braid/task/error_callback.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
+#include <braid/net/http_message.hpp>
+#include <braid/task/executor.hpp>
 
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace braid {
+
+namespace detail {
+class http_connection;
+}
+
+/// Lives as long as the handler runs, and so does everything that it gives a view of. A handler that ends without an
+/// answer, or by an exception, makes the server answer 500; where its answer has begun, the connection is cut instead,
+/// so that the client does not take a part for the whole. Threads: the server's loop.
+class BRAID_API http_exchange {
+ public:
+  http_exchange(const http_exchange&) = delete;
+  auto operator=(const http_exchange&) -> http_exchange& = delete;
+
+  [[nodiscard]] auto request() const noexcept -> const http_request_head&;
+  /// What stands in the path where the pattern has `{name}`; empty where it has no such name. As it came: see
+  /// `percent_decoded`.
+  [[nodiscard]] auto value(std::string_view name) const noexcept -> std::string_view;
+
+  /// The next piece of the request's body, as it comes; empty at its end. Lifetime: until the next call.
+  /// Errors: body_too_large, bad_chunk, truncated, too_slow; what is answered where the handler says nothing.
+  [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
+  /// All of it, or all that is left. Errors: as `read_some`.
+  [[nodiscard]] auto read_all() -> task<result<std::string>>;
+  /// Whether all of the body has come, as far as that is known without reading it. Where it has not, an answer now ends
+  /// the connection.
+  [[nodiscard]] auto has_whole_body() const noexcept -> bool;
+  /// What is left of the body, where all of it has come and lies in one piece: at once, without a task. Nothing
+  /// otherwise, and `read_some` gives it then. Lifetime: until the next call.
+  [[nodiscard]] auto read_now() -> std::optional<std::string_view>;
+  /// What came behind the body, once that has ended.
+  [[nodiscard]] auto trailers() const noexcept -> http_fields;
+
+  /// A field of the answer. Before it begins. Errors: as `check_field`; the answer has begun: errc::finished.
+  [[nodiscard]] auto set_field(std::string_view name, std::string_view value) -> result<void>;
+  /// The whole answer. Requires that none has begun. A body without a type is text in UTF-8. A `type` that is not the
+  /// value of a field makes it a 500.
+  void reply(http_status status) { reply(status, {}, {}); }
+  void reply(http_status status, std::string_view text) { reply(status, "text/plain; charset=utf-8", text); }
+  void reply(http_status status, std::string_view type, std::string_view body);
+  /// Says that the answer refuses because the server is full, so that `http_server_options::pacing` holds for this
+  /// connection: once the answer is sent it may have to wait before its next request is read.
+  void pace() noexcept;
+
+  /// Begins an answer of several pieces. Without a length it is sent in chunks, and to HTTP/1.0 up to the end of the
+  /// connection. Requires that none has begun.
+  void begin(http_status status, std::string_view type = {}, std::optional<std::uint64_t> length = std::nullopt);
+  /// Sends a piece, and waits until there is room for the next. Errors: the system's where the client has gone or is
+  /// too slow; errc::full for more than the length.
+  [[nodiscard]] auto write(std::string_view piece) -> task<result<void>>;
+
+ private:
+  friend class detail::http_connection;
+  explicit http_exchange(detail::http_connection& by) noexcept : by_(&by) {}
+
+  detail::http_connection* by_;
+};
+
+class http_exchange;
+
+/// Answers a request: a coroutine, or a plain function where there is nothing to wait for.
+using http_handler = std::variant<std::function<void(http_exchange&)>, std::function<task<void>(http_exchange&)>>;
+
+/// A set of methods.
+class http_method_set {
+ public:
+  void add(http_method method) noexcept { bits_ |= bit(method); }
+  void add(http_method_set other) noexcept { bits_ |= other.bits_; }
+  [[nodiscard]] auto contains(http_method method) const noexcept -> bool { return (bits_ & bit(method)) != 0; }
+  [[nodiscard]] auto empty() const noexcept -> bool { return bits_ == 0; }
+  /// `GET, HEAD`, as the field Allow wants it.
+  [[nodiscard]] BRAID_API auto to_string() const -> std::string;
+
+ private:
+  static constexpr auto bit(http_method method) noexcept -> unsigned { return 1U << static_cast<unsigned>(method); }
+  unsigned bits_ = 0;
+};
+
+/// Patterns are paths in which `{name}` stands for one segment that is not empty, and `{name...}` at the end for all
+/// the rest. What is written out wins over a name, and that over a rest. Segments are compared as they come: neither
+/// dots nor percent signs mean anything. Threads: any, once everything is added.
+class BRAID_API http_router {
+  struct node;
+  struct route;
+
+ public:
+  static constexpr std::size_t max_names = 8;
+
+  http_router();
+  http_router(http_router&&) noexcept;
+  auto operator=(http_router&&) noexcept -> http_router&;
+  ~http_router();
+
+  /// `fn(http_exchange&)` answers requests of that method whose path fits the pattern; it gives a task<void> or
+  /// nothing; a task that is empty has ended. A handler of GET answers HEAD as well, where that has none of its own.
+  /// Requires a pattern as above, new for the method, with no name twice. Several requests run at the same time.
+  template <std::invocable<http_exchange&> Fn>
+  auto add(http_method method, std::string_view pattern, Fn fn) -> http_router& {
+    if constexpr (std::is_void_v<std::invoke_result_t<Fn&, http_exchange&>>)
+      insert(method, pattern, std::function<void(http_exchange&)>(std::move(fn)));
+    else
+      insert(method, pattern, std::function<task<void>(http_exchange&)>(std::move(fn)));
+    return *this;
+  }
+  template <std::invocable<http_exchange&> Fn>
+  auto get(std::string_view pattern, Fn fn) -> http_router& {
+    return add(http_method::get, pattern, std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
+  auto post(std::string_view pattern, Fn fn) -> http_router& {
+    return add(http_method::post, pattern, std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
+  auto put(std::string_view pattern, Fn fn) -> http_router& {
+    return add(http_method::put, pattern, std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
+  auto patch(std::string_view pattern, Fn fn) -> http_router& {
+    return add(http_method::patch, pattern, std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
+  auto delete_(std::string_view pattern, Fn fn) -> http_router& {
+    return add(http_method::delete_, pattern, std::move(fn));
+  }
+
+  /// What was found for a path. Lifetime: of the router and of the path.
+  class match {
+   public:
+    /// Null where nothing fits.
+    [[nodiscard]] auto handler() const noexcept -> const http_handler*;
+    /// What stands in the path where the pattern has `{name}`; as it came.
+    [[nodiscard]] auto value(std::string_view name) const noexcept -> std::optional<std::string_view>;
+    /// The methods that the path has handlers for; empty where no pattern fits it.
+    [[nodiscard]] auto allowed() const noexcept -> http_method_set { return allowed_; }
+
+   private:
+    friend class http_router;
+    const route* route_ = nullptr;
+    http_method_set allowed_;
+    std::array<std::string_view, max_names> values_;
+  };
+
+  /// Cost: some ten nanoseconds for each segment.
+  [[nodiscard]] auto find(http_method method, std::string_view path) const noexcept -> match;
+
+ private:
+  void insert(http_method method, std::string_view pattern, http_handler handler);
+  [[nodiscard]] static auto try_route(const node& at, http_method method, match& into) noexcept -> bool;
+  [[nodiscard]] static auto search(const node& at, http_method method, std::string_view rest, std::size_t names,
+                                   match& into) noexcept -> bool;
+
+  std::unique_ptr<node> root_;
+};
 
 /// A request that no handler answers, as the server answers it by itself.
 struct http_refusal {

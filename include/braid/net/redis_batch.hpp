@@ -7,7 +7,6 @@
 #include <braid/net/detail/redis_call.hpp>
 #include <braid/net/detail/redis_commands.hpp>
 #include <braid/net/resp.hpp>
-#include <braid/net/resp_writer.hpp>
 
 #include <array>
 #include <concepts>

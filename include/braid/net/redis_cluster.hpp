@@ -1,4 +1,4 @@
-// braid/net/redis_cluster.hpp: a Redis cluster: each command to the node that has its key, wherever that has moved to.
+// braid/net/redis_cluster.hpp: a client of a cluster of Redis servers.
 #pragma once
 
 #include <braid/base/arena.hpp>
@@ -9,7 +9,6 @@
 #include <braid/io/loop.hpp>
 #include <braid/net/redis_batch.hpp>
 #include <braid/net/redis_options.hpp>
-#include <braid/net/redis_slot.hpp>
 #include <braid/net/resp.hpp>
 
 #include <cstdint>
@@ -21,6 +20,17 @@
 #include <vector>
 
 namespace braid {
+
+/// How many slots the keys of a cluster are spread over.
+inline constexpr std::uint16_t redis_slots = 16'384;
+
+/// What decides on the slot of a key: what stands between the first `{` and the next `}`, where that is not empty, else
+/// all of it. Lifetime: of the key. Threads: any.
+BRAID_API auto redis_hashed_part(std::string_view key) noexcept -> std::string_view;
+
+/// The slot of a key, by its hashed part. Keys with the same part in braces lie in the same slot. Source: the Redis
+/// cluster specification; CRC16 as in XMODEM. Cost: 1.5 ns a byte. Threads: any.
+BRAID_API auto redis_slot_of(std::string_view key) noexcept -> std::uint16_t;
 
 namespace detail {
 class redis_cluster_state;

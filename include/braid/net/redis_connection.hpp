@@ -1,13 +1,18 @@
-// braid/net/redis_connection.hpp: a connection to a Redis server that many tasks share, and that connects again by
-// itself.
+// braid/net/redis_connection.hpp: a connection to Redis that is shared, and a pool of them.
 #pragma once
 
-#include <braid/net/detail/redis_shared_connection.hpp>
+#include <braid/base/config.hpp>
 #include <braid/net/detail/redis_calls.hpp>
+#include <braid/net/detail/redis_shared_connection.hpp>
 #include <braid/net/redis_options.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <system_error>
+#include <vector>
 
 namespace braid {
 
@@ -44,6 +49,46 @@ class redis_connection : public detail::redis_calls<redis_connection> {
 
  private:
   detail::redis_shared_connection connection_;
+};
+
+/// Each call takes the connection on which the fewest commands wait, of those that are connected; so calls keep no
+/// order among each other. A batch is sent by one connection. One connection carries what a server's thread can do;
+/// more are for long replies, and for servers far away. Threads: those of one loop, the destructor too. Lifetime: ends
+/// before its loop.
+class redis_pool : public detail::redis_calls<redis_pool> {
+ public:
+  /// Requires at least one connection. Errors: std::bad_alloc.
+  redis_pool(loop& on, const redis_options& options, std::size_t connections) {
+    BRAID_EXPECTS(connections > 0, "a pool has a connection");
+    redis_options each = options;
+    for (std::size_t i = 0; i < connections; ++i) {
+      connections_.push_back(std::make_unique<detail::redis_shared_connection>(on, each));
+      if (each.backoff.seed != 0) ++each.backoff.seed;  // so that they do not all try at the same time
+    }
+  }
+
+  /// Ends all calls with errc::closed, and those that come after.
+  void close() noexcept {
+    for (const auto& each : connections_) each->close();
+  }
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return connections_.size(); }
+  [[nodiscard]] auto counts(std::size_t connection) const noexcept -> const redis_counts& {
+    return connections_[connection]->counts();
+  }
+
+  /// For `redis_calls`.
+  [[nodiscard]] auto shared_connection() noexcept -> detail::redis_shared_connection& {
+    const auto is_better = [](const auto& one, const auto& other) {
+      const bool ready = one->status() == detail::redis_shared_connection::state::ready;
+      if (ready != (other->status() == detail::redis_shared_connection::state::ready)) return ready;
+      return one->load() < other->load();
+    };
+    return **std::ranges::min_element(connections_, is_better);
+  }
+
+ private:
+  std::vector<std::unique_ptr<detail::redis_shared_connection>> connections_;
 };
 
 }  // namespace braid

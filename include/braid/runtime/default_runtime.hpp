@@ -1,17 +1,20 @@
-// braid/runtime/default_runtime.hpp: the runtime of the process, for code that was given none.
+// braid/runtime/default_runtime.hpp: the runtime of the process; its tasks and its figures.
 #pragma once
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
+#include <braid/coro/dump.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/detail/executor_id.hpp>
 #include <braid/task/executor.hpp>
+#include <braid/task/future.hpp>
 #include <braid/task/job.hpp>
-#include <braid/task/pool_options.hpp>
-#include <braid/task/promise.hpp>
+#include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
+#include <braid/trace/metric.hpp>
 
 #include <utility>
+#include <vector>
 
 namespace braid {
 
@@ -97,5 +100,22 @@ template <typename Fn, typename... Args>
 auto spawn(spawn_options how, Fn&& fn, Args&&... args) {
   return spawn(std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
+
+/// What the suspended tasks of `of` wait for: those on its loops, and those on its workers and blocking threads that
+/// have homes of their own. As `dump()` otherwise, which asks the homes of all runtimes and the program's own.
+/// Threads: any, while the runtime lives. Blocks, errors, cost: as `dump()`.
+[[nodiscard]] inline auto dump(runtime& of, duration limit = 1s) -> task_dump {
+  std::vector<detail::executor_id> where{of.workers().id(), of.blocking().id()};
+  for (const loop* const each : of.loops()) where.push_back(each->id());
+  return detail::dump_of(where, limit);
+}
+
+/// All that is counted of `of`: of each worker, the pool's common queues, the blocking pool, each loop, and the HTTP
+/// servers and Redis connections on the loops; and the memory of jobs, which all runtimes of the process share. What
+/// each means is its `help`; the names are in docs/metrics.md. Values of one call are read one after the other, while
+/// the counters go on.
+/// Threads: any, while the runtime lives. Blocks: for short locks, of the blocking pool among others. Errors:
+/// std::bad_alloc. Cost: about a microsecond for each worker and loop; counting goes on whether it is called or not.
+[[nodiscard]] BRAID_API auto metrics(runtime& of) -> std::vector<metric>;
 
 }  // namespace braid

@@ -1,21 +1,17 @@
-// braid/runtime/runtime.hpp: the composition that programs start with: event loops, a pool, and threads that may block.
+// braid/runtime/runtime.hpp: pools and loops as one.
 #pragma once
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/coro/sync_wait.hpp>
-#include <braid/coro/task.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/io/loop.hpp>
+#include <braid/coro/task.hpp>
 #include <braid/io/detail/loop_driver.hpp>
-#include <braid/runtime/stall.hpp>
+#include <braid/io/loop.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/blocking_pool.hpp>
-#include <braid/task/error_callback.hpp>
 #include <braid/task/executor.hpp>
+#include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
-#include <braid/task/pool_options.hpp>
 #include <braid/thread/cpu_set.hpp>
 #include <braid/thread/profile.hpp>
 #include <braid/thread/scheduling.hpp>
@@ -33,6 +29,16 @@
 #include <vector>
 
 namespace braid {
+
+/// A loop that did not end an iteration's job, or a worker that did not end a job, within the limit.
+struct stall {
+  enum class place : std::uint8_t { loop, worker };
+
+  place where = place::loop;
+  std::string thread;                  ///< its name
+  duration at_least = {};              ///< how long that was when it was noticed
+  std::vector<std::string> functions;  ///< that run there, the innermost first; none where the thread gave no answer
+};
 
 namespace detail {
 struct metrics_reader;

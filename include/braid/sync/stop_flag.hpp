@@ -1,10 +1,13 @@
-// braid/sync/stop_flag.hpp: a flag that says that work is no longer wanted, and why.
+// braid/sync/stop_flag.hpp: a flag that asks for a stop, and what a stop may be asked by.
 #pragma once
 
 #include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
 
+#include <concepts>
 #include <cstdint>
+#include <stop_token>
+#include <type_traits>
 
 namespace braid {
 
@@ -27,5 +30,10 @@ class stop_flag {
   static constexpr std::uint8_t none = 0;
   atomic<std::uint8_t> reason_{none};  // none, or the errc; written by requesting threads
 };
+
+/// A std::stop_token, or a stop_flag that stays where it is.
+template <typename Signal>
+concept stop_signal = std::same_as<std::remove_cvref_t<Signal>, std::stop_token> ||
+                      (std::same_as<std::remove_cvref_t<Signal>, stop_flag> && std::is_lvalue_reference_v<Signal>);
 
 }  // namespace braid

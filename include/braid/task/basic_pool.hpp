@@ -1,13 +1,162 @@
-// braid/task/basic_pool.hpp: a pool with a scheduler of the program's own.
+// braid/task/basic_pool.hpp: a pool by a policy of one's choice, and the policies that are there.
 #pragma once
 
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/common_queue.hpp>
+#include <braid/task/detail/local_queues.hpp>
 #include <braid/task/detail/scheduler_for.hpp>
+#include <braid/task/job.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduling_policy.hpp>
+#include <braid/task/worker.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace braid {
+
+/// A job that a worker posts lies in its own context; one that comes from elsewhere at that of the worker that is being
+/// kept busy. A second worker is woken when the backlog there, in time, exceeds about twice what a wake takes, so that
+/// a stream of short jobs stays on one core. A worker that has nothing takes half of such a backlog. Whatever lies
+/// behind a long job is taken by a worker that sleeps and watches, within about two of its intervals.
+/// Jobs of one worker context start in their order, those of several worker contexts in none. A scheduling policy.
+class BRAID_API work_stealing {
+ public:
+  static constexpr bool has_monitor = true;
+
+  explicit work_stealing(const worker_list& workers) : local_queues_(workers), kept_busy_(workers.front().get()) {}
+
+  [[nodiscard]] auto worker_for(worker* poster) noexcept -> worker& {
+    return poster != nullptr ? *poster : *kept_busy_.load(relaxed);
+  }
+
+  /// The worker context of jobs from elsewhere.
+  [[nodiscard]] auto busy_worker() const noexcept -> const atomic<worker*>& { return kept_busy_; }
+
+  /// Where what a worker posts lies in its own context, whatever the others do.
+  [[nodiscard]] auto own_queues() noexcept -> detail::local_queues& { return local_queues_; }
+
+  [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
+    return local_queues_.place_at(worker_for(poster), work, poster);
+  }
+
+  [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool {
+    return local_queues_.try_take(self, awaited);
+  }
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return local_queues_.take_own(self); }
+  [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
+    if (found_job own = take_own(self)) return own;
+    return steal(self, why);
+  }
+  [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return local_queues_.take_posted(self); }
+
+  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return local_queues_.may_park(self); }
+  [[nodiscard]] auto empty() noexcept -> bool { return local_queues_.empty(); }
+  [[nodiscard]] auto is_quiescent() noexcept -> bool { return local_queues_.is_quiescent(); }
+  void close() noexcept { local_queues_.close(); }
+  void drop_all() noexcept { local_queues_.drop_all(); }
+
+ private:
+  [[nodiscard]] auto steal(worker& self, search why) noexcept -> found_job;
+
+  detail::local_queues local_queues_;
+  alignas(cache_line) atomic<worker*> kept_busy_;  // target of remote jobs; written by a worker that takes work over
+};
+
+/// Join the shortest queue: a job goes to the context of the worker with the fewest jobs, counting the one that runs; a
+/// worker whose job has run for more than a tenth of a millisecond counts as heavily loaded. With more than eight
+/// workers it is the power of two choices: the better of two that are chosen at random. Of those that have nothing to
+/// do, the one that was chosen last is chosen again, so that one worker is kept alone while it suffices. What a worker
+/// posts stays in its context unless another one has at least two jobs less. Workers do not steal, except jobs that
+/// wait behind a long one: the monitor takes half of them, within about two of its intervals, and the workers that it
+/// wakes halve the rest at once. Jobs of one worker context start in their order; there is no order between contexts. A
+/// scheduling policy (`scheduling_policy.hpp`, which states the threads of each member).
+class BRAID_API least_loaded {
+ public:
+  static constexpr bool has_monitor = true;
+
+  explicit least_loaded(const worker_list& workers) : local_queues_(workers) {}
+
+  [[nodiscard]] auto worker_for(worker* poster) noexcept -> worker&;
+  [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
+    return local_queues_.place_at(worker_for(poster), work, poster);
+  }
+
+  [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool {
+    return local_queues_.try_take(self, awaited);
+  }
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return local_queues_.take_own(self); }
+  [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
+    if (found_job own = take_own(self)) return own;
+    return why != search::routine || local_queues_.is_closed() ? rescue(self, why) : found_job();
+  }
+  [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return local_queues_.take_posted(self); }
+
+  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return local_queues_.may_park(self); }
+  [[nodiscard]] auto empty() noexcept -> bool { return local_queues_.empty(); }
+  [[nodiscard]] auto is_quiescent() noexcept -> bool { return local_queues_.is_quiescent(); }
+  void close() noexcept { local_queues_.close(); }
+  void drop_all() noexcept { local_queues_.drop_all(); }
+
+ private:
+  static auto load_of(const worker& at) noexcept -> std::size_t;
+  [[nodiscard]] auto min_of_all() noexcept -> worker&;
+  [[nodiscard]] auto better_of_two() noexcept -> worker&;
+  [[nodiscard]] auto waits_for_long(worker& self, const worker& victim, search why) noexcept -> bool;
+  [[nodiscard]] auto rescue(worker& self, search why) noexcept -> found_job;
+
+  detail::local_queues local_queues_;
+  atomic<std::size_t> last_{0};     // the worker that was chosen last; written by posting threads
+  atomic<std::uint64_t> draws_{0};  // the seed of the next random choice
+};
+
+/// Jobs start in the order in which they were posted. A scheduling policy.
+/// Threads: any.
+class shared_queue {
+ public:
+  static constexpr bool has_monitor = false;  // there is nothing that only one worker looks at
+
+  explicit shared_queue(const worker_list& /*workers*/) noexcept {}
+
+  /// Queues a job.
+  [[nodiscard]] auto place(job& work, const worker* /*poster*/) noexcept -> placement {
+    if (!queue_.try_push(work)) return {};
+    return {.how = placement::verdict::urgent};
+  }
+
+  /// The next job for a worker.
+  [[nodiscard]] auto refill(worker& /*self*/, search /*why*/) noexcept -> found_job { return queue_.pop(); }
+
+  /// Takes this job out if it is among the next.
+  [[nodiscard]] auto try_take(const worker& /*self*/, const job& awaited) noexcept -> bool {
+    return queue_.try_take(awaited);
+  }
+
+  /// What a busy worker looks at now and then for fairness: nothing, because there is one queue only.
+  [[nodiscard]] auto tick(worker& /*self*/) noexcept -> found_job { return {}; }
+
+  /// The second look of a worker that has announced its sleep.
+  [[nodiscard]] auto may_park(const worker& /*self*/) noexcept -> bool { return empty(); }
+
+  [[nodiscard]] auto empty() noexcept -> bool { return queue_.empty(); }
+
+  /// For metrics.
+  [[nodiscard]] auto queue_of_all() const noexcept -> const detail::common_queue& { return queue_; }
+
+  /// Jobs lie in one place: no thread moves them.
+  [[nodiscard]] auto is_quiescent() noexcept -> bool { return empty(); }
+
+  /// Refuses every later `place`.
+  void close() noexcept { queue_.close(); }
+
+  /// Drops everything that has not started.
+  void drop_all() noexcept { queue_.drop_all(); }
+
+ private:
+  detail::common_queue queue_;
+};
 
 /// As `pool`, with this policy instead of those that `pool_options::scheduler` names.
 template <scheduling_policy Policy>

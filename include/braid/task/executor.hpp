@@ -1,18 +1,109 @@
-// braid/task/executor.hpp: where jobs can be sent from any thread.
+// braid/task/executor.hpp: what runs jobs; its errors, its refusals, its timers.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
+#include <braid/base/timer_wheel.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/executor_id.hpp>
 #include <braid/task/job.hpp>
 
+#include <compare>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <stop_token>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 namespace braid {
+
+/// Where something was thrown.
+struct error_origin {
+  static constexpr std::size_t no_worker = SIZE_MAX;
+
+  std::size_t worker = no_worker;     ///< the index of the worker; no_worker where the thread is none
+  std::uint64_t job = 0;              ///< which of the jobs that this worker has begun, from 1; 0: it was none
+  const char* what = "a posted job";  ///< what threw, such as `the handler of GET /users`; for the call alone
+};
+
+/// Called with what was thrown and, if it takes a second argument, with where. What the callback itself throws does no
+/// harm: both exceptions then go to stderr, as all do where there is no callback.
+/// Threads: the one that ran the job, so several may call it at a time.
+class error_callback {
+ public:
+  error_callback() = default;
+
+  template <typename Fn>
+    requires(!std::same_as<std::remove_cvref_t<Fn>, error_callback>) &&
+            (std::invocable<std::decay_t<Fn>&, std::exception_ptr> ||
+             std::invocable<std::decay_t<Fn>&, std::exception_ptr, const error_origin&>)
+  error_callback(Fn&& fn) : call_(with_origin(std::forward<Fn>(fn))) {}  // NOLINT: stands for the callable
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
+
+  /// Requires that there is a callable. Errors: what it throws.
+  void operator()(std::exception_ptr error, const error_origin& from) const { call_(std::move(error), from); }
+
+ private:
+  using function = std::function<void(std::exception_ptr, const error_origin&)>;
+
+  template <typename Fn>
+  static auto with_origin(Fn&& fn) -> function {
+    if constexpr (requires { fn == nullptr; })
+      if (fn == nullptr) return {};
+    if constexpr (std::invocable<std::decay_t<Fn>&, std::exception_ptr, const error_origin&>)
+      return std::forward<Fn>(fn);
+    else
+      return [fn = std::forward<Fn>(fn)](std::exception_ptr error, const error_origin&) mutable {
+        std::invoke(fn, std::move(error));
+      };
+  }
+
+  function call_;
+};
+
+/// Number of a spawned task: different for each, for as long as the process lives. 0 is none.
+struct task_id {
+  std::uint64_t number = 0;
+  friend auto operator<=>(const task_id&, const task_id&) = default;
+};
+
+/// What a spawned task is known by.
+struct task_info {
+  task_id id;
+  std::string name;
+};
+
+/// How work is to be spawned.
+struct spawn_options {
+  std::string name = {};  ///< given by `future::name` and `this_task`
+};
+
+/// Jobs of priority `high` start before all others, those of `bulk` when nothing else is there. Neither starves the
+/// rest: a worker that has begun `max_consecutive_high` jobs of priority `high` takes another job if it finds one, and
+/// every `polls_between_low` times that a worker looks for work it takes one of priority `low`.
+enum class priority : std::uint8_t { normal, high, low };
+
+namespace detail {
+
+/// After so many jobs of priority `high` a worker takes another one, if it finds one.
+inline constexpr std::uint32_t max_consecutive_high = 16;
+/// Every so many looks for work a worker takes a job of priority `low`.
+inline constexpr std::uint32_t polls_between_low = 256;
+
+}  // namespace detail
+
+/// What becomes of a job for which a `bounded_executor`, or the ring of a `job_slab`, has no room.
+enum class when_full : std::uint8_t {
+  refuse,      ///< it fails with errc::full
+  run_inline,  ///< the caller runs it, at once
+  wait,        ///< the caller blocks until there is room; not for job slabs
+};
 
 /// A pool, an event loop, or anything else that runs jobs. The one indirect call of a post from outside; a worker's
 /// own push and pop do not go through it.
@@ -97,5 +188,24 @@ template <job_function Fn>
   work.discard();
   return fail(where.why_refused());
 }
+
+/// Keeps armed timers and fires each once, not before its time. An event loop is one, and so are `shared_timers`.
+/// Threads: all calls, and the firing, on the thread that the service belongs to, unless the service allows more.
+class BRAID_API timer_service {
+ public:
+  timer_service() = default;
+  timer_service(const timer_service&) = delete;
+  auto operator=(const timer_service&) -> timer_service& = delete;
+  virtual ~timer_service();
+
+  /// Fires `item` at `when`; one that is armed already is moved.
+  virtual void arm(timer& item, time_point when) noexcept = 0;
+
+  /// Takes `item` back; it does not fire after this.
+  virtual void disarm(timer& item) noexcept = 0;
+
+  /// The time that deadlines are compared with.
+  [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
+};
 
 }  // namespace braid

@@ -4,11 +4,11 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/task/detail/slab_context.hpp>
 #include <braid/task/detail/slab_slot.hpp>
-#include <braid/task/when_full.hpp>
+#include <braid/task/executor.hpp>
 
 #include <array>
 #include <concepts>

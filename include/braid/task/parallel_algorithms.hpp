@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/error.hpp>
+#include <braid/sync/stop_flag.hpp>
 #include <braid/task/detail/parallel_blocks.hpp>
 #include <braid/task/detail/parallel_divider.hpp>
 #include <braid/task/detail/parallel_filter.hpp>
@@ -10,7 +11,6 @@
 #include <braid/task/detail/parallel_search.hpp>
 #include <braid/task/detail/stopped_by.hpp>
 #include <braid/task/parallel_options.hpp>
-#include <braid/task/stop_signal.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,24 +1,29 @@
-// braid/task/pool.hpp: a pool of worker threads that run posted jobs, with the scheduler as an option.
+// braid/task/pool.hpp: workers that run jobs, and the options that they are made with.
 #pragma once
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/detail/inbox.hpp>
-#include <braid/task/detail/scheduler_base.hpp>
+#include <braid/task/detail/call_outcome.hpp>
+#include <braid/task/detail/end_signal.hpp>
+#include <braid/task/detail/failure_of.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/local_queues.hpp>
+#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
-#include <braid/task/priority.hpp>
-#include <braid/task/pool_options.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
-#include <braid/thread/settings_report.hpp>
+#include <braid/thread/cpu_set.hpp>
+#include <braid/thread/profile.hpp>
+#include <braid/thread/registry.hpp>
+#include <braid/thread/scheduling.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -26,13 +31,76 @@
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace braid {
+
+/// The schedulers that a pool may have: in which queues jobs lie, and which workers take them.
+enum class scheduler : std::uint8_t {
+  work_stealing,   ///< in a queue per worker; a worker without jobs steals half of another one's
+  least_loaded,    ///< in the context of the worker that has least to do; taken from there only behind a long job
+  shared_queue,    ///< in one queue, from which all take in order
+  current_thread,  ///< in one queue, whose jobs run on the thread that waits for them: there are no threads
+  run_inline,      ///< nowhere: `post` runs the job; one that a job posts runs when that job has ended
+};
+
+/// Which of their CPUs the workers of a pool use.
+enum class worker_placement : std::uint8_t {
+  anywhere,  ///< each of them all
+  spread,    ///< each of them one, round robin
+};
+
+/// The workers of a pool are registered under their names for as long as they run.
+struct worker_registration {
+  std::string tag;
+  thread_registry registry = default_registry();
+};
+
+/// The workers of a pool, their scheduler and their settings.
+struct pool_options {
+  /// 0: default_worker_count(), whose files are read again only where BRAID_WORKERS or the affinity of the process has
+  /// changed: quotas of cgroups are those of the first time. There is one where the scheduler needs no threads.
+  unsigned workers = 0;
+  std::string name = "braid";  ///< threads are called name-0, name-1, …
+  braid::scheduler scheduler = braid::scheduler::work_stealing;
+  /// Receives what a posted job or a hook throws; without it, and when it throws itself, the message goes to stderr.
+  /// Called on the worker.
+  error_callback on_error = {};
+  /// Called by each worker with its index, after it has its name and settings, before its first job and before the
+  /// pool's constructor returns; and as the last thing that it does. Not called where the scheduler needs no threads.
+  std::function<void(std::size_t)> on_worker_start = {};
+  std::function<void(std::size_t)> on_worker_stop = {};
+  std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
+  std::optional<braid::scheduling> scheduling = std::nullopt;  ///< instead of that of the profile
+  std::optional<cpu_set> affinity = std::nullopt;              ///< instead of that of the profile
+  worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
+  refusal on_refused = refusal::ignore;                        ///< of a setting
+  std::optional<worker_registration> registration = std::nullopt;
+  /// Maximum of spare threads, which go on with the other jobs of a worker when one blocks on a future, so that no job
+  /// runs on top of the blocked one. As many as there are workers stay when they have nothing to do. They are called
+  /// name-N, … after the N workers, and have their settings, hooks and registration. None are made where there is a
+  /// `make_driver`, and where the scheduler needs no threads.
+  unsigned max_spare_threads = 64;
+  /// How long a worker that has nothing to do looks for more before it sleeps: a wake costs it some five microseconds.
+  /// None is spent where the process has one CPU only.
+  duration stay_awake = 10us;
+  /// What each worker sleeps in, by its index; without it, in a `parking_driver`.
+  std::function<std::unique_ptr<driver>(std::size_t)> make_driver = {};
+};
+
+/// What happens to jobs that were accepted and have not started.
+enum class shutdown_mode : std::uint8_t {
+  drain,         ///< they run first
+  drop_pending,  ///< they are dropped: waiters fail with errc::dropped
+  stop_now,      ///< as drop_pending; and jobs that poll the pool's stop token are asked to end
+};
 
 namespace detail {
 template <scheduling_policy Policy>
@@ -216,6 +284,55 @@ auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
   barrier_->light();
   sleepers_->wake_for(placed);
   return {};
+}
+
+namespace detail {
+
+/// A job on the stack of the thread that waits for it.
+template <typename Fn>
+class root_job final : public job {
+ public:
+  explicit root_job(Fn& fn) noexcept : job(&act), fn_(fn) {}
+
+  [[nodiscard]] auto ended() noexcept -> end_signal& { return ended_; }
+  auto take() -> decltype(auto) { return outcome_.take(); }
+
+ private:
+  static void act(job& self, action what) {
+    auto& mine = static_cast<root_job&>(self);
+    if (what == action::run)
+      mine.outcome_.keep(mine.fn_);
+    else
+      mine.outcome_.fail(failure_of(errc::dropped));
+    mine.ended_.set();
+  }
+
+  Fn& fn_;
+  call_outcome<result_of<Fn>> outcome_;
+  end_signal ended_;
+};
+
+/// Posts the job and blocks until it has ended; in an iteration of an event loop without helping.
+BRAID_API void run_root(pool& where, job& root, end_signal& ended);
+
+}  // namespace detail
+
+/// What `fn()` gives, called on a worker of `where`: forks, task groups and parallel algorithms inside of it use that
+/// pool. On a worker of this very pool it is a plain call. References stay references; other results are moved.
+/// Threads: any. Blocks: until it has ended; on a worker of another pool the work of that pool goes on meanwhile, as
+/// where it waits for a future, but not in an iteration of an event loop, which stands until then. Where the scheduler
+/// is `current_thread`, the calling thread runs what is queued there. Errors: what `fn` throws; std::system_error with
+/// errc::closed when the pool takes nothing more, and with errc::dropped when a shutdown drops the call.
+template <typename Fn>
+  requires std::invocable<Fn&>
+auto run_in(pool& where, Fn&& fn) -> detail::kept_result<Fn> {
+  if (where.is_current()) return fn();
+  detail::root_job<std::remove_reference_t<Fn>> root(fn);
+  detail::run_root(where, root, root.ended());
+  if constexpr (std::is_void_v<detail::result_of<Fn>>)
+    static_cast<void>(root.take());
+  else
+    return root.take();
 }
 
 }  // namespace braid

@@ -1,15 +1,20 @@
-// braid/task/scheduled.hpp: running a function on an executor at a time, after a time, or periodically.
+// braid/task/scheduled.hpp: work at a time, after a time, and again and again.
 #pragma once
 
 #include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/task/detail/job_block.hpp>
 #include <braid/task/detail/scheduled_state.hpp>
+#include <braid/task/detail/shared_timers.hpp>
 #include <braid/task/detail/time_span.hpp>
 #include <braid/task/every_options.hpp>
 #include <braid/task/executor.hpp>
-#include <braid/task/scheduled_task.hpp>
-#include <braid/task/detail/shared_timers.hpp>
+#include <braid/thread/detail/thread_control.hpp>
+#include <braid/thread/profile.hpp>
+#include <braid/thread/registry.hpp>
+#include <braid/thread/this_thread.hpp>
+#include <braid/thread/thread.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -20,6 +25,54 @@
 #include <utility>
 
 namespace braid {
+
+/// A piece of scheduled work, to be cancelled or asked. Copies mean the same work. Dropping it detaches: the work goes
+/// on. Its members need a handle that has work, as `post_at` and its kind give it; one without is never active.
+/// Threads: any, but one at a time for one handle.
+class scheduled_task {
+ public:
+  /// No work.
+  scheduled_task() noexcept = default;
+
+  scheduled_task(const scheduled_task& other) noexcept : state_(other.state_) {
+    if (state_ != nullptr) state_->keep();
+  }
+  scheduled_task(scheduled_task&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  auto operator=(scheduled_task other) noexcept -> scheduled_task& {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~scheduled_task() {
+    if (state_ != nullptr) state_->let_go();
+  }
+
+  /// No run begins after this, and the captures are destroyed as soon as none uses them: the result says when. Unless
+  /// it is `after_run`, the timers have done with the executor as well, which may then be destroyed.
+  /// Threads: any, the function itself included.
+  /// Blocks: while the timers hand the work to its executor on another thread, unless it is `after_run`.
+  auto cancel() const noexcept -> cancellation {
+    if (state_ == nullptr) return cancellation::too_late;
+    const scheduled_task kept(*this);  // this handle may be among the captures
+    return kept.state_->cancel();
+  }
+
+  /// Once it is not active, the captures have been destroyed.
+  [[nodiscard]] auto status() const noexcept -> schedule_status {
+    return state_ == nullptr ? schedule_status::cancelled : state_->status();
+  }
+  [[nodiscard]] auto is_active() const noexcept -> bool { return status() == schedule_status::active; }
+
+  /// How many runs have begun, the one that runs at this moment included.
+  [[nodiscard]] auto runs() const noexcept -> std::uint64_t { return state_ == nullptr ? 0 : state_->runs(); }
+
+  /// For the scheduling functions: a handle that takes over one reference.
+  static auto adopt(detail::scheduled_state& owned) noexcept -> scheduled_task { return scheduled_task(owned); }
+
+ private:
+  explicit scheduled_task(detail::scheduled_state& owned) noexcept : state_(&owned) {}
+
+  detail::scheduled_state* state_ = nullptr;
+};
 
 /// What can be run once at its time: takes nothing, or the handle of itself.
 template <typename Fn>
@@ -132,5 +185,35 @@ template <periodic_function Fn>
   if (!rule.repeats() || !detail::later(now, rule.interval)) return fail(errc::bad_interval);
   return closure::start(where, timers, rule, how.first.value_or(now), now, std::forward<Fn>(fn));
 }
+
+/// The settings of the thread, and where it is registered.
+struct timer_thread_options {
+  thread_options thread = {};                        ///< without a name: braid-timer
+  std::optional<thread_label> label = std::nullopt;  ///< with one, the thread is registered under it
+  thread_registry registry = default_registry();     ///< and there
+};
+
+/// Timers that fire on a thread which does nothing else, so that their functions should be short: to post a job is. It
+/// sleeps until the next timer is due, to the precision of the kernel, and is woken when an earlier one is armed. It
+/// can be controlled like any other thread. The destructor closes the timers and joins the thread.
+/// Threads: any; the destructor not on its own thread. Blocks: the destructor, until the function that fires has ended.
+class BRAID_API timer_thread final : public detail::shared_timers, public detail::thread_control<timer_thread> {
+ public:
+  /// Starts the thread. Blocks: until it has its settings and is registered.
+  /// Errors: std::system_error when it cannot be started, or has a setting refused that may not be ignored.
+  explicit timer_thread(timer_thread_options options = {});
+  ~timer_thread() override;
+
+  /// What became of the name and the settings of the thread.
+  [[nodiscard]] auto report() const noexcept -> const settings_report& { return thread_.report(); }
+
+  /// Identity of the thread. Errors: no_such_process once the timers are closed and it has ended.
+  [[nodiscard]] auto info() const -> result<thread_info> { return thread_.info(); }
+
+ private:
+  [[nodiscard]] auto start(timer_thread_options options) -> result<thread>;
+
+  thread thread_;
+};
 
 }  // namespace braid

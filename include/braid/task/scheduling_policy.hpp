@@ -1,16 +1,43 @@
-// braid/task/scheduling_policy.hpp: what a scheduler supplies to a pool: where jobs go, and where workers look for
-// them.
+// braid/task/scheduling_policy.hpp: how a scheduler of one's own is written.
 #pragma once
 
-#include <braid/task/found_job.hpp>
+#include <braid/sync/detail/inbox.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/worker.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace braid {
+
+/// What a scheduler found for a worker: nothing, a job, or a callable in an inbox. The owner of this object runs it, on
+/// the worker that it was found for; else the destructor drops it.
+class found_job {
+ public:
+  found_job() = default;
+  found_job(job* item) noexcept : item_(item) {}
+  found_job(detail::inbox<>::work posted) noexcept : posted_(std::move(posted)) {}
+  found_job(found_job&& other) noexcept
+      : item_(std::exchange(other.item_, nullptr)), posted_(std::move(other.posted_)) {}
+  auto operator=(found_job&&) -> found_job& = delete;
+  ~found_job() {
+    if (item_ != nullptr) item_->drop();
+  }
+
+  explicit operator bool() const noexcept { return item_ != nullptr || static_cast<bool>(posted_); }
+
+  /// Runs it, once. Threads: the worker that it was found for. Errors: what the user's code throws.
+  void run() {
+    if (item_ != nullptr) return detail::run_job(*std::exchange(item_, nullptr));
+    posted_.run();
+  }
+
+ private:
+  job* item_ = nullptr;
+  detail::inbox<>::work posted_;
+};
 
 /// What a scheduler did with a job, and what the pool has to do for it.
 struct placement {

@@ -7,7 +7,7 @@
 #include <braid/base/random.hpp>
 #include <braid/thread/cpu_set.hpp>
 #include <braid/thread/scheduling.hpp>
-#include <braid/thread/thread_info.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <cstddef>
 #include <cstdint>

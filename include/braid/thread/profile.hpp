@@ -1,18 +1,55 @@
-// braid/thread/profile.hpp: settings that belong together, applied to a thread in one call that says what came of it.
+// braid/thread/profile.hpp: all settings of a thread at once, and what became of each.
 #pragma once
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/thread/cpu_set.hpp>
 #include <braid/thread/scheduling.hpp>
-#include <braid/thread/settings_report.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace braid {
+
+/// What happens when the system refuses a setting.
+enum class refusal : std::uint8_t {
+  fail,    ///< nothing runs, and the caller gets the error
+  ignore,  ///< the thread runs without that setting, and the report says so
+};
+
+/// What can be set of a thread.
+enum class thread_setting : std::uint8_t { name, affinity, scheduling, stack_size };
+
+/// One setting, and that it was applied or the error with which it was refused.
+struct setting_outcome {
+  thread_setting setting;
+  result<void> outcome;
+};
+
+/// The outcomes of all settings that were asked for, in the order in which they were tried. Threads: as any value.
+class BRAID_API settings_report {
+ public:
+  void add(thread_setting setting, result<void> outcome);
+
+  [[nodiscard]] auto outcomes() const noexcept -> std::span<const setting_outcome> { return outcomes_; }
+
+  /// The first refusal, or success where there was none.
+  [[nodiscard]] auto first_refusal() const noexcept -> result<void>;
+
+  /// True where nothing was refused.
+  [[nodiscard]] auto all_applied() const noexcept -> bool { return first_refusal().has_value(); }
+
+  /// For people: `name applied, scheduling refused: Operation not permitted`; empty where nothing was asked for.
+  [[nodiscard]] auto to_string() const -> std::string;
+
+ private:
+  std::vector<setting_outcome> outcomes_;
+};
 
 /// Settings that a thread is to have; those that are not given stay as they are. A program's own profile is a value of
 /// this type. Threads: as any value.

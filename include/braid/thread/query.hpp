@@ -5,7 +5,7 @@
 #include <braid/thread/detail/query_stages.hpp>
 #include <braid/thread/fields.hpp>
 #include <braid/thread/profile.hpp>
-#include <braid/thread/thread_info.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <concepts>
 #include <cstddef>

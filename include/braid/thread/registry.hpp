@@ -1,19 +1,52 @@
-// braid/thread/registry.hpp: registries of threads: which ones there are, and when they start and end.
+// braid/thread/registry.hpp: the registry of threads, and threads that enter it by themselves.
 #pragma once
 
 #include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/sync/detail/parker.hpp>
 #include <braid/thread/query.hpp>
-#include <braid/thread/thread_entry.hpp>
-#include <braid/thread/thread_info.hpp>
+#include <braid/thread/this_thread.hpp>
+#include <braid/thread/thread.hpp>
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace braid {
+
+/// How a thread is found in a registry. Of any length; the system's name of the thread is another one.
+struct thread_label {
+  std::string tag;        ///< what kind it is: "io"
+  std::string name = {};  ///< which one of them; empty: the name that the system has for the thread
+};
+
+/// A registered thread. A copy, which stays as it was when the thread has ended. Threads: as any value.
+struct BRAID_API thread_entry {
+  std::string tag;
+  std::string name;
+  ::pid_t tid = 0;
+  /// The number of this registration among all of the process, whatever the registry: no other ever has it.
+  std::uint64_t generation = 0;
+  std::chrono::nanoseconds registered_at{};  ///< since the machine was booted, the time that it slept included
+
+  /// The thread, to read its state and to change it. Blocks: while it reads a file of /proc.
+  /// Errors: no_such_process when it has ended, also when another thread has its id; the system's own codes.
+  [[nodiscard]] auto control() const -> result<thread_info>;
+
+  auto operator==(const thread_entry&) const -> bool = default;
+};
 
 namespace detail {
 struct registry_state;
@@ -23,7 +56,7 @@ struct observer;
 /// The entries of registered threads as they were at one moment, in the order of their registration.
 using thread_query = query<detail::snapshot_stage<thread_entry>>;
 
-/// Threads that registered themselves with it (braid/thread/registration.hpp). A handle: copies mean the same registry,
+/// Threads that registered themselves with it (braid/thread/registry.hpp). A handle: copies mean the same registry,
 /// which lives as long as a handle, a registration or an observer of it. A thread that does not register pays nothing.
 /// A chain of queries on it sees the threads of the moment in which the chain begins:
 /// `registry.where<&thread_entry::tag>("io").apply(&thread_info::set_affinity, cpus)`.
@@ -114,5 +147,89 @@ class BRAID_API scoped_default_registry {
   auto operator=(const scoped_default_registry&) -> scoped_default_registry& = delete;
   ~scoped_default_registry();
 };
+
+namespace detail {
+struct registered_thread_node;
+}  // namespace detail
+
+/// Keeps the calling thread in a registry for as long as this lives: in the one that was given, or that was the default
+/// when it began. It unregisters there, whatever the default is by then. A thread may be registered more than once.
+///
+/// Threads: may be destroyed on another thread. The thread that made it should not end before it.
+/// Blocks: both ends, while hooks of observers run. Errors: std::bad_alloc. Cost: under 2 µs, where there are no hooks.
+class BRAID_API registration {
+ public:
+  explicit registration(thread_label label);
+  registration(const thread_registry& registry, thread_label label);
+  registration(const registration&) = delete;
+  auto operator=(const registration&) -> registration& = delete;
+  ~registration();
+
+  [[nodiscard]] auto entry() const noexcept -> const thread_entry&;
+
+  /// Where it is registered.
+  [[nodiscard]] auto registry() const noexcept -> const thread_registry& { return registry_; }
+
+ private:
+  thread_registry registry_;
+  std::unique_ptr<detail::registered_thread_node> node_;
+};
+
+/// The thread, and what it is registered as.
+struct registered_thread_options {
+  thread_label label;  ///< without a name: the one that `thread` gives it
+  thread_options thread = {};
+  thread_registry registry = default_registry();
+};
+
+/// A `thread` that registers itself before it calls its callable, and unregisters when that returns.
+/// Threads: one at a time, as `thread`. Blocks: the destructor, until the thread has ended.
+class registered_thread : public thread {
+ public:
+  /// As `thread::create`. Blocks: until it is registered and the hooks have returned.
+  /// Errors: as `thread::create`; also throws what the registration threw, and then `fn` has not been called.
+  template <typename Fn, typename... Args>
+    requires detail::thread_callable<Fn, Args...>
+  [[nodiscard]] static auto create(registered_thread_options options, Fn&& fn, Args&&... args)
+      -> result<registered_thread>;
+
+  /// The entry as the registry got it.
+  [[nodiscard]] auto entry() const noexcept -> const thread_entry& { return entry_; }
+
+ private:
+  registered_thread(thread&& started, thread_entry entry) : thread(std::move(started)), entry_(std::move(entry)) {}
+
+  thread_entry entry_;
+};
+
+template <typename Fn, typename... Args>
+  requires detail::thread_callable<Fn, Args...>
+auto registered_thread::create(registered_thread_options options, Fn&& fn, Args&&... args)
+    -> result<registered_thread> {
+  using callable = std::decay_t<Fn>;
+  detail::parker registered;
+  thread_entry entry;
+  std::exception_ptr failure;  // why it could not be registered: then nothing is called
+  auto body = [&registered, &entry, &failure, registry = options.registry, label = std::move(options.label),
+               call = callable(std::forward<Fn>(fn))]<typename... Passed>(Passed&&... passed) mutable
+    requires std::is_invocable_v<callable, Passed...>
+  {
+    std::optional<registration> here;
+    try {
+      here.emplace(registry, std::move(label));
+      entry = here->entry();
+    } catch (...) {
+      failure = std::current_exception();
+      return registered.unpark();
+    }
+    registered.unpark();  // the last use of what belongs to the caller
+    std::invoke(std::move(call), std::forward<Passed>(passed)...);
+  };
+  auto started = thread::create(std::move(options.thread), std::move(body), std::forward<Args>(args)...);
+  if (!started) return fail(started.error());
+  registered.park();
+  if (failure != nullptr) std::rethrow_exception(failure);
+  return registered_thread(std::move(*started), std::move(entry));
+}
 
 }  // namespace braid

@@ -1,7 +1,7 @@
 // rankd/engine/detail/diagnostic_list.hpp: adds diagnostics about a request to a list of them.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <string>
 #include <utility>

@@ -4,7 +4,7 @@
 #include <rankd/op/candidates.hpp>
 #include <rankd/registry/registries.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <cstdint>

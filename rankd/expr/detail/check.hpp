@@ -1,7 +1,7 @@
 // rankd/expr/detail/check.hpp: what the registries have to say about a tree.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <rankd/expr/detail/facts.hpp>
 #include <rankd/expr/tree.hpp>
 #include <rankd/registry/registries.hpp>

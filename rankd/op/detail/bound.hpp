@@ -1,7 +1,7 @@
 // rankd/op/detail/bound.hpp: from a struct of params and a function to an operator.
 #pragma once
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <rankd/op/operator.hpp>
 
 #include <concepts>

@@ -5,7 +5,7 @@
 #include <rankd/plan/key_template.hpp>
 
 #include <braid/base/arena.hpp>
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include <rankd/op/operator.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <memory>
 #include <string_view>

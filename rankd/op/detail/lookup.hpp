@@ -1,7 +1,7 @@
 // rankd/op/detail/lookup.hpp: looking up what a node's params name, with a diagnostic where it is not to be had.
 #pragma once
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <rankd/op/operator.hpp>
 
 #include <algorithm>

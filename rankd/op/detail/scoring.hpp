@@ -5,7 +5,7 @@
 #include <rankd/rows/row_set.hpp>
 
 #include <braid/base/arena.hpp>
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 #include <braid/sync/stop_flag.hpp>
 
 #include <cstddef>

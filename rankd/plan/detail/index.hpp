@@ -4,7 +4,7 @@
 #include <rankd/plan/catalog.hpp>
 #include <rankd/registry/object_reader.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <functional>
 #include <map>

@@ -10,9 +10,7 @@
 #include <rankd/server/rank_server.hpp>
 #include <rankd/server/serve_metrics.hpp>
 
-#include <braid/net/http_exchange.hpp>
-#include <braid/net/http_method.hpp>
-#include <braid/net/http_router.hpp>
+#include <braid/net/http_message.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>

@@ -1,7 +1,7 @@
 // tests/rankd/cli/run_serve.hpp: `rankd serve` beside the test. Wants RANKD_BINARY from tests/CMakeLists.txt.
 #pragma once
 
-#include <braid/io/socket_address.hpp>
+#include <braid/io/sockets.hpp>
 
 #include <tests/support/eventually.hpp>
 #include <tests/support/http_caller.hpp>

@@ -1,7 +1,7 @@
 // tests/rankd/engine/batch_runner_test.cpp: answers come in the order of the requests, and depend on nothing else.
 #include <rankd/engine/batch_runner.hpp>
 
-#include <braid/thread/thread_info.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
 

@@ -9,7 +9,7 @@
 #include <rankd/store/store.hpp>
 #include <tests/support/scratch_folder.hpp>
 
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 
 #include <algorithm>
 #include <array>

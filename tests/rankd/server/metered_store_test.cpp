@@ -4,8 +4,8 @@
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/server/closed_store.hpp>
 
-#include <braid/coro/event.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/runtime/runtime.hpp>
 

@@ -1,7 +1,7 @@
 // tests/rankd/server/serve_tls_test.cpp: the same interface through TLS.
 #include <rankd/server/rank_server.hpp>
 
-#include <braid/io/tls_context.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/runtime/runtime.hpp>
 

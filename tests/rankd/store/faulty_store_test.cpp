@@ -3,7 +3,7 @@
 
 #include <rankd/store/load.hpp>
 
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/watchdog.hpp>
 
-#include <braid/net/redis_slot.hpp>
+#include <braid/net/redis_cluster.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <csignal>

@@ -13,11 +13,11 @@
 #include <tests/support/test_loop.hpp>
 #include <tests/support/watchdog.hpp>
 
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
+#include <braid/coro/task.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <functional>

@@ -4,7 +4,7 @@
 #include <rankd/store/error.hpp>
 #include <rankd/store/load.hpp>
 
-#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/spawn.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <fstream>

@@ -3,7 +3,7 @@
 
 #include <rankd/registry/file.hpp>
 
-#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstddef>
 #include <set>

@@ -2,7 +2,7 @@
 #include <tests/shared/plugin/plugin.hpp>
 
 #include <braid/runtime/default_runtime.hpp>
-#include <braid/thread/registered_thread.hpp>
+#include <braid/thread/registry.hpp>
 
 #include <memory>
 #include <stdexcept>

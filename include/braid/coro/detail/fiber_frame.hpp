@@ -5,7 +5,6 @@
 #include <braid/coro/detail/awaiter_of.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/home.hpp>
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/task.hpp>
 
 #include <concepts>

@@ -4,9 +4,9 @@
 #include <braid/base/config.hpp>
 #include <braid/coro/detail/fork_promise.hpp>
 #include <braid/task/detail/fork_record.hpp>
-#include <braid/task/job.hpp>
 #include <braid/task/detail/job_memory.hpp>
-#include <braid/task/promise.hpp>
+#include <braid/task/future.hpp>
+#include <braid/task/job.hpp>
 
 #include <coroutine>
 #include <cstddef>

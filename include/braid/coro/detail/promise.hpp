@@ -1,11 +1,10 @@
 // braid/coro/detail/promise.hpp: what the promises of all of braid's coroutines share.
 #pragma once
 
-#include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
 #include <braid/coro/detail/resume.hpp>
-#include <braid/task/job.hpp>
 #include <braid/task/detail/job_memory.hpp>
+#include <braid/task/job.hpp>
 
 #include <concepts>
 #include <coroutine>

@@ -5,8 +5,8 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
-#include <braid/task/task_id.hpp>
 
 #include <mutex>
 #include <optional>

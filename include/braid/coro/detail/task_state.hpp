@@ -4,18 +4,15 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/detail/task_control.hpp>
 #include <braid/coro/home.hpp>
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/strand_home.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/coro/task_info.hpp>
 #include <braid/task/detail/executor_id.hpp>
 #include <braid/task/detail/failure_of.hpp>
 #include <braid/task/detail/future_state.hpp>
 #include <braid/task/detail/produced_state.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
-#include <braid/task/task_id.hpp>
 
 #include <coroutine>
 #include <exception>

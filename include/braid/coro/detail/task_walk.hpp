@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/detail/promise.hpp>
-#include <braid/task/task_id.hpp>
+#include <braid/task/executor.hpp>
 
 #include <coroutine>
 #include <cstddef>

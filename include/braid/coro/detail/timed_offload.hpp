@@ -6,8 +6,8 @@
 #include <braid/base/timer_wheel.hpp>
 #include <braid/coro/detail/after.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/coro/task.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>

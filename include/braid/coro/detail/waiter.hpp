@@ -1,7 +1,6 @@
 // braid/coro/detail/waiter.hpp: coroutines of several homes that wait in one queue, under a small lock.
 #pragma once
 
-#include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>

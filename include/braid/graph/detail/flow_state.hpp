@@ -4,9 +4,9 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/graph/critical_path.hpp>
 #include <braid/graph/detail/flow_plan.hpp>
 #include <braid/graph/run.hpp>
+#include <braid/graph/shape.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,9 +5,8 @@
 #include <braid/base/config.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/io/backend.hpp>
-#include <braid/io/descriptor.hpp>
-#include <braid/io/loop.hpp>
 #include <braid/io/detail/transfer.hpp>
+#include <braid/io/loop.hpp>
 
 #include <concepts>
 #include <coroutine>

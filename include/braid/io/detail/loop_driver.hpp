@@ -6,7 +6,7 @@
 #include <braid/base/config.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/driver.hpp>
+#include <braid/task/worker.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,6 @@
 // braid/net/detail/byte_buffer.hpp: bytes in a row that are added at the end and taken from the begin.
 #pragma once
 
-#include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
 
 #include <cstddef>

@@ -3,8 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/net/detail/http_head_reader.hpp>
-#include <braid/net/http_error.hpp>
-#include <braid/net/http_head.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
-#include <braid/net/http_error.hpp>
-#include <braid/net/http_head.hpp>
+#include <braid/net/http_message.hpp>
 
 #include <cstddef>
 #include <cstdint>

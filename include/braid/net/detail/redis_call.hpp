@@ -2,13 +2,13 @@
 #pragma once
 
 #include <braid/base/arena.hpp>
-#include <braid/base/assert.hpp>
 #include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/net/detail/byte_buffer.hpp>
-#include <braid/net/detail/redis_shared_connection.hpp>
 #include <braid/net/detail/redis_request.hpp>
+#include <braid/net/detail/redis_shared_connection.hpp>
 #include <braid/net/resp.hpp>
 
 #include <concepts>

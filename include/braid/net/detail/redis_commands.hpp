@@ -6,9 +6,8 @@
 #include <braid/base/error.hpp>
 #include <braid/net/detail/byte_buffer.hpp>
 #include <braid/net/detail/redis_request.hpp>
-#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
 #include <braid/net/resp.hpp>
-#include <braid/net/resp_writer.hpp>
 
 #include <cstdint>
 #include <optional>

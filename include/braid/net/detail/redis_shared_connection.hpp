@@ -12,11 +12,10 @@
 #include <braid/net/detail/byte_buffer.hpp>
 #include <braid/net/detail/redis_request.hpp>
 #include <braid/net/detail/redis_same_reads.hpp>
-#include <braid/net/detail/redis_window.hpp>
 #include <braid/net/detail/redis_transport.hpp>
-#include <braid/net/redis_error.hpp>
-#include <braid/net/redis_options.hpp>
+#include <braid/net/detail/redis_window.hpp>
 #include <braid/net/detail/resp_parser.hpp>
+#include <braid/net/redis_options.hpp>
 #include <braid/task/job.hpp>
 #include <braid/trace/detail/metric_source.hpp>
 

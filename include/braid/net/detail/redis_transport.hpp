@@ -7,7 +7,7 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/transport.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/net/detail/byte_buffer.hpp>
 #include <braid/net/redis_options.hpp>
 

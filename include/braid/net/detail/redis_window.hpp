@@ -1,7 +1,7 @@
 // braid/net/detail/redis_window.hpp: the FIFO of requests in flight on a pipelined connection, in the order of sending.
 #pragma once
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/net/detail/redis_request.hpp>
 
 #include <bit>

@@ -4,7 +4,6 @@
 #include <braid/base/arena.hpp>
 #include <braid/base/config.hpp>
 #include <braid/net/resp.hpp>
-#include <braid/net/resp_error.hpp>
 
 #include <array>
 #include <cstddef>

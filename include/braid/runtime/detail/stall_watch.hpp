@@ -3,7 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
-#include <braid/runtime/stall.hpp>
+#include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <condition_variable>

@@ -1,9 +1,9 @@
 // braid/sync/detail/inbox.hpp: how other threads post work to one worker, without a lock.
 #pragma once
 
-#include <braid/base/assert.hpp>
-#include <braid/sync/detail/asymmetric_barrier.hpp>
+#include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/detail/biased_section.hpp>
 #include <braid/sync/detail/inbox_producer.hpp>
 #include <braid/sync/detail/let_others_run.hpp>

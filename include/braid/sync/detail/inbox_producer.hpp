@@ -1,7 +1,6 @@
 // braid/sync/detail/inbox_producer.hpp: the way of one producer into an inbox: a chain of segments that are used again.
 #pragma once
 
-#include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/inbox_record.hpp>

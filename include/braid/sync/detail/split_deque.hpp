@@ -2,10 +2,9 @@
 // thief asks for entries, and from which thieves take when the owner does not answer.
 #pragma once
 
-#include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
-#include <braid/sync/detail/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/asymmetric_barrier.hpp>
 
 #include <bit>
 #include <cstddef>

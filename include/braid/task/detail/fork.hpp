@@ -2,12 +2,12 @@
 #pragma once
 
 #include <braid/base/config.hpp>
-#include <braid/task/detail/default_pool.hpp>
 #include <braid/task/detail/call_outcome.hpp>
+#include <braid/task/detail/default_pool.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_record.hpp>
 #include <braid/task/detail/inline_scheduler.hpp>
-#include <braid/task/run_in.hpp>
+#include <braid/task/pool.hpp>
 #include <braid/task/worker.hpp>
 
 #include <functional>

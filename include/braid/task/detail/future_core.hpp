@@ -1,7 +1,6 @@
 // braid/task/detail/future_core.hpp: what producers, futures and continuations of one result share, whatever its type.
 #pragma once
 
-#include <braid/base/assert.hpp>
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
@@ -10,7 +9,7 @@
 #include <braid/task/detail/executor_id.hpp>
 #include <braid/task/detail/failure_of.hpp>
 #include <braid/task/detail/job_block.hpp>
-#include <braid/task/task_id.hpp>
+#include <braid/task/executor.hpp>
 
 #include <cstddef>
 #include <cstdint>

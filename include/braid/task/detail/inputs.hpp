@@ -1,7 +1,7 @@
 // braid/task/detail/inputs.hpp: futures that are consumed together: of several types, or any number of one type.
 #pragma once
 
-#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
 #include <braid/task/detail/future_state.hpp>
 #include <braid/task/detail/produced_state.hpp>
 #include <braid/task/future.hpp>

@@ -6,7 +6,6 @@
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/inbox.hpp>
-#include <braid/task/found_job.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 

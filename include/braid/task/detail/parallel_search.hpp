@@ -6,8 +6,8 @@
 #include <braid/task/detail/parallel_range.hpp>
 #include <braid/task/detail/reduction.hpp>
 #include <braid/task/detail/stopped_by.hpp>
+#include <braid/task/parallel.hpp>
 #include <braid/task/parallel_options.hpp>
-#include <braid/task/parallel_reduce.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
-#include <braid/task/error_callback.hpp>
+#include <braid/task/executor.hpp>
 
 #include <exception>
 

@@ -4,8 +4,8 @@
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/common_queue.hpp>
+#include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
-#include <braid/task/priority.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 

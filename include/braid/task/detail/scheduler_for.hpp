@@ -3,15 +3,14 @@
 
 #include <braid/base/config.hpp>
 #include <braid/task/detail/common_queue.hpp>
-#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_record.hpp>
-#include <braid/task/detail/report_exception.hpp>
 #include <braid/task/detail/local_queues.hpp>
+#include <braid/task/detail/report_exception.hpp>
+#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/detail/spare_threads.hpp>
-#include <braid/task/found_job.hpp>
-#include <braid/task/priority.hpp>
+#include <braid/task/executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>

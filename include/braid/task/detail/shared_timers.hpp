@@ -6,7 +6,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/task/detail/timer_keeper.hpp>
-#include <braid/task/timer_service.hpp>
+#include <braid/task/executor.hpp>
 
 #include <cstddef>
 #include <memory>

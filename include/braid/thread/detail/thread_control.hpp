@@ -4,7 +4,7 @@
 #include <braid/base/error.hpp>
 #include <braid/thread/cpu_set.hpp>
 #include <braid/thread/scheduling.hpp>
-#include <braid/thread/thread_info.hpp>
+#include <braid/thread/this_thread.hpp>
 
 #include <functional>
 #include <string>

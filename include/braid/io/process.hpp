@@ -1,21 +1,23 @@
-// braid/io/child_process.hpp: programs that run beside this one: their streams, their ends, their deaths.
+// braid/io/process.hpp: child processes, and signals to this one.
 #pragma once
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/task.hpp>
+#include <braid/io/byte_stream.hpp>
 #include <braid/io/detail/io_operation.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/pipe_stream.hpp>
+
+#include <sys/types.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 namespace braid {
 
@@ -85,6 +87,35 @@ class BRAID_API child_process {
   pipe_stream in_;
   pipe_stream out_;
   pipe_stream err_;
+};
+
+/// While it lives, these signals do nothing but wake it; afterwards they do what they did before the first set that had
+/// them. Several sets may have the same signal: each sees it. A signal is pending or not, as the system has it: what
+/// comes again before it was taken counts once, and no signal, however often it comes, hides another. Whatever threads
+/// there are, and whatever they block, one that does not block the signal is enough.
+/// Threads: the loop's own, for `next` and its end. Protocol: docs/design/sockets.md
+class BRAID_API signal_set {
+ public:
+  /// How many sets a process may have at a time.
+  static constexpr std::size_t max_sets = 16;
+
+  /// Errors: invalid_argument for what is no signal or cannot be caught; errc::full; the system's.
+  [[nodiscard]] static auto create(loop& on, std::initializer_list<int> signals) -> result<signal_set>;
+
+  signal_set(signal_set&& other) noexcept;
+  auto operator=(signal_set&&) -> signal_set& = delete;
+  ~signal_set();
+
+  /// Waits for a signal of the set and gives its number. Where several are pending they are given round robin,
+  /// whichever came first. One task at a time.
+  [[nodiscard]] auto next() -> task<result<int>>;
+
+ private:
+  signal_set(pipe_stream wakes, std::size_t place) noexcept;
+
+  pipe_stream wakes_;  // an eventfd: the handler writes, `next` reads
+  std::optional<std::size_t> place_;
+  int last_ = 0;  // the signal that was taken last
 };
 
 }  // namespace braid

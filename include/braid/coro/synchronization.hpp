@@ -1,0 +1,384 @@
+// braid/coro/synchronization.hpp: locks, events, latches and barriers that tasks wait for.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
+#include <braid/coro/detail/waiter.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace braid {
+
+/// Fair (FIFO) counting semaphore for tasks: a permit that is given back goes to the oldest waiting task, and none
+/// overtakes. A task that is stopped leaves the queue; one that was handed its permit before the stop goes on with it
+/// to its next wait, and gives it back with its locals.
+/// Threads: any. Lifetime: outlives its permits and the waiting tasks. Cost: a lock; for each waiting task a post to
+/// its home. Protocol: docs/design/coroutine_sync.md
+class async_semaphore {
+  class awaiter;
+
+ public:
+  class permit;
+
+  explicit async_semaphore(std::size_t permits) noexcept : free_(permits) {}
+  async_semaphore(const async_semaphore&) = delete;
+  auto operator=(const async_semaphore&) -> async_semaphore& = delete;
+
+  /// Waits for a permit, and gives it.
+  [[nodiscard]] auto acquire() noexcept -> awaiter;
+
+  /// A permit, if one is free.
+  [[nodiscard]] auto try_acquire() noexcept -> std::optional<permit>;
+
+  /// Adds so many permits: those given back by `permit::forget`, or new ones.
+  void release(std::size_t count = 1) noexcept {
+    detail::wake_list woken;
+    const std::lock_guard guard(lock_);
+    for (; count > 0; --count) {
+      detail::waiter* const oldest = waiting_.pop();
+      if (oldest == nullptr) break;
+      woken.add(*oldest);
+    }
+    free_ += count;
+  }
+
+  /// How many permits are free. While a task waits there is none.
+  [[nodiscard]] auto available() const noexcept -> std::size_t {
+    const std::lock_guard guard(lock_);
+    return free_;
+  }
+
+ private:
+  auto take() noexcept -> bool {
+    if (free_ == 0) return false;
+    --free_;
+    return true;
+  }
+
+  mutable std::mutex lock_;  // around all that follows
+  std::size_t free_;         // 0 while a task waits
+  detail::wait_queue waiting_;
+};
+
+/// Gives itself back when it is destroyed.
+class [[nodiscard]] async_semaphore::permit {
+ public:
+  permit(permit&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+  auto operator=(permit other) noexcept -> permit& {
+    std::swap(of_, other.of_);
+    return *this;
+  }
+  ~permit() { release(); }
+
+  /// Gives it back now.
+  void release() noexcept {
+    if (of_ != nullptr) std::exchange(of_, nullptr)->release();
+  }
+
+  /// Never gives it back: the semaphore has one permit less from now on.
+  void forget() noexcept { of_ = nullptr; }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
+
+ private:
+  friend class async_semaphore;
+  explicit permit(async_semaphore& of) noexcept : of_(&of) {}
+
+  async_semaphore* of_;
+};
+
+class async_semaphore::awaiter final : public detail::queue_awaiter<awaiter> {
+ public:
+  static constexpr const char* waits_for = "semaphore";
+
+  explicit awaiter(async_semaphore& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
+  [[nodiscard]] auto await_resume() const noexcept -> permit { return permit(*of_); }
+
+  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return of_->take(); }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return of_->waiting_; }
+
+ private:
+  async_semaphore* of_;
+};
+
+inline auto async_semaphore::acquire() noexcept -> awaiter { return awaiter(*this); }
+
+inline auto async_semaphore::try_acquire() noexcept -> std::optional<permit> {
+  const std::lock_guard guard(lock_);
+  if (!take()) return std::nullopt;
+  return permit(*this);
+}
+
+/// Fair (FIFO) mutex for tasks: one at a time holds it; the others, of any home, wait without blocking their threads,
+/// and get it in the order in which they came. A lock that is never held across a wait is better a std::mutex.
+/// Threads: any; it may be given back by another thread than the one that took it. Lifetime: outlives its guards and
+/// the waiting tasks. Cost: as an async_semaphore.
+class async_mutex {
+ public:
+  /// Holds the lock until it is destroyed, or `release` is called.
+  using guard = async_semaphore::permit;
+
+  /// `const auto held = co_await mutex.lock();`
+  [[nodiscard]] auto lock() noexcept { return semaphore_.acquire(); }
+  [[nodiscard]] auto try_lock() noexcept -> std::optional<guard> { return semaphore_.try_acquire(); }
+  [[nodiscard]] auto is_locked() const noexcept -> bool { return semaphore_.available() == 0; }
+
+ private:
+  async_semaphore semaphore_{1};
+};
+
+/// Manual-reset event for tasks of any home: they wait until `set` is called; from then on no task waits, until
+/// `reset` is called. Tasks that `set` has released go on, also where a reset follows at once.
+/// Threads: any. Lifetime: outlives the waiting tasks. Cost: a lock; for each waiting task a post to its home. For the
+/// tasks of one home, `event` needs neither.
+class async_event {
+  class awaiter;
+
+ public:
+  async_event() = default;
+  async_event(const async_event&) = delete;
+  auto operator=(const async_event&) -> async_event& = delete;
+
+  [[nodiscard]] auto is_set() const noexcept -> bool {
+    const std::lock_guard guard(lock_);
+    return set_;
+  }
+
+  void set() noexcept {
+    detail::wake_list woken;
+    const std::lock_guard guard(lock_);
+    set_ = true;
+    waiting_.pop_all(woken);
+  }
+
+  void reset() noexcept {
+    const std::lock_guard guard(lock_);
+    set_ = false;
+  }
+
+  /// Waits until the event is set.
+  [[nodiscard]] auto operator co_await() noexcept -> awaiter;
+
+ private:
+  mutable std::mutex lock_;  // around all that follows
+  bool set_ = false;
+  detail::wait_queue waiting_;
+};
+
+class async_event::awaiter final : public detail::queue_awaiter<awaiter> {
+ public:
+  static constexpr const char* waits_for = "event";
+
+  explicit awaiter(async_event& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
+  void await_resume() const noexcept {}
+
+  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return of_->set_; }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return of_->waiting_; }
+
+ private:
+  async_event* of_;
+};
+
+inline auto async_event::operator co_await() noexcept -> awaiter { return awaiter(*this); }
+
+/// Single-use latch for tasks: they wait until it has been counted down as often as it was made for; from then on no
+/// task waits. Threads: any. Lifetime: outlives the waiting tasks, and may be destroyed by a task that has waited.
+class async_latch {
+  class awaiter;
+
+ public:
+  explicit async_latch(std::size_t count) noexcept : left_(count) {}
+  async_latch(const async_latch&) = delete;
+  auto operator=(const async_latch&) -> async_latch& = delete;
+
+  /// Requires that so much is left.
+  void count_down(std::size_t by = 1) noexcept {
+    detail::wake_list woken;
+    const std::lock_guard guard(lock_);
+    BRAID_EXPECTS(by <= left_, "a latch is not counted down more often than it was made for");
+    left_ -= by;
+    if (left_ == 0) waiting_.pop_all(woken);
+  }
+
+  /// Whether no task waits any more.
+  [[nodiscard]] auto try_wait() const noexcept -> bool {
+    const std::lock_guard guard(lock_);
+    return left_ == 0;
+  }
+
+  /// Waits until the count is down.
+  [[nodiscard]] auto wait() noexcept -> awaiter;
+
+  /// Counts down by one, at once, and gives what waits.
+  [[nodiscard]] auto arrive_and_wait() noexcept -> awaiter;
+
+ private:
+  mutable std::mutex lock_;  // around all that follows
+  std::size_t left_;
+  detail::wait_queue waiting_;
+};
+
+class async_latch::awaiter final : public detail::queue_awaiter<awaiter> {
+ public:
+  static constexpr const char* waits_for = "latch";
+
+  explicit awaiter(async_latch& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
+  void await_resume() const noexcept {}
+
+  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return of_->left_ == 0; }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return of_->waiting_; }
+
+ private:
+  async_latch* of_;
+};
+
+inline auto async_latch::wait() noexcept -> awaiter { return awaiter(*this); }
+inline auto async_latch::arrive_and_wait() noexcept -> awaiter {
+  count_down();
+  return awaiter(*this);
+}
+
+/// Cyclic barrier for tasks: they wait until so many have arrived; then all go on, and the next phase begins. A task
+/// that is stopped while it waits has arrived all the same.
+/// Threads: any. Lifetime: outlives the waiting tasks.
+class async_barrier {
+  class awaiter;
+
+ public:
+  /// Requires an expected arrival.
+  explicit async_barrier(std::size_t expected) noexcept : expected_(expected), missing_(expected) {
+    BRAID_EXPECTS(expected != 0, "a barrier expects at least one arrival");
+  }
+  async_barrier(const async_barrier&) = delete;
+  auto operator=(const async_barrier&) -> async_barrier& = delete;
+
+  /// Arrives, when it is awaited, and waits for the others.
+  [[nodiscard]] auto arrive_and_wait() noexcept -> awaiter;
+
+  /// Arrives for this phase and is not expected in those that follow; does not wait. Requires that more arrivals are
+  /// missing in this phase.
+  void arrive_and_drop() noexcept {
+    detail::wake_list woken;
+    const std::lock_guard guard(lock_);
+    BRAID_EXPECTS(expected_ != 0, "no arrival is expected at this barrier any more");
+    --expected_;
+    arrive(woken);
+  }
+
+ private:
+  void arrive(detail::wake_list& woken) noexcept {
+    if (--missing_ != 0) return;
+    missing_ = expected_;
+    ++phase_;
+    waiting_.pop_all(woken);
+  }
+
+  std::mutex lock_;  // around all that follows
+  std::size_t expected_;
+  std::size_t missing_;  // in this phase
+  std::uint64_t phase_ = 0;
+  detail::wait_queue waiting_;  // for the end of this phase
+};
+
+class async_barrier::awaiter final : public detail::queue_awaiter<awaiter> {
+ public:
+  static constexpr const char* waits_for = "barrier";
+
+  explicit awaiter(async_barrier& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
+  void await_resume() const noexcept {}
+
+  [[nodiscard]] auto try_take(detail::wake_list& woken) noexcept -> bool {
+    if (!arrived_) {
+      arrived_ = true;
+      phase_ = of_->phase_;
+      of_->arrive(woken);
+    }
+    return of_->phase_ != phase_;
+  }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return of_->waiting_; }
+
+ private:
+  async_barrier* of_;
+  bool arrived_ = false;
+  std::uint64_t phase_ = 0;
+};
+
+inline auto async_barrier::arrive_and_wait() noexcept -> awaiter { return awaiter(*this); }
+
+/// Tasks wait until `set` is called; from then on no task waits.
+/// Threads: those of one home, without a lock. Across threads: `async_event`.
+class event {
+  class waiter;
+
+ public:
+  event() = default;
+  event(const event&) = delete;
+  auto operator=(const event&) -> event& = delete;
+  /// Requires that no task waits.
+  ~event() { BRAID_EXPECTS(waiters_.empty(), "what tasks wait for outlives them: join or stop them first"); }
+
+  [[nodiscard]] auto is_set() const noexcept -> bool { return set_; }
+
+  /// Resumes every waiter, when its home comes to it.
+  void set() noexcept;
+
+  /// Waits until the event is set.
+  auto operator co_await() noexcept -> waiter;
+
+ private:
+  struct waiter_hook : list_hook {};
+
+  class waiter final : private waiter_hook, private detail::awaiter_base {
+   public:
+    explicit waiter(event& of) noexcept : awaiter_base(how), event_(&of) {}
+    /// Requires that it is not awaited yet.
+    waiter(waiter&& other) noexcept : waiter(*other.event_) {}
+
+    /// Not known before the task is at home.
+    [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+
+    template <std::derived_from<detail::promise_base> Promise>
+    auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> detail::transfer {
+      return detail::transfer_to(suspend(self.promise(), self));
+    }
+
+    void await_resume() const noexcept {}
+
+   private:
+    friend class event;
+    friend class intrusive_list<waiter, waiter_hook>;
+
+    static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
+      auto& waiting = static_cast<waiter&>(self);
+      if (waiting.event_->set_) return waiting.not_started();
+      waiting.event_->waiters_.push_back(waiting);
+      return {};
+    }
+    static auto withdraw(awaiter_base& self) noexcept -> detail::withdrawal {
+      static_cast<waiter_hook&>(static_cast<waiter&>(self)).unlink();
+      return detail::withdrawal::done;
+    }
+    static constexpr operation how{&start, &withdraw, "event"};
+
+    event* event_;
+  };
+
+  intrusive_list<waiter, waiter_hook> waiters_;
+  bool set_ = false;
+};
+
+inline void event::set() noexcept {
+  set_ = true;
+  while (waiter* next = waiters_.pop_front()) next->complete_later();
+}
+
+inline auto event::operator co_await() noexcept -> waiter { return waiter(*this); }
+
+}  // namespace braid

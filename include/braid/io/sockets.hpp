@@ -1,0 +1,319 @@
+// braid/io/sockets.hpp: addresses, TCP and Unix streams and listeners, UDP, names of hosts.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/io/byte_stream.hpp>
+#include <braid/io/detail/io_operation.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/future.hpp>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace braid {
+
+/// A value; the default is no address. As text:
+/// - IPv4: `127.0.0.1:80`
+/// - IPv6: `[::1]:80`, `[fe80::1%2]:80` with the number of an interface
+/// - Unix: `unix:/run/x`, a file; `unix:@x`, an abstract name, which needs none; bytes that do not print are `\xNN`
+/// Threads: as any value; no call blocks.
+class BRAID_API socket_address {
+ public:
+  socket_address() = default;
+
+  /// Numbers only; names are for `resolve`. Errors: errc::bad_address for anything but the forms above.
+  [[nodiscard]] static auto parse(std::string_view text) -> result<socket_address>;
+  /// An IPv4 or IPv6 address without brackets. Errors: errc::bad_address.
+  [[nodiscard]] static auto ip(std::string_view host, std::uint16_t port) -> result<socket_address>;
+  /// 127.0.0.1. A listener with port 0 gets a free one.
+  [[nodiscard]] static auto loopback(std::uint16_t port) noexcept -> socket_address;
+  /// Every IPv4 address of this machine.
+  [[nodiscard]] static auto any(std::uint16_t port) noexcept -> socket_address;
+  /// Errors: errc::bad_address for no name, one with NUL, or one of more than 107 bytes.
+  [[nodiscard]] static auto unix_file(std::string_view path) -> result<socket_address>;
+  /// Any bytes. Errors: errc::bad_address for no name, or one of more than 107 bytes.
+  [[nodiscard]] static auto unix_abstract(std::string_view name) -> result<socket_address>;
+  /// As the system gives it. Errors: errc::bad_address for another family, or a wrong size.
+  [[nodiscard]] static auto from_system(const sockaddr* address, socklen_t size) -> result<socket_address>;
+
+  /// AF_INET, AF_INET6, AF_UNIX, or AF_UNSPEC for none.
+  [[nodiscard]] auto family() const noexcept -> int { return storage_.ss_family; }
+  [[nodiscard]] auto is_ip() const noexcept -> bool { return family() == AF_INET || family() == AF_INET6; }
+  /// 0 for a Unix socket.
+  [[nodiscard]] auto port() const noexcept -> std::uint16_t;
+  /// Without the port or the prefix; for a Unix socket without a name, empty.
+  [[nodiscard]] auto host() const -> std::string;
+  /// The form that `parse` takes; `unix:` alone for a Unix socket without a name, `none` for no address.
+  [[nodiscard]] auto to_string() const -> std::string;
+
+  [[nodiscard]] auto data() const noexcept -> const sockaddr*;
+  [[nodiscard]] auto size() const noexcept -> socklen_t { return size_; }
+
+  friend BRAID_API auto operator==(const socket_address& a, const socket_address& b) noexcept -> bool;
+
+ private:
+  [[nodiscard]] auto unix_name() const noexcept -> std::string_view;
+
+  sockaddr_storage storage_{};
+  socklen_t size_ = 0;
+};
+
+/// What does not concern a Unix socket is passed over there.
+struct stream_options {
+  bool no_delay = true;                                 ///< TCP sends small writes at once, instead of waiting for more
+  std::optional<std::chrono::seconds> keep_alive = {};  ///< TCP asks after so long a silence whether the peer is there
+  std::optional<int> send_buffer = {};                  ///< bytes; the system doubles it, and has a limit
+  std::optional<int> receive_buffer = {};
+};
+
+/// Which directions of a connection `shutdown` ends.
+enum class socket_side : std::uint8_t { read, write, both };
+
+/// A connection is closed when it is destroyed: what was written is still delivered, unless something arrived that was
+/// not read, and then a TCP peer gets connection_reset.
+class BRAID_API stream_socket : public byte_stream {
+ public:
+  stream_socket() = default;
+
+  /// Connects to one address. Errors: the system's, such as connection_refused, timed_out, network_unreachable.
+  /// A Unix listener whose backlog is full is asked again until it has room. Use it with a deadline: TCP by itself
+  /// gives up after two minutes.
+  [[nodiscard]] static auto connect(loop& on, socket_address to, stream_options options = {})
+      -> task<result<stream_socket>>;
+  /// Takes a connected socket over, and makes it non-blocking. Errors: not_a_socket, and the system's.
+  [[nodiscard]] static auto adopt(loop& on, descriptor connected) -> result<stream_socket>;
+  /// Two Unix sockets that are connected to each other. Errors: the system's.
+  [[nodiscard]] static auto pair(loop& on) -> result<std::pair<stream_socket, stream_socket>>;
+
+  /// Ends one direction: the peer reads to the end of what was written before. Errors: not_connected; the system's.
+  [[nodiscard]] auto shutdown(socket_side side) const noexcept -> result<void>;
+
+  /// Errors of all three: not_connected; the system's.
+  [[nodiscard]] auto local_address() const -> result<socket_address>;
+  [[nodiscard]] auto peer_address() const -> result<socket_address>;
+  [[nodiscard]] auto set_options(const stream_options& options) const noexcept -> result<void>;
+
+ private:
+  friend class stream_listener;
+  stream_socket(loop& on, descriptor owned, int family)
+      : byte_stream(on, std::move(owned),
+                    family == AF_UNIX ? detail::io_registration::kind::socket : detail::io_registration::kind::tcp) {}
+};
+
+namespace detail {
+class accept_operation;
+}
+
+/// How a listener is bound, and what its connections have.
+struct listener_options {
+  int backlog = 4096;  ///< connections that wait to be accepted; the system has a limit of its own
+  bool reuse_port =
+      false;               ///< several listeners of one address, of this user, share its connections: one for each loop
+  bool ipv6_only = false;  ///< a listener on `[::]` takes no IPv4
+  stream_options connection = {};  ///< of what is accepted
+};
+
+/// Takes connections for tasks of one loop. A TCP address can be bound again as soon as its listener is gone; the file
+/// of a Unix address stays until a program removes it. Threads: the loop's own; one that no task has waited on may be
+/// made and moved elsewhere. Lifetime: outlives its accepts; ends before its loop.
+class BRAID_API stream_listener {
+ public:
+  stream_listener() = default;
+
+  /// Errors: the system's, such as address_in_use, address_not_available, permission_denied.
+  [[nodiscard]] static auto listen(loop& on, const socket_address& at, const listener_options& options = {})
+      -> result<stream_listener>;
+  /// The same with an address as `socket_address::parse` takes it: `127.0.0.1:8080`. Errors: as that, too.
+  [[nodiscard]] static auto listen(loop& on, std::string_view at, const listener_options& options = {})
+      -> result<stream_listener>;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }
+  /// With the port that the system chose.
+  [[nodiscard]] auto local_address() const -> result<socket_address>;
+
+  /// Waits for the next connection; one task at a time. Those that broke off before are passed over. Where the process
+  /// has no descriptor left, waiting connections are accepted with one that was kept for this, and closed at once, so
+  /// that their peers know; where not even that is to be had, it looks again every 10 ms.
+  /// Errors: the system's, which are not expected.
+  [[nodiscard]] auto accept() -> task<result<stream_socket>>;
+
+  /// How many connections wait to be accepted. Errors: the system's; not_supported by what is no TCP.
+  [[nodiscard]] auto waiting() const noexcept -> result<std::size_t>;
+
+  /// How many connections were closed because no descriptor was left.
+  [[nodiscard]] auto refused() const noexcept -> std::uint64_t { return refused_; }
+
+  /// The listener belongs to another loop from now on, and so do the connections that it accepts. Requires an open one,
+  /// and that no task accepts. Threads: once a task has waited on it, its loop's own; before, any.
+  void move_to(loop& other) noexcept;
+
+  /// Connections that wait are reset. Requires that no task accepts.
+  void close() noexcept { open_.reset(); }
+
+ private:
+  friend class detail::accept_operation;
+  enum class refusal : std::uint8_t { done, nobody_waits, no_reserve };
+
+  stream_listener(loop& on, descriptor owned, int family);
+  void keep_reserve() noexcept;
+  [[nodiscard]] auto refuse_one() noexcept -> refusal;
+
+  std::unique_ptr<detail::open_descriptor> open_;
+  descriptor reserve_;
+  int family_ = AF_UNSPEC;
+  std::uint64_t refused_ = 0;
+};
+
+/// How a datagram socket is made.
+struct udp_options {
+  bool reuse_port = false;  ///< several sockets of one address, of this user, share what arrives, by its sender
+  bool broadcast = false;   ///< may send to a broadcast address
+  std::optional<int> send_buffer = {};  ///< bytes; the system doubles it, and has a limit
+  std::optional<int> receive_buffer = {};
+};
+
+/// What has arrived.
+struct datagram {
+  std::size_t size = 0;  ///< of it; what did not fit into the room was cut off
+  bool is_whole = true;
+  socket_address from;
+};
+
+namespace detail {
+
+class BRAID_API receive_operation final : public io_operation {
+ public:
+  receive_operation(open_descriptor* from, std::span<std::byte> into) noexcept;
+  [[nodiscard]] auto await_resume() const noexcept -> result<datagram> { return result_; }
+
+ private:
+  auto attempt() noexcept -> bool override;
+  auto absorb(int outcome) noexcept -> bool override;
+
+  iovec room_;
+  result<datagram> result_;
+};
+
+class BRAID_API send_operation final : public io_operation {
+ public:
+  send_operation(open_descriptor* through, std::span<const std::byte> bytes, const socket_address* to) noexcept;
+  [[nodiscard]] auto await_resume() const noexcept -> result<void> { return result_; }
+
+ private:
+  auto attempt() noexcept -> bool override;
+  auto absorb(int outcome) noexcept -> bool override;
+
+  iovec bytes_;
+  const socket_address* to_;
+  result<void> result_;
+};
+
+}  // namespace detail
+
+/// A datagram is sent whole or not at all, may be lost on its way or come twice, and is received whole. One task at a
+/// time receives, and one sends. A stop or a deadline withdraws a wait; what has arrived stays for the next.
+/// Threads: the loop's own. Blocks: no thread. Lifetime: as that of a stream. Buffers and addresses live until the call
+/// has ended. Errors: the system's, such as message_size; connection_refused on a connected socket whose peer is not
+/// there.
+class BRAID_API udp_socket {
+ public:
+  udp_socket() = default;
+
+  /// Port 0 is a free one. Errors: invalid_argument for what is no IP address; the system's, such as address_in_use.
+  [[nodiscard]] static auto bind(loop& on, const socket_address& at, const udp_options& options = {})
+      -> result<udp_socket>;
+
+  /// From here on it sends to one address, and receives from nowhere else.
+  [[nodiscard]] auto connect(const socket_address& to) const noexcept -> result<void>;
+
+  /// Waits for the next datagram, and gives a result<datagram>.
+  [[nodiscard]] auto receive(std::span<std::byte> into) const noexcept {
+    return detail::receive_operation(open_.get(), into);
+  }
+
+  /// Waits until there is room, and gives a result<void>.
+  [[nodiscard]] auto send_to(std::span<const std::byte> bytes, const socket_address& to) const noexcept {
+    return detail::send_operation(open_.get(), bytes, &to);
+  }
+  /// Requires `connect`. Errors: destination_address_required without it.
+  [[nodiscard]] auto send(std::span<const std::byte> bytes) const noexcept {
+    return detail::send_operation(open_.get(), bytes, nullptr);
+  }
+
+  [[nodiscard]] auto local_address() const -> result<socket_address>;
+  [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }
+  void close() noexcept { open_.reset(); }
+
+ private:
+  std::unique_ptr<detail::open_descriptor> open_;
+};
+
+/// The addresses of a host, the best first.
+using addresses = std::vector<socket_address>;
+
+/// Asks the system (getaddrinfo) for the addresses of a host, in the order in which they are best tried; ports are 0.
+/// Blocks: for seconds at times. Errors: errc::unknown_host; resource_unavailable_try_again; the system's.
+[[nodiscard]] BRAID_API auto lookup_host(const std::string& name) -> result<addresses>;
+
+/// What a resolver asks, and how long it remembers the answers.
+struct resolver_options {
+  duration lifetime = 30s;        ///< of an answer, from the moment it was asked for
+  duration failed_lifetime = 1s;  ///< of an answer that is an error
+  std::size_t max_names = 1024;   ///< that are remembered
+  std::function<result<addresses>(const std::string&)> lookup = &lookup_host;
+};
+
+/// Asks for names on an executor whose jobs may block, one question at a time for each name, and remembers the answers.
+/// Threads: the loop's own; callers are at home on it. Lifetime: outlives its calls.
+class BRAID_API resolver {
+ public:
+  resolver(loop& on, executor& blocking, resolver_options options = {});
+
+  /// Numbers are taken as they are, without a question. A stop or a deadline ends the wait at once; the question goes
+  /// on, and its answer is remembered. Errors: as `lookup_host`; errc::closed where the executor takes nothing more.
+  [[nodiscard]] auto resolve(std::string host, std::uint16_t port) -> task<result<addresses>>;
+
+  /// Forgets all answers.
+  void clear() noexcept { known_.clear(); }
+
+ private:
+  struct answer {
+    shared_future<result<addresses>> future;
+    time_point asked;
+  };
+
+  [[nodiscard]] auto is_fresh(const answer& known) const -> bool;
+  [[nodiscard]] auto ask(const std::string& host) -> answer;
+  void make_room();
+
+  loop* on_;
+  executor* blocking_;
+  resolver_options options_;
+  std::unordered_map<std::string, answer> known_;
+};
+
+/// Tries one address after the other, the next as soon as one has failed or has not answered within `head_start`, and
+/// gives the first connection; the other tries are stopped. Errors: that of the first address that failed;
+/// invalid_argument where there is none. Use it with a deadline.
+[[nodiscard]] BRAID_API auto connect_to_first(loop& on, addresses to, stream_options options = {},
+                                              duration head_start = 250ms) -> task<result<stream_socket>>;
+
+}  // namespace braid

@@ -1,0 +1,283 @@
+// braid/io/tls.hpp: TLS over a stream, and what takes either.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/task/executor.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace braid {
+
+/// The errors that a program may want to distinguish. The category has many more values than these: 4096 and a number
+/// is what OpenSSL says of a certificate (X509_V_ERR_…), and a greater value is an error of OpenSSL as its error queue
+/// has it.
+enum class tls_errc {
+  truncated = 1,            ///< the connection ended without the peer's notice that it ends
+  no_application_protocol,  ///< both sides name protocols (ALPN), and none in common
+  no_client_certificate,    ///< the server wants a certificate, and the client has none
+
+  certificate_not_yet_valid = 4096 + 9,
+  certificate_expired = 4096 + 10,
+  self_signed = 4096 + 18,           ///< the certificate vouches for itself, and is not configured as trusted
+  self_signed_in_chain = 4096 + 19,  ///< the chain ends at an authority that is not configured as trusted
+  unknown_issuer = 4096 + 20,        ///< the certificate is signed by an unknown authority
+  wrong_purpose = 4096 + 26,         ///< the certificate is for something else, such as a client's for a server
+  wrong_host = 4096 + 62,            ///< the certificate is for other names
+  wrong_address = 4096 + 64,         ///< the certificate is for other IP addresses
+  key_too_small = 4096 + 66,
+  authority_key_too_small = 4096 + 67,
+  digest_too_weak = 4096 + 68,  ///< something in the chain is signed with SHA-1 or MD5
+};
+
+/// The category of `tls_errc` and of all that OpenSSL reports; its messages are OpenSSL's where it has one. Threads:
+/// any.
+BRAID_API auto tls_category() noexcept -> const std::error_category&;
+
+/// Lets a `tls_errc` stand wherever a std::error_code is wanted.
+BRAID_API auto make_error_code(tls_errc code) noexcept -> std::error_code;
+
+}  // namespace braid
+
+template <>
+struct std::is_error_code_enum<braid::tls_errc> : std::true_type {};
+
+namespace braid {
+
+namespace detail {
+class tls_setup;
+}
+
+/// PEM text, or the file that has it; or nothing. Keys that are locked by a password are refused. Threads: as any
+/// value.
+class BRAID_API tls_pem {
+ public:
+  tls_pem() = default;
+  [[nodiscard]] static auto text(std::string value) -> tls_pem { return {kind::text, std::move(value)}; }
+  [[nodiscard]] static auto file(std::string path) -> tls_pem { return {kind::file, std::move(path)}; }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return kind_ != kind::none; }
+  /// The text. Blocks: to read the file. Errors: the system's; errc::invalid_argument where there is nothing;
+  /// file_too_large beyond 16 MiB.
+  [[nodiscard]] auto load() const -> result<std::string>;
+
+ private:
+  enum class kind : std::uint8_t { none, text, file };
+  tls_pem(kind what, std::string value) : kind_(what), value_(std::move(value)) {}
+
+  kind kind_ = kind::none;
+  std::string value_;
+};
+
+/// Certificate chain and private key, by which a side proves its identity.
+struct tls_identity {
+  tls_pem chain;  ///< its own certificate first, and then those of the authorities between
+  tls_pem key;    ///< of its own certificate
+};
+
+/// The versions of TLS that are spoken.
+enum class tls_version : std::uint8_t { tls_1_2, tls_1_3 };
+
+/// How a client checks the certificate of a server.
+enum class tls_verification : std::uint8_t {
+  none,  ///< any program may answer in the server's place: for tests
+  peer,  ///< the chain must end at a trusted authority, and the certificate be for the host
+};
+
+/// What the context of a client is made from.
+struct tls_client_options {
+  tls_pem authorities = {};  ///< the only ones that are trusted; without it those of the system are
+  tls_verification verification = tls_verification::peer;
+  std::optional<tls_identity> identity = {};  ///< for servers that ask for a client's certificate
+  std::vector<std::string> protocols = {};    ///< for ALPN, the best first
+  tls_version min_version = tls_version::tls_1_2;
+  duration handshake_timeout = 10s;
+  executor* handshakes = nullptr;  ///< where the steps of handshakes run; null: on the loop, which waits for them
+  std::size_t max_sessions = 256;  ///< hosts whose last session is kept, to be resumed; 0: none
+};
+
+/// Whether a server asks its clients for certificates.
+enum class tls_client_certificate : std::uint8_t {
+  none,      ///< not asked for
+  asked,     ///< a client may have one, which then must be good
+  required,  ///< a client without one is refused
+};
+
+/// What the context of a server is made from.
+struct tls_server_options {
+  tls_identity identity = {};
+  tls_client_certificate client_certificate = tls_client_certificate::none;
+  tls_pem client_authorities = {};          ///< those whose clients are trusted; needed where clients are asked
+  std::vector<std::string> protocols = {};  ///< for ALPN, the best first; a client that offers only others is refused
+  tls_version min_version = tls_version::tls_1_2;
+  duration handshake_timeout = 10s;
+  executor* handshakes = nullptr;  ///< where the steps of handshakes run; null: on the loop, which waits for them
+  bool resumption = true;          ///< clients get tickets, which only this context can read
+};
+
+/// A handle of what is checked and loaded once, and shared by connections; copies name the same.
+/// A client's context keeps the last session of each host by itself. TLS 1.2 and 1.3; ciphers with forward secrecy
+/// only; keys of fewer than 112 bits of security and SHA-1 are refused; no compression, no renegotiation, no early
+/// data. Revocation of certificates is not looked up.
+/// Threads: any; connections of several loops share one.
+/// Lifetime: connections keep it; `handshakes` outlives them all, and has ended before their loops are destroyed.
+class BRAID_API tls_context {
+ public:
+  /// Blocks: to read files, and the first time to load OpenSSL. Errors: errc::invalid_argument for what contradicts
+  /// itself: a protocol's name that is empty or longer than 255 bytes; what OpenSSL says of a certificate or key, such
+  /// as that they do not belong together or are too weak; the system's for files; ELIBACC where OpenSSL, or the part of
+  /// the library that calls it, cannot be loaded.
+  [[nodiscard]] static auto client(const tls_client_options& options = {}) -> result<tls_context>;
+  /// As `client`. errc::invalid_argument also where clients are asked for certificates, and none could be trusted.
+  [[nodiscard]] static auto server(const tls_server_options& options) -> result<tls_context>;
+
+ private:
+  friend class tls_stream;
+  explicit tls_context(std::shared_ptr<const detail::tls_setup> setup) noexcept : setup_(std::move(setup)) {}
+
+  std::shared_ptr<const detail::tls_setup> setup_;
+};
+
+namespace detail {
+class tls_connection;
+}
+
+/// One end of a TLS connection whose handshake is done. One task reads at a time, and one writes or shuts down; both
+/// may be at it at once. A stop or a deadline withdraws a wait, and the stream can be used on.
+/// Threads: the loop's own. Lifetime: outlives its reads and writes; ends before its loop.
+/// Errors: tls_errc and all else of `tls_category`, after which neither direction can be used; the socket's.
+/// Cost: OpenSSL's state; 4 KiB for what is received, 32 where much comes at once. A write encrypts on the loop.
+/// Protocol: docs/design/tls.md
+class BRAID_API tls_stream {
+ public:
+  tls_stream();
+  tls_stream(tls_stream&& other) noexcept;
+  auto operator=(tls_stream&& other) noexcept -> tls_stream&;
+  /// Closes the socket. Without a `shutdown` before, the peer sees a connection that was cut.
+  ~tls_stream();
+
+  /// Shakes hands as the client of `host`, a name or an IP address, which the server's certificate must be for. A name
+  /// is sent to the server (SNI). Requires the context of a client. A server that refuses the client's certificate says
+  /// so in the first read.
+  /// Errors: those of verification; errc::deadline_exceeded after the context's time; errc::invalid_argument for a host
+  /// that is none; errc::closed where the executor for handshakes takes nothing more. The socket is closed then.
+  [[nodiscard]] static auto connect(tls_context as, stream_socket through, std::string host)
+      -> task<result<tls_stream>>;
+  /// Shakes hands as the server. Requires the context of a server. Errors: as `connect`.
+  [[nodiscard]] static auto accept(tls_context as, stream_socket through) -> task<result<tls_stream>>;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return connection_ != nullptr; }
+  [[nodiscard]] auto on() const noexcept -> loop& { return socket().on(); }
+  /// The connection below: for its addresses and options, and to break it off by `shutdown`. Requires an open stream.
+  [[nodiscard]] auto socket() const noexcept -> const stream_socket&;
+
+  /// Waits until there is something, and puts as much as there is into the front of `into`, which is not empty. 0: the
+  /// peer has ended its side. Errors: tls_errc::truncated where the connection ends without that.
+  [[nodiscard]] auto read_some(std::span<std::byte> into) const -> task<result<std::size_t>>;
+
+  /// Fills `into`. Errors: errc::ended where the peer ends before. A stop in between loses what was read.
+  [[nodiscard]] auto read_exactly(std::span<std::byte> into) const -> task<result<void>>;
+
+  /// Writes all of `bytes`. A stop in between leaves a part written. Errors: broken_pipe after `shutdown`.
+  [[nodiscard]] auto write_all(std::span<const std::byte> bytes) const -> task<result<void>>;
+
+  [[nodiscard]] auto write_all(std::string_view text) const -> task<result<void>> { return write_all(bytes_of(text)); }
+
+  /// Writes all parts, one behind the other, in records that are as full as can be.
+  [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const -> task<result<void>>;
+
+  /// Notifies the peer that nothing more will come, and ends that direction of the socket. Reading goes on.
+  [[nodiscard]] auto shutdown() const -> task<result<void>>;
+
+  /// The same without waiting, before a close of the stream: as much goes as the socket takes at once. False
+  /// where that is not all, or where the stream has failed before: then the peer sees a connection that was cut.
+  auto try_shutdown() const noexcept -> bool;
+
+  /// As `byte_stream::move_to`. The handshake has waited, so its loop's own thread does this.
+  void move_to(loop& other) noexcept;
+
+  /// Closes it at once. Requires that no task reads or writes.
+  void close() noexcept;
+
+  /// Whether everything that was received has been read, and the peer has not ended its side. What still lies in the
+  /// socket is not looked at.
+  [[nodiscard]] auto is_drained() const noexcept -> bool;
+
+  /// What was agreed on by ALPN; empty where nothing was. Lifetime: of the stream.
+  [[nodiscard]] auto protocol() const noexcept -> std::string_view;
+  [[nodiscard]] auto version() const noexcept -> tls_version;
+  /// Whether the handshake was a short one, which went on from an earlier session.
+  [[nodiscard]] auto resumed() const noexcept -> bool;
+  /// The name that the client asked for; empty where it gave none. Lifetime: of the stream.
+  [[nodiscard]] auto server_name() const noexcept -> std::string_view;
+  /// The peer's own certificate as DER; empty where it gave none.
+  [[nodiscard]] auto peer_certificate() const -> std::vector<std::byte>;
+
+ private:
+  explicit tls_stream(std::unique_ptr<detail::tls_connection> link) noexcept;
+  [[nodiscard]] auto link() const noexcept -> detail::tls_connection&;
+
+  std::unique_ptr<detail::tls_connection> connection_;
+};
+
+namespace detail {
+
+template <typename Awaitable>
+auto operand_of_await(Awaitable&& from) -> decltype(auto) {
+  if constexpr (requires { std::forward<Awaitable>(from).operator co_await(); })
+    return std::forward<Awaitable>(from).operator co_await();
+  else
+    return std::forward<Awaitable>(from);
+}
+
+template <typename Awaitable, typename Result>
+concept awaited_as = requires(Awaitable from) {
+  { operand_of_await(std::move(from)).await_resume() } -> std::same_as<Result>;
+};
+
+}  // namespace detail
+
+/// Ends the side of writing: the peer reads to the end of what was written before. Threads: the loop's own. Errors: as
+/// `shutdown`.
+[[nodiscard]] inline auto end_writing(const stream_socket& of) -> task<result<void>> {
+  co_return of.shutdown(socket_side::write);
+}
+[[nodiscard]] inline auto end_writing(const tls_stream& of) -> task<result<void>> { return of.shutdown(); }
+
+/// The connection that the bytes go through: for addresses and options, and to break it off by `shutdown`.
+[[nodiscard]] inline auto socket_of(const stream_socket& of) noexcept -> const stream_socket& { return of; }
+[[nodiscard]] inline auto socket_of(const tls_stream& of) noexcept -> const stream_socket& { return of.socket(); }
+
+/// A connection whose bytes are read, written and ended in one way, whatever they go through.
+template <typename Stream>
+concept transport = std::movable<Stream> &&
+                    requires(const Stream& stream, Stream& open, std::span<std::byte> into,
+                             std::span<const std::byte> bytes, std::span<const std::span<const std::byte>> parts) {
+                      { stream.read_some(into) } -> detail::awaited_as<result<std::size_t>>;
+                      { stream.read_exactly(into) } -> detail::awaited_as<result<void>>;
+                      { stream.write_all(bytes) } -> detail::awaited_as<result<void>>;
+                      { stream.write_all(parts) } -> detail::awaited_as<result<void>>;
+                      { end_writing(stream) } -> detail::awaited_as<result<void>>;
+                      { socket_of(stream) } -> std::same_as<const stream_socket&>;
+                      { stream.on() } -> std::same_as<loop&>;
+                      open.close();
+                    };
+
+static_assert(transport<stream_socket>);
+static_assert(transport<tls_stream>);
+
+}  // namespace braid

@@ -1,0 +1,268 @@
+// braid/net/http_message.hpp: what HTTP messages are made of: method, status, fields, head, errors.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/net/detail/http_text.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+namespace braid {
+
+/// What a request asks for. CONNECT and TRACE are not among them, because nothing here is a proxy.
+enum class http_method : std::uint8_t { get, head, post, put, delete_, patch, options };
+
+/// How many methods there are.
+inline constexpr std::uint8_t http_methods = 7;
+
+/// `GET` for get. Threads: any.
+[[nodiscard]] BRAID_API auto name_of(http_method method) noexcept -> std::string_view;
+
+/// The method of that name, which is case-sensitive. Threads: any. Errors: nothing for another name.
+[[nodiscard]] BRAID_API auto method_named(std::string_view name) noexcept -> std::optional<http_method>;
+
+/// Whether the same request twice is as good as once. Source: RFC 9110, section 9.2.2.
+[[nodiscard]] constexpr auto is_idempotent(http_method method) noexcept -> bool {
+  return method != http_method::post && method != http_method::patch;
+}
+
+/// Any number from 100 to 999 may be cast to it. Source: RFC 9110, section 15.
+enum class http_status : std::uint16_t {
+  continue_ = 100,
+  switching_protocols = 101,
+  ok = 200,
+  created = 201,
+  accepted = 202,
+  no_content = 204,
+  partial_content = 206,
+  moved_permanently = 301,
+  found = 302,
+  see_other = 303,
+  not_modified = 304,
+  temporary_redirect = 307,
+  permanent_redirect = 308,
+  bad_request = 400,
+  unauthorized = 401,
+  forbidden = 403,
+  not_found = 404,
+  method_not_allowed = 405,
+  not_acceptable = 406,
+  request_timeout = 408,
+  conflict = 409,
+  gone = 410,
+  length_required = 411,
+  precondition_failed = 412,
+  content_too_large = 413,
+  uri_too_long = 414,
+  unsupported_media_type = 415,
+  range_not_satisfiable = 416,
+  expectation_failed = 417,
+  unprocessable_content = 422,
+  too_many_requests = 429,
+  header_fields_too_large = 431,
+  internal_server_error = 500,
+  not_implemented = 501,
+  bad_gateway = 502,
+  service_unavailable = 503,
+  gateway_timeout = 504,
+  version_not_supported = 505,
+};
+
+/// `Not Found` for 404; empty for a number without a phrase. Threads: any.
+[[nodiscard]] BRAID_API auto reason_phrase(http_status status) noexcept -> std::string_view;
+
+namespace detail {
+
+/// Whether it is one of 100 to 199, which are not the end of an answer.
+[[nodiscard]] constexpr auto is_informational(http_status status) noexcept -> bool {
+  return static_cast<int>(status) < 200;
+}
+
+/// Whether a response of this status never has a body, whatever its fields say.
+[[nodiscard]] constexpr auto is_bodiless(http_status status) noexcept -> bool {
+  return is_informational(status) || status == http_status::no_content || status == http_status::not_modified;
+}
+
+}  // namespace detail
+
+/// Why a message is refused. Each has one status that a server answers it with.
+enum class http_errc {
+  bad_start_line = 1,   ///< not `METHOD target HTTP/1.x`, or not `HTTP/1.x NNN reason`
+  bad_version,          ///< of a version other than 1.x
+  unknown_method,       ///< a method that the library does not know
+  bad_target,           ///< the target holds what no URI does, or is none for this method
+  target_too_long,      ///< longer than `http_limits::target_bytes`
+  bad_line_end,         ///< a control character, or a line that does not end in CR LF
+  folded_field,         ///< a field that goes on in the next line
+  bad_field,            ///< a field without a name, or with white space before its colon
+  too_many_fields,      ///< more than `http_limits::fields`
+  head_too_large,       ///< longer than `http_limits::head_bytes`
+  bad_host,             ///< no Host in HTTP/1.1, several, or one that names no host
+  bad_length,           ///< a Content-Length that is no number, or several
+  length_and_encoding,  ///< both Content-Length and Transfer-Encoding
+  bad_encoding,         ///< a Transfer-Encoding after which it is unknown where the body ends
+  unknown_encoding,     ///< a Transfer-Encoding other than chunked
+  unknown_expectation,  ///< an Expect other than 100-continue
+  body_too_large,       ///< longer than `http_limits::body_bytes`
+  bad_chunk,            ///< a chunk without a proper size, extension or end
+  trailers_too_large,   ///< longer than the head of a message may be
+  forbidden_trailer,    ///< a field that must not come after the body
+  truncated,            ///< the connection ended in the middle of a message
+  too_slow,             ///< the message did not come in time; equals std::errc::timed_out
+  reserved_field,       ///< a field that the library itself writes
+  too_many_responses,   ///< informational responses without end, or one that no caller asked for
+  too_many_redirects,   ///< more than `http_client_options::redirects`
+  no_resolver,          ///< the URL names a host, and `http_client_options::names` is not set
+  bad_url,              ///< the text is no URL of http or https
+};
+
+/// The category of `http_errc`; its messages are sentences. Threads: any.
+BRAID_API auto http_category() noexcept -> const std::error_category&;
+
+/// Lets an `http_errc` stand wherever a std::error_code is wanted.
+BRAID_API auto make_error_code(http_errc code) noexcept -> std::error_code;
+
+/// What a server answers to a request that is refused for this reason. Threads: any.
+BRAID_API auto status_of(http_errc code) noexcept -> http_status;
+
+}  // namespace braid
+
+template <>
+struct std::is_error_code_enum<braid::http_errc> : std::true_type {};
+
+namespace braid {
+
+/// A line `name: value`. Names are the same whatever their case.
+struct http_field {
+  std::string_view name;
+  std::string_view value;
+};
+
+namespace detail {
+
+/// Where a field stands in a text that may still move.
+struct http_field_span {
+  std::uint32_t name_at = 0;
+  std::uint32_t name_size = 0;
+  std::uint32_t value_at = 0;
+  std::uint32_t value_size = 0;
+};
+
+}  // namespace detail
+
+/// Fields in the order in which they came. Lifetime: a view; what gives it says how long the text stays. Threads: any,
+/// as long as it stays. Cost: no copy of the text.
+class http_fields {
+ public:
+  http_fields() = default;
+  http_fields(const char* text, std::span<const detail::http_field_span> places) noexcept
+      : text_(text), places_(places) {}
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
+  [[nodiscard]] auto empty() const noexcept -> bool { return places_.empty(); }
+  [[nodiscard]] auto operator[](std::size_t index) const noexcept -> http_field {
+    const detail::http_field_span& at = places_[index];
+    return {{text_ + at.name_at, at.name_size}, {text_ + at.value_at, at.value_size}};
+  }
+
+  /// The value of the first field of that name. Cost: looks at each field.
+  [[nodiscard]] BRAID_API auto find(std::string_view name) const noexcept -> std::optional<std::string_view>;
+  /// How many fields have that name.
+  [[nodiscard]] BRAID_API auto count(std::string_view name) const noexcept -> std::size_t;
+
+  class iterator;
+  [[nodiscard]] auto begin() const noexcept -> iterator;
+  [[nodiscard]] auto end() const noexcept -> iterator;
+
+ private:
+  const char* text_ = nullptr;
+  std::span<const detail::http_field_span> places_;
+};
+
+class http_fields::iterator {
+ public:
+  using value_type = http_field;
+  using difference_type = std::ptrdiff_t;
+
+  iterator() = default;
+  iterator(const http_fields& of, std::size_t index) noexcept : of_(&of), index_(index) {}
+  auto operator*() const noexcept -> http_field { return (*of_)[index_]; }
+  auto operator++() noexcept -> iterator& {
+    ++index_;
+    return *this;
+  }
+  auto operator++(int) noexcept -> iterator {
+    iterator before = *this;
+    ++index_;
+    return before;
+  }
+  auto operator==(const iterator& other) const noexcept -> bool { return index_ == other.index_; }
+
+ private:
+  const http_fields* of_ = nullptr;
+  std::size_t index_ = 0;
+};
+
+inline auto http_fields::begin() const noexcept -> iterator { return {*this, 0}; }
+inline auto http_fields::end() const noexcept -> iterator { return {*this, size()}; }
+
+namespace detail {
+
+/// Whether both are the same name of a field. Threads: any.
+[[nodiscard]] BRAID_API auto same_name(std::string_view a, std::string_view b) noexcept -> bool;
+
+}  // namespace detail
+
+/// What exceeds one of these is refused before it is kept.
+struct http_limits {
+  std::size_t target_bytes = 8 * 1024;
+  std::size_t head_bytes = 16 * 1024;  ///< from the first byte to the empty line; the same again for trailers
+  std::size_t fields = 100;            ///< the same again for trailers
+  std::uint64_t body_bytes = 1024 * 1024;
+};
+
+/// How the end of a body is known.
+struct http_framing {
+  enum class kind : std::uint8_t {
+    none,         ///< there is no body
+    length,       ///< it has so many bytes
+    chunked,      ///< each piece says how long it is
+    until_close,  ///< it goes on to the end of the connection; in responses only
+  };
+
+  kind how = kind::none;
+  std::uint64_t length = 0;  ///< for `length`
+
+  friend auto operator==(const http_framing&, const http_framing&) -> bool = default;
+};
+
+/// The head of a request. Lifetime: views into what was parsed.
+struct http_request_head {
+  http_method method = http_method::get;
+  std::string_view target;  ///< as it came
+  std::string_view path;    ///< `/` at least, or `*`; percent signs and dots as they came
+  std::string_view query;   ///< behind the first question mark
+  std::string_view host;    ///< of an absolute target, else the field's; empty where HTTP/1.0 has none
+  int minor_version = 1;    ///< 0 for HTTP/1.0, otherwise 1
+  http_fields fields;
+  http_framing body;
+  bool keep_alive = true;         ///< the client wants to send further requests
+  bool expects_continue = false;  ///< the client waits for 100 before it sends the body
+};
+
+/// The head of a response. Lifetime: views into what was parsed.
+struct http_response_head {
+  http_status status = http_status::ok;
+  std::string_view reason;
+  int minor_version = 1;
+  http_fields fields;
+  http_framing body;
+  bool keep_alive = true;  ///< the server will take further requests
+};
+
+}  // namespace braid

@@ -1,0 +1,290 @@
+// braid/task/executors.hpp: executors beside the pool: one job at a time, jobs that block, bounded and observed ones.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/detail/intrusive_queue.hpp>
+#include <braid/base/error.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/drain_limit.hpp>
+#include <braid/task/detail/executor_layer.hpp>
+#include <braid/task/detail/strand_queue.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/pool.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+namespace braid {
+
+/// Whatever is posted here runs alone, after what was posted before it, and sees what that did: data that only jobs of
+/// one strand touch needs no lock. A job that waits for another one of its strand waits for itself, and gets an error.
+/// No lock is held while a job runs. After `max_consecutive` jobs, or about `max_drain`, a strand lets other work of
+/// the executor go first.
+///
+/// Where the executor is closed or gone the strand is closed too, from the next time on that it needs it; where the
+/// executor drops the strand's drain, all jobs that wait are dropped.
+/// Threads: any. Cost: a compare-exchange a job, and a post to the executor for each time that the strand was empty.
+/// Lifetime: the destructor waits for the jobs that were posted; on a worker the other work of its pool goes on
+/// meanwhile.
+/// Protocol: docs/design/strand.md
+class BRAID_API strand final : public executor {
+ public:
+  static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;
+  static constexpr duration max_drain = detail::drain_limit::max_time;
+
+  /// `clock` measures the jobs, and outlives the strand.
+  explicit strand(executor& where, const clock_source& clock = steady_time())
+      : where_(where.id()), clock_(clock), drain_job_(*this) {}
+  ~strand() override;
+
+  [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
+
+  /// Whether the calling thread runs a job of this strand, or one inside of such a job.
+  [[nodiscard]] auto is_current() const noexcept -> bool override;
+  [[nodiscard]] auto needs_polls() const noexcept -> bool override;
+  [[nodiscard]] auto poll() noexcept -> bool override;
+  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override;
+  void report(std::exception_ptr error) noexcept override;
+
+ private:
+  struct drain_job final : job {
+    explicit drain_job(strand& whose) noexcept : job(&act), owner(whose) {}
+    static void act(job& self, action what);
+    strand& owner;
+  };
+
+  void drain() noexcept;
+  void drop_all_jobs() noexcept;
+  void run(job& work) noexcept;
+  [[nodiscard]] auto has_more() noexcept -> bool;
+
+  const detail::executor_id where_;
+  const clock_source& clock_;
+  detail::strand_queue<job> queue_;
+  // For the thread that holds the strand:
+  detail::intrusive_queue<job> ready_;  // taken out of the queue
+  bool yields_ = true;                  // the executor has not refused a drain yet
+  detail::drain_limit length_;
+  drain_job drain_job_;
+};
+
+namespace detail {
+struct metrics_reader;
+}
+
+/// How many threads a blocking pool may have, and how long they stay.
+struct blocking_pool_options {
+  std::size_t max_threads = 64;   ///< at once; jobs beyond that wait for one of them
+  duration linger = 10s;          ///< how long a thread without a job stays
+  std::string name = "blocking";  ///< threads are called name-0, name-1, … in the order of their start
+  error_callback on_error = {};   ///< receives what a posted job throws; without it the message goes to stderr
+};
+
+/// Blocking pool: an executor whose jobs may block for as long as they like. Each job gets an idle thread or a new one,
+/// so that it holds up neither a worker nor, up to `max_threads`, another such job. Jobs begin in the order of posts.
+/// `spawn`, `then` and `offload` take it as they take a pool. Where all threads are in use, jobs that wait for others
+/// of the pool could wait for ever: a wait for a future of the pool on one of its threads is refused with
+/// errc::would_deadlock.
+/// Threads: any, but `shutdown` and the destructor not from its own. Cost: a lock a job; a new thread some 20 µs.
+class BRAID_API blocking_pool final : public executor {
+ public:
+  /// Starts no thread yet. Requires that `max_threads` is not 0.
+  explicit blocking_pool(blocking_pool_options options = {});
+  /// Drains.
+  ~blocking_pool() override;
+
+  /// False also when there is no thread and the system gives none.
+  [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
+  [[nodiscard]] auto is_current() const noexcept -> bool override;
+  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
+  void ran_late() noexcept override { late_.fetch_add(1, relaxed); }
+  void report(std::exception_ptr error) noexcept override;
+
+  /// How many threads there are at the moment.
+  [[nodiscard]] auto threads() const -> std::size_t;
+
+  /// How many functions have ended after their waiter had given up.
+  [[nodiscard]] auto late() const noexcept -> std::uint64_t { return late_.load(relaxed); }
+
+  /// Refuses new jobs, deals with pending ones as `mode` says, and joins the threads. May be called again, and from
+  /// several threads: all return after the threads have ended.
+  /// Errors: would_deadlock on a thread of this pool.
+  [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
+
+  /// As a shutdown that drains, for so long at most. When the time is over pending jobs are dropped, a stop is
+  /// requested, and the call returns while the last jobs still run; the destructor, or a `shutdown`, waits for them.
+  /// Errors: deadline_exceeded when the time was over first; would_deadlock as `shutdown`.
+  [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
+
+ private:
+  friend struct detail::metrics_reader;
+  using thread_list = std::list<std::thread>;
+
+  void start_thread();
+  void work(thread_list::iterator self, std::size_t number) noexcept;
+  [[nodiscard]] auto next(std::unique_lock<std::mutex>& lock) -> job*;
+  void drop_all();
+
+  const blocking_pool_options options_;
+  std::stop_source stop_;
+  atomic<std::uint64_t> late_{0};  // written by its threads
+  std::mutex join_mutex_;          // one thread joins them all
+  mutable std::mutex mutex_;
+  // Under mutex_:
+  std::condition_variable arrived_;
+  detail::intrusive_queue<job> queue_;
+  std::size_t queued_ = 0;
+  std::size_t idle_ = 0;     // threads that wait for a job, those among them that were notified included
+  std::size_t started_ = 0;  // ever
+  std::uint64_t begun_ = 0;  // jobs
+  std::size_t at_work_ = 0;  // threads that have not come to their end
+  std::condition_variable none_at_work_;
+  bool closed_ = false;
+  thread_list running_;
+  thread_list ended_;  // threads that ended because there were no jobs, and are still to be joined
+};
+
+/// How much may wait, and what happens to more.
+struct bounded_options {
+  std::size_t capacity = 1024;  ///< jobs that were posted here and have not begun; not 0
+  when_full full = when_full::wait;
+};
+
+/// A way into another executor that lets a bounded number of jobs wait there: what produces faster than it is worked
+/// off has to wait, to help, or to hear of it, in place of memory that fills up. `post`, `spawn` and `spawn_all` take
+/// it as they take a pool.
+///
+/// Only what is given to this object counts. What follows from it goes to the executor itself: continuations, the
+/// resumptions of a task, and what workers of the executor post here, which so never wait for themselves.
+/// Threads: any. Blocks: `post` and `spawn`, where `when_full::wait` says so: not on an event loop. Errors: errc::full
+/// where `when_full::refuse` says so; errc::closed as the executor.
+/// Lifetime: within that of the executor. The destructor waits until what was posted here has begun, or was dropped.
+/// Cost: a lock and a block of memory for jobs more than the executor; a wake for each half of the room that producers
+/// wait for.
+class BRAID_API bounded_executor final : public detail::executor_layer {
+ public:
+  explicit bounded_executor(executor& over, bounded_options options = {});
+  ~bounded_executor() override;
+
+  [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
+  [[nodiscard]] auto why_refused() const noexcept -> errc override;
+
+  /// How many jobs that were posted here have not begun.
+  [[nodiscard]] auto pending() const -> std::size_t;
+
+ private:
+  class counted_job;
+  class wait_for_room;
+  class wait_for_none;
+  enum class entry { counted, refused, caller_runs };
+
+  auto enter() noexcept -> entry;
+  void leave() noexcept;
+  [[nodiscard]] auto has_room() const noexcept -> bool { return pending_ < options_.capacity; }  // under mutex_
+
+  const bounded_options options_;
+  mutable std::mutex mutex_;
+  // Under mutex_:
+  std::condition_variable room_;
+  std::condition_variable none_;
+  std::size_t pending_ = 0;
+  std::size_t waiting_ = 0;  // threads that wait for room
+  bool is_closed_ = false;   // the executor has refused a job
+};
+
+/// How a job ended.
+enum class job_end : std::uint8_t {
+  finished,  ///< it returned
+  failed,    ///< it threw
+  stopped,   ///< it was left out, because a stop came first
+  dropped,   ///< a shutdown dropped it
+};
+
+/// What hooks get to know of a job.
+struct job_report {
+  /// The name of the function that was posted or spawned, as in a trace: `main::{lambda()#1}`. Blocks: where the table
+  /// of names is read, the first time for each program and library. Errors: std::bad_alloc.
+  [[nodiscard]] BRAID_API auto function() const -> std::string;
+
+  task_id id;                          ///< counted from 1 by its observed_executor
+  job::act_fn code = nullptr;          ///< what `function` names
+  duration queued{};                   ///< from its post to its beginning
+  duration ran{};                      ///< to its end; 0 in `on_start`
+  job_end how = job_end::finished;     ///< in `on_end`
+  std::exception_ptr error = nullptr;  ///< what it threw, or was left out or dropped for
+};
+
+/// Called for each job; either may be empty. Threads: those of the executor, several at a time. What they throw is
+/// reported as what a job throws.
+struct job_hooks {
+  std::function<void(const job_report&)> on_start = {};  ///< before it runs; not for one that is dropped
+  std::function<void(const job_report&)> on_end = {};    ///< after its result can be seen
+};
+
+/// What went through an observed_executor so far.
+struct job_counts {
+  std::uint64_t posted = 0;
+  std::uint64_t refused = 0;
+  std::size_t pending = 0;  ///< at the moment: accepted and not begun
+  std::size_t running = 0;  ///< at the moment
+  std::uint64_t finished = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t stopped = 0;
+  std::uint64_t dropped = 0;
+  duration queued{};  ///< of all that have begun, together; divide by their number
+  duration ran{};
+  duration max_queued{};
+  duration max_ran{};
+};
+
+/// A way into another executor that sees each job that is posted or spawned through it: hooks, which may be changed
+/// while jobs run, and counts with times. What does not go through it costs nothing more. Of a task it sees the job
+/// that begins it, up to its first wait; continuations and resumptions go to the executor itself.
+/// Threads: any. Lifetime: within that of the executor. The destructor waits until all that was posted here has ended.
+/// Cost: two looks at the clock, two locks and a block of memory for jobs more than the executor.
+class BRAID_API observed_executor final : public detail::executor_layer {
+ public:
+  /// `clock` outlives it.
+  explicit observed_executor(executor& over, job_hooks hooks = {}, const clock_source& clock = steady_time());
+  ~observed_executor() override;
+
+  [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
+
+  /// From now on jobs that begin or end call these; calls of the former ones may still be running. Errors:
+  /// std::bad_alloc.
+  void set_hooks(job_hooks hooks);
+
+  [[nodiscard]] auto counts() const -> job_counts;
+
+ private:
+  class seen_job;
+  class wait_for_all;
+  using shared_hooks = std::shared_ptr<const job_hooks>;
+
+  void begin(const job_report& report) noexcept;
+  void end(job_report report, duration ran, job_end how, const std::exception_ptr& error) noexcept;
+  auto count_of(job_end how) noexcept -> std::uint64_t&;  // under mutex_
+  void call(const std::function<void(const job_report&)>& hook, const job_report& report) noexcept;
+
+  const clock_source& clock_;
+  atomic<std::uint64_t> next_id_{1};
+  mutable std::mutex mutex_;
+  // Under mutex_:
+  shared_hooks hooks_;
+  job_counts counts_;
+  std::size_t inside_ = 0;  // jobs that may still use this object
+  std::condition_variable none_;
+};
+
+}  // namespace braid

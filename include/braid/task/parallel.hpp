@@ -1,0 +1,241 @@
+// braid/task/parallel.hpp: loops, reductions, scans and sorts over the workers of a pool.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/sync/stop_flag.hpp>
+#include <braid/task/detail/fork.hpp>
+#include <braid/task/detail/parallel_range.hpp>
+#include <braid/task/detail/parallel_scanner.hpp>
+#include <braid/task/detail/parallel_sorter.hpp>
+#include <braid/task/detail/reduction.hpp>
+#include <braid/task/detail/stopped_by.hpp>
+#include <braid/task/parallel_options.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+namespace detail {
+
+template <typename Stop, typename Index, typename Body>
+auto parallel_for(const Stop& stop, Index first, Index last, Body& body, parallel_options how)
+    -> unless_stopped<Stop, void> {
+  using number = std::make_unsigned_t<Index>;
+  const std::size_t count =
+      first < last ? static_cast<number>(static_cast<number>(last) - static_cast<number>(first)) : 0;
+  const auto at = [first](std::size_t i) {
+    return static_cast<Index>(static_cast<number>(static_cast<number>(first) + static_cast<number>(i)));
+  };
+  const auto chunk = [at, &body](std::size_t from, std::size_t to) {
+    const Index end = at(to);
+    for (Index i = at(from); i != end; ++i) std::invoke(body, i);
+  };
+  return for_chunks(count, grain_of(count, how), stop, chunk);
+}
+
+}  // namespace detail
+
+/// Calls `body(i)` for each i from `first` to before `last`, of the common type of both, on this worker and on those of
+/// its pool that have nothing else to do; from a thread that is no worker, in `default_pool`. The one body is called by
+/// all of them. Threads: any that may block. Blocks: until all have ended; the worker runs forks of others meanwhile.
+/// Errors: what `body` throws, one of it, when the chunks that had begun have ended; the others are left out. Cost: a
+/// few loads for each chunk.
+template <std::integral First, std::integral Last, std::invocable<std::common_type_t<First, Last>> Body>
+void parallel_for(First first, Last last, Body&& body, parallel_options how = {}) {
+  using index = std::common_type_t<First, Last>;
+  detail::parallel_for(detail::never_stopped{}, static_cast<index>(first), static_cast<index>(last), body, how);
+}
+
+/// As above, but chunks that have not begun when a stop is requested are left out. Errors: errc::stopped, or the reason
+/// of the flag, if any were.
+template <stop_signal Signal, std::integral First, std::integral Last,
+          std::invocable<std::common_type_t<First, Last>> Body>
+[[nodiscard]] auto parallel_for(Signal&& stop, First first, Last last, Body&& body, parallel_options how = {})
+    -> result<void> {
+  using index = std::common_type_t<First, Last>;
+  return detail::parallel_for(detail::stopped_by_t<Signal>(stop), static_cast<index>(first), static_cast<index>(last),
+                              body, how);
+}
+
+namespace detail {
+
+template <typename Stop, typename Iterator, typename Fn, typename Proj>
+auto parallel_for_each(const Stop& stop, const Iterator& first, std::size_t count, Fn& fn, Proj& proj,
+                       parallel_options how) -> unless_stopped<Stop, void> {
+  const auto chunk = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i != to; ++i) std::invoke(fn, std::invoke(proj, at(first, i)));
+  };
+  return for_chunks(count, grain_of(count, how), stop, chunk);
+}
+
+}  // namespace detail
+
+/// Calls `fn(proj(element))` for each element. Requires random access, and a size that is known.
+/// On the workers of a pool of your choice: `run_in(pool, [&] { parallel_for_each(range, fn); })`.
+/// Threads, blocks, errors and cost: as `parallel_for`.
+template <detail::divisible_range Range, typename Fn, typename Proj = std::identity>
+  requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
+void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {}) {
+  detail::parallel_for_each(detail::never_stopped{}, std::ranges::begin(range), std::ranges::size(range), fn, proj,
+                            how);
+}
+
+template <typename Iterator, typename Sentinel, typename Fn, typename Proj = std::identity>
+  requires detail::divisible_pair<Iterator, Sentinel>
+void parallel_for_each(Iterator first, Sentinel last, Fn&& fn, Proj proj = {}, parallel_options how = {}) {
+  const auto count = static_cast<std::size_t>(last - first);
+  detail::parallel_for_each(detail::never_stopped{}, first, count, fn, proj, how);
+}
+
+/// As above, but chunks that have not begun when a stop is requested are left out. Errors: errc::stopped, or the reason
+/// of the flag, if any were.
+template <stop_signal Signal, detail::divisible_range Range, typename Fn, typename Proj = std::identity>
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {})
+    -> result<void> {
+  return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range),
+                                   std::ranges::size(range), fn, proj, how);
+}
+
+template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn, typename Proj = std::identity>
+  requires detail::divisible_pair<Iterator, Sentinel>
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Iterator first, Sentinel last, Fn&& fn, Proj proj = {},
+                                     parallel_options how = {}) -> result<void> {
+  const auto count = static_cast<std::size_t>(last - first);
+  return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), first, count, fn, proj, how);
+}
+
+namespace detail {
+
+template <typename Stop, typename Iterator, typename T, typename Combine, typename Proj>
+[[gnu::always_inline]] inline auto parallel_reduce(const Stop& stop, Iterator first, std::size_t count, T init,
+                                                   Combine& combine, Proj& proj, parallel_options how)
+    -> unless_stopped<Stop, T> {
+  if (count == 0) return init;
+  const reduction<T, Stop, Iterator, Combine, Proj> all(stop, std::move(first), combine, proj, grain_of(count, how));
+  worker* const self = worker_of_thread;
+  auto total =
+      self != nullptr ? all.node(self, 0, count) : run_elsewhere([&] { return all.node(worker_of_thread, 0, count); });
+  if constexpr (std::is_same_v<Stop, never_stopped>) {
+    return std::invoke(combine, std::move(init), std::move(total));
+  } else {
+    if (!total) return fail(*stop.reason());
+    return std::invoke(combine, std::move(init), *std::move(total));
+  }
+}
+
+}  // namespace detail
+
+/// `init` and all `proj(element)`, joined by `combine`, which gives a T from two and need not commute. In which order
+/// pairs are combined depends on the number of elements and the grain alone: so sums of floating-point numbers are the
+/// same for any number of workers, though not those of a plain loop. Where, and what it throws: as `parallel_for`.
+/// Blocks: as `parallel_for`.
+template <detail::divisible_range Range, typename T, typename Combine, typename Proj = std::identity>
+[[gnu::always_inline]] inline auto parallel_reduce(Range&& range, T init, Combine combine, Proj proj = {},
+                                                   parallel_options how = {}) -> T {
+  return detail::parallel_reduce(detail::never_stopped{}, std::ranges::begin(range), std::ranges::size(range),
+                                 std::move(init), combine, proj, how);
+}
+
+template <typename Iterator, typename Sentinel, typename T, typename Combine, typename Proj = std::identity>
+  requires detail::divisible_pair<Iterator, Sentinel>
+auto parallel_reduce(Iterator first, Sentinel last, T init, Combine combine, Proj proj = {}, parallel_options how = {})
+    -> T {
+  const auto count = static_cast<std::size_t>(last - first);
+  return detail::parallel_reduce(detail::never_stopped{}, first, count, std::move(init), combine, proj, how);
+}
+
+/// As above, but there is no value when a stop was requested before all elements were seen. Errors: errc::stopped, or
+/// the reason of the flag.
+template <stop_signal Signal, detail::divisible_range Range, typename T, typename Combine,
+          typename Proj = std::identity>
+[[nodiscard]] auto parallel_reduce(Signal&& stop, Range&& range, T init, Combine combine, Proj proj = {},
+                                   parallel_options how = {}) -> result<T> {
+  const detail::stopped_by_t<Signal> stopped(stop);
+  return detail::parallel_reduce(stopped, std::ranges::begin(range), std::ranges::size(range), std::move(init), combine,
+                                 proj, how);
+}
+
+/// Writes to `out[i]` the total of the elements up to and with i, joined by `combine`, which need not commute; totals
+/// have the type of the elements. `out` may be the begin of the range. In which order pairs are combined depends on the
+/// number of elements and the grain alone.
+/// Threads, blocks, errors: as `parallel_for`; after an exception the values that were written are unspecified.
+/// Cost: each element is combined twice, unless all fit into one grain (by default 4096); small values that are copied
+/// as bytes, such as numbers, in four places at once, because additions that wait for each other take longer.
+template <detail::divisible_range Range, std::random_access_iterator Out, typename Combine = std::plus<>>
+void parallel_inclusive_scan(Range&& range, Out out, Combine combine = {}, parallel_options how = {}) {
+  using value = std::ranges::range_value_t<Range>;
+  detail::scan_all<value>(detail::never_stopped{}, std::nullopt, range, out, combine, how);
+}
+
+/// Writes to `out[i]` the total of `init` and the elements before i; gives the total of all. Threads, blocks, errors
+/// and cost: as `parallel_inclusive_scan`.
+template <detail::divisible_range Range, std::random_access_iterator Out, typename T, typename Combine = std::plus<>>
+auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {}, parallel_options how = {}) -> T {
+  return *detail::scan_all<T>(detail::never_stopped{}, std::optional<T>(std::move(init)), range, out, combine, how);
+}
+
+/// As above, but parts that have not begun when a stop is requested are left out. Errors: errc::stopped, or the reason
+/// of the flag, if any were.
+template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out,
+          typename Combine = std::plus<>>
+[[nodiscard]] auto parallel_inclusive_scan(Signal&& stop, Range&& range, Out out, Combine combine = {},
+                                           parallel_options how = {}) -> result<void> {
+  using value = std::ranges::range_value_t<Range>;
+  const detail::stopped_by_t<Signal> stopped(stop);
+  if (auto done = detail::scan_all<value>(stopped, std::nullopt, range, out, combine, how); !done)
+    return fail(done.error());
+  return {};
+}
+
+template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out, typename T,
+          typename Combine = std::plus<>>
+[[nodiscard]] auto parallel_exclusive_scan(Signal&& stop, Range&& range, Out out, T init, Combine combine = {},
+                                           parallel_options how = {}) -> result<T> {
+  const detail::stopped_by_t<Signal> stopped(stop);
+  auto done = detail::scan_all<T>(stopped, std::optional<T>(std::move(init)), range, out, combine, how);
+  if (!done) return fail(done.error());
+  return **std::move(done);
+}
+
+/// Sorts the range by `compare(proj(a), proj(b))`; equal elements end up in any order. No memory is
+/// needed. Up to the grain (by default 2048) elements are left to std::ranges::sort.
+/// Errors: what comparisons and moves throw; then elements may have been moved away, as by std::ranges::sort.
+/// Cost: the first division is one worker's, so with n elements the time is never below that of about 2 n comparisons.
+/// Threads, blocks: as `parallel_for`.
+template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
+  requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
+void parallel_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {}) {
+  detail::sort_all(detail::never_stopped{}, detail::quick_sorter{}, range, compare, proj, how);
+}
+
+/// As above, but equal elements keep their order, and all are there when a comparison has thrown. Errors:
+/// std::bad_alloc, too, because memory for half of the elements is needed.
+template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
+  requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
+void parallel_stable_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {}) {
+  detail::sort_all(detail::never_stopped{}, detail::merge_sorter{}, range, compare, proj, how);
+}
+
+/// As `parallel_sort`, but parts that have not begun when a stop is requested are left as they are. Errors:
+/// errc::stopped, or the reason of the flag, if any were.
+template <stop_signal Signal, detail::divisible_range Range, typename Compare = std::ranges::less,
+          typename Proj = std::identity>
+[[nodiscard]] auto parallel_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},
+                                 parallel_options how = {}) -> result<void> {
+  return detail::sort_all(detail::stopped_by_t<Signal>(stop), detail::quick_sorter{}, range, compare, proj, how);
+}
+
+template <stop_signal Signal, detail::divisible_range Range, typename Compare = std::ranges::less,
+          typename Proj = std::identity>
+[[nodiscard]] auto parallel_stable_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},
+                                        parallel_options how = {}) -> result<void> {
+  return detail::sort_all(detail::stopped_by_t<Signal>(stop), detail::merge_sorter{}, range, compare, proj, how);
+}
+
+}  // namespace braid
