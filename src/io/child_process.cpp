@@ -81,8 +81,8 @@ class killed_process {
   /// On the loop, for as long as that runs.
   static auto await_end(killed_process of) -> task<void> {
     siginfo_t about{};
-    static_cast<void>(co_await exit_operation(of.process_.get(), about));
-    of.forget();
+    const int error = co_await exit_operation(of.process_.get(), about);
+    if (error == 0 || error == ECHILD) of.forget();  // else the loop cannot wait for it, and the destructor does
   }
 
  private:

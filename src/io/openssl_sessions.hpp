@@ -17,7 +17,7 @@ namespace braid::detail {
 /// Threads: any.
 class openssl_sessions {
  public:
-  explicit openssl_sessions(std::size_t max_sessions) noexcept : max_sessions_(max_sessions) {}
+  explicit openssl_sessions(std::size_t max_sessions) : max_sessions_(max_sessions) {}
   openssl_sessions(const openssl_sessions&) = delete;
   auto operator=(const openssl_sessions&) -> openssl_sessions& = delete;
   ~openssl_sessions();

@@ -31,7 +31,7 @@ class openssl_setup final : public tls_setup, public std::enable_shared_from_thi
 
  private:
   openssl_setup(tls_side side, executor* handshakes, duration handshake_timeout, context_ptr context,
-                std::size_t max_sessions) noexcept
+                std::size_t max_sessions)
       : tls_setup(side, handshakes, handshake_timeout), context_(std::move(context)), sessions_(max_sessions) {}
 
   template <typename Options>

@@ -4,22 +4,32 @@
 #include <braid/io/loop.hpp>
 #include <braid/io/process.hpp>
 #include <braid/io/sockets.hpp>
+#include <braid/io/tls.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_server.hpp>
+#include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_connection.hpp>
+#include <braid/task/executors.hpp>
 
 #include <doctest/doctest.h>
 
+#include <tests/support/certificates.hpp>
 #include <tests/support/child.hpp>
 #include <tests/support/scarce_memory.hpp>
 #include <tests/support/scarce_system.hpp>
 #include <tests/support/watchdog.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <memory>
+#include <optional>
+#include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace braid;
@@ -32,7 +42,7 @@ namespace {
 template <typename T>
 auto made(result<T> what) -> T {
   if (!what) throw std::system_error(what.error());
-  return std::move(*what);
+  if constexpr (!std::is_void_v<T>) return std::move(*what);
 }
 
 auto any_port() -> socket_address { return socket_address::loopback(0); }
@@ -91,6 +101,30 @@ void make_others(loop& io) {
   store.close();
 }
 
+/// A task whose result is kept. Errors: what it throws, and what it fails with.
+template <typename T>
+auto run_on(own_loop& by, task<result<T>> work) -> T {
+  std::optional<outcome<result<T>>> ended;
+  bool over = false;
+  const auto keep = [](task<result<T>> of, std::optional<outcome<result<T>>>& into, bool& done) -> task<void> {
+    into.emplace(co_await as_outcome(std::move(of)));
+    done = true;
+  };
+  by.io().spawn(keep(std::move(work), ended, over));
+  by.run_until(over);
+  return made(ended->take());
+}
+
+/// A child that ends at once. Its status comes, or the start or the wait is refused, and no zombie is left.
+void run_child(own_loop& by) {
+  const child_options how{.program = "/bin/sh",
+                          .arguments = {"-c", "exit 3"},
+                          .environment = std::vector<std::string>{"LONG_ENOUGH_TO_BE=no short string of characters"},
+                          .out = child_stream::pipe};
+  auto child = made(child_process::start(by.io(), how));
+  CHECK(run_on(by, child.wait()).code == 3);
+}
+
 constexpr int was_made = 0;
 constexpr int was_refused = 1;
 constexpr int was_wrong = 2;
@@ -122,6 +156,60 @@ TEST_CASE("sockets, pipes, signals and connections to a store are made, or say t
   fail_everywhere([] {
     own_loop here;
     make_others(here.io());
+  });
+}
+
+TEST_CASE("names are asked for, or there is no memory for the question") {
+  const watchdog dog(600s);
+  blocking_pool blocking({.max_threads = 1});
+  fail_everywhere([&blocking] {
+    own_loop here;
+    resolver names(here.io(), blocking);
+    CHECK(run_on(here, names.resolve("127.0.0.1", 80)).size() == 1);
+    CHECK_FALSE(run_on(here, names.resolve("localhost", 80)).empty());
+  });
+}
+
+TEST_CASE("a child runs and its status comes, or there is no memory for it and no child is left") {
+  const watchdog dog(600s);
+  struct no_child_is_left {
+    ~no_child_is_left() {
+      const pid_t left = ::waitpid(-1, nullptr, WNOHANG | __WALL);
+      const bool none = left == -1 && errno == ECHILD;
+      testing::scarce_memory::end();
+      CHECK(none);
+    }
+  };
+  fail_everywhere([] {
+    const no_child_is_left check;
+    own_loop here;
+    run_child(here);
+  });
+}
+
+TEST_CASE("contexts of TLS are made, or there is no memory for them") {
+  const watchdog dog(600s);
+  const testing::certified own = testing::make_certificate({});
+  fail_everywhere([&own] {
+    const tls_identity identity{.chain = tls_pem::text(own.certificate), .key = tls_pem::text(own.key)};
+    const auto server = made(tls_context::server({.identity = identity, .protocols = {"http/1.1"}}));
+    const auto client =
+        made(tls_context::client({.authorities = tls_pem::text(own.certificate), .identity = identity}));
+  });
+}
+
+TEST_CASE("a client of a cluster asks for its map, or there is no memory to ask") {
+  const watchdog dog(600s);
+  fail_everywhere([] {
+    own_loop here;
+    redis_cluster cluster(here.io(), {.nodes = {{.host = "/nonexistent/long/enough/to/be/no/short/string"}}});
+    try {
+      run_on(here, cluster.refresh());
+      FAIL("nobody answers");
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::no_such_file_or_directory) throw;
+    }
+    cluster.close();
   });
 }
 
