@@ -137,7 +137,8 @@ auto code_of(http_errc why) noexcept -> std::string_view {
     case http_errc::too_many_responses:
     case http_errc::too_many_redirects:
     case http_errc::bad_url:
-    case http_errc::no_resolver: break;  // not said to a request
+    case http_errc::no_resolver:
+    case http_errc::no_answer: break;  // not said to a request
   }
   return "internal_error";
 }

@@ -258,7 +258,10 @@ void http_connection::finish_answer(const outcome<void>& ended) {
     keep_ = false;
     return say(status_of(*work_->body_error), *work_->body_error);
   }
-  if (ended.has_value()) add_to_count(by_->counts.failed);  // it said nothing
+  if (ended.has_value()) {
+    by_->report(std::make_exception_ptr(std::system_error(make_error_code(http_errc::no_answer))), head());
+    add_to_count(by_->counts.failed);
+  }
   say(http_status::internal_server_error);
 }
 

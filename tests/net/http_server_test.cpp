@@ -298,15 +298,24 @@ TEST_CASE("a handler that gives an empty task has ended, whatever came of it") {
   });
   routes.get("/nothing", [](http_exchange&) -> task<void> { return {}; });
   routes.get("/throws", [](http_exchange&) -> task<void> { throw std::runtime_error("before there is a task"); });
-  int thrown = 0;
-  http_scene scene(routes, {.on_error = [&](const std::exception_ptr&) { ++thrown; }});
+  std::string told;
+  const auto tell = [&](const std::exception_ptr& error, const braid::error_origin& from) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& what) {
+      told += std::string(from.what) + ": " + what.what() + "\n";
+    }
+  };
+  http_scene scene(routes, {.on_error = tell});
   const auto client = scene.talker();
   for (const std::string_view path : {"/done", "/nothing", "/throws", "/done"})
     client->say("GET " + std::string(path) + " HTTP/1.1\r\nHost: a\r\n\r\n");
   client->finish();
   REQUIRE(client->hears_end());
   CHECK(statuses_of(client->heard()) == "200 500 500 200");
-  CHECK(thrown == 1);
+  CHECK(told ==
+        "the handler of GET /nothing: it ended without an answer: call reply, or begin and write\n"
+        "the handler of GET /throws: before there is a task\n");
   CHECK(scene.server().counts().failed == 2);
 }
 

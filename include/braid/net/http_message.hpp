@@ -119,6 +119,7 @@ enum class http_errc {
   too_many_redirects,   ///< more than `http_client_options::redirects`
   no_resolver,          ///< the URL names a host, and `http_client_options::names` is not set
   bad_url,              ///< the text is no URL of http or https
+  no_answer,            ///< a handler ended without `reply` and `begin`; its client gets 500
 };
 
 /// The category of `http_errc`; its messages are sentences. Threads: any.

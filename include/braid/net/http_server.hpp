@@ -229,7 +229,7 @@ struct http_server_counts {
   std::uint64_t requests = 0;  ///< those that came to a handler, or to 404 or 405
   std::uint64_t refused = 0;   ///< requests with a fault
   std::uint64_t timeouts = 0;
-  std::uint64_t failed = 0;             ///< handlers that threw, or said nothing
+  std::uint64_t failed = 0;             ///< handlers that threw, or gave no answer
   std::size_t open = 0;                 ///< connections at the moment
   std::size_t paced = 0;                ///< of them, those that wait to be read from again
   std::size_t handshakes = 0;           ///< connections at the moment that are not open yet
