@@ -3,7 +3,7 @@
 
 #include <braid/coro/detail/task_walk.hpp>
 #include <braid/coro/dump.hpp>
-#include <braid/trace/detail/symbols.hpp>
+#include <braid/base/detail/symbols.hpp>
 
 #include <cstddef>
 #include <string>

@@ -6,7 +6,7 @@
 
 #include <braid/thread/this_thread.hpp>
 #include <braid/trace/detail/hooks.hpp>
-#include <braid/trace/detail/symbols.hpp>
+#include <braid/base/detail/symbols.hpp>
 
 #include <algorithm>
 #include <charconv>

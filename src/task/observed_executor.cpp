@@ -5,7 +5,7 @@
 #include <braid/task/detail/failure_of.hpp>
 #include <braid/task/detail/job_block.hpp>
 #include <braid/task/detail/job_outcome.hpp>
-#include <braid/trace/detail/symbols.hpp>
+#include <braid/base/detail/symbols.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -4,7 +4,7 @@
 #include "session.hpp"
 
 #include <braid/trace/detail/perfetto.hpp>
-#include <braid/trace/detail/symbols.hpp>
+#include <braid/base/detail/symbols.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -27,6 +27,24 @@ TEST_CASE("a broken contract terminates with sentence, condition and place on st
   CHECK(end.errors.find("assert_test.cpp:") != std::string::npos);
 }
 
+namespace braid_test {
+
+/// Nobody exports it, so the dynamic linker does not know its name.
+[[gnu::noinline]] static void breaks_a_contract(int apples) {
+  BRAID_EXPECTS(apples == 4, "four apples are needed");
+  asm volatile("" : : : "memory");
+}
+
+}  // namespace braid_test
+
+TEST_CASE("the stack of a broken contract names the program's functions") {
+  const auto end = run_in_child([] { braid_test::breaks_a_contract(3); });
+  CHECK(end.signal == SIGABRT);
+  const std::size_t stack = end.errors.find("called from:\n");
+  REQUIRE(stack != std::string::npos);
+  CHECK(end.errors.find("braid_test::breaks_a_contract(int)\n", stack) != std::string::npos);
+}
+
 TEST_CASE("an internal assertion is checked in checked builds, and elsewhere not even evaluated") {
   bool evaluated = false;
   BRAID_ASSERT((evaluated = true), "never seen");

@@ -1,4 +1,4 @@
-// braid/trace/detail/symbols.hpp: names of functions by their addresses.
+// braid/base/detail/symbols.hpp: names of functions by their addresses.
 #pragma once
 
 #include <braid/base/config.hpp>

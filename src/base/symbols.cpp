@@ -1,5 +1,5 @@
-// src/trace/symbols.cpp: symbol tables of ELF objects that are loaded.
-#include <braid/trace/detail/symbols.hpp>
+// src/base/symbols.cpp: symbol tables of ELF objects that are loaded.
+#include <braid/base/detail/symbols.hpp>
 
 #include <algorithm>
 #include <cstdlib>

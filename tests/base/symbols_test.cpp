@@ -1,6 +1,6 @@
-// tests/trace/symbols_test.cpp: functions that nobody exports have names, too.
+// tests/base/symbols_test.cpp: functions that nobody exports have names, too.
 #include <braid/trace/detail/hooks.hpp>
-#include <braid/trace/detail/symbols.hpp>
+#include <braid/base/detail/symbols.hpp>
 
 #include <doctest/doctest.h>
 
