@@ -118,7 +118,10 @@ auto default_workers() -> unsigned {
     const std::lock_guard lock(last.mutex);
     if (last.workers != 0 && last.inputs == inputs) return last.workers;
   }
-  const unsigned workers = default_worker_count().workers;  // without the lock, which holds up forks
+  const worker_count found = default_worker_count();  // without the lock, which holds up forks
+  const unsigned workers = found.workers;
+  if (!inputs.variable.empty() && !found.environment)
+    std::fprintf(stderr, "braid: %u workers: %s\n", workers, found.reason.c_str());
   const std::lock_guard lock(last.mutex);
   last.workers = workers;
   last.inputs = inputs;

@@ -565,3 +565,15 @@ TEST_CASE_FIXTURE(watched, "who waits for idleness is not forgotten by a shutdow
     CHECK(eventually([&] { return waiter.returned() && stopper.returned(); }));
   }
 }
+
+TEST_CASE("a BRAID_WORKERS that is no number is named on stderr, once, and what is done instead") {
+  const auto end = braid::testing::run_in_child([] {
+    ::setenv("BRAID_WORKERS", "many", 1);
+    for (int i = 0; i < 2; ++i) const braid::pool by_default;
+  });
+  CHECK(end.signal == 0);
+  const std::string_view sentence = "BRAID_WORKERS is ignored: \"many\" is no number from 1 to 4096\n";
+  const std::size_t said = end.errors.find(sentence);
+  REQUIRE(said != std::string::npos);
+  CHECK(end.errors.find(sentence, said + 1) == std::string::npos);
+}
