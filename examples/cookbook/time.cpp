@@ -21,22 +21,22 @@ auto every(braid::duration interval, int times, int& ran) -> task<void> {
 // [/every]
 
 // [on_pool]
-auto beats(braid::pool& workers) -> int {
-  braid::timer_thread timers;
-  std::atomic<int> beats = 0;
-  const auto series = post_every(workers, timers, {.interval = 1ms}, [&](const braid::scheduled_task& self) {
-    if (++beats == 3) self.cancel();  // as a rule the owner does: `series->cancel()`
-    beats.notify_all();
-  });
-  for (int seen = 0; seen < 3; seen = beats) beats.wait(seen);
-  return series ? beats.load() : 0;
+auto beats(braid::pool& workers) -> braid::future<int> {
+  braid::promise<int> all;
+  auto counted = all.get_future();
+  auto beat = [count = 0, all = std::move(all)](const braid::scheduled_task& self) mutable {
+    if (++count < 3) return;
+    self.cancel();  // as a rule the owner of the handle does
+    braid::or_throw(all.set_value(count));
+  };
+  braid::or_throw(post_every(workers, {.interval = 1ms}, std::move(beat)));
+  return counted;
 }
 // [/on_pool]
 
 // [once]
 auto remind_me(braid::pool& workers) -> bool {
-  braid::timer_thread timers;
-  const auto reminder = post_after(workers, timers, 24h, [] { std::printf("a day later\n"); });
+  const auto reminder = post_after(workers, 24h, [] { std::printf("a day later\n"); });
   return reminder && reminder->cancel() == braid::cancellation::done;  // it will not run any more
 }
 // [/once]
@@ -103,6 +103,6 @@ auto program() -> task<void> {
 int main() {
   braid::spawn(program()).get();
   braid::pool& workers = braid::default_runtime().workers();
-  std::printf("beats %d, cancelled %d\n", beats(workers), remind_me(workers));
+  std::printf("beats %d, cancelled %d\n", beats(workers).get(), remind_me(workers));
   std::printf("reminds at its time: %d\n", reminds_at_its_time());
 }

@@ -12,8 +12,6 @@
 #include <new>
 #include <utility>
 
-#include <unistd.h>
-
 namespace braid {
 namespace {
 
@@ -35,29 +33,6 @@ home_run::home_run(const strand_home& of) noexcept : where(&of), outer(std::exch
 home_run::~home_run() { innermost = outer; }
 
 constexpr std::size_t steps_between_looks = 16;  // into the queue, while there are steps of the home's own
-
-/// Timers, and the process that their thread is in.
-struct made_timers {
-  explicit made_timers(timer_thread_options&& how) : made(std::move(how)) {}
-
-  const ::pid_t process = ::getpid();
-  timer_thread made;
-};
-
-constinit atomic<made_timers*> known_timers{nullptr};
-
-/// Made by the first home that needs them, and made anew in the child of a fork, which has no such thread. Never
-/// destroyed: homes may live until the end of the process.
-auto timers_of_process() -> detail::shared_timers& {
-  made_timers* known = known_timers.load(acquire);  // edge strand_home.timers: observe, the timers are seen made
-  while (known == nullptr || known->process != ::getpid()) {
-    timer_thread_options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
-    auto mine = std::make_unique<made_timers>(std::move(usual));
-    // edge strand_home.timers: publish, observe, the timers are seen made
-    if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return mine.release()->made;
-  }
-  return known->made;
-}
 
 }  // namespace
 
@@ -229,7 +204,7 @@ auto strand_home::no_task_left(void* self) noexcept -> std::coroutine_handle<> {
 /// False where there is neither memory nor a thread for those of the process.
 auto strand_home::has_timers() noexcept -> bool {
   try {
-    if (timers_ == nullptr) timers_ = &timers_of_process();
+    if (timers_ == nullptr) timers_ = &detail::timers_of_process();
     return true;
   } catch (const std::exception&) {
     return false;

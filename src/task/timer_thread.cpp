@@ -2,12 +2,15 @@
 #include <braid/task/scheduled.hpp>
 
 #include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/thread/registry.hpp>
 
+#include <memory>
 #include <system_error>
 #include <utility>
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
 namespace braid {
 namespace {
@@ -21,7 +24,28 @@ auto started(result<thread> thread) -> braid::thread {
 /// otherwise.
 void wake_on_time() noexcept { static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL)); }
 
+/// Timers, and the process that their thread is in.
+struct made_timers {
+  explicit made_timers(timer_thread_options&& how) : made(std::move(how)) {}
+
+  const ::pid_t process = ::getpid();
+  timer_thread made;
+};
+
+constinit atomic<made_timers*> known_timers{nullptr};
+
 }  // namespace
+
+auto detail::timers_of_process() -> shared_timers& {
+  made_timers* known = known_timers.load(acquire);  // edge scheduled.timers: observe, the timers are seen made
+  while (known == nullptr || known->process != ::getpid()) {
+    timer_thread_options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
+    auto mine = std::make_unique<made_timers>(std::move(usual));
+    // edge scheduled.timers: publish, observe, the timers are seen made
+    if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return mine.release()->made;
+  }
+  return known->made;
+}
 
 timer_thread::timer_thread(timer_thread_options options) : thread_(started(start(std::move(options)))) {}
 

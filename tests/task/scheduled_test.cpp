@@ -443,3 +443,29 @@ TEST_CASE("a pool that shuts down ends the series that use it") {
   CHECK(task->status() == schedule_status::refused);
   CHECK(ended.count == 1);
 }
+
+TEST_CASE("without timers of their own, works are done at their times by those of the process") {
+  braid::pool workers({.workers = 1});
+  std::latch all(3);
+  const auto once = post_after(workers, 1ms, [&] { all.count_down(); });
+  const auto now = post_at(workers, braid::steady_time().now(), [&] { all.count_down(); });
+  const auto again = post_every(workers, {.interval = 1ms}, [&](const scheduled_task& self) {
+    self.cancel();
+    all.count_down();
+  });
+  REQUIRE(once);
+  REQUIRE(now);
+  REQUIRE(again);
+  all.wait();
+  CHECK(post_after(workers, -1ms, [] {}).error() == errc::invalid_argument);
+  CHECK(post_every(workers, {.interval = 0s}, [] {}).error() == errc::bad_interval);
+}
+
+TEST_CASE("a pool that has gone ends what the timers of the process have for it") {
+  scheduled_task late;
+  {
+    braid::pool workers({.workers = 1});
+    late = post_after(workers, 1ms, [] {}).value();
+  }
+  CHECK(eventually([&] { return !late.is_active(); }));
+}

@@ -160,6 +160,13 @@ template <scheduled_function Fn>
   return closure::start(where, timers, {}, when, timers.now(), std::forward<Fn>(fn));
 }
 
+/// The same by timers that the process starts with their first use, which no program ends. Errors: also
+/// std::system_error where their thread cannot be started.
+template <scheduled_function Fn>
+[[nodiscard]] auto post_at(executor& where, time_point when, Fn&& fn) -> result<scheduled_task> {
+  return post_at(where, detail::timers_of_process(), when, std::forward<Fn>(fn));
+}
+
 /// As `post_at`, `delay` from now: a duration of any unit. Threads, lifetime, cost: as there.
 /// Errors: also errc::invalid_argument for one that is negative or leads beyond the end of time.
 template <scheduled_function Fn>
@@ -168,6 +175,12 @@ template <scheduled_function Fn>
   const auto when = detail::later(timers.now(), delay.value());
   if (delay.value() < duration::zero() || !when) return fail(errc::invalid_argument);
   return post_at(where, timers, *when, std::forward<Fn>(fn));
+}
+
+/// The same by the timers of the process: see `post_at`.
+template <scheduled_function Fn>
+[[nodiscard]] auto post_after(executor& where, detail::time_span delay, Fn&& fn) -> result<scheduled_task> {
+  return post_after(where, detail::timers_of_process(), delay, std::forward<Fn>(fn));
 }
 
 /// Runs `fn` on `where` again and again, until the task is cancelled, the executor refuses or drops a run, or the
@@ -184,6 +197,12 @@ template <periodic_function Fn>
   const time_point now = timers.now();
   if (!rule.repeats() || !detail::later(now, rule.interval)) return fail(errc::bad_interval);
   return closure::start(where, timers, rule, how.first.value_or(now), now, std::forward<Fn>(fn));
+}
+
+/// The same by the timers of the process: see `post_at`.
+template <periodic_function Fn>
+[[nodiscard]] auto post_every(executor& where, every_options how, Fn&& fn) -> result<scheduled_task> {
+  return post_every(where, detail::timers_of_process(), how, std::forward<Fn>(fn));
 }
 
 /// The settings of the thread, and where it is registered.

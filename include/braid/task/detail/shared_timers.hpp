@@ -63,4 +63,9 @@ class BRAID_API shared_timers : public timer_service {
   std::shared_ptr<state> state_;
 };
 
+/// Those that a program uses which names none: a thread that the first use starts, and anew in the child of a fork,
+/// which has no such thread. Never destroyed: what is armed may live until the end of the process. Threads: any.
+/// Errors: std::system_error where the thread cannot be started.
+[[nodiscard]] BRAID_API auto timers_of_process() -> shared_timers&;
+
 }  // namespace braid::detail
