@@ -8,6 +8,8 @@
 #include <rankd/cli/test_command.hpp>
 #include <rankd/store/redis_options.hpp>
 
+#include <braid/base/error.hpp>
+
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -20,7 +22,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -349,7 +353,7 @@ void add_ops(CLI::App& app, action& chosen) {
 }
 
 void add_init(CLI::App& app, action& chosen) {
-  auto* init = app.add_subcommand("init", "Make a project")->require_subcommand(1);
+  auto* init = app.add_subcommand("init", "Make a project: `init demo DIR` or `init empty DIR`")->require_subcommand(1);
   auto* demo = init->add_subcommand("demo", "A project with plans, registries, made-up data and a README");
   auto options = std::make_shared<rankd::init_options>();
   demo->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
@@ -387,13 +391,42 @@ auto output_is_out() -> bool {
   return false;
 }
 
+auto command_names(const CLI::App& app) -> std::vector<std::string_view> {
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.emplace_back(command->get_name());
+  return names;
+}
+
+/// What could have been meant by a word that is no command of `app`: a command of nearly that name, the option of a
+/// command, or one of its commands.
+auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
+  if (word.starts_with('-')) return {};
+  const std::vector<std::string_view> names = command_names(app);
+  if (std::string near = braid::did_you_mean(word, names); !near.empty()) return "; " + near;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (command->get_option_no_throw("--" + word) != nullptr)
+      return "; `" + app.get_name() + " " + command->get_name() + "` has an option --" + word;
+  std::string all;
+  for (const std::string_view name : names) all.append(all.empty() ? "" : ", ").append(name);
+  return "; the commands of `" + app.get_name() + "` are " + all;
+}
+
 /// What is wrong with the command line, which may hold text from other sources. Where a command is missing,
 /// what stands in its place is reported.
 auto diagnostic_of(const CLI::App* app, const CLI::Error& error) -> std::string {
   std::string what = error.what();
-  if (const auto unknown = app->remaining(true);
-      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) && !unknown.empty())
-    what = "there is no command or option `" + unknown.front() + "`";
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
+    const CLI::App* used = app;
+    while (!used->get_subcommands().empty()) used = used->get_subcommands().front();
+    const auto unknown = app->remaining(true);
+    if (!unknown.empty() && !command_names(*used).empty())
+      what = "there is no command or option `" + unknown.front() + "`" + hint_for(*used, unknown.front());
+    else if (!unknown.empty())
+      what = "there is no command or option `" + unknown.front() + "`";
+    else if (!command_names(*used).empty())
+      what = "a command is missing" + hint_for(*used, "");
+  }
   return "rankd: " + rankd::printable(what) + "\nRun with --help or --help-all for more information.\n";
 }
 

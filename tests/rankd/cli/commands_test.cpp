@@ -106,7 +106,11 @@ TEST_CASE("what is wrong with a value or a word is said with the value or the wo
   const std::vector<wrong> table{
       {{"frobnicate", "x"}, "there is no command or option `frobnicate`"},
       {{"--hlp"}, "there is no command or option `--hlp`"},
-      {{"init", "dmeo"}, "there is no command or option `dmeo`"},
+      {{"init", "dmeo"}, "there is no command or option `dmeo`; did you mean `demo`?"},
+      {{"explain", "p"}, "there is no command or option `explain`; `rankd rank` has an option --explain"},
+      {{"frobnicate"}, "there is no command or option `frobnicate`; the commands of `rankd` are rank, batch, "},
+      {{"init"}, "a command is missing; the commands of `init` are demo, "},
+      {{}, "a command is missing; the commands of `rankd` are rank, batch, "},
       {{"rank", "--workers", "010"}, "--workers: wants a whole number from 1 to 4096, not `010`"},
       {{"rank", "--workers", "0x10"}, "--workers: wants a whole number from 1 to 4096, not `0x10`"},
       {{"rank", "--workers", "4097"}, "--workers: wants a whole number from 1 to 4096, not `4097`"},
