@@ -148,7 +148,7 @@ auto kind_of(int folder, const dirent& entry) noexcept -> entry_kind {
   if (entry.d_type != DT_UNKNOWN) return kind_of(entry.d_type);
   struct stat about{};
   if (::fstatat(folder, entry.d_name, &about, AT_SYMLINK_NOFOLLOW) != 0) return entry_kind::other;
-  return kind_of(IFTODT(about.st_mode));
+  return kind_of(static_cast<unsigned char>(IFTODT(about.st_mode)));
 }
 
 auto status_now(const std::string& path, link_rule links) -> result<file_status> {
