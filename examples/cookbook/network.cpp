@@ -95,6 +95,32 @@ auto serve_until_sigterm(braid::http_server& server, braid::stream_listener list
 }
 // [/sigterm]
 
+// [drain]
+/// Answers lines until the client leaves, or `closing` is set: what has been read is answered, and no more is read.
+auto answer_lines(braid::stream_socket client, braid::async_event& closing) -> task<void> {
+  std::array<std::byte, 4096> room;
+  for (;;) {
+    const auto first = co_await braid::when_any(client.read_some(room), closing);
+    if (first.index == 1) co_return;
+    const auto& got = std::get<0>(first.value);
+    if (!got || *got == 0) co_return;
+    if (!co_await client.write_all(std::span(room).first(*got))) co_return;
+  }
+}
+
+auto serve_until_closing(braid::stream_listener& listener, braid::async_event& closing) -> task<void> {
+  auto accept = [&](scope& clients) -> task<void> {
+    for (;;) {
+      auto first = co_await braid::when_any(listener.accept(), closing);
+      if (first.index == 1) co_return;  // the scope ends when its clients have
+      auto& client = std::get<0>(first.value);
+      if (client) clients.spawn(answer_lines(std::move(*client), closing));
+    }
+  };
+  co_await braid::with_scope(accept);
+}
+// [/drain]
+
 // [program]
 auto output_of(std::string program, std::vector<std::string> arguments) -> task<braid::result<std::string>> {
   auto child = braid::child_process::start(
@@ -130,6 +156,24 @@ auto users(std::string url, braid::async_semaphore& slots) -> task<void> {
   std::raise(SIGTERM);
 }
 
+auto talk(braid::stream_listener& listener, braid::async_event& closing) -> task<void> {
+  const auto where = braid::or_throw(listener.local_address());
+  const auto client = braid::or_throw(co_await braid::stream_socket::connect(braid::default_runtime().io(), where));
+  braid::or_throw(co_await client.write_all("hello"));
+  std::array<std::byte, 4096> room;
+  const auto got = braid::or_throw(co_await client.read_some(room));
+  closing.set();
+  const auto after = braid::or_throw(co_await client.read_some(room));
+  std::printf("%zu bytes back, then %zu: the end\n", got, after);
+}
+
+auto drained_service() -> task<void> {
+  auto listener = braid::or_throw(
+      braid::stream_listener::listen(braid::default_runtime().io(), braid::socket_address::loopback(0)), "listen");
+  braid::async_event closing;
+  co_await braid::when_all(serve_until_closing(listener, closing), talk(listener, closing));
+}
+
 auto program(std::string folder) -> task<void> {
   braid::loop& io = braid::default_runtime().io();
   braid::executor& blocking = braid::default_runtime().blocking();
@@ -157,5 +201,6 @@ int main() {
   std::filesystem::create_directory(folder);
   std::ofstream(folder / "hello.html") << "<p>hello";
   braid::spawn(program(folder)).get();
+  braid::spawn(drained_service()).get();
   std::filesystem::remove_all(folder);
 }

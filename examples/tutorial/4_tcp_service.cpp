@@ -67,10 +67,11 @@ auto ask(braid::socket_address where, std::string question) -> task<void> {
 // [program]
 auto program() -> task<void> {
   store texts;
-  auto listener = stream_listener::listen(braid::default_runtime().io(), braid::socket_address::loopback(0));
-  const auto where = listener.value().local_address().value();
+  using braid::or_throw, braid::socket_address;
+  auto listener = or_throw(stream_listener::listen(braid::default_runtime().io(), socket_address::loopback(0)));
+  const auto where = or_throw(listener.local_address());
   auto all = [&](scope& tasks) -> task<void> {
-    tasks.spawn(serve(texts, *listener));
+    tasks.spawn(serve(texts, listener));
     co_await ask(where, "set city Paris\nget city\n");
     co_await ask(where, "get city\nget river\nhello\n");
     tasks.request_stop();
