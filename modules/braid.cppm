@@ -405,6 +405,7 @@ using braid::release;
 using braid::remove_file;
 using braid::remove_folder;
 using braid::rename_entry;
+using braid::replaceable_nodes;
 using braid::resolver;
 using braid::resolver_options;
 using braid::resp_argument;

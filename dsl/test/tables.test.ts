@@ -45,6 +45,7 @@ const capabilities = [
   "cap.rfc.0003.bound_params.v1",
   "cap.rfc.0003.more.v1",
   "cap.rfc.0004.aging.v1",
+  "cap.rfc.0004.fallback.v1",
   "cap.rfc.0005.branch.v1",
   "cap.rfc.0006.formulas.v1",
 ];
@@ -55,6 +56,7 @@ for (const [table, good] of [
   ["bad_named.ndjson", "good_named_plan.json"],
   ["bad_feed.ndjson", "good_feed_plan.json"],
   ["bad_branches.ndjson", "good_branches.json"],
+  ["bad_fallbacks.ndjson", "good_fallbacks.json"],
 ] as const)
   test(`each bad plan of ${table} of the engine gets its diagnostics and no others`, { skip }, () => {
     const registry = join(folder, "registry");

@@ -10,6 +10,7 @@
 
 #include <braid/base/config.hpp>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -40,10 +41,13 @@ void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_
   for (const bound_node& node : nodes)
     for (const node_index source : node.sources) ++takers[source];
   for (const node_index output : loaded.outputs) ++takers[output];
+  const auto stands_alone = [&](node_index at) { return nodes[at].fallback || !loaded.nodes[at].wakers.empty(); };
+  for (const plan_node& node : loaded.nodes)
+    if (node.fallback && node.fallback->kind == stand_in_kind::node) ++takers[node.fallback->node];
   for (node_index second = 0; second < nodes.size(); ++second) {
     if (nodes[second].sources.size() != 1) continue;
     const node_index first = nodes[second].sources.front();
-    if (takers[first] != 1) continue;
+    if (takers[first] != 1 || stands_alone(first) || stands_alone(second)) continue;
     auto both = fuse(loaded.nodes[first], loaded.nodes[second], with);
     if (!both) continue;
     nodes[first].op = std::move(both->first);
@@ -62,6 +66,21 @@ auto bound_options(const plan_node& node, const registries& declared) -> std::ve
   return out;
 }
 
+/// Of a fallback.
+void check_nulls(const plan_node& node, const registries& declared, braid::diagnostics& problems) {
+  if (!node.fallback) return;
+  const std::string parent = braid::json_pointer(node.fallback->pointer, "nulls");
+  for (std::size_t i = 0; i < node.fallback->nulls.size(); ++i) {
+    if (declared.find_key(node.fallback->nulls[i]) != nullptr) continue;
+    problems.add({.code = "unknown_key",
+                  .pointer = braid::json_pointer(parent, i),
+                  .message = "no key has the number " + std::to_string(node.fallback->nulls[i]),
+                  .hint = "the keys are declared in keys.toml",
+                  .node = {},
+                  .source = {}});
+  }
+}
+
 auto bind_node(const plan& loaded, const plan_node& node, const bind_context& with, braid::diagnostics& problems)
     -> bound_node {
   const op_entry* entry = find_op(node.op);
@@ -71,6 +90,7 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& wi
   auto op = entry->bind(node, with);
   if (!op) own.append(std::move(op.error()));
   check_conditions(loaded, node, own);
+  check_nulls(node, with.declared, own);
   if (!own.empty()) {
     own.set_node(node.node_id);
     problems.append(std::move(own));
@@ -83,7 +103,9 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& wi
           .sources = node.sources,
           .change = entry->change,
           .fused_with = std::nullopt,
-          .options = bound_options(node, with.declared)};
+          .options = bound_options(node, with.declared),
+          .fallback = node.fallback,
+          .wakers = node.wakers};
 }
 
 /// Of models that were found.
@@ -127,6 +149,8 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
 
   std::shared_ptr<const plan_branches> branches;
   if (has_branches(loaded)) branches = std::make_shared<const plan_branches>(loaded, preds, declared);
+  const bool has_fallbacks =
+      std::ranges::any_of(nodes, [](const bound_node& node) { return node.fallback.has_value(); });
   std::vector<model_digest> called = digests_of(models_of(loaded), models);
   return bound_plan{.name = loaded.plan_name,
                     .digest = plan_identity(loaded.digest, called),
@@ -138,7 +162,38 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
                     .outputs = loaded.outputs,
                     .whole = whole_route(loaded, declared),
                     .branches = std::move(branches),
-                    .stated = std::make_shared<const plan>(std::move(loaded))};
+                    .stated = std::make_shared<const plan>(std::move(loaded)),
+                    .has_fallbacks = has_fallbacks};
+}
+
+auto stand_in_name(const bound_plan& plan) -> std::string_view {
+  const auto& fallback = plan.stated->fallback;
+  return fallback ? std::string_view(fallback->plan) : std::string_view();
+}
+
+auto add_stand_in(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics {
+  const auto about = [&plan](std::string code, std::string message, std::string hint) {
+    return with_locations(
+        braid::diagnostics({.code = std::move(code),
+                            .pointer = braid::json_pointer(plan.stated->fallback->pointer, "plan"),
+                            .message = "`" + plan.stated->fallback->plan + "`, which is to stand in, " + message,
+                            .hint = std::move(hint),
+                            .node = {},
+                            .source = {}}),
+        *plan.stated);
+  };
+  if (found == nullptr) return about("unknown_plan", "is no plan that is right", "build it, or name another one");
+  if (!stand_in_name(*found).empty())
+    return about("nested_fallback", "names a plan that stands in for it", "a stand-in has none of its own");
+  plan.digest = sha256_hex(plan.digest + "\nfallback " + found->digest);
+  plan.stand_in = std::move(found);
+  return {};
+}
+
+auto stand_in_of(const bound_plan& plan, node_index node) -> std::string {
+  const node_fallback& fallback = *plan.nodes[node].fallback;
+  if (fallback.kind == stand_in_kind::node) return plan.nodes[fallback.node].node_id;
+  return fallback.kind == stand_in_kind::input ? "input" : "empty";
 }
 
 auto route_of(const bound_plan& plan, std::span<const scalar> params) -> std::shared_ptr<const plan_route> {

@@ -35,6 +35,8 @@ auto edges_of(const plan& loaded, const plan_route& route) -> std::vector<braid:
   std::vector<braid::graph_edge> edges;
   for (node_index to = 0; to < loaded.nodes.size(); ++to) {
     if (route.bypasses(to)) continue;
+    for (const node_index from : loaded.nodes[to].after)
+      if (!route.bypasses(from)) edges.push_back({from, to});
     if (!route.taken.empty() && route.taken[to] != plan_route::none) {
       edges.push_back({route.taken[to], to});
       continue;
@@ -127,6 +129,8 @@ auto plan_branches::made_route(std::uint64_t outcomes) const -> plan_route {
     open.pop_back();
     if (!route.bypassed[at]) continue;
     route.bypassed[at] = false;
+    if (const auto& fallback = loaded_.nodes[at].fallback; fallback && fallback->kind == stand_in_kind::node)
+      open.push_back(fallback->node);
     const std::vector<node_index>& sources = loaded_.nodes[at].sources;
     if (of_node_[at].empty()) {
       open.insert(open.end(), sources.begin(), sources.end());

@@ -4,6 +4,7 @@
 #include <rankd/engine/detail/explain.hpp>
 #include <rankd/engine/detail/request_state.hpp>
 #include <rankd/engine/detail/thrown_message.hpp>
+#include <rankd/engine/plan_needs.hpp>
 #include <rankd/rows/concat.hpp>
 
 #include <braid/coro/scope.hpp>
@@ -11,6 +12,7 @@
 #include <braid/trace/trace.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -51,6 +53,7 @@ auto error_of_time(std::string code, std::string message, const run_end& run, co
     -> rank_error {
   for (const node_index node : run.shape.order()) {
     if (run.graph.progress(node) == braid::node_progress::done || state.route->bypasses(node)) continue;
+    if (!state.failure_of(node).empty()) continue;
     const bound_node& first = state.plan->nodes[node];
     return {std::move(code), message + "; " + name_of(first) + " was the first that was not", first.node_id, {}};
   }
@@ -96,9 +99,9 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
 /// The rows of all outputs, one behind the other.
 auto rows_of_outputs(request_state& state) -> row_set {
   const auto& outputs = state.plan->outputs;
-  if (outputs.size() == 1) return state.nodes[outputs.front()].output;
+  if (outputs.size() == 1) return state.rows_of(outputs.front());
   const std::span<row_set> all = state.memory.uninitialized<row_set>(outputs.size());
-  std::ranges::transform(outputs, all.begin(), [&state](node_index node) { return state.nodes[node].output; });
+  std::ranges::transform(outputs, all.begin(), [&state](node_index node) { return state.rows_of(node); });
   return concat(all, state.memory);
 }
 
@@ -126,6 +129,19 @@ auto breach_of(const request_state& state, const braid::graph_shape& shape,
   if (failure->why == cause::run_stopped) return std::nullopt;
   const std::uint32_t position = shape.position(failure->node);
   return state.used.first_breach(position + (failure->why == cause::node_failed ? 1 : 0));
+}
+
+/// The nodes for which something stands in, in the order of the plan.
+auto degraded_of(const request_state& state) -> std::vector<degradation> {
+  std::vector<degradation> out;
+  if (state.fallen.empty()) return out;
+  for (const node_index node : state.plan->whole.shape.order())
+    if (const std::string_view code = state.failure_of(node); !code.empty())
+      out.push_back({.plan = {},
+                     .node = state.plan->nodes[node].node_id,
+                     .code = std::string(code),
+                     .used = stand_in_of(*state.plan, node)});
+  return out;
 }
 
 /// The times of the path and the rest add up to the total, because the rest is what is left of it.
@@ -161,9 +177,11 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
   } else {
     answer.rows = rows_of_outputs(*state);
     answer.fields = fields_of(answer.rows, request, declared);
-    for (const node_slot& slot : state->nodes) {
-      answer.malformed_ids += slot.malformed_ids;
-      answer.malformed_values += slot.malformed_values;
+    answer.degraded = degraded_of(*state);
+    for (node_index node = 0; node < state->nodes.size(); ++node) {
+      if (!state->failure_of(node).empty()) continue;  // it may run on, and what it found is not shown
+      answer.malformed_ids += state->nodes[node].malformed_ids;
+      answer.malformed_values += state->nodes[node].malformed_values;
     }
   }
   if (metrics == node_metrics::collected) answer.nodes = samples_of(run.graph, run.failure, *state);
@@ -180,6 +198,47 @@ auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<r
 }
 
 auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
+  if (plan->stand_in == nullptr) [[likely]]
+    return rank_alone(std::move(plan), std::move(request));
+  return rank_or_stand_in(std::move(plan), std::move(request));
+}
+
+/// The plan itself has the time that it does not have to leave to the stand-in.
+auto engine::rank_or_stand_in(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
+  using std::chrono::milliseconds;
+  braid::scope& around = co_await braid::this_scope();
+  const braid::time_point begun = around.where().now();
+  const plan_fallback& fallback = *plan->stated->fallback;
+  keep_to_budget(request, plan->budget);
+  rank_request again = request;
+  if (request.deadline)
+    request.deadline = std::max(*request.deadline - milliseconds(fallback.reserve_ms), milliseconds(1));
+  auto first_task = rank_alone(plan, std::move(request));
+  ranking first = co_await std::move(first_task);
+  if (!first.error) co_return first;
+  const auto code = find_failure(fallback.on, first.error->code, plan_failure_codes());
+  if (!code) co_return first;
+
+  again.arms.clear();  // what they have set is in the params
+  if (again.deadline) {
+    const auto used = std::chrono::floor<milliseconds>(around.where().now() - begun);
+    again.deadline = std::max(*again.deadline - used, milliseconds(1));
+  }
+  if (!check_needs(again, route_of(*plan->stand_in, again.params)->needs, *declared_).empty()) co_return first;
+  auto second_task = rank_alone(plan->stand_in, std::move(again));
+  ranking second = co_await std::move(second_task);
+  if (second.error) co_return first;
+  second.degraded.insert(second.degraded.begin(),
+                         {.plan = plan->name, .node = {}, .code = std::string(*code), .used = second.plan});
+  second.plan = plan->name;
+  second.experiments = first.experiments;
+  second.arms = first.arms;
+  second.total += first.total;
+  second.failed_before = std::make_shared<const ranking>(std::move(first));
+  co_return second;
+}
+
+auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();
   keep_to_budget(request, plan->budget);

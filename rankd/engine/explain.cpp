@@ -15,6 +15,7 @@ auto state_of(braid::node_progress progress) -> node_state {
   using enum braid::node_progress;
   switch (progress) {
     case done: return node_state::done;
+    case replaced:
     case failed: return node_state::failed;
     case stopped: return node_state::stopped;
     case running:
@@ -26,6 +27,14 @@ auto state_of(braid::node_progress progress) -> node_state {
 
 /// The body of the node has left everything that it has to leave.
 auto is_over(node_state state) -> bool { return state == node_state::done || state == node_state::failed; }
+
+/// Of a node in a run whose result is known.
+auto state_in(const braid::graph_run<plan_nodes>& run, const request_state& state, node_index node) -> node_state {
+  if (state.route->bypasses(node)) return node_state::bypassed;
+  if (state.failure_of(node) == "node_timeout") return node_state::timed_out;
+  const node_state known = state_of(run.progress(node));
+  return known == node_state::done && state.is_idle(node) ? node_state::bypassed : known;
+}
 
 /// Of the node that decided the error; one that broke the budget may have ended well.
 auto state_of_failed(const braid::graph_failure& failure, node_state known) -> node_state {
@@ -58,7 +67,7 @@ auto keys_added(const request_state& state, node_index node, const registries& d
   for (const keyed_column& each : state.nodes[node].output.table().columns()) {
     bool known = false;
     for (const node_index source : state.sources_of(node))
-      known = known || state.nodes[source].output.table().find(each.key_id).has_value();
+      known = known || state.rows_of(source).table().find(each.key_id).has_value();
     const key_entry* key = declared.find_key(each.key_id);
     if (!known && key != nullptr) added.push_back(key->name);
   }
@@ -105,6 +114,10 @@ auto report_of(const run_picture& run, node_index node, const registries& declar
                      .keys_added = {},
                      .options = options_of(run.state.request, what, declared),
                      .chosen = chosen_by(run.state, node)};
+  if (const std::string_view failure = run.state.failure_of(node); !failure.empty()) {
+    report.failure = failure;
+    report.used = stand_in_of(plan, node);
+  }
   if (report.state != node_state::done) return report;
   report.rows_out = slot.output.size();
   report.keys_added = keys_added(run.state, node, declared);
@@ -155,7 +168,7 @@ auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<brai
                const request_state& state) -> std::vector<node_state> {
   std::vector<node_state> states;
   for (node_index node = 0; node < state.nodes.size(); ++node)
-    states.push_back(state.route->bypasses(node) ? node_state::bypassed : state_of(run.progress(node)));
+    states.push_back(state_in(run, state, node));
   if (failure) states[failure->node] = state_of_failed(*failure, states[failure->node]);
   return states;
 }
@@ -166,7 +179,7 @@ auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<bra
   for (node_index node = 0; node < all.size(); ++node) {
     node_sample& out = all[node];
     const node_slot& slot = state.nodes[node];
-    out.state = state.route->bypasses(node) ? node_state::bypassed : state_of(run.progress(node));
+    out.state = state_in(run, state, node);
     if (failure && failure->node == node) out.state = state_of_failed(*failure, out.state);
     if (!is_over(out.state)) continue;
     if (out.state == node_state::done) out.rows_out = slot.output.size();

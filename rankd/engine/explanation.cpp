@@ -63,6 +63,13 @@ void append_node(std::string& out, const node_report& node) {
     out += ',';
     append_field(out, "chosen", node.chosen);
   }
+  if (!node.failure.empty()) {
+    out += ",\"fallback\":{";
+    append_field(out, "code", node.failure);
+    out += ',';
+    append_field(out, "used", node.used);
+    out += '}';
+  }
   out += '}';
 }
 

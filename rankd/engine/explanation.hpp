@@ -19,12 +19,12 @@ namespace rankd {
 /// How far a node had come when the answer was known.
 enum class node_state : std::uint8_t {
   done,
-  failed,
-  timed_out,  ///< it did not end in the time that nodes have
+  failed,     ///< perhaps another node, or nothing, stands in
+  timed_out,  ///< it did not end in the time that nodes have: the same
   stopped,    ///< because the run, or a node before it, had failed
   running,    ///< it went on behind the answer, or waited for a thread
   skipped,    ///< it had not begun
-  bypassed,   ///< the request does not run it: only inputs need it that were not chosen
+  bypassed,   ///< the request does not run it: only inputs that were not chosen, or stand-ins, need it
 };
 
 auto to_string(node_state state) noexcept -> std::string_view;
@@ -63,6 +63,8 @@ struct node_report {
   std::vector<std::string> keys_added;
   std::vector<option_report> options = {};  ///< those that params give
   std::string chosen = {};                  ///< the input whose rows a choice passes on, or empty
+  std::string failure = {};                 ///< the code of a failure for which something stands in, or empty
+  std::string used = {};                    ///< that: the id of a node, `input` or `empty`
 };
 
 /// An arm that the request is in.

@@ -25,8 +25,8 @@ class sighting_table {
     std::ranges::sort(ids_);
     if (ids_.empty()) return;
     for (node_index node = 0; node < run.nodes.size(); ++node)
-      if (run.nodes[node] == node_state::done)
-        each_asked(run.state.nodes[node].output, [&](std::size_t id, std::size_t position) {
+      if (const row_set* const rows = rows_given(run, node))
+        each_asked(*rows, [&](std::size_t id, std::size_t position) {
           sighting& here = seen_[node * ids_.size() + id];
           if (here.rows++ == 0) here.position = position;
         });
@@ -107,7 +107,7 @@ class tracer {
     for (const node_index source : node.change == row_change::matched ? sources.first(1) : sources) {
       const sighting& seen = seen_->in(source, fate_.id);
       if (all.rows == 0 && seen.rows != 0)
-        all = {.rows = 0, .position = seen.position, .in = run_->state.nodes[source].output};
+        all = {.rows = 0, .position = seen.position, .in = *rows_given(*run_, source)};
       all.rows += seen.rows;
     }
     return all;
@@ -116,11 +116,11 @@ class tracer {
   void visit(node_index at) {
     const bound_node& node = run_->state.plan->nodes[at];
     const arrival in = arriving(at);
-    if (!is_done(at)) {
-      if (in.rows != 0) drop(node, in, in.rows, drop_reason::not_done);
+    const std::size_t out = seen_->in(at, fate_.id).rows;
+    if (!is_done(at)) {  // what stands in for it may give rows with the id
+      if (out < in.rows) drop(node, in, in.rows - out, drop_reason::not_done);
       return;
     }
-    const std::size_t out = seen_->in(at, fate_.id).rows;
     const bool is_source = node.change == row_change::dense_source;
     if (is_source && out != 0) fate_.produced_by.push_back(node.node_id);
     if (is_source && in.rows != 0) drop(node, in, in.rows, drop_reason::replaced);
@@ -162,6 +162,15 @@ class tracer {
 };
 
 }  // namespace
+
+auto rows_given(const run_picture& run, node_index node) -> const row_set* {
+  while (!run.state.failure_of(node).empty()) {
+    const node_fallback& fallback = *run.state.plan->nodes[node].fallback;
+    if (fallback.kind != stand_in_kind::node) return &run.state.fallen[node].output;
+    node = fallback.node;
+  }
+  return run.nodes[node] == node_state::done ? &run.state.nodes[node].output : nullptr;
+}
 
 auto fates_of(const run_picture& run, const registries& declared) -> std::vector<id_fate> {
   std::vector<id_fate> all;

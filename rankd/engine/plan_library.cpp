@@ -58,23 +58,12 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   if (!image) return std::unexpected(image.error());
   if (image->empty()) return refused("no_artifacts", "the folder holds no plan", "build the plans with dslc", folder);
 
-  braid::diagnostics problems;
-  std::vector<version_ptr> found;
-  std::vector<left_out_plan> left_out;
-  std::vector<std::string> names;
   model_folder models(options_.models, *declared_, options_.read);
-  const auto now = experiment_time();
-  for (const artifact_image& each : *image) {
-    names.push_back(each.name);
-    auto running = experiments_of(experiments ? *experiments : options_.experiments, each.name, *declared_, now);
-    auto version = bind(each, (budgets ? *budgets : options_.budgets).of(each.name), std::move(running), models);
-    if (version)
-      found.push_back(std::move(*version));
-    else if (keeps_going)
-      left_out.push_back({each.name, std::move(version.error())});
-    else
-      problems.append(std::move(version.error()));
-  }
+  auto [found, left_out, names, problems] =
+      bind_all(*image, {.budgets = budgets ? *budgets : options_.budgets,
+                        .experiments = experiments ? *experiments : options_.experiments,
+                        .models = models,
+                        .now = experiment_time()});
   if (!models.stands_still())
     return refused("folder_changing", "files of the folder of models changed while they were read",
                    "load the plans again later", options_.models);
@@ -110,22 +99,55 @@ auto plan_library::newest_of(std::string_view name, std::string_view artifact_di
   return at->second.kept.back();
 }
 
-auto plan_library::bind(const artifact_image& image, const plan_budget& budget,
-                        std::shared_ptr<const plan_experiments> experiments, model_folder& models)
+/// Plans that name a stand-in come last, because that one, which names none, must be there.
+auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind_rules& with) -> bound_folder {
+  bound_folder out;
+  for (const artifact_image& each : image) out.names.push_back(each.name);
+  for (const bool names_stand_in : {false, true})
+    for (const artifact_image& each : image) {
+      if (each.text.contains("fallback_plan") != names_stand_in) continue;
+      auto version = bind(each, with, out.found);
+      if (version)
+        out.found.push_back(std::move(*version));
+      else if (options_.on_bad_plan == bad_plans::leave_out)
+        out.left_out.push_back({each.name, std::move(version.error())});
+      else
+        out.problems.append(std::move(version.error()));
+    }
+  std::ranges::sort(out.found, {}, [](const version_ptr& each) { return std::string_view(each->plan.name); });
+  std::ranges::sort(out.left_out, {}, &left_out_plan::name);
+  return out;
+}
+
+/// As this reload found it, or else as it serves. Null where the plan names none, or there is none.
+auto plan_library::stand_in_for(const bound_plan& plan, const std::vector<version_ptr>& found) const -> plan_handle {
+  const std::string_view name = stand_in_name(plan);
+  if (name.empty()) return nullptr;
+  for (const version_ptr& each : found)
+    if (each->plan.name == name) return {each, &each->plan};
+  return current()->find(name);
+}
+
+auto plan_library::bind(const artifact_image& image, const bind_rules& with, const std::vector<version_ptr>& found)
     -> braid::checked<version_ptr> {
   if (!image.problems.empty()) return std::unexpected(image.problems);
-  // With the same models, the same budget and the same experiments it is the same plan.
+  const plan_budget budget = with.budgets.of(image.name);
+  auto experiments = experiments_of(with.experiments, image.name, *declared_, with.now);
+  // With the same models, the same budget, the same experiments and the same stand-in it is the same plan.
   if (auto same = newest_of(image.name, sha256_hex(image.text));
-      same && same->plan.budget == budget && has_experiments(same->plan, experiments) && has_models(same->plan, models))
+      same && same->plan.budget == budget && has_experiments(same->plan, experiments) &&
+      has_models(same->plan, with.models) && same->plan.stand_in == stand_in_for(same->plan, found))
     return same;
   auto loaded = load_plan(image, {all_op_shapes(), *declared_});
   if (!loaded) return std::unexpected(loaded.error());
-  auto bound = bind_plan(std::move(*loaded), *declared_, budget, &models);
+  auto bound = bind_plan(std::move(*loaded), *declared_, budget, &with.models);
   if (!bound) {
     bound.error().set_source(image.file.string());
     return std::unexpected(std::move(bound.error()));
   }
   braid::diagnostics problems;
+  if (!stand_in_name(*bound).empty()) problems = add_stand_in(*bound, stand_in_for(*bound, found));
+  problems.set_source(image.file.string());
   add_experiments(*bound, std::move(experiments), *declared_, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   bound->warnings.append(unread_settings(*bound, *declared_));

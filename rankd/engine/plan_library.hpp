@@ -115,8 +115,25 @@ class plan_library {
   };
   using version_histories = std::map<std::string, version_history, std::less<>>;
 
-  auto bind(const artifact_image& image, const plan_budget& budget, std::shared_ptr<const plan_experiments> experiments,
-            model_folder& models) -> braid::checked<version_ptr>;
+  /// What plans of one reload are bound with.
+  struct bind_rules {
+    const plan_budgets& budgets;
+    const experiment_set& experiments;
+    model_folder& models;
+    std::chrono::sys_seconds now;
+  };
+  /// What came of them, by name.
+  struct bound_folder {
+    std::vector<version_ptr> found;
+    std::vector<left_out_plan> left_out;
+    std::vector<std::string> names;
+    braid::diagnostics problems;
+  };
+
+  auto bind_all(const std::vector<artifact_image>& image, const bind_rules& with) -> bound_folder;
+  auto bind(const artifact_image& image, const bind_rules& with, const std::vector<version_ptr>& found)
+      -> braid::checked<version_ptr>;
+  [[nodiscard]] auto stand_in_for(const bound_plan& plan, const std::vector<version_ptr>& found) const -> plan_handle;
   void add_pinned_to(std::vector<std::string>& names) const;
   auto newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
   auto install(const std::vector<version_ptr>& found, std::vector<left_out_plan> left_out) -> reload_report;

@@ -86,6 +86,16 @@ void append_error(std::string& out, const rank_error& error, std::string_view re
   out += '}';
 }
 
+void append_degradation(std::string& out, const degradation& one) {
+  out += '{';
+  append_field(out, one.node.empty() ? "plan" : "node", one.node.empty() ? one.plan : one.node);
+  out += ',';
+  append_field(out, "code", one.code);
+  out += ',';
+  append_field(out, "used", one.used);
+  out += '}';
+}
+
 void append_explanation(std::string& out, const ranking& answer) {
   if (answer.explained != nullptr) out += ",\"explain\":" + to_json(*answer.explained);
 }
@@ -123,6 +133,10 @@ void append_json(std::string& out, const ranking& answer) {
     out += ',';
     append_arms(out, *answer.experiments, answer.arms);
   }
+  if (!answer.degraded.empty()) {
+    out += ',';
+    append_degraded(out, answer.degraded);
+  }
   append_candidates(out, answer);
   if (answer.malformed_ids != 0) {
     out += ',';
@@ -134,6 +148,10 @@ void append_json(std::string& out, const ranking& answer) {
   }
   append_explanation(out, answer);
   out += '}';
+}
+
+void append_degraded(std::string& out, const std::vector<degradation>& all) {
+  detail::append_list(out, "degraded", all, append_degradation);
 }
 
 auto to_json(const ranking& answer) -> std::string {

@@ -30,6 +30,16 @@ struct rank_error {
   std::string pointer;  ///< into the request, or empty
 };
 
+/// Something that stood in for what had failed, so that there are candidates all the same.
+struct degradation {
+  std::string plan;  ///< that failed, or empty
+  std::string node;  ///< that failed, or empty
+  std::string code;  ///< of the failure
+  std::string used;  ///< another plan or node by its name, `input` or `empty`
+
+  [[nodiscard]] auto operator==(const degradation&) const -> bool = default;
+};
+
 /// What one node did for a request, as a server counts it.
 struct node_sample {
   node_state state = node_state::skipped;
@@ -54,6 +64,8 @@ struct ranking {
   std::shared_ptr<const request_state> memory;   ///< what the rows and the nodes lie in
   std::shared_ptr<const plan_experiments> experiments = {};  ///< of the plan, where it has some
   std::vector<chosen_arm> arms = {};                         ///< of these, those that the request is in
+  std::vector<degradation> degraded = {};                    ///< in the order of the plan; empty where all went well
+  std::shared_ptr<const ranking> failed_before = {};         ///< of the plan itself, where another one stood in
 };
 
 /// The response of the HTTP interface and the command line, as one line of JSON without a line feed.
@@ -61,6 +73,9 @@ auto to_json(const ranking& answer) -> std::string;
 
 /// The same behind what `out` has.
 void append_json(std::string& out, const ranking& answer);
+
+/// `"degraded":[…]`, as answers and audits have it.
+void append_degraded(std::string& out, const std::vector<degradation>& all);
 
 /// The error response for what could not be read or bound; more than one diagnostic is listed whole. An empty id is
 /// left out. Requires at least one diagnostic.

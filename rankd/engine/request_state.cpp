@@ -7,12 +7,42 @@
 
 namespace rankd {
 
+/// A stand-in that has failed itself has one of its own: the loader of plans refuses those that form a cycle.
+auto request_state::replaced_rows_of(node_index node) const noexcept -> const row_set& {
+  while (!fallen[node].code.empty()) {
+    const node_fallback& fallback = *plan->nodes[node].fallback;
+    if (fallback.kind != stand_in_kind::node) return fallen[node].output;
+    node = fallback.node;
+  }
+  return nodes[node].output;
+}
+
+/// Asked when a node has failed: whether its plan says what stands in. From then on the slot of the node is not read,
+/// for a node whose time is over may still write it.
+auto plan_nodes::replaces(const braid::graph_failure& why) noexcept -> bool {
+  using cause = braid::graph_failure::cause;
+  const auto& fallback = state_->plan->nodes[why.node].fallback;
+  if (!fallback || why.error) return false;
+  std::string_view code = "node_timeout";
+  if (why.why == cause::node_failed) {
+    const auto& error = state_->nodes[why.node].error;
+    if (!error) return false;
+    code = error->code;
+  }
+  const auto known = find_failure(fallback->on, code, node_failure_codes());
+  if (!known) return false;
+  fallen_node& fallen = state_->fallen[why.node];
+  fallen.code = *known;
+  if (fallback->kind == stand_in_kind::input) fallen.output = state_->rows_of(state_->sources_of(why.node).front());
+  return true;
+}
+
 auto plan_nodes::mode(braid::node_index node) noexcept -> braid::node_mode {
-  if (state_->route->bypasses(node)) return braid::node_mode::here;
+  if (state_->is_idle(node)) return braid::node_mode::here;
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
   slot.ready = now();
-  for (const node_index source : state_->sources_of(node)) slot.rows_in += state_->nodes[source].output.size();
+  for (const node_index source : state_->sources_of(node)) slot.rows_in += state_->rows_of(source).size();
   return slot.mode = place_of(*what.op, slot.rows_in);
 }
 
@@ -41,7 +71,7 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
   braid::arena& memory = shares ? state_->memory : slot.memory;
   const std::span<const node_index> sources = state_->sources_of(node);
   const std::span<row_set> inputs = memory.uninitialized<row_set>(sources.size());
-  for (std::size_t at = 0; at < inputs.size(); ++at) inputs[at] = state_->nodes[sources[at]].output;
+  for (std::size_t at = 0; at < inputs.size(); ++at) inputs[at] = state_->rows_of(sources[at]);
   return {.memory = memory,
           .inputs = inputs,
           .params = state_->request.params,
@@ -87,7 +117,7 @@ auto plan_nodes::activity_of(braid::node_index node) const -> braid::trace::acti
 
 /// In a trace a node that computes is a slice of its thread, and one that waits has a track of its own.
 auto plan_nodes::run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status {
-  if (state_->route->bypasses(node)) return braid::node_status::done;  // no node that runs waits for it
+  if (state_->is_idle(node)) return braid::node_status::done;  // no node that runs takes its rows
   if (!braid::trace::is_on()) [[likely]]
     return compute(node, stop);
   const braid::trace::span shown(braid::trace::intern(state_->plan->nodes[node].node_id));

@@ -61,18 +61,21 @@ class column_walk {
     columns_.resize(loaded.nodes.size());
     found_.resize(loaded.nodes.size());
     for (const node_index node : loaded.order) visit(node);
+    for (node_index node = 0; node < loaded.nodes.size(); ++node)
+      if (loaded.nodes[node].fallback) check_stand_in(node, *loaded.nodes[node].fallback);
   }
 
   /// The keys that the rows of a node may have.
   [[nodiscard]] auto keys_of(node_index node) const -> std::vector<std::uint32_t> {
     std::vector<std::uint32_t> out;
-    for (std::size_t place = 0; place < columns_[node].size(); ++place)
-      if (columns_[node][place]) out.push_back(declared_->keys()[place].key_id);
+    const key_set given = given_by(node);
+    for (std::size_t place = 0; place < given.size(); ++place)
+      if (given[place]) out.push_back(declared_->keys()[place].key_id);
     return out;
   }
 
   [[nodiscard]] auto may_have(node_index node, std::uint32_t key) const -> bool {
-    return columns_[node][place_of(key)];
+    return loaded_->nodes[node].fallback ? given_by(node)[place_of(key)] : columns_[node][place_of(key)];
   }
 
   [[nodiscard]] auto diagnostics() && -> braid::diagnostics {
@@ -88,6 +91,43 @@ class column_walk {
     return static_cast<std::size_t>(declared_->find_key(key_id) - declared_->keys().data());
   }
 
+  static void add(key_set& own, const key_set& others) {
+    std::transform(own.begin(), own.end(), others.begin(), own.begin(), std::logical_or{});
+  }
+
+  /// What the rows of a node may have, or those of what stands in for it.
+  [[nodiscard]] auto given_by(node_index node) const -> key_set {
+    key_set out = columns_[node];
+    for (const plan_node* of = &loaded_->nodes[node]; of->fallback; of = &loaded_->nodes[of->fallback->node]) {
+      if (of->fallback->kind == stand_in_kind::input) add(out, given_by(of->sources.front()));
+      if (of->fallback->kind != stand_in_kind::node) break;
+      add(out, columns_[of->fallback->node]);
+    }
+    return out;
+  }
+
+  /// Complains where what stands in for a node lacks columns of its rows that are not said to be null then.
+  void check_stand_in(node_index at, const node_fallback& fallback) {
+    if (fallback.kind == stand_in_kind::empty) return;
+    const plan_node& node = loaded_->nodes[at];
+    const bool is_input = fallback.kind == stand_in_kind::input;
+    const key_set given = given_by(is_input ? node.sources.front() : fallback.node);
+    std::string lacking;
+    for (std::size_t place = 0; place < given.size(); ++place) {
+      const key_entry& key = declared_->keys()[place];
+      if (!columns_[at][place] || given[place] || std::ranges::find(fallback.nulls, key.key_id) != fallback.nulls.end())
+        continue;
+      lacking.append(lacking.empty() ? "" : ", ").append(std::to_string(key.key_id)).append(" (" + key.name + ")");
+    }
+    if (lacking.empty()) return;
+    found_[at].add({.code = "stand_in_lacks_column",
+                    .pointer = braid::json_pointer(fallback.pointer, "use"),
+                    .message = "the rows of what stands in have no values for keys that those of the node have: " + lacking,
+                    .hint = "list them in `nulls`: they are null then",
+                    .node = node.node_id,
+                    .source = {}});
+  }
+
   void visit(node_index at) {
     const plan_node& node = loaded_->nodes[at];
     key_set& own = columns_[at];
@@ -96,10 +136,9 @@ class column_walk {
       own = source_columns(node);
       return;
     }
-    own = columns_[node.sources.front()];
+    own = given_by(node.sources.front());
     if (const adding_op* adds = find_adding(node.op)) return add_columns(at, *adds, own);
-    for (const node_index source : node.sources)
-      std::transform(own.begin(), own.end(), columns_[source].begin(), own.begin(), std::logical_or{});
+    for (const node_index source : node.sources) add(own, given_by(source));
     for (const plan_param& param : node.params)
       if (param.name == "out_key") own[place_of(param.index())] = true;
   }
@@ -123,7 +162,7 @@ class column_walk {
   void check_template(node_index at, const plan_param& keys) {
     const plan_node& node = loaded_->nodes[at];
     for (const key_entry* key : columns_in(keys, *declared_)) {
-      if (!node.sources.empty() && columns_[node.sources.front()][place_of(key->key_id)]) continue;
+      if (!node.sources.empty() && given_by(node.sources.front())[place_of(key->key_id)]) continue;
       const std::string rows = node.sources.empty() ? "a node without input has no columns"
                                                     : "the rows of `" + loaded_->nodes[node.sources.front()].node_id +
                                                           "` have no column `" + key->name + "`";
@@ -262,7 +301,7 @@ auto missing_columns(const plan& loaded, const registries& declared) -> braid::d
 
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics {
   const auto matters = [](const plan_node& node) {
-    return find_adding(node.op) != nullptr || template_of(node) != nullptr;
+    return find_adding(node.op) != nullptr || template_of(node) != nullptr || node.fallback.has_value();
   };
   if (std::ranges::none_of(loaded.nodes, matters)) return {};
   return column_walk(loaded, declared).diagnostics();

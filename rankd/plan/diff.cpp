@@ -24,6 +24,14 @@ auto extensions_text(std::span<const plan_extension> all) -> std::string {
   return out;
 }
 
+auto fallback_text(const std::optional<plan_fallback>& fallback) -> std::optional<std::string> {
+  if (!fallback) return std::nullopt;
+  std::string out = fallback->plan;
+  std::string_view before = " on ";
+  for (const std::string& pattern : fallback->on) out.append(std::exchange(before, ", ")).append(pattern);
+  return out + ", reserve_ms " + std::to_string(fallback->reserve_ms);
+}
+
 /// What the matching knows of one plan.
 struct side_index {
   explicit side_index(plan_side from) : side(from) {
@@ -272,6 +280,9 @@ class comparison_of_plans {
                           "outputs",
                           ids_of(before_, before_.of.outputs),
                           ids_of(after_, after_.of.outputs)});
+    const text was = fallback_text(before_.of.fallback);
+    const text is = fallback_text(after_.of.fallback);
+    if (was != is) changes_.push_back({change_kind::changed, {}, {}, "fallback_plan", was, is});
     extensions(before_.of.extensions, after_.of.extensions, nullptr, nullptr);
   }
 

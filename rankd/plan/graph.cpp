@@ -17,6 +17,18 @@ auto about(const plan_node& node, std::string_view code, std::string message) ->
           .source = {}};
 }
 
+/// The edges into a node, one after the other.
+auto edge_count(const plan_node& node) -> std::size_t { return node.sources.size() + node.after.size(); }
+auto edge_at(const plan_node& node, std::size_t place) -> node_index {
+  return place < node.sources.size() ? node.sources[place] : node.after[place - node.sources.size()];
+}
+
+template <typename Fn>
+void for_each_edge(const plan_node& node, Fn fn) {
+  for (const node_index source : node.sources) fn(source);
+  for (const node_index before : node.after) fn(before);
+}
+
 /// "`a` → `b` → `a`"; of a long cycle only the first nodes are named.
 auto spell_cycle(const std::vector<plan_node>& nodes, std::span<const node_index> cycle) -> std::string {
   constexpr std::size_t max_named = 8;
@@ -44,12 +56,12 @@ class cycle_finder {
     enter(start);
     while (!path_.empty()) {
       const node_index at = path_.back();
-      if (next_source_[at] == nodes_[at].sources.size()) {
+      if (next_source_[at] == edge_count(nodes_[at])) {
         state_[at] = done;
         path_.pop_back();
         continue;
       }
-      const node_index source = nodes_[at].sources[next_source_[at]++];
+      const node_index source = edge_at(nodes_[at], next_source_[at]++);
       if (state_[source] == unseen)
         enter(source);
       else if (state_[source] == on_path)
@@ -86,8 +98,8 @@ auto topological(const std::vector<plan_node>& nodes) -> std::vector<node_index>
   std::vector<std::size_t> waiting(nodes.size());
   std::priority_queue<node_index, std::vector<node_index>, std::greater<>> ready;
   for (node_index i = 0; i < nodes.size(); ++i) {
-    waiting[i] = nodes[i].sources.size();
-    for (const node_index source : nodes[i].sources) users[source].push_back(i);
+    waiting[i] = edge_count(nodes[i]);
+    for_each_edge(nodes[i], [&](node_index source) { users[source].push_back(i); });
     if (waiting[i] == 0) ready.push(i);
   }
   std::vector<node_index> order;
@@ -113,7 +125,7 @@ void check_depth(const plan& ordered, braid::diagnostics& problems) {
   std::vector<std::size_t> depth(ordered.nodes.size(), 1);
   for (const node_index i : ordered.order) {
     const plan_node& node = ordered.nodes[i];
-    for (const node_index source : node.sources) depth[i] = std::max(depth[i], depth[source] + 1);
+    for_each_edge(node, [&](node_index source) { depth[i] = std::max(depth[i], depth[source] + 1); });
     if (depth[i] <= max_plan_depth) continue;
     problems.add(about(node, "plan_too_deep",
                        "more than " + std::to_string(max_plan_depth) + " nodes follow one another up to here"));
@@ -129,7 +141,9 @@ void check_reach(const plan& whole, braid::diagnostics& problems) {
     open.pop_back();
     if (reaches[at]) continue;
     reaches[at] = true;
-    open.insert(open.end(), whole.nodes[at].sources.begin(), whole.nodes[at].sources.end());
+    const plan_node& node = whole.nodes[at];
+    open.insert(open.end(), node.sources.begin(), node.sources.end());
+    if (node.fallback && node.fallback->kind == stand_in_kind::node) open.push_back(node.fallback->node);
   }
   for (node_index i = 0; i < whole.nodes.size(); ++i) {
     const plan_node& node = whole.nodes[i];

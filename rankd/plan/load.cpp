@@ -258,6 +258,7 @@ void read_origin(object_reader& in, draft& into) {
 }
 
 void check_graph(std::size_t problems_before, draft& into) {
+  if (into.problems.size() == problems_before) detail::link_fallbacks(into.out, into.problems);
   const bool edges_complete = into.problems.size() == problems_before;
   into.out.order = detail::order_nodes(into.out.nodes, into.problems);
   // Where a name is misspelt or a cycle stands, these would complain about its consequences.
@@ -289,6 +290,7 @@ void read_artifact(const json& document, std::optional<std::string> stem, draft&
   read_table(in, "pred_table", parse_pred, into.known.preds, into.out.pred_table, into);
   read_spans(in, into);
   read_graph(in, into);
+  detail::read_plan_fallback(in, into);
   in.refuse_unknown_fields();
 }
 
@@ -308,8 +310,9 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }  // namespace
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
-  static const std::array<std::string_view, 4> all{rankd::capability_of(node_op::div), bound_params_capability,
-                                                   branch_capability, rankd::capability_of(node_op::mod)};
+  static const std::array<std::string_view, 5> all{rankd::capability_of(node_op::div), bound_params_capability,
+                                                   fallback_capability, branch_capability,
+                                                   rankd::capability_of(node_op::mod)};
   return all;
 }
 

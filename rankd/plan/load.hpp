@@ -21,6 +21,9 @@ inline constexpr std::size_t max_plan_depth = 1'000;  ///< nodes on the longest 
 /// What a plan requires that binds options of nodes to params.
 inline constexpr std::string_view bound_params_capability = "cap.rfc.0003.bound_params.v1";
 
+/// What a plan requires that says what stands in for a node that fails, or for the plan.
+inline constexpr std::string_view fallback_capability = "cap.rfc.0004.fallback.v1";
+
 /// What a plan requires that chooses among nodes by params, or compares a param with strings.
 inline constexpr std::string_view branch_capability = "cap.rfc.0005.branch.v1";
 
@@ -46,8 +49,8 @@ auto load_plan(const artifact_image& image, const plan_rules& rules) -> braid::c
 /// Reads an artifact from memory.
 /// Errors: those of `parse_json`, `parse_expr` and `object_reader`; unsupported_schema, bad_name, bad_endpoint_id,
 /// bad_capability_id, unsupported_capability, capability_not_required, not_sorted, duplicate_value, registry_changed,
-/// unknown_op, wrong_input_count, unknown_node, duplicate_node, unknown_expr, unknown_pred, no_outputs, cycle,
-/// reaches_no_output, too_many_nodes, too_many_edges, plan_too_deep, too_few_items.
+/// unknown_op, wrong_input_count, unknown_node, duplicate_node, unknown_expr, unknown_pred, unknown_code, no_outputs,
+/// cycle, reaches_no_output, too_many_nodes, too_many_edges, plan_too_deep, too_few_items.
 auto parse_plan(std::string_view text, std::string_view source_name, const plan_rules& rules) -> braid::checked<plan>;
 
 }  // namespace rankd

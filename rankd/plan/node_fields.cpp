@@ -77,6 +77,18 @@ auto text_of(const plan_param& param, const plan& of, const registries& declared
   }
 }
 
+/// `follow_2 on store_*, node_timeout`.
+auto fallback_text(const node_fallback& fallback, const plan& of, const registries& declared) -> std::string {
+  std::string out;
+  if (fallback.kind == stand_in_kind::node) out = of.nodes[fallback.node].node_id;
+  if (fallback.kind == stand_in_kind::input) out = "input";
+  if (fallback.kind == stand_in_kind::empty) out = "empty";
+  std::string_view before = " on ";
+  for (const std::string& pattern : fallback.on) out.append(std::exchange(before, ", ")).append(pattern);
+  if (fallback.nulls.empty()) return out;
+  return out + ", nulls " + list_text(fallback.nulls, [&](std::uint32_t key) { return key_text(key, declared); });
+}
+
 auto name_of_field(const plan_param& param) -> std::string {
   if (param.kind == param_kind::expr_id) return "expr";
   if (param.kind == param_kind::pred_ids) return "preds";
@@ -90,6 +102,7 @@ auto fields_of(const plan_node& node, const plan& of, const registries& declared
   fields.reserve(node.params.size());
   for (const plan_param& param : node.params)
     fields.push_back({name_of_field(param), text_of(param, of, declared), param.kind});
+  if (node.fallback) fields.push_back({"fallback", fallback_text(*node.fallback, of, declared), param_kind::string});
   return fields;
 }
 

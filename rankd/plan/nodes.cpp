@@ -359,6 +359,7 @@ auto read_node(const json& value, node_index self, node_context context) -> plan
   const json none = json::object();
   const json* params = in.value("params", presence::nullable);
   if (shape != nullptr) read_params(params == nullptr ? none : *params, in.pointer_of("params"), *shape, context, out);
+  out.fallback = read_fallback(in, out, context.into, context.problems);
   out.extensions = read_extensions(in, context.into, context.problems);
   if (const json* span = in.value("source_span", presence::optional))
     out.span = read_span(*span, in.pointer_of("source_span"), context.into.out.source_files.size(), context.problems);
@@ -376,6 +377,12 @@ void report_size(std::string_view code, std::string_view what, std::size_t max_c
 }
 
 }  // namespace
+
+auto read_key_list(object_reader& in, std::string_view field, braid::diagnostics& problems)
+    -> std::optional<std::vector<std::uint32_t>> {
+  const param_shape shape{.name = field, .kind = param_kind::key_ids, .need = presence::optional};
+  return read_items<std::uint32_t>(in, shape, problems, read_key_item);
+}
 
 auto name_table::find(std::string_view name) const -> std::optional<std::uint32_t> {
   const auto found = numbers_.find(name);

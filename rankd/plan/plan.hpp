@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/expr/tree.hpp>
+#include <rankd/plan/fallback.hpp>
 #include <rankd/plan/op_shape.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/value.hpp>
@@ -75,6 +76,9 @@ struct plan_node {
   std::vector<plan_extension> extensions;
   std::optional<source_span> span;
   std::string pointer;
+  std::optional<node_fallback> fallback = {};
+  std::vector<node_index> after = {};   ///< edges that fallbacks make: it waits for these, and takes no rows of them
+  std::vector<node_index> wakers = {};  ///< of a node that only stand-ins need: it runs if one of these has failed
 
   /// Null where the node does not give it.
   [[nodiscard]] auto find_param(std::string_view name) const noexcept -> const plan_param* {
@@ -113,6 +117,7 @@ struct plan {
   std::vector<registry_digest> registry_digests;  ///< those that the artifact carries
   std::vector<std::string> source_files;          ///< each a path, perhaps followed by `#` and the digest of the file
   std::vector<tree_span> tree_spans;              ///< of both tables, in the order of their pointers
+  std::optional<plan_fallback> fallback = {};
 };
 
 }  // namespace rankd

@@ -194,6 +194,7 @@ auto audit_line(const request_record& record, const redaction& hidden) -> std::s
   append_number(out, "duration_us", std::chrono::duration_cast<std::chrono::microseconds>(record.took).count());
   append_number(out, "candidates", static_cast<std::int64_t>(record.candidates));
   if (!record.experiments.empty() && shows("experiments")) out += "," + record.experiments;
+  if (!record.degraded.empty()) out += "," + record.degraded;
   if (!record.asked.json.empty()) {
     append_name(out, "request");
     out += record.asked.json;

@@ -64,6 +64,7 @@ struct request_record {
   std::size_t candidates = 0;
   audited_request asked{};
   std::string experiments{};  ///< the members of the line that say in which arms it was, or empty
+  std::string degraded{};     ///< the member that says what stood in for what had failed, or empty
   bool may_force = false;     ///< the client may name arms of experiments; not in the line
   bool is_shed = false;       ///< refused because too many were there; not in the line
 };

@@ -179,9 +179,23 @@ auto shard::run(reply_place to, request_record& record, const known_plan& plan, 
   if (result.malformed_ids + result.malformed_values != 0)
     metrics_.count_malformed(plan.name, result.malformed_ids, result.malformed_values);
   if (!result.arms.empty()) metrics_.count_arms(*result.experiments, result.arms);
-  metrics_.count_nodes(*plan.bound, result.nodes, *all_->context.plans);
+  count_nodes(*plan.bound, result);
   learn(result, plan, ended - admitted, *pass);
   answer(to, record, result);
+}
+
+/// Of the plan, and of one that has stood in for it.
+void shard::count_nodes(const bound_plan& plan, const ranking& result) {
+  const plan_source& serving = *all_->context.plans;
+  if (result.failed_before == nullptr) return metrics_.count_nodes(plan, result.nodes, serving);
+  metrics_.count_nodes(plan, result.failed_before->nodes, serving);
+  metrics_.count_nodes(*plan.stand_in, result.nodes, serving);
+}
+
+void shard::note_degraded(reply_place to, request_record& record, const ranking& result) {
+  metrics_.count_degraded(result.plan, result.degraded);
+  if (all_->context.audit != nullptr) append_degraded(record.degraded, result.degraded);
+  if (to.x != nullptr) static_cast<void>(to.x->set_field("X-Rankd-Degraded", "1"));
 }
 
 /// What a request takes once it is let in; its wait before says how many came, and not how many at a time are too many.
@@ -199,6 +213,7 @@ void shard::answer(reply_place to, request_record& record, const ranking& result
   record.status = http_status::ok;
   record.code = "ok";
   record.candidates = result.rows.size();
+  if (!result.degraded.empty()) note_degraded(to, record, result);
   if (to.x == nullptr) return append_json(*to.text, result);
   answer_.clear();
   append_json(answer_, result);

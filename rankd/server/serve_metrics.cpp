@@ -89,6 +89,11 @@ void serve_metrics::count_arms(const plan_experiments& running, std::span<const 
   }
 }
 
+void serve_metrics::count_degraded(std::string_view plan, std::span<const degradation> all) {
+  const std::scoped_lock lock(mutex_);
+  for (const degradation& each : all) ++fallbacks_[{std::string(plan), each.node, each.code}];
+}
+
 void serve_metrics::count_malformed(std::string_view plan, std::uint64_t ids, std::uint64_t values) {
   const std::scoped_lock lock(mutex_);
   plan_metrics& metrics = plans_[std::string(plan)];
@@ -117,6 +122,7 @@ void serve_metrics::add_to(serve_metrics& sums) const {
   }
   for (const auto& [experiment, arms] : arms_)
     for (const auto& [arm, count] : arms) sums.arms_[experiment][arm] += count;
+  for (const auto& [key, count] : fallbacks_) sums.fallbacks_[key] += count;
   sums.gate_.admitted += gate_.admitted;
   sums.gate_.refused += gate_.refused;
   sums.gate_.late += gate_.late;
@@ -153,6 +159,11 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   for (const auto& [experiment, arms] : all.arms_)
     for (const auto& [arm, count] : arms)
       out.sample({{"experiment", experiment}, {"arm", arm}}, static_cast<double>(count));
+
+  if (!all.fallbacks_.empty())
+    out.family("rankd_fallbacks_total", kind::counter, "Failures of nodes and plans for which something stood in.");
+  for (const auto& [key, count] : all.fallbacks_)
+    out.sample({{"plan", key[0]}, {"node", key[1]}, {"code", key[2]}}, static_cast<double>(count));
 
   out.family("rankd_malformed_ids_total", kind::counter, "Ids in stores that were none and were skipped.");
   for (const auto& [name, metrics] : all.plans_)

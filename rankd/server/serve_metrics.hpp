@@ -10,6 +10,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/net/http_message.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -59,6 +60,8 @@ class serve_metrics {
   void count_run(std::string_view plan, std::string_view code, braid::duration took, std::size_t candidates);
   /// The arms that a run was in by its unit. Those that its request names are left out: they say nothing about units.
   void count_arms(const plan_experiments& running, std::span<const chosen_arm> arms);
+  /// What stood in for nodes and plans that had failed.
+  void count_degraded(std::string_view plan, std::span<const degradation> all);
   /// What a run has met in stores that was none of its kind.
   void count_malformed(std::string_view plan, std::uint64_t ids, std::uint64_t values);
   /// One that was refused because its plan has enough of them.
@@ -117,6 +120,7 @@ class serve_metrics {
   std::map<std::string, plan_metrics, std::less<>> plans_;
   std::map<std::string, plan_nodes_seen, std::less<>> nodes_;         // by plan
   std::map<std::string, std::map<std::string, std::uint64_t>> arms_;  // by experiment and arm
+  std::map<std::array<std::string, 3>, std::uint64_t> fallbacks_;     // by plan, node (empty: the plan) and code
   admission_counts gate_;
   std::size_t unread_ = 0;  // connections
 };

@@ -18,6 +18,7 @@ auto name_of_progress(node_progress progress) -> const char* {
     case node_progress::failed: return "failed";
     case node_progress::stopped: return "stopped";
     case node_progress::late: return "late";
+    case node_progress::replaced: return "replaced";
   }
   return "";
 }

@@ -7,6 +7,7 @@
 #include <braid/coro/detail/after.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/coro/sleep.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/with_scope.hpp>
@@ -46,6 +47,7 @@ enum class node_progress : std::uint8_t {
   failed,   ///< it said so, threw, gave up, or did not end in its time
   stopped,  ///< by the run, or by the failure of a node that stands before it
   late,     ///< it ended after the result of the run was known, so that no caller saw its own
+  replaced,  ///< it failed, and the run goes on as if it were done
 };
 
 /// What the nodes of one run do. `mode` and `timeout` are asked when the node becomes ready; `run` is called for
@@ -58,7 +60,7 @@ concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop)
   { nodes.start(node) } -> std::same_as<task<node_status>>;
 };
 
-/// Why a run did not succeed.
+/// Why a run did not succeed, or a node.
 struct graph_failure {
   enum class cause : std::uint8_t {
     node_failed,   ///< `node` said so, or threw `error`
@@ -69,6 +71,13 @@ struct graph_failure {
   node_index node = 0;
   std::exception_ptr error;
   errc reason = errc::stopped;
+};
+
+/// Nodes for which others may stand in. When a node has failed, or its time is over, `replaces` is asked at the home of
+/// the run whether the run goes on as if it were done. A node whose time is over may run on meanwhile.
+template <typename N>
+concept replaceable_nodes = requires(N& nodes, const graph_failure& why) {
+  { nodes.replaces(why) } noexcept -> std::same_as<bool>;
 };
 
 /// One run of a graph. The node that fails first in `shape.order()` decides what the run reports, whatever the timing:
@@ -119,8 +128,7 @@ class graph_run {
     static void stopped(stop_callback& self) noexcept {
       auto& at = static_cast<running&>(self);
       const bool own_deadline = at.inside.stop().reason() == errc::deadline_exceeded;
-      if (own_deadline && !at.run->scope_->stop().requested())
-        at.run->fail_at({graph_failure::cause::node_timeout, at.node, nullptr, errc::deadline_exceeded});
+      if (own_deadline && !at.run->scope_->stop().requested()) at.run->time_out(at.node);
     }
 
     graph_run* run;
@@ -151,6 +159,10 @@ class graph_run {
   void node_ended(node_index node, outcome<node_status>& ended) noexcept;
   void node_stopped(node_index node, outcome<node_status>& ended) noexcept;
   void node_done(node_index node);
+  void release_successors(node_index node) noexcept;
+  auto is_replaced(const graph_failure& why) noexcept -> bool;
+  void time_out(node_index node) noexcept;
+  auto go_on_after(node_index node) -> task<void>;
   void fail_at(graph_failure why) noexcept;
   void stop_run() noexcept;
   void settle_if_decided() noexcept;
@@ -283,21 +295,23 @@ template <graph_nodes Nodes>
 void graph_run<Nodes>::node_ended(node_index node, outcome<node_status>& ended) noexcept {
   const node_status how = ended.has_value() ? ended.take() : node_status::failed;
   if (ended.is_stopped() || how == node_status::skipped) return node_stopped(node, ended);
-  const bool timed_out = progress_[node] == node_progress::failed;
+  const bool timed_out = progress_[node] == node_progress::failed || progress_[node] == node_progress::replaced;
   if (timed_out || settled_.is_set()) {
     if (!timed_out) progress_[node] = node_progress::late;
     ++late_;
     return;
   }
   if (how == node_status::done) return node_done(node);
-  fail_at({graph_failure::cause::node_failed, node, ended.has_exception() ? ended.exception() : nullptr});
+  graph_failure why{graph_failure::cause::node_failed, node, ended.has_exception() ? ended.exception() : nullptr};
+  if (is_replaced(why)) return release_successors(node);
+  fail_at(std::move(why));
 }
 
 /// By its own timeout; by a failure that stands before it; by a stop of the run, which settles the run when it gets
 /// here; or by itself, which is a failure.
 template <graph_nodes Nodes>
 void graph_run<Nodes>::node_stopped(node_index node, outcome<node_status>& ended) noexcept {
-  if (progress_[node] == node_progress::failed) return;
+  if (progress_[node] == node_progress::failed || progress_[node] == node_progress::replaced) return;
   if (is_wanted(node) && !scope_->stop().requested())
     return fail_at({graph_failure::cause::node_failed, node, nullptr});
   progress_[node] = ended.is_stopped() ? node_progress::stopped : node_progress::skipped;
@@ -306,9 +320,45 @@ void graph_run<Nodes>::node_stopped(node_index node, outcome<node_status>& ended
 template <graph_nodes Nodes>
 void graph_run<Nodes>::node_done(node_index node) {
   progress_[node] = node_progress::done;
+  release_successors(node);
+}
+
+template <graph_nodes Nodes>
+void graph_run<Nodes>::release_successors(node_index node) noexcept {
   for (const node_index next : shape_->successors(node))
     if (--waiting_for_[next] == 0 && is_wanted(next)) become_ready(next);
   settle_if_decided();
+}
+
+/// A failure that is answered is none: what decides the result then are the nodes that stand in, and those behind.
+template <graph_nodes Nodes>
+auto graph_run<Nodes>::is_replaced(const graph_failure& why) noexcept -> bool {
+  if constexpr (replaceable_nodes<Nodes>) {
+    if (!is_wanted(why.node) || !nodes_->replaces(why)) return false;
+    progress_[why.node] = node_progress::replaced;
+    return true;
+  }
+  return false;
+}
+
+/// Called by a timer: what becomes ready runs later, in a task of its own, and not in here.
+template <graph_nodes Nodes>
+void graph_run<Nodes>::time_out(node_index node) noexcept {
+  graph_failure why{graph_failure::cause::node_timeout, node, nullptr, errc::deadline_exceeded};
+  if (!is_replaced(why)) return fail_at(std::move(why));
+  try {
+    scope_->spawn(go_on_after(node));
+  } catch (...) {
+    fail_at(std::move(why));  // out of memory
+  }
+}
+
+template <graph_nodes Nodes>
+auto graph_run<Nodes>::go_on_after(node_index node) -> task<void> {
+  co_await yield();
+  if (settled_.is_set()) co_return;
+  release_successors(node);
+  drain();
 }
 
 template <graph_nodes Nodes>
@@ -333,7 +383,10 @@ void graph_run<Nodes>::stop_run() noexcept {
 template <graph_nodes Nodes>
 void graph_run<Nodes>::settle_if_decided() noexcept {
   const auto order = shape_->order();
-  while (done_in_order_ < order.size() && progress_[order[done_in_order_]] == node_progress::done) ++done_in_order_;
+  const auto is_done = [this](node_index node) {
+    return progress_[node] == node_progress::done || progress_[node] == node_progress::replaced;
+  };
+  while (done_in_order_ < order.size() && is_done(order[done_in_order_])) ++done_in_order_;
   const bool all_done = done_in_order_ == order.size();
   const bool failed = failure_ && shape_->position(failure_->node) == done_in_order_;
   if (all_done || failed) settled_.set();

@@ -34,6 +34,9 @@ auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<bra
 /// All but the total time and what depends on it. Requires a request that asks for it.
 auto explain(const run_picture& run, const registries& declared) -> explanation;
 
+/// The rows that a node gave, or what stands in for it; null where there are none yet.
+auto rows_given(const run_picture& run, node_index node) -> const row_set*;
+
 /// What became of the ids that the request asks about.
 auto fates_of(const run_picture& run, const registries& declared) -> std::vector<id_fate>;
 

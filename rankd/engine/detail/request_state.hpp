@@ -18,11 +18,13 @@
 #include <braid/sync/stop_flag.hpp>
 #include <braid/trace/trace.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace rankd {
@@ -54,6 +56,13 @@ struct node_slot {
   }
 };
 
+/// What became of a node that failed and for which something stands in. Written by the loop before nodes that take its
+/// rows start.
+struct fallen_node {
+  std::string_view code;  ///< of its failure; empty where it has not failed
+  row_set output;         ///< unless another node stands in
+};
+
 /// Whether clocks are read for each node.
 enum class node_timing : std::uint8_t { off, on };
 
@@ -76,7 +85,9 @@ struct request_state {
         memory(first.bytes, chunks.get()),
         used(plan->budget, plan->nodes.size()),
         route(route_of(*plan, request.params)),
-        nodes(make_nodes()) {}
+        nodes(make_nodes()) {
+    if (plan->has_fallbacks) fallen = memory.filled(plan->nodes.size(), fallen_node());
+  }
   request_state(const request_state&) = delete;
   auto operator=(const request_state&) -> request_state& = delete;
   ~request_state() { std::ranges::destroy(nodes); }
@@ -91,6 +102,7 @@ struct request_state {
   usage used;
   std::shared_ptr<const plan_route> route;  ///< the nodes that run
   std::span<node_slot> nodes;               ///< in `memory`
+  std::span<fallen_node> fallen;            ///< by number; empty where the plan has no fallbacks
 
   /// The nodes whose rows a node takes: of those among which it chooses, one.
   [[nodiscard]] auto sources_of(node_index node) const noexcept -> std::span<const node_index> {
@@ -98,7 +110,30 @@ struct request_state {
     return {&route->taken[node], 1};
   }
 
+  /// Why something stands in for a node; empty where nothing does. Threads: the loop.
+  [[nodiscard]] auto failure_of(node_index node) const noexcept -> std::string_view {
+    return fallen.empty() ? std::string_view() : fallen[node].code;
+  }
+
+  /// The rows that a node gives those that take them: its own, or of what stands in. Requires that it has ended.
+  [[nodiscard]] auto rows_of(node_index node) const noexcept -> const row_set& {
+    if (!fallen.empty()) [[unlikely]]
+      return replaced_rows_of(node);
+    return nodes[node].output;
+  }
+
+  /// Whether a node does nothing for this request. Requires that all nodes before it have ended.
+  [[nodiscard]] auto is_idle(node_index node) const noexcept -> bool {
+    if (route->bypasses(node)) return true;
+    if (fallen.empty()) [[likely]]
+      return false;
+    const auto& wakers = plan->nodes[node].wakers;
+    return !wakers.empty() &&
+           std::ranges::none_of(wakers, [this](node_index waker) { return !fallen[waker].code.empty(); });
+  }
+
  private:
+  [[nodiscard]] auto replaced_rows_of(node_index node) const noexcept -> const row_set&;
   auto make_nodes() -> std::span<node_slot> {
     const std::size_t count = plan->nodes.size();
     auto* const first = static_cast<node_slot*>(memory.bytes(count * sizeof(node_slot), alignof(node_slot)));
@@ -117,6 +152,7 @@ class plan_nodes {
   auto timeout(braid::node_index /*node*/) noexcept -> braid::duration { return options_->node_timeout; }
   auto run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status;
   auto start(braid::node_index node) -> braid::task<braid::node_status>;
+  auto replaces(const braid::graph_failure& why) noexcept -> bool;
 
  private:
   [[nodiscard]] auto now() const noexcept -> braid::time_point {

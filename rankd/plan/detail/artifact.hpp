@@ -34,6 +34,9 @@ class name_table {
   int hints_left_ = 100;
 };
 
+/// More time than any request has.
+inline constexpr std::int64_t max_reserve_ms = 3'600'000;
+
 /// What the nodes of one artifact may name.
 struct known_names {
   name_table nodes;
@@ -72,6 +75,20 @@ auto read_binding(object_reader& in, const param_shape& shape, const known_names
 /// Reads a span where there is one.
 auto read_span(const nlohmann::json& value, std::string pointer, std::size_t files, braid::diagnostics& problems)
     -> source_span;
+
+/// Reads the ids of keys, each once, where the field is there.
+auto read_key_list(object_reader& in, std::string_view field, braid::diagnostics& problems)
+    -> std::optional<std::vector<std::uint32_t>>;
+
+/// Reads `fallback` of a node, whose inputs are known.
+auto read_fallback(object_reader& node, const plan_node& of, draft& into, braid::diagnostics& problems)
+    -> std::optional<node_fallback>;
+
+/// Reads `fallback_plan`.
+void read_plan_fallback(object_reader& top, draft& into);
+
+/// Gives nodes the edges that fallbacks make. Requires that all names have been found.
+void link_fallbacks(plan& of, braid::diagnostics& problems);
 
 /// Complains about every cycle, and gives the order of the nodes where there is none.
 auto order_nodes(const std::vector<plan_node>& nodes, braid::diagnostics& problems) -> std::vector<node_index>;

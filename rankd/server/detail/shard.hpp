@@ -144,6 +144,8 @@ class shard {
   void overloaded(reply_place to, request_record& record);
   static auto make_refusal() -> error_answer;
   void busy(reply_place to, request_record& record, std::string code, std::string_view message);
+  void count_nodes(const bound_plan& plan, const ranking& result);
+  void note_degraded(reply_place to, request_record& record, const ranking& result);
   void learn(const ranking& result, const known_plan& plan, braid::duration took, const admission_gate::pass& pass);
   void note(request_record& record, braid::time_point begun, endpoint which);
   void report(request_record& record, braid::time_point begun);

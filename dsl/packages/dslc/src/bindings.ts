@@ -222,6 +222,21 @@ const choices = `  /** The rows of \`then\` where the condition holds, otherwise
   ): CandidateSet;
 `;
 
+const fallbacks = `  /** This set, for which something stands in when its node fails. */
+  orElse(fallback: NodeFallback): CandidateSet;
+`;
+
+const nodeFallback = `/** What stands in for a node that fails. */
+export interface NodeFallback {
+  /** The failures that it stands in for. */
+  readonly on: readonly NodeFailure[];
+  /** Another set, whose nodes then run; the rows that the node takes; or none. */
+  readonly use: CandidateSet | "input" | "empty";
+  /** Keys that the node gives its rows, and what stands in does not: they are null then. */
+  readonly nulls?: readonly KeyToken<ValueType, { read: true }>[];
+}
+`;
+
 function methods(name: string, about: string, ops: readonly Op[], more = "", indent = "  "): string {
   const scopes = [...new Set(ops.map(scopeOf))].filter((scope) => scope !== "").sort();
   const own = ops.filter((op) => scopeOf(op) === "").map((op) => method(op, indent));
@@ -288,6 +303,7 @@ export function bindings(declared: Registries): string {
     endpoints(declared),
     features(declared),
     nodeOptions,
+    nodeFallback,
     ...declared.ops.filter((op) => op.name !== chooseOp).map(options),
     methods(
       "PlanContext",
@@ -299,6 +315,7 @@ export function bindings(declared: Registries): string {
       "CandidateSet",
       "Rows on their way through a plan; each method makes a node that takes them.",
       declared.ops.filter((op) => op.inputs === 1),
+      fallbacks,
     ),
     table(declared),
   ].join("\n");
@@ -308,7 +325,7 @@ export function bindings(declared: Registries): string {
   return [
     "// generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.\n",
     ...lines,
-    'import type { OperatorInfo } from "./builder.js";\n',
+    'import type { OperatorInfo } from "./builder.js";\nimport type { NodeFailure } from "./failures.js";\n',
     `import {\n${imported.join("")}} from "./tokens.js";\n\n`,
     body,
   ].join("");

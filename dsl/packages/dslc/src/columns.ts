@@ -1,4 +1,5 @@
 // columns.ts: which columns the rows of each node may have, and what nodes add to them, as the engine looks at it.
+import type { Fallback } from "./fallbacks.js";
 import { type GraphNode, orderOf } from "./graph.js";
 import { holesOf } from "./key_template.js";
 import type { Op, Registries } from "./project.js";
@@ -6,6 +7,7 @@ import { integerOf, type JsonObject, type Problem, pointerTo } from "./reader.js
 
 /** A node as far as columns go. */
 export interface ColumnNode extends GraphNode {
+  readonly fallback: Fallback | undefined;
   readonly op: Op | undefined;
   readonly params: JsonObject;
 }
@@ -124,9 +126,47 @@ function holeProblems(
   return problems;
 }
 
+/** What the rows of a node may have, or those of what stands in for it; nothing where there is no node. */
+function givenBy(
+  nodes: readonly ColumnNode[],
+  columns: readonly ReadonlySet<number>[],
+  at: number | undefined,
+): ReadonlySet<number> | undefined {
+  if (at === undefined) return undefined;
+  const fallback = nodes[at]!.fallback;
+  if (fallback === undefined || fallback.use === "empty") return columns[at]!;
+  const other = givenBy(nodes, columns, fallback.use === "input" ? nodes[at]!.sources[0] : fallback.use)!;
+  return new Set([...columns[at]!, ...other]);
+}
+
+/** What is wrong where what stands in for a node lacks columns of its rows. */
+function standInProblem(
+  node: ColumnNode,
+  own: ReadonlySet<number>,
+  nodes: readonly ColumnNode[],
+  columns: readonly ReadonlySet<number>[],
+  declared: Registries,
+): Problem | undefined {
+  const { fallback } = node;
+  if (fallback === undefined || fallback.use === "empty") return undefined;
+  const given = givenBy(nodes, columns, fallback.use === "input" ? node.sources[0] : fallback.use)!;
+  const lacking = declared.keys.filter(({ id }) => own.has(id) && !given.has(id) && !fallback.nulls.includes(id));
+  if (lacking.length === 0) return undefined;
+  const named = lacking.map(({ id, name }) => `${id} (${name})`).join(", ");
+  return {
+    code: "stand_in_lacks_column",
+    pointer: pointerTo(fallback.pointer, "use"),
+    message: `the rows of what stands in have no values for keys that those of the node have: ${named}`,
+    hint: "list them in `nulls`: they are null then",
+    node: node.id,
+  };
+}
+
 /** Complains where a hole of a key has no value, and where a node adds a column that the rows of its input may have, and its operator writes over none. */
 export function checkColumns(nodes: readonly ColumnNode[], declared: Registries, problems: Problem[]): void {
-  if (!nodes.some((node) => Object.hasOwn(addingOps, node.op?.name ?? "") || templateOf(node) !== undefined)) return;
+  const matters = (node: ColumnNode): boolean =>
+    Object.hasOwn(addingOps, node.op?.name ?? "") || templateOf(node) !== undefined || node.fallback !== undefined;
+  if (!nodes.some(matters)) return;
   const country = declared.keys.find((key) => key.name === "country")?.id ?? idKey;
   const columns = nodes.map(() => new Set<number>());
   const found: { node: number; problem: Problem }[] = [];
@@ -135,7 +175,7 @@ export function checkColumns(nodes: readonly ColumnNode[], declared: Registries,
     const name = node.op!.name;
     const own = columns[at]!;
     own.add(idKey);
-    for (const problem of holeProblems(node, columns[node.sources[0] ?? -1], nodes, declared))
+    for (const problem of holeProblems(node, givenBy(nodes, columns, node.sources[0]), nodes, declared))
       found.push({ node: at, problem });
     if (withCountry.has(name)) own.add(country);
     if (withCountry.has(name)) continue;
@@ -146,7 +186,7 @@ export function checkColumns(nodes: readonly ColumnNode[], declared: Registries,
       continue;
     }
     for (const source of name === joinName ? node.sources.slice(0, 1) : node.sources)
-      for (const key of columns[source]!) own.add(key);
+      for (const key of givenBy(nodes, columns, source)!) own.add(key);
     const written = node.params["out_key"];
     if (written !== undefined && written !== null) own.add(Number(integerOf(written)));
     const adds = Object.hasOwn(addingOps, name) ? addingOps[name] : undefined;
@@ -166,6 +206,10 @@ export function checkColumns(nodes: readonly ColumnNode[], declared: Registries,
         });
       own.add(key);
     }
+  }
+  for (const [at, node] of nodes.entries()) {
+    const problem = standInProblem(node, columns[at]!, nodes, columns, declared);
+    if (problem !== undefined) found.push({ node: at, problem });
   }
   found.sort((a, b) => a.node - b.node);
   problems.push(...found.map((each) => each.problem));

@@ -4,6 +4,7 @@ import { basename, relative, resolve, sep } from "node:path";
 import { bindings } from "./bindings.js";
 import { boundParamsCapability, isBound } from "./bound_params.js";
 import { branchCapability } from "./branches.js";
+import { fallbackCapability } from "./fallbacks.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
 import { reservedNames } from "./folder.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
@@ -49,8 +50,10 @@ interface BuiltNode {
   op: string;
   inputs: string[];
   params: Record<string, unknown>;
+  fallback?: Record<string, unknown>;
   $span: number;
   $fields: Record<string, number>;
+  $fallback?: Record<string, number>;
 }
 interface Built {
   plan_name: string;
@@ -58,6 +61,8 @@ interface Built {
   outputs: string[];
   expr_table: Record<string, unknown>;
   pred_table: Record<string, unknown>;
+  fallback_plan?: Record<string, unknown>;
+  $fallback?: Record<string, number>;
   $nameSpan: number;
   $outputSpan: number;
 }
@@ -259,16 +264,21 @@ class PlanCompilation {
 
   /** What nodes have that not every plan may. */
   private furtherParts(built: Built): FurtherOp[] {
-    return built.nodes.flatMap((node, index) => {
+    const fallback = (pointer: string): FurtherOp => ({ name: "fallback", capability: fallbackCapability, pointer });
+    const ofPlan = built.fallback_plan === undefined ? [] : [fallback("/fallback_plan")];
+    const ofNodes = built.nodes.flatMap((node, index) => {
+      const own = node.fallback === undefined ? [] : [fallback(`/nodes/${index}/fallback`)];
       const op = this.project.declared.ops.find((each) => each.name === node.op);
-      return (op?.params ?? [])
+      const params = (op?.params ?? [])
         .filter((param) => param.kind === "pred_ids" || isBound(param, node.params[param.name]))
         .map(({ name, kind }) => ({
           name,
           capability: kind === "pred_ids" ? branchCapability : boundParamsCapability,
           pointer: `/nodes/${index}/params/${name}`,
         }));
+      return [...own, ...params];
     });
+    return [...ofNodes, ...ofPlan];
   }
 
   /** The artifact, and in `places` where the text behind each pointer stands. */
@@ -279,6 +289,10 @@ class PlanCompilation {
       if (place !== undefined) places.set(pointer, place);
       return place;
     };
+    const noteFallback = (pointer: string, spans: Record<string, number> | undefined): void => {
+      for (const [field, span] of Object.entries(spans ?? {})) note(field === "" ? pointer : `${pointer}/${field}`, span);
+    };
+    noteFallback("/fallback_plan", built.$fallback);
     note("/plan_name", built.$nameSpan);
     note("", built.$nameSpan);
     note("/outputs", built.$outputSpan);
@@ -305,11 +319,13 @@ class PlanCompilation {
       const place = note(pointer, node.$span);
       for (const [field, span] of Object.entries(node.$fields))
         note(field === "$as" ? `${pointer}/node_id` : `${pointer}/params/${field}`, span);
+      noteFallback(`${pointer}/fallback`, node.$fallback);
       return {
         node_id: node.node_id,
         op: node.op,
         inputs: node.inputs,
         params: fromSandbox(node.params),
+        ...(node.fallback === undefined ? {} : { fallback: fromSandbox(node.fallback) }),
         ...(place === undefined ? {} : { source_span: spanJson(place, emitted) }),
       };
     });
@@ -319,6 +335,7 @@ class PlanCompilation {
       built_by: builtBy,
       nodes,
       outputs: built.outputs,
+      ...(built.fallback_plan === undefined ? {} : { fallback_plan: fromSandbox(built.fallback_plan) }),
       registry_digests: this.project.declared.digests,
       source_files: sourceFiles(emitted),
       ...(required.length === 0 ? {} : { capabilities_required: required.map((each) => each.capability) }),

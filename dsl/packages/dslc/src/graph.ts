@@ -6,7 +6,17 @@ export interface GraphNode {
   readonly id: string;
   readonly pointer: string;
   readonly sources: readonly number[];
+  /** Nodes that it waits for without taking their rows. */
+  readonly after: readonly number[];
+  /** The node that stands in for it; another kind of stand-in adds no edge. */
+  readonly fallback: { readonly use: number | "input" | "empty" } | undefined;
 }
+
+/** The edge into a node at a place of the list of all. */
+const edgeAt = (node: GraphNode, place: number): number | undefined =>
+  place < node.sources.length ? node.sources[place] : node.after[place - node.sources.length];
+const edgesOf = (node: GraphNode): readonly number[] =>
+  node.after.length === 0 ? node.sources : [...node.sources, ...node.after];
 
 const maxDepth = 1000;
 const mostCircles = 20;
@@ -18,9 +28,9 @@ function about(node: GraphNode, code: string, message: string): Problem {
 /** Sources before their users; shorter than the list where there are cycles. */
 export function orderOf(nodes: readonly GraphNode[]): number[] {
   const users = nodes.map((): number[] => []);
-  const waiting = nodes.map((node) => node.sources.length);
+  const waiting = nodes.map((node) => node.sources.length + node.after.length);
   nodes.forEach((node, index) => {
-    for (const source of node.sources) users[source]!.push(index);
+    for (const source of edgesOf(node)) users[source]!.push(index);
   });
   const order = nodes.flatMap((_, index) => (waiting[index] === 0 ? [index] : []));
   for (const at of order) for (const user of users[at]!) if (--waiting[user]! === 0) order.push(user);
@@ -46,7 +56,7 @@ export function checkCircles(nodes: readonly GraphNode[], problems: Problem[]): 
     state[start] = "on path";
     while (path.length > 0) {
       const at = path.at(-1)!;
-      const source = nodes[at]!.sources[next[at]!++];
+      const source = edgeAt(nodes[at]!, next[at]!++);
       if (source === undefined) {
         state[at] = "done";
         path.pop();
@@ -62,7 +72,7 @@ export function checkCircles(nodes: readonly GraphNode[], problems: Problem[]): 
 export function checkDepth(nodes: readonly GraphNode[], order: readonly number[], problems: Problem[]): void {
   const depth = nodes.map(() => 1);
   for (const at of order) {
-    for (const source of nodes[at]!.sources) depth[at] = Math.max(depth[at]!, depth[source]! + 1);
+    for (const source of edgesOf(nodes[at]!)) depth[at] = Math.max(depth[at]!, depth[source]! + 1);
     if (depth[at]! <= maxDepth) continue;
     problems.push(about(nodes[at]!, "plan_too_deep", `more than ${maxDepth} nodes follow one another up to here`));
     return;
@@ -76,7 +86,9 @@ export function checkReach(nodes: readonly GraphNode[], outputs: readonly number
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     if (reaches.has(at)) continue;
     reaches.add(at);
-    open.push(...nodes[at]!.sources);
+    const { sources, fallback } = nodes[at]!;
+    open.push(...sources);
+    if (typeof fallback?.use === "number") open.push(fallback.use);
   }
   nodes.forEach((node, index) => {
     if (!reaches.has(index)) problems.push(about(node, "reaches_no_output", `no output depends on \`${node.id}\``));

@@ -2,6 +2,7 @@
 import { boundParamsCapability, checkBindings, isBound, readBinding } from "./bound_params.js";
 import { branchCapability, checkConditionCount, checkConditions, predProblem } from "./branches.js";
 import { checkColumns, checkMap, checkModels } from "./columns.js";
+import { checkNulls, type Fallback, fallbackCapability, linkFallbacks, readFallback, readPlanFallback } from "./fallbacks.js";
 import { checkExtract } from "./features.js";
 import { checkFeed } from "./feed.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
@@ -36,6 +37,7 @@ export interface Rules {
 const implementedCapabilities: readonly string[] = [
   "cap.rfc.0001.arithmetic.v1",
   boundParamsCapability,
+  fallbackCapability,
   branchCapability,
   "cap.rfc.0006.formulas.v1",
 ];
@@ -52,6 +54,8 @@ interface Node extends GraphNode {
   readonly params: JsonObject;
   /** How many it takes. */
   readonly inputs: number;
+  readonly fallback: Fallback | undefined;
+  readonly after: number[];
 }
 
 /** Everything that is wrong with an artifact, in the order in which the engine says it. */
@@ -91,6 +95,7 @@ class Validator {
     this.preds = this.readTable(top, "pred_table", "truth");
     this.readSpans(top);
     this.readGraph(top);
+    readPlanFallback(top, isObject(this.artifact) ? this.artifact["plan_name"] : undefined, this.required);
     top.refuseUnknownFields();
     if (this.problems.length === 0) this.bind();
     return this.problems;
@@ -258,6 +263,7 @@ class Validator {
       if (edges > maxEdges) return this.add("too_many_edges", "/nodes", `a plan has at most ${maxEdges} edges`);
     }
     const ends = outputs === undefined ? [] : this.readOutputs(outputs);
+    if (this.problems.length === before) linkFallbacks(this.nodes, ends, this.problems);
     const isComplete = this.problems.length === before;
     const order = orderOf(this.nodes);
     if (order.length !== this.nodes.length) checkCircles(this.nodes, this.problems);
@@ -294,12 +300,13 @@ class Validator {
     const inputs = sources.length;
     const params = node.value("params", "nullable");
     if (op !== undefined) sources.push(...this.readParams(params ?? {}, pointerTo(pointer, "params"), op, problems));
+    const fallback = readFallback(node, inputs, this.numbers, this.required);
     this.readExtensions(node, problems);
     const span = node.value("source_span", "optional");
     if (span !== undefined) this.readSpan(span, pointerTo(pointer, "source_span"), problems);
     node.refuseUnknownFields();
     for (const each of problems) this.problems.push({ ...each, node: id });
-    this.nodes.push({ id, pointer, sources, op, params: isObject(params) ? params : {}, inputs });
+    this.nodes.push({ id, pointer, sources, op, params: isObject(params) ? params : {}, inputs, fallback, after: [] });
   }
 
   private readNodeId(node: Reader, index: number): string {
@@ -549,6 +556,7 @@ class Validator {
       if (node.op?.name === "core::extract_features") checkExtract(node, this.declared, this.problems);
       checkFeed(node, this.declared, this.problems);
       checkConditions(node, this.preds, this.declared, this.problems);
+      checkNulls(node, this.declared, this.problems);
     }
     checkConditionCount(this.nodes, this.problems);
     if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);

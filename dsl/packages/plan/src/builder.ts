@@ -1,5 +1,6 @@
 // builder.ts: the graph of a plan while it is built: contexts, sets of candidates, nodes.
 import { stringParamIs } from "./expr.js";
+import { failureCodes, fieldsOf } from "./failures.js";
 import { argumentSpan, currentSpan, fieldSpans, PlanError, type SpanId } from "./places.js";
 import {
   BoundNode,
@@ -45,8 +46,10 @@ export interface NodeJson {
   op: string;
   inputs: string[];
   params: Record<string, unknown>;
+  fallback?: Record<string, unknown>;
   $span: SpanId;
   $fields: Record<string, SpanId>;
+  $fallback?: Record<string, SpanId>;
 }
 
 /** A plan as the compiler takes it over. */
@@ -56,6 +59,8 @@ export interface BuiltJson {
   outputs: string[];
   expr_table: Record<string, TreeJson>;
   pred_table: Record<string, TreeJson>;
+  fallback_plan?: Record<string, unknown>;
+  $fallback?: Record<string, SpanId>;
   $nameSpan: SpanId;
   $outputSpan: SpanId;
 }
@@ -69,6 +74,15 @@ interface Draft {
   readonly spans: Readonly<Record<string, SpanId>>;
   readonly span: SpanId;
   id: string;
+  fallback?: Fallback;
+}
+
+/** What stands in for a node that fails. */
+interface Fallback {
+  readonly on: readonly unknown[];
+  readonly use: Draft | "input" | "empty";
+  readonly nulls: readonly unknown[] | undefined;
+  readonly spans: Readonly<Record<string, SpanId>>;
 }
 
 const maxNodes = 10_000;
@@ -81,6 +95,23 @@ class SetNode {
     readonly graph: Graph,
     readonly draft: Draft,
   ) {}
+
+  /** Says what stands in for this node when it fails. */
+  orElse(options: unknown): this {
+    const span = argumentSpan(0);
+    const { given, spans } = fieldsOf(options, "an object with on and use", ["on", "use", "nulls"], span);
+    const { use, nulls } = given;
+    if (this.draft.fallback !== undefined)
+      throw new PlanError("duplicate_value", "something stands in for this node already");
+    if (nulls !== undefined && !Array.isArray(nulls)) throw wrongType("an array of keys", nulls, spans["nulls"] ?? span);
+    this.draft.fallback = {
+      on: failureCodes(given["on"], spans["on"] ?? span),
+      use: use === "input" || use === "empty" ? use : this.graph.standIn(use, spans["use"] ?? span),
+      nulls: (nulls as readonly unknown[] | undefined)?.map((key) => keyId(key, spans["nulls"] ?? span)),
+      spans: { ...spans, "": currentSpan() },
+    };
+    return this;
+  }
 }
 
 /** One plan's nodes, in the order in which they were made. */
@@ -169,7 +200,12 @@ export class Graph {
   }
 
   /** Everything that the outputs need, and what they do not, as the artifact will have it. */
-  finish(name: string, outputs: unknown, spans: { name: SpanId; outputs: SpanId }): BuiltJson {
+  finish(
+    name: string,
+    outputs: unknown,
+    fallbackPlan: Pick<BuiltJson, "fallback_plan" | "$fallback">,
+    spans: { name: SpanId; outputs: SpanId },
+  ): BuiltJson {
     this.nameNodes();
     const list = Array.isArray(outputs) ? outputs : [outputs];
     const built: BuiltJson = {
@@ -178,6 +214,7 @@ export class Graph {
       outputs: list.map((each) => this.idOf(each, spans.outputs, "a set of candidates, as `build` returns it,")),
       expr_table: {},
       pred_table: {},
+      ...fallbackPlan,
       $nameSpan: spans.name,
       $outputSpan: spans.outputs,
     };
@@ -202,6 +239,12 @@ export class Graph {
     }
   }
 
+  /** The node of a set that is to stand in. */
+  standIn(value: unknown, span: SpanId): Draft {
+    this.idOf(value, span, 'a set of candidates, "input" or "empty"');
+    return (value as SetNode).draft;
+  }
+
   private idOf(value: unknown, span: SpanId, wanted: string): string {
     if (!(value instanceof SetNode)) throw wrongType(wanted, value, span);
     if (value.graph !== this)
@@ -219,6 +262,11 @@ export class Graph {
       $span: draft.span,
       $fields: {},
     };
+    if (draft.fallback !== undefined) {
+      const { on, use, nulls, spans: $fallback } = draft.fallback;
+      node.fallback = { on, use: typeof use === "string" ? use : { node: use.id }, ...(nulls && { nulls }) };
+      node.$fallback = $fallback;
+    }
     if (nodeOption in spans) node.$fields["$as"] = spans[nodeOption]!;
     if (draft.conditions.length > 0)
       node.params["pred_ids"] = draft.conditions.map((condition, index) => {

@@ -1,11 +1,12 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities e35b1b0599382992714801a22c331a335b653dedfd17902feb8a8c6758724089
+// digest capabilities 8916d0f97ec15c6740abe7fc8699e148beba006f62baf8519da9dfcef8abb0ac
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
 // digest ops 4f7f028aa021c101037b5c80ea0973500a139b500e9596027dcc06a5c022ec57
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { OperatorInfo } from "./builder.js";
+import type { NodeFailure } from "./failures.js";
 import {
   type BoundParam,
   type EndpointToken,
@@ -17,6 +18,7 @@ import {
   paramToken,
   type Predicate,
   type Truth,
+  type ValueType,
   type Whole,
 } from "./tokens.js";
 
@@ -73,6 +75,16 @@ export interface NodeOptions {
   readonly as?: string;
   /** A note that traces show; null is none. */
   readonly trace?: string | null;
+}
+
+/** What stands in for a node that fails. */
+export interface NodeFallback {
+  /** The failures that it stands in for. */
+  readonly on: readonly NodeFailure[];
+  /** Another set, whose nodes then run; the rows that the node takes; or none. */
+  readonly use: CandidateSet | "input" | "empty";
+  /** Keys that the node gives its rows, and what stands in does not: they are null then. */
+  readonly nulls?: readonly KeyToken<ValueType, { read: true }>[];
 }
 
 /** Options of core::aggregate. */
@@ -452,6 +464,8 @@ export interface CandidateSet {
   take<Count extends number | bigint>(options: TakeOptions<Count>): CandidateSet;
   /** Adds a number column: the value of an expression on each row. */
   vm(options: VmOptions): CandidateSet;
+  /** This set, for which something stands in when its node fails. */
+  orElse(fallback: NodeFallback): CandidateSet;
   /** Operators of `test`. */
   readonly test: {
     /** Its input, after computing for that time. */

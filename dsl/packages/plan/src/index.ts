@@ -1,8 +1,10 @@
 // index.ts: what plans import.
+import type { FallbackPlan } from "./failures.js";
 import type { CandidateSet, PlanContext } from "./generated.js";
 import { define } from "./plan.js";
 
 export { coalesce, type Comparison, E, type Pattern, Pred, regex } from "./expr.js";
+export type { FallbackPlan, NodeFailure, PlanFailure } from "./failures.js";
 export * from "./generated.js";
 export {
   defineTests,
@@ -35,6 +37,8 @@ export interface PlanDefinition {
   readonly name: string;
   /** Makes the nodes, and returns the sets of candidates that are the answer, one behind the other. */
   readonly build: (context: PlanContext) => CandidateSet | readonly CandidateSet[];
+  /** The plan that requests are given to when this one fails. */
+  readonly fallbackPlan?: FallbackPlan;
 }
 
 /** Defines a plan. The default export of NAME.plan.ts is what this returns. */

@@ -1,11 +1,13 @@
 // plan.ts: definePlan, and what the compiler runs to get the plan out of it.
 import { type BuiltJson, Graph, type OperatorInfo } from "./builder.js";
+import { failureCodes, fieldsOf } from "./failures.js";
 import { argumentSpan, currentSpan, fieldSpans, inFrame, PlanError, type SpanId } from "./places.js";
 import { wrongType } from "./tokens.js";
 
 interface Definition {
   readonly name: string;
   readonly build: (context: never) => unknown;
+  readonly fallback: Pick<BuiltJson, "fallback_plan" | "$fallback">;
   readonly span: SpanId;
   readonly spans: Readonly<Record<string, SpanId>>;
 }
@@ -22,11 +24,32 @@ export function define(options: unknown): object {
   if (typeof name !== "string") throw wrongType("the name of the plan", name, spans["name"] ?? 0);
   if (typeof build !== "function") throw wrongType("a function that builds the plan", build, spans["build"] ?? 0);
   for (const field of Object.keys(given))
-    if (field !== "name" && field !== "build")
+    if (field !== "name" && field !== "build" && field !== "fallbackPlan")
       throw new PlanError("unknown_field", `there is no field \`${field}\` here`, { span: spans[field] });
-  const definition: Definition = { name, build: build as Definition["build"], span: currentSpan(), spans };
+  const definition: Definition = {
+    name,
+    build: build as Definition["build"],
+    fallback: fallbackPlan(given["fallbackPlan"], spans["fallbackPlan"] ?? 0),
+    span: currentSpan(),
+    spans,
+  };
   definitions.add(definition);
   return definition;
+}
+
+/** What says which plan stands in, as the artifact has it. */
+function fallbackPlan(value: unknown, span: SpanId): Definition["fallback"] {
+  if (value === undefined) return {};
+  const { given, spans } = fieldsOf(value, "an object with plan and on", ["plan", "on", "reserveMs"], span);
+  const { plan, reserveMs } = given;
+  if (typeof plan !== "string") throw wrongType("the name of a plan", plan, spans["plan"] ?? span);
+  if (reserveMs !== undefined && !Number.isSafeInteger(reserveMs))
+    throw wrongType("a whole number of milliseconds", reserveMs, spans["reserveMs"] ?? span);
+  const on = failureCodes(given["on"], spans["on"] ?? span);
+  return {
+    fallback_plan: { plan, on, ...(reserveMs === undefined ? {} : { reserve_ms: reserveMs }) },
+    $fallback: { "": span, plan: spans["plan"] ?? span, on: spans["on"] ?? span, reserve_ms: spans["reserveMs"] ?? span },
+  };
 }
 
 /** Builds the plan that a file exports by default. */
@@ -36,7 +59,7 @@ export function buildPlan(exported: unknown, operators: readonly OperatorInfo[])
       "no_plan",
       "the file's default export is no plan: write `export default definePlan({ name, build })`",
     );
-  const { name, build, span, spans } = exported as Definition;
+  const { name, build, fallback, span, spans } = exported as Definition;
   return inFrame(span, [], () => {
     const graph = new Graph(operators);
     const outputs = build(graph.context as never);
@@ -44,6 +67,6 @@ export function buildPlan(exported: unknown, operators: readonly OperatorInfo[])
       throw new PlanError("promise_refused", "a plan is built at once, so `build` is not async", {
         span: spans["build"],
       });
-    return graph.finish(name, outputs, { name: spans["name"] ?? span, outputs: spans["build"] ?? span });
+    return graph.finish(name, outputs, fallback, { name: spans["name"] ?? span, outputs: spans["build"] ?? span });
   });
 }

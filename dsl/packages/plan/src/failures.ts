@@ -1,0 +1,74 @@
+// failures.ts: what a plan says of failures that something stands in for.
+import type { SpanId } from "./places.js";
+import { fieldSpans, PlanError } from "./places.js";
+import { wrongType } from "./tokens.js";
+
+/** A failure of a node that a fallback may name; with `*` all whose codes begin so. */
+export type NodeFailure =
+  | "*"
+  | "store_*"
+  | "bad_regex"
+  | "duplicate_join_key"
+  | "missing_join_partner"
+  | "node_timeout"
+  | "non_finite_value"
+  | "not_one_row"
+  | "null_value"
+  | "regex_pattern_null"
+  | "store_bad_reply"
+  | "store_corrupt"
+  | "store_error"
+  | "store_not_open"
+  | "store_not_ready"
+  | "store_overloaded"
+  | "store_timeout"
+  | "store_unauthorized"
+  | "store_unreachable"
+  | "store_untrusted"
+  | "store_wrong_type"
+  | "test_failure"
+  | "too_many_rows";
+
+/** A failure of a whole plan that a fallback may name. */
+export type PlanFailure =
+  | NodeFailure
+  | "deadline_*"
+  | "deadline_exceeded"
+  | "memory_budget_exceeded"
+  | "row_budget_exceeded"
+  | "time_budget_exceeded";
+
+/** The plan that a request is given to when its own has failed. */
+export interface FallbackPlan {
+  /** The name of the plan; it names none itself. */
+  readonly plan: string;
+  /** The failures that it stands in for. */
+  readonly on: readonly PlanFailure[];
+  /** So much of the time of a request is left to it. */
+  readonly reserveMs?: number;
+}
+
+/** The fields of an object, and where each was written; others are refused. */
+export function fieldsOf(
+  value: unknown,
+  wanted: string,
+  known: readonly string[],
+  span: SpanId,
+): { given: Readonly<Record<string, unknown>>; spans: Readonly<Record<string, SpanId>> } {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongType(wanted, value, span);
+  const given = value as Record<string | symbol, unknown>;
+  const spans = (given[fieldSpans] ?? {}) as Record<string, SpanId>;
+  for (const field of Object.keys(given))
+    if (!known.includes(field))
+      throw new PlanError("unknown_field", `there is no field \`${field}\` here`, { span: spans[field] ?? span });
+  return { given, spans };
+}
+
+/** The codes of failures, as the artifact has them. */
+export function failureCodes(value: unknown, span: SpanId): unknown[] {
+  if (!Array.isArray(value)) throw wrongType("an array of codes of failures", value, span);
+  return value.map((code: unknown) => {
+    if (typeof code !== "string") throw wrongType("the code of a failure", code, span);
+    return code;
+  });
+}
