@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .expressions import Scope, holds
+from .fallbacks import stand_in
 from .registry import Registry
 
 BOUND_PARAMS = "cap.rfc.0003.bound_params.v1"
@@ -14,7 +15,9 @@ Node = dict[str, Any]
 
 
 def sources_of(plan: dict[str, Any], params: dict[int, Any], registry: Registry) -> dict[str, list[str]]:
-    """The nodes that each node takes rows of, without those that are not needed: one of those among which it chooses."""
+    """The nodes that each node takes rows of, without those that are not needed: one of those among which it chooses.
+
+    What stands in for a node that is needed is needed as well."""
     scope = Scope(registry, params)
     nodes = {node["node_id"]: node for node in plan["nodes"]}
     out: dict[str, list[str]] = {}
@@ -24,6 +27,8 @@ def sources_of(plan: dict[str, Any], params: dict[int, Any], registry: Registry)
         if name not in out:
             out[name] = _sources(nodes[name], plan, scope)
             wanted += out[name]
+            other = stand_in(nodes[name])
+            wanted += [] if other is None else [other]
     return out
 
 

@@ -11,6 +11,7 @@ from . import arithmetic
 from . import vocabulary as words
 from .branches import BOUND_PARAMS, BRANCH, bindings_of
 from .expressions import FORMULA_OPS, FORMULAS
+from .fallbacks import FALLBACK, add_fallbacks
 from .interpreter import edges_into
 from .worlds import World, is_readable, is_writable, value_of_type
 
@@ -281,9 +282,12 @@ def make_plan(world: World, seed: int, name: str) -> tuple[dict[str, Any], int]:
 
 def _finished(draft: _Draft, name: str) -> dict[str, Any]:
     rng, names = draft.rng, list(draft.bounds)
+    falls = rng.random() < (0.8 if draft.carelessness > 0.1 else 0.15)
+    more = add_fallbacks(draft.nodes, draft.keys, rng) if falls else []
     # What nothing reads must be an output; others may be.
     outputs = [name for name in names if name not in draft.used or rng.random() < 0.05]
     rng.shuffle(outputs)
+    draft.nodes += more
     if rng.random() < 0.5:
         rng.shuffle(draft.nodes)
     plan: dict[str, Any] = {"schema_version": 1, "plan_name": name, "nodes": draft.nodes, "outputs": outputs}
@@ -306,6 +310,8 @@ def _required(draft: _Draft) -> set[str]:
         out.add(BOUND_PARAMS)
     if any(node["op"] == "core::choose" for node in draft.nodes) or any(map(_tests_string_of_param, trees)):
         out.add(BRANCH)
+    if any("fallback" in node for node in draft.nodes):
+        out.add(FALLBACK)
     return out
 
 

@@ -12,6 +12,7 @@ from .branches import settled, sources_of
 from .draws import drawn
 from .expressions import PatternError, Row, Scope, check_patterns, evaluate, holds
 from .experiments import Arms, Declared
+from .fallbacks import answers, stand_in, wakers_of, with_waits
 from .features import Model, linked, spelled, sum_of, transformed
 from .registry import Key, Registry
 from .requests import Asked, RequestError, read_request
@@ -52,6 +53,8 @@ class Answer:
     row_counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     # None where no experiment runs for the plan.
     arms: Arms | None = None
+    # What stood in for which node, in the order of the plan.
+    degraded: list[dict[str, str]] = field(default_factory=list)
 
 
 class NodeFailed(Exception):
@@ -122,6 +125,9 @@ class _Run:
         self._malformed_ids = 0
         self._malformed_values = 0
         self._rows: dict[str, Rows] = {}
+        self._fallen: dict[str, dict[str, str]] = {}
+        # By a node, those for which it stands in that have failed before it ended.
+        self._wait_for: dict[str, list[str]] = {}
         self._sources = sources_of(plan, asked.params, known.registry)
         self._operators: dict[str, Callable[[Node, dict[str, Any]], Rows]] = {
             "core::aggregate": self._aggregate,
@@ -159,18 +165,52 @@ class _Run:
     def answer(self) -> Answer | Failure:
         counts = {node["node_id"]: (0, 0) for node in self._plan["nodes"]}  # those of nodes that do not run
         running = [node for node in self._plan["nodes"] if node["node_id"] in self._sources]
-        for node in order_of(running, self._sources):
+        wakers = wakers_of(self._plan, {node["node_id"]: edges_into(node) for node in self._plan["nodes"]})
+        for node in order_of(running, with_waits(running, self._sources, wakers)):
             name = node["node_id"]
+            if name in wakers and not wakers[name] & self._fallen.keys():
+                continue
+            rows_in = sum(len(self._rows[source]) for source in self._sources[name])
+            counts[name] = (rows_in, 0)
+            malformed = (self._malformed_ids, self._malformed_values)
             try:
                 options = settled(node.get("params") or {}, self._asked.params)
-                self._rows[name] = self._operators[node["op"]](node, options)
+                rows = self._operators[node["op"]](node, options)
             except NodeFailed as error:
-                return Failure(error.code, name)
-            rows_in = sum(len(self._rows[source]) for source in self._sources[name])
-            counts[name] = (rows_in, len(self._rows[name]))
+                if not answers(node, error.code):
+                    return Failure(error.code, name)
+                self._malformed_ids, self._malformed_values = malformed
+                self._fall(node, error.code)
+                continue
+            counts[name] = (rows_in, len(rows))
+            self._give(name, rows)
+        whole = order_of(self._plan["nodes"], self._all_waits(wakers))
+        degraded = [self._fallen[node["node_id"]] for node in whole if node["node_id"] in self._fallen]
         rows = [row for output in self._plan["outputs"] for row in self._rows[output]]
         found = [self._candidate(row) for row in rows]
-        return Answer(found, self._malformed_ids, self._malformed_values, counts, self._asked.arms)
+        return Answer(found, self._malformed_ids, self._malformed_values, counts, self._asked.arms, degraded)
+
+    def _all_waits(self, wakers: dict[str, set[str]]) -> dict[str, list[str]]:
+        """Those of all nodes, whether the request runs them or not."""
+        nodes = self._plan["nodes"]
+        return with_waits(nodes, {node["node_id"]: edges_into(node) for node in nodes}, wakers)
+
+    def _give(self, name: str, rows: Rows) -> None:
+        """The rows of a node, which are those of the nodes for which it stands in as well."""
+        self._rows[name] = rows
+        for other in self._wait_for.pop(name, []):
+            self._give(other, rows)
+
+    def _fall(self, node: Node, code: str) -> None:
+        name, other = node["node_id"], stand_in(node)
+        used = node["fallback"]["use"] if other is None else other
+        self._fallen[name] = {"node": name, "code": code, "used": used}
+        if other is not None and other not in self._rows:
+            self._wait_for.setdefault(other, []).append(name)
+        elif other is not None:
+            self._give(name, self._rows[other])
+        else:
+            self._give(name, self._rows[self._sources[name][0]] if used == "input" else [])
 
     def _candidate(self, row: Row) -> Candidate:
         shown = (key for key in self._asked.shown if key.number != ID and row.get(key.number) is not None)

@@ -13,11 +13,12 @@ from typing import Any
 from . import vocabulary as words
 from .arithmetic import CAPABILITY
 from .branches import BOUND_PARAMS, BRANCH
+from .fallbacks import FALLBACK
 from .expressions import FORMULAS
 
 Row = dict[str, Any]
 
-CAPABILITIES = [CAPABILITY, BOUND_PARAMS, BRANCH, FORMULAS]
+CAPABILITIES = [CAPABILITY, BOUND_PARAMS, FALLBACK, BRANCH, FORMULAS]
 
 REGISTRY = Path(__file__).resolve().parents[2] / "registry"
 ID, COUNTRY = 1, 3001
