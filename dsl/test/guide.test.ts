@@ -46,6 +46,8 @@ test("every example compiles, and runs", async () => {
   for (const { name, artifact, diagnostics } of compiled) {
     assert.deepEqual(diagnostics, [], name);
     writeFileSync(join(folder, "plans", `${name}.json`), artifact!);
+  }
+  for (const { name } of compiled) {
     if (rankd === undefined) continue;
     const done = spawnSync(rankd, ["rank", "--project", folder, "--plan", name, "--request", requestOf(name)], {
       encoding: "utf8",

@@ -52,6 +52,7 @@ class answer_checker {
   auto operator()(const row_expectation& what) const -> std::optional<mismatch>;
   auto operator()(const order_expectation& what) const -> std::optional<mismatch>;
   auto operator()(const error_expectation& what) const -> std::optional<mismatch>;
+  auto operator()(const degraded_expectation& what) const -> std::optional<mismatch>;
 
  private:
   [[nodiscard]] auto sequence_difference(const id_expectation& what) const -> std::optional<mismatch>;
@@ -247,6 +248,20 @@ auto answer_checker::operator()(const error_expectation& what) const -> std::opt
   if (!answer_.error) return failure(wanted + " is expected, and the request gives " + counted_rows());
   if (answer_.error->code == what.code && (what.node.empty() || answer_.error->node == what.node)) return std::nullopt;
   return failure(wanted + " is expected, and the request fails by " + error_text(*answer_.error));
+}
+
+auto answer_checker::operator()(const degraded_expectation& what) const -> std::optional<mismatch> {
+  std::vector<std::string> names;
+  std::string got;
+  for (const degradation& each : answer_.degraded) {
+    names.push_back(each.node.empty() ? each.plan : each.node);
+    got.append(got.empty() ? "" : ", ").append(names.back()).append(" by " + each.code);
+  }
+  if (names == what.names) return std::nullopt;
+  std::string wanted;
+  for (const std::string& name : what.names) wanted.append(wanted.empty() ? "" : ", ").append(name);
+  return failure("something is expected to stand in for " + (wanted.empty() ? "nothing" : wanted) +
+                 ", and it does for " + (got.empty() ? "nothing" : got));
 }
 
 }  // namespace

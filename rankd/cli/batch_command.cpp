@@ -43,18 +43,28 @@ auto unreadable(const fs::path& in, std::error_code why) -> std::unexpected<brai
 /// Each plan is loaded once, when the first request wants it.
 class plan_cache {
  public:
-  explicit plan_cache(const workspace& in) : in_(&in) {}
+  plan_cache(const workspace& in, time_fallbacks fallbacks) : in_(&in), fallbacks_(fallbacks) {}
 
   auto find(std::string_view name) -> braid::checked<const bound_plan*> {
     const std::scoped_lock lock(mutex_);
     auto found = plans_.find(name);
-    if (found == plans_.end()) found = plans_.emplace(name, in_->load_plan_of(name)).first;
+    if (found == plans_.end()) found = plans_.emplace(name, load(name)).first;
     if (!found->second) return std::unexpected(found->second.error());
     return &*found->second;
   }
 
  private:
+  /// The same requests are to give the same answers.
+  [[nodiscard]] auto load(std::string_view name) const -> braid::checked<bound_plan> {
+    auto plan = in_->load_plan_of(name);
+    if (!plan || fallbacks_ == time_fallbacks::allowed || !depends_on_time(*plan)) return plan;
+    return refused("depends_on_time",
+                   "plan `" + plan->name + "` has fallbacks for what is late, so its answers " + "depend on time",
+                   "--allow-degraded runs it all the same");
+  }
+
   const workspace* in_;
+  time_fallbacks fallbacks_;
   std::mutex mutex_;
   std::map<std::string, braid::checked<bound_plan>, std::less<>> plans_;
 };
@@ -280,7 +290,7 @@ auto answer_with(const batch_command_options& options, request_range range, line
 }
 
 auto answer_all(const batch_command_options& options, const workspace& in) -> braid::checked<batch_progress> {
-  plan_cache plans(in);
+  plan_cache plans(in, options.fallbacks);
   const auto plan = options.plan.empty() ? braid::checked<const bound_plan*>(nullptr) : plans.find(options.plan);
   if (!plan) return std::unexpected(plan.error());
   if (writes_over_requests(options))

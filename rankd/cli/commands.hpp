@@ -49,6 +49,9 @@ struct batch_shard {
   unsigned count = 1;
 };
 
+/// Plans whose answers depend on how long something takes, because something stands in for what is late.
+enum class time_fallbacks : std::uint8_t { refused, allowed };
+
 struct batch_command_options : project_options {
   std::string plan;           ///< empty: each request names its own
   std::filesystem::path in;   ///< empty: standard input
@@ -57,6 +60,7 @@ struct batch_command_options : project_options {
   unfinished earlier = unfinished::refuse;  ///< anything else only with `out`
   std::optional<std::chrono::milliseconds> node_timeout;
   unsigned workers = 0;  ///< 0: as many as the machine grants
+  time_fallbacks fallbacks = time_fallbacks::refused;
 };
 
 struct bench_options : project_options {

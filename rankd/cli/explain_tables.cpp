@@ -127,6 +127,9 @@ auto nodes_text(const explanation& what) -> std::string {
   std::string out = table.to_text();
   for (const node_report& node : what.nodes)
     for (const option_report& option : node.options) out += option_text(node, option);
+  for (const node_report& node : what.nodes)
+    if (!node.failure.empty())
+      out += printable(node.node_id + ": failed by " + node.failure + "; " + node.used + " stands in") + "\n";
   for (const arm_report& arm : what.arms)
     out += printable("experiment " + arm.experiment + ": arm " + arm.arm +
                      (arm.bucket ? ", by bucket " + std::to_string(*arm.bucket) + " of layer " + arm.layer

@@ -136,6 +136,9 @@ void add_batch(CLI::App& app, action& chosen) {
           "Discard an interrupted batch into the same file")
       ->excludes(resume)
       ->needs(out);
+  command->add_flag_callback(
+      "--allow-degraded", [options] { options->fallbacks = rankd::time_fallbacks::allowed; },
+      "Run plans with fallbacks for what is late, whose answers depend on time");
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
   command->callback([options, &chosen] { chosen = [options] { return batch_command(*options); }; });

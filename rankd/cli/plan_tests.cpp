@@ -104,6 +104,7 @@ class tests_reader {
   auto read_expectation(const located& from) -> std::optional<expectation>;
   auto read_ids(object_reader& from, id_rule rule) -> std::optional<id_expectation>;
   auto read_rows(object_reader& from, bool holds) -> std::optional<row_expectation>;
+  auto read_names(object_reader& from) -> std::optional<degraded_expectation>;
   auto read_key(object_reader& from) -> const key_entry*;
   auto read_kind(object_reader& from, std::size_t kind) -> std::optional<decltype(expectation::what)>;
   [[nodiscard]] auto placed() const -> braid::diagnostics;
@@ -234,6 +235,20 @@ auto tests_reader::read_ids(object_reader& from, id_rule rule) -> std::optional<
   return out;
 }
 
+auto tests_reader::read_names(object_reader& from) -> std::optional<degraded_expectation> {
+  const json* names = from.array("names", presence::required);
+  if (names == nullptr) return std::nullopt;
+  degraded_expectation out;
+  for (const auto& [value, pointer] : items_of(names, from.pointer_of("names"))) {
+    const auto name = scalar_from_json(*value, value_type::string);
+    if (name)
+      out.names.push_back(std::get<std::string>(*name));
+    else
+      report(name.error().code, pointer, name.error().message);
+  }
+  return out;
+}
+
 auto tests_reader::read_key(object_reader& from) -> const key_entry* {
   const auto id = from.id("key_id", presence::required);
   if (!id) return nullptr;
@@ -261,8 +276,9 @@ auto tests_reader::read_rows(object_reader& from, bool holds) -> std::optional<r
   return row_expectation{.holds = holds, .test = std::move(*code), .text = formula_text(*tree, declared_)};
 }
 
-constexpr std::array<std::string_view, 12> kinds{"ids",   "first_ids", "same_ids", "contains", "excludes", "in_order",
-                                                 "count", "at_most",   "every",    "none",     "sorted",   "error"};
+constexpr std::array<std::string_view, 13> kinds{"ids",      "first_ids", "same_ids", "contains", "excludes",
+                                                 "in_order", "count",     "at_most",  "every",    "none",
+                                                 "sorted",   "error",     "degraded"};
 
 auto tests_reader::read_kind(object_reader& from, std::size_t kind) -> std::optional<decltype(expectation::what)> {
   constexpr std::array<std::string_view, 2> directions{"asc", "desc"};
@@ -282,6 +298,7 @@ auto tests_reader::read_kind(object_reader& from, std::size_t kind) -> std::opti
     if (code == nullptr) return std::nullopt;
     return error_expectation{*code, node == nullptr ? std::string() : *node};
   }
+  if (kinds[kind] == "degraded") return read_names(from);
   const key_entry* key = read_key(from);
   if (kinds[kind] == "sorted") {
     const auto direction = from.choice("order", presence::required, directions);

@@ -69,9 +69,14 @@ struct error_expectation {
   std::string node;  ///< that fails; empty: any
 };
 
+/// What failed and was stood in for.
+struct degraded_expectation {
+  std::vector<std::string> names;  ///< of nodes in the order of the plan, before them perhaps the plan's own; or none
+};
+
 struct expectation {
   std::variant<id_expectation, count_expectation, spread_expectation, row_expectation, order_expectation,
-               error_expectation>
+               error_expectation, degraded_expectation>
       what;
   std::string kind;   ///< as the artifact names it
   std::string place;  ///< "plans/feed.test.ts:12:5", or empty

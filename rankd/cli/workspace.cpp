@@ -68,7 +68,7 @@ auto bound_to(const workspace& in, braid::checked<plan> loaded, const fs::path& 
 }
 
 /// The plan that stands in for another one.
-auto load_stand_in(const workspace& in, std::string_view name) -> braid::checked<std::shared_ptr<const bound_plan>> {
+auto load_substitute(const workspace& in, std::string_view name) -> braid::checked<std::shared_ptr<const bound_plan>> {
   const auto file = artifact_of(in.where, name);
   if (!file) return nullptr;
   auto bound = bound_to(in, load_plan(*file, {all_op_shapes(), in.declared}), *file);
@@ -76,13 +76,13 @@ auto load_stand_in(const workspace& in, std::string_view name) -> braid::checked
   return std::make_shared<const bound_plan>(std::move(*bound));
 }
 
-/// The plan together with its stand-in, if it has one.
-auto with_stand_in(const workspace& in, braid::checked<bound_plan> plan, const fs::path& file)
+/// The plan together with its substitute, if it has one.
+auto with_substitute(const workspace& in, braid::checked<bound_plan> plan, const fs::path& file)
     -> braid::checked<bound_plan> {
-  if (!plan || stand_in_name(*plan).empty()) return plan;
-  auto found = load_stand_in(in, stand_in_name(*plan));
+  if (!plan || substitute_name(*plan).empty()) return plan;
+  auto found = load_substitute(in, substitute_name(*plan));
   if (!found) return std::unexpected(std::move(found.error()));
-  braid::diagnostics problems = add_stand_in(*plan, std::move(*found));
+  braid::diagnostics problems = add_substitute(*plan, std::move(*found));
   if (problems.empty()) return plan;
   problems.set_source(file.string());
   return std::unexpected(std::move(problems));
@@ -107,13 +107,14 @@ auto workspace::load_plan_of(std::string_view name_or_file) const -> braid::chec
   if (!file) return std::unexpected(file.error());
   if (auto problems = verify_index_of({file->stem().string(), *file}); !problems.empty())
     return std::unexpected(std::move(problems));
-  return with_stand_in(*this, bound_to(*this, load_plan(*file, {all_op_shapes(), declared}), *file), *file);
+  return with_substitute(*this, bound_to(*this, load_plan(*file, {all_op_shapes(), declared}), *file), *file);
 }
 
 auto workspace::load_plan_file(const fs::path& file) const -> braid::checked<bound_plan> {
   const auto text = read_text_file(file);
   if (!text) return std::unexpected(text.error());
-  return with_stand_in(*this, bound_to(*this, parse_plan(*text, file.string(), {all_op_shapes(), declared}), file), file);
+  return with_substitute(*this, bound_to(*this, parse_plan(*text, file.string(), {all_op_shapes(), declared}), file),
+                         file);
 }
 
 auto workspace::embedded_folder() const -> braid::checked<fs::path> {

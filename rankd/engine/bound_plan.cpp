@@ -43,7 +43,7 @@ void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_
   for (const node_index output : loaded.outputs) ++takers[output];
   const auto stands_alone = [&](node_index at) { return nodes[at].fallback || !loaded.nodes[at].wakers.empty(); };
   for (const plan_node& node : loaded.nodes)
-    if (node.fallback && node.fallback->kind == stand_in_kind::node) ++takers[node.fallback->node];
+    if (node.fallback && node.fallback->kind == fallback_kind::node) ++takers[node.fallback->node];
   for (node_index second = 0; second < nodes.size(); ++second) {
     if (nodes[second].sources.size() != 1) continue;
     const node_index first = nodes[second].sources.front();
@@ -166,12 +166,12 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
                     .has_fallbacks = has_fallbacks};
 }
 
-auto stand_in_name(const bound_plan& plan) -> std::string_view {
+auto substitute_name(const bound_plan& plan) -> std::string_view {
   const auto& fallback = plan.stated->fallback;
   return fallback ? std::string_view(fallback->plan) : std::string_view();
 }
 
-auto add_stand_in(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics {
+auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics {
   const auto about = [&plan](std::string code, std::string message, std::string hint) {
     return with_locations(
         braid::diagnostics({.code = std::move(code),
@@ -183,17 +183,25 @@ auto add_stand_in(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> 
         *plan.stated);
   };
   if (found == nullptr) return about("unknown_plan", "is no plan that is right", "build it, or name another one");
-  if (!stand_in_name(*found).empty())
-    return about("nested_fallback", "names a plan that stands in for it", "a stand-in has none of its own");
+  if (!substitute_name(*found).empty())
+    return about("nested_fallback", "names a plan that stands in for it", "a substitute has none of its own");
   plan.digest = sha256_hex(plan.digest + "\nfallback " + found->digest);
-  plan.stand_in = std::move(found);
+  plan.substitute = std::move(found);
   return {};
 }
 
-auto stand_in_of(const bound_plan& plan, node_index node) -> std::string {
+auto depends_on_time(const bound_plan& plan) noexcept -> bool {
+  const auto& own = plan.stated->fallback;
+  if (own && names_time(own->on)) return true;
+  if (plan.substitute != nullptr && depends_on_time(*plan.substitute)) return true;
+  return std::ranges::any_of(plan.nodes,
+                             [](const bound_node& node) { return node.fallback && names_time(node.fallback->on); });
+}
+
+auto substitute_of(const bound_plan& plan, node_index node) -> std::string {
   const node_fallback& fallback = *plan.nodes[node].fallback;
-  if (fallback.kind == stand_in_kind::node) return plan.nodes[fallback.node].node_id;
-  return fallback.kind == stand_in_kind::input ? "input" : "empty";
+  if (fallback.kind == fallback_kind::node) return plan.nodes[fallback.node].node_id;
+  return fallback.kind == fallback_kind::input ? "input" : "empty";
 }
 
 auto route_of(const bound_plan& plan, std::span<const scalar> params) -> std::shared_ptr<const plan_route> {

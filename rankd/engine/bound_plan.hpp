@@ -37,7 +37,7 @@ struct bound_node {
   std::optional<node_index> fused_with;  ///< the other one of two nodes that do their work together
   std::vector<bound_option> options = {};
   std::optional<node_fallback> fallback = {};
-  std::vector<node_index> wakers = {};  ///< of a node that only stand-ins need: it runs if one of these has failed
+  std::vector<node_index> wakers = {};  ///< of a node that only substitutes need: it runs if one of these has failed
 };
 
 /// Immutable; shared by all requests. Threads: any.
@@ -55,7 +55,7 @@ struct bound_plan {
   std::shared_ptr<const plan> stated;             ///< what its artifact states, for those that show it
   std::shared_ptr<const plan_experiments> experiments = {};  ///< that run for it; null where there are none
   bool has_fallbacks = false;                                ///< of nodes
-  std::shared_ptr<const bound_plan> stand_in = {};           ///< that requests are given to when this one fails
+  std::shared_ptr<const bound_plan> substitute = {};         ///< that requests are given to when this one fails
 };
 
 /// The nodes that run for a request with these values of params. Lifetime: the plan outlives it.
@@ -64,7 +64,7 @@ struct bound_plan {
     -> std::shared_ptr<const plan_route>;
 
 /// What stands in for a node with a fallback: the id of another one, `input` or `empty`.
-[[nodiscard]] auto stand_in_of(const bound_plan& plan, node_index node) -> std::string;
+[[nodiscard]] auto substitute_of(const bound_plan& plan, node_index node) -> std::string;
 
 /// Looks up all that the plan names and checks it, once; requests to it have that budget. The models that it calls come
 /// from `models`, if there are any.
@@ -74,12 +74,16 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
     -> braid::checked<bound_plan>;
 
 /// The name of the plan that stands in for one, if any.
-[[nodiscard]] auto stand_in_name(const bound_plan& plan) -> std::string_view;
+[[nodiscard]] auto substitute_name(const bound_plan& plan) -> std::string_view;
 
-/// Gives a plan the one that it names as its stand-in: `found`, which is null where there is none. Its digest becomes
+/// Gives a plan the one that it names as its substitute: `found`, which is null where there is none. Its digest becomes
 /// one of both. Requires a plan that names one.
 /// Errors: unknown_plan, nested_fallback where that one names another.
-auto add_stand_in(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics;
+auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics;
+
+/// Whether something stands in for what is late, in the plan or in that which stands in for it: then the answers to the
+/// same request may differ.
+[[nodiscard]] auto depends_on_time(const bound_plan& plan) noexcept -> bool;
 
 /// What distinguishes versions of a plan: the digest of its artifact, or, where it calls models, one of that and
 /// theirs.

@@ -129,7 +129,7 @@ auto plan_branches::made_route(std::uint64_t outcomes) const -> plan_route {
     open.pop_back();
     if (!route.bypassed[at]) continue;
     route.bypassed[at] = false;
-    if (const auto& fallback = loaded_.nodes[at].fallback; fallback && fallback->kind == stand_in_kind::node)
+    if (const auto& fallback = loaded_.nodes[at].fallback; fallback && fallback->kind == fallback_kind::node)
       open.push_back(fallback->node);
     const std::vector<node_index>& sources = loaded_.nodes[at].sources;
     if (of_node_[at].empty()) {

@@ -140,7 +140,7 @@ auto degraded_of(const request_state& state) -> std::vector<degradation> {
       out.push_back({.plan = {},
                      .node = state.plan->nodes[node].node_id,
                      .code = std::string(code),
-                     .used = stand_in_of(*state.plan, node)});
+                     .used = substitute_of(*state.plan, node)});
   return out;
 }
 
@@ -198,13 +198,13 @@ auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<r
 }
 
 auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
-  if (plan->stand_in == nullptr) [[likely]]
+  if (plan->substitute == nullptr) [[likely]]
     return rank_alone(std::move(plan), std::move(request));
-  return rank_or_stand_in(std::move(plan), std::move(request));
+  return rank_or_substitute(std::move(plan), std::move(request));
 }
 
-/// The plan itself has the time that it does not have to leave to the stand-in.
-auto engine::rank_or_stand_in(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
+/// The plan itself has the time that it does not have to leave to the substitute.
+auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
   using std::chrono::milliseconds;
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point begun = around.where().now();
@@ -224,8 +224,8 @@ auto engine::rank_or_stand_in(std::shared_ptr<const bound_plan> plan, rank_reque
     const auto used = std::chrono::floor<milliseconds>(around.where().now() - begun);
     again.deadline = std::max(*again.deadline - used, milliseconds(1));
   }
-  if (!check_needs(again, route_of(*plan->stand_in, again.params)->needs, *declared_).empty()) co_return first;
-  auto second_task = rank_alone(plan->stand_in, std::move(again));
+  if (!check_needs(again, route_of(*plan->substitute, again.params)->needs, *declared_).empty()) co_return first;
+  auto second_task = rank_alone(plan->substitute, std::move(again));
   ranking second = co_await std::move(second_task);
   if (second.error) co_return first;
   second.degraded.insert(second.degraded.begin(),

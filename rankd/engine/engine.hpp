@@ -36,8 +36,8 @@ class engine {
 
   /// Runs the plan. Ends as soon as the answer is known: when a deadline passes, nodes that cannot be interrupted end
   /// later, on their own. The node that stands first in the plan's order decides the error, whatever the timing.
-  /// Where the plan has a stand-in, and fails by a code that it answers, the request is given to that, with the rest of
-  /// the deadline; where that fails as well, or the request does not suit it, the first error is the answer.
+  /// Where the plan has a substitute, and fails by a code that it answers, the request is given to that, with the rest
+  /// of the deadline; where that fails as well, or the request does not suit it, the first error is the answer.
   /// Requires a request that `check_needs` reports nothing about.
   /// Errors: in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, those of operators and of programs.
   auto rank(const bound_plan& plan, rank_request request) -> braid::task<ranking>;
@@ -53,7 +53,7 @@ class engine {
   struct execution;
 
   auto rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking>;
-  auto rank_or_stand_in(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking>;
+  auto rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking>;
   static auto run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void>;
   auto timing_of(const rank_request& request) noexcept -> node_timing;
   void note_memory(std::size_t used) noexcept;

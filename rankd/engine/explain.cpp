@@ -116,7 +116,7 @@ auto report_of(const run_picture& run, node_index node, const registries& declar
                      .chosen = chosen_by(run.state, node)};
   if (const std::string_view failure = run.state.failure_of(node); !failure.empty()) {
     report.failure = failure;
-    report.used = stand_in_of(plan, node);
+    report.used = substitute_of(plan, node);
   }
   if (report.state != node_state::done) return report;
   report.rows_out = slot.output.size();
@@ -167,8 +167,7 @@ auto arms_of(const request_state& state) -> std::vector<arm_report> {
 auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
                const request_state& state) -> std::vector<node_state> {
   std::vector<node_state> states;
-  for (node_index node = 0; node < state.nodes.size(); ++node)
-    states.push_back(state_in(run, state, node));
+  for (node_index node = 0; node < state.nodes.size(); ++node) states.push_back(state_in(run, state, node));
   if (failure) states[failure->node] = state_of_failed(*failure, states[failure->node]);
   return states;
 }

@@ -24,7 +24,7 @@ enum class node_state : std::uint8_t {
   stopped,    ///< because the run, or a node before it, had failed
   running,    ///< it went on behind the answer, or waited for a thread
   skipped,    ///< it had not begun
-  bypassed,   ///< the request does not run it: only inputs that were not chosen, or stand-ins, need it
+  bypassed,   ///< the request does not run it: only inputs that were not chosen, or substitutes, need it
 };
 
 auto to_string(node_state state) noexcept -> std::string_view;

@@ -166,7 +166,7 @@ class tracer {
 auto rows_given(const run_picture& run, node_index node) -> const row_set* {
   while (!run.state.failure_of(node).empty()) {
     const node_fallback& fallback = *run.state.plan->nodes[node].fallback;
-    if (fallback.kind != stand_in_kind::node) return &run.state.fallen[node].output;
+    if (fallback.kind != fallback_kind::node) return &run.state.fallen[node].output;
     node = fallback.node;
   }
   return run.nodes[node] == node_state::done ? &run.state.nodes[node].output : nullptr;

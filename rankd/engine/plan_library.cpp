@@ -99,13 +99,13 @@ auto plan_library::newest_of(std::string_view name, std::string_view artifact_di
   return at->second.kept.back();
 }
 
-/// Plans that name a stand-in come last, because that one, which names none, must be there.
+/// Plans that name a substitute come last, because that one, which names none, must be there.
 auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind_rules& with) -> bound_folder {
   bound_folder out;
   for (const artifact_image& each : image) out.names.push_back(each.name);
-  for (const bool names_stand_in : {false, true})
+  for (const bool names_substitute : {false, true})
     for (const artifact_image& each : image) {
-      if (each.text.contains("fallback_plan") != names_stand_in) continue;
+      if (each.text.contains("fallback_plan") != names_substitute) continue;
       auto version = bind(each, with, out.found);
       if (version)
         out.found.push_back(std::move(*version));
@@ -120,8 +120,8 @@ auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind
 }
 
 /// As this reload found it, or else as it serves. Null where the plan names none, or there is none.
-auto plan_library::stand_in_for(const bound_plan& plan, const std::vector<version_ptr>& found) const -> plan_handle {
-  const std::string_view name = stand_in_name(plan);
+auto plan_library::substitute_for(const bound_plan& plan, const std::vector<version_ptr>& found) const -> plan_handle {
+  const std::string_view name = substitute_name(plan);
   if (name.empty()) return nullptr;
   for (const version_ptr& each : found)
     if (each->plan.name == name) return {each, &each->plan};
@@ -133,10 +133,10 @@ auto plan_library::bind(const artifact_image& image, const bind_rules& with, con
   if (!image.problems.empty()) return std::unexpected(image.problems);
   const plan_budget budget = with.budgets.of(image.name);
   auto experiments = experiments_of(with.experiments, image.name, *declared_, with.now);
-  // With the same models, the same budget, the same experiments and the same stand-in it is the same plan.
+  // With the same models, the same budget, the same experiments and the same substitute it is the same plan.
   if (auto same = newest_of(image.name, sha256_hex(image.text));
       same && same->plan.budget == budget && has_experiments(same->plan, experiments) &&
-      has_models(same->plan, with.models) && same->plan.stand_in == stand_in_for(same->plan, found))
+      has_models(same->plan, with.models) && same->plan.substitute == substitute_for(same->plan, found))
     return same;
   auto loaded = load_plan(image, {all_op_shapes(), *declared_});
   if (!loaded) return std::unexpected(loaded.error());
@@ -146,7 +146,7 @@ auto plan_library::bind(const artifact_image& image, const bind_rules& with, con
     return std::unexpected(std::move(bound.error()));
   }
   braid::diagnostics problems;
-  if (!stand_in_name(*bound).empty()) problems = add_stand_in(*bound, stand_in_for(*bound, found));
+  if (!substitute_name(*bound).empty()) problems = add_substitute(*bound, substitute_for(*bound, found));
   problems.set_source(image.file.string());
   add_experiments(*bound, std::move(experiments), *declared_, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));

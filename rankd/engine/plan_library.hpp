@@ -133,7 +133,7 @@ class plan_library {
   auto bind_all(const std::vector<artifact_image>& image, const bind_rules& with) -> bound_folder;
   auto bind(const artifact_image& image, const bind_rules& with, const std::vector<version_ptr>& found)
       -> braid::checked<version_ptr>;
-  [[nodiscard]] auto stand_in_for(const bound_plan& plan, const std::vector<version_ptr>& found) const -> plan_handle;
+  [[nodiscard]] auto substitute_for(const bound_plan& plan, const std::vector<version_ptr>& found) const -> plan_handle;
   void add_pinned_to(std::vector<std::string>& names) const;
   auto newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
   auto install(const std::vector<version_ptr>& found, std::vector<left_out_plan> left_out) -> reload_report;

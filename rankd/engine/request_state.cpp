@@ -7,11 +7,11 @@
 
 namespace rankd {
 
-/// A stand-in that has failed itself has one of its own: the loader of plans refuses those that form a cycle.
+/// A substitute that has failed itself has one of its own: the loader of plans refuses those that form a cycle.
 auto request_state::replaced_rows_of(node_index node) const noexcept -> const row_set& {
   while (!fallen[node].code.empty()) {
     const node_fallback& fallback = *plan->nodes[node].fallback;
-    if (fallback.kind != stand_in_kind::node) return fallen[node].output;
+    if (fallback.kind != fallback_kind::node) return fallen[node].output;
     node = fallback.node;
   }
   return nodes[node].output;
@@ -33,7 +33,7 @@ auto plan_nodes::replaces(const braid::graph_failure& why) noexcept -> bool {
   if (!known) return false;
   fallen_node& fallen = state_->fallen[why.node];
   fallen.code = *known;
-  if (fallback->kind == stand_in_kind::input) fallen.output = state_->rows_of(state_->sources_of(why.node).front());
+  if (fallback->kind == fallback_kind::input) fallen.output = state_->rows_of(state_->sources_of(why.node).front());
   return true;
 }
 

@@ -62,7 +62,7 @@ class column_walk {
     found_.resize(loaded.nodes.size());
     for (const node_index node : loaded.order) visit(node);
     for (node_index node = 0; node < loaded.nodes.size(); ++node)
-      if (loaded.nodes[node].fallback) check_stand_in(node, *loaded.nodes[node].fallback);
+      if (loaded.nodes[node].fallback) check_substitute(node, *loaded.nodes[node].fallback);
   }
 
   /// The keys that the rows of a node may have.
@@ -99,18 +99,18 @@ class column_walk {
   [[nodiscard]] auto given_by(node_index node) const -> key_set {
     key_set out = columns_[node];
     for (const plan_node* of = &loaded_->nodes[node]; of->fallback; of = &loaded_->nodes[of->fallback->node]) {
-      if (of->fallback->kind == stand_in_kind::input) add(out, given_by(of->sources.front()));
-      if (of->fallback->kind != stand_in_kind::node) break;
+      if (of->fallback->kind == fallback_kind::input) add(out, given_by(of->sources.front()));
+      if (of->fallback->kind != fallback_kind::node) break;
       add(out, columns_[of->fallback->node]);
     }
     return out;
   }
 
   /// Complains where what stands in for a node lacks columns of its rows that are not said to be null then.
-  void check_stand_in(node_index at, const node_fallback& fallback) {
-    if (fallback.kind == stand_in_kind::empty) return;
+  void check_substitute(node_index at, const node_fallback& fallback) {
+    if (fallback.kind == fallback_kind::empty) return;
     const plan_node& node = loaded_->nodes[at];
-    const bool is_input = fallback.kind == stand_in_kind::input;
+    const bool is_input = fallback.kind == fallback_kind::input;
     const key_set given = given_by(is_input ? node.sources.front() : fallback.node);
     std::string lacking;
     for (std::size_t place = 0; place < given.size(); ++place) {
@@ -120,12 +120,13 @@ class column_walk {
       lacking.append(lacking.empty() ? "" : ", ").append(std::to_string(key.key_id)).append(" (" + key.name + ")");
     }
     if (lacking.empty()) return;
-    found_[at].add({.code = "stand_in_lacks_column",
-                    .pointer = braid::json_pointer(fallback.pointer, "use"),
-                    .message = "the rows of what stands in have no values for keys that those of the node have: " + lacking,
-                    .hint = "list them in `nulls`: they are null then",
-                    .node = node.node_id,
-                    .source = {}});
+    found_[at].add(
+        {.code = "fallback_lacks_column",
+         .pointer = braid::json_pointer(fallback.pointer, "use"),
+         .message = "the rows of what stands in have no values for keys that those of the node have: " + lacking,
+         .hint = "list them in `nulls`: they are null then",
+         .node = node.node_id,
+         .source = {}});
   }
 
   void visit(node_index at) {

@@ -13,7 +13,7 @@ namespace rankd {
 
 /// Complains with column_exists where a node of an operator that adds columns, such as a join, adds one that the rows
 /// of its first source may have: these never write over one. Every row has `id`. Complains with unknown_column where a
-/// key template has a hole for a column that the rows cannot have, and with stand_in_lacks_column where what stands in
+/// key template has a hole for a column that the rows cannot have, and with fallback_lacks_column where what stands in
 /// for a node lacks columns of its rows. Requires a plan whose nodes were bound without
 /// diagnostic. Cost: a bit for each node and key, where there are such.
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;

@@ -17,10 +17,10 @@ namespace {
 using json = nlohmann::json;
 
 constexpr std::array<std::string_view, 21> of_nodes{
-    "bad_regex",         "duplicate_join_key", "missing_join_partner", "node_timeout",       "non_finite_value",
-    "not_one_row",       "null_value",         "regex_pattern_null",   "store_bad_reply",    "store_corrupt",
-    "store_error",       "store_not_open",     "store_not_ready",      "store_overloaded",   "store_timeout",
-    "store_unauthorized", "store_unreachable", "store_untrusted",      "store_wrong_type",   "test_failure",
+    "bad_regex",          "duplicate_join_key", "missing_join_partner", "node_timeout",     "non_finite_value",
+    "not_one_row",        "null_value",         "regex_pattern_null",   "store_bad_reply",  "store_corrupt",
+    "store_error",        "store_not_open",     "store_not_ready",      "store_overloaded", "store_timeout",
+    "store_unauthorized", "store_unreachable",  "store_untrusted",      "store_wrong_type", "test_failure",
     "too_many_rows"};
 static_assert(std::ranges::is_sorted(of_nodes));
 
@@ -127,14 +127,14 @@ void read_use(object_reader& in, const plan_node& of, draft& into, node_fallback
     static constexpr std::array<std::string_view, 2> choices{"input", "empty"};
     const auto chosen = in.choice("use", presence::required, choices);
     if (!chosen) return;
-    out.kind = *chosen == 0 ? stand_in_kind::input : stand_in_kind::empty;
-    if (out.kind == stand_in_kind::input && of.inputs.empty())
+    out.kind = *chosen == 0 ? fallback_kind::input : fallback_kind::empty;
+    if (out.kind == fallback_kind::input && of.inputs.empty())
       in.report("use", "bad_value", "the node takes no rows that it could pass on",
                 "let another node stand in, or `empty`");
     return;
   }
   object_reader own(*use, in.pointer_of("use"), problems);
-  out.kind = stand_in_kind::node;
+  out.kind = fallback_kind::node;
   if (const std::string* name = own.text("node", presence::required)) {
     if (const auto number = into.known.nodes.find(*name))
       out.node = *number;
@@ -188,7 +188,7 @@ void read_plan_fallback(object_reader& top, draft& into) {
 namespace {
 
 /// The edges that fallbacks add. A node that reads the rows of one with a fallback waits for what stands in as well; a
-/// node that only stand-ins need waits for those that may wake it, so that it is known whether it runs.
+/// node that only substitutes need waits for those that may wake it, so that it is known whether it runs.
 class fallback_edges {
  public:
   fallback_edges(std::vector<plan_node>& nodes, std::span<const node_index> outputs)
@@ -202,13 +202,13 @@ class fallback_edges {
     for (node_index at = 0; at < nodes_.size(); ++at)
       if (stands_in(at) && !wake(at)) return false;
     for (node_index at = 0; at < nodes_.size(); ++at)
-      if (!wait_for_stand_ins(at)) return false;
+      if (!wait_for_others(at)) return false;
     return true;
   }
 
  private:
   [[nodiscard]] auto stands_in(node_index at) const -> bool {
-    return nodes_[at].fallback && nodes_[at].fallback->kind == stand_in_kind::node;
+    return nodes_[at].fallback && nodes_[at].fallback->kind == fallback_kind::node;
   }
 
   void mark_live(std::span<const node_index> outputs) {
@@ -248,8 +248,8 @@ class fallback_edges {
     return true;
   }
 
-  auto wait_for_stand_ins(node_index at) -> bool {
-    std::set<node_index> seen;  // stand-ins that form a cycle are complained about elsewhere
+  auto wait_for_others(node_index at) -> bool {
+    std::set<node_index> seen;  // substitutes that form a cycle are complained about elsewhere
     for (const node_index source : nodes_[at].sources) {
       for (node_index from = source; stands_in(from) && seen.insert(from).second;) {
         from = nodes_[from].fallback->node;
@@ -265,11 +265,11 @@ class fallback_edges {
 };
 
 /// Complains where a node would stand in for itself, through others or at once.
-void check_stand_ins(const std::vector<plan_node>& nodes, braid::diagnostics& problems) {
+void check_chains(const std::vector<plan_node>& nodes, braid::diagnostics& problems) {
   std::vector<node_index> seen_from(nodes.size(), static_cast<node_index>(nodes.size()));
   for (node_index start = 0; start < nodes.size(); ++start) {
     node_index at = start;
-    while (seen_from[at] == nodes.size() && nodes[at].fallback && nodes[at].fallback->kind == stand_in_kind::node) {
+    while (seen_from[at] == nodes.size() && nodes[at].fallback && nodes[at].fallback->kind == fallback_kind::node) {
       seen_from[at] = start;
       at = nodes[at].fallback->node;
     }
@@ -287,17 +287,17 @@ void check_stand_ins(const std::vector<plan_node>& nodes, braid::diagnostics& pr
 
 void link_fallbacks(plan& of, braid::diagnostics& problems) {
   if (std::ranges::none_of(of.nodes, [](const plan_node& node) { return node.fallback.has_value(); })) return;
-  check_stand_ins(of.nodes, problems);
+  check_chains(of.nodes, problems);
   std::size_t edges = 0;
   for (const plan_node& node : of.nodes) edges += node.sources.size();
   if (fallback_edges(of.nodes, of.outputs).add(edges)) return;
-  problems.add({.code = "too_many_edges",
-                .pointer = "/nodes",
-                .message = "a plan has at most " + std::to_string(max_plan_edges) +
-                           " edges, with those that its fallbacks add",
-                .hint = {},
-                .node = {},
-                .source = {}});
+  problems.add(
+      {.code = "too_many_edges",
+       .pointer = "/nodes",
+       .message = "a plan has at most " + std::to_string(max_plan_edges) + " edges, with those that its fallbacks add",
+       .hint = {},
+       .node = {},
+       .source = {}});
 }
 
 }  // namespace detail

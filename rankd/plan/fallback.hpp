@@ -15,7 +15,7 @@ namespace rankd {
 using failure_patterns = std::vector<std::string>;
 
 /// Source of the rows that a node has when it has failed.
-enum class stand_in_kind : std::uint8_t {
+enum class fallback_kind : std::uint8_t {
   node,   ///< another node
   input,  ///< its first input, whose rows it passes on
   empty,  ///< nothing: it has no rows
@@ -24,9 +24,9 @@ enum class stand_in_kind : std::uint8_t {
 /// What stands in for a node that fails.
 struct node_fallback {
   failure_patterns on;
-  stand_in_kind kind = stand_in_kind::empty;
-  std::uint32_t node = 0;                  ///< of `stand_in_kind::node`: a position in `plan::nodes`
-  std::vector<std::uint32_t> nulls;        ///< keys that the node gives its rows, and what stands in does not
+  fallback_kind kind = fallback_kind::empty;
+  std::uint32_t node = 0;            ///< of `fallback_kind::node`: a position in `plan::nodes`
+  std::vector<std::uint32_t> nulls;  ///< keys that the node gives its rows, and what stands in does not
   std::string pointer;
 };
 

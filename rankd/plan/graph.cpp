@@ -143,7 +143,7 @@ void check_reach(const plan& whole, braid::diagnostics& problems) {
     reaches[at] = true;
     const plan_node& node = whole.nodes[at];
     open.insert(open.end(), node.sources.begin(), node.sources.end());
-    if (node.fallback && node.fallback->kind == stand_in_kind::node) open.push_back(node.fallback->node);
+    if (node.fallback && node.fallback->kind == fallback_kind::node) open.push_back(node.fallback->node);
   }
   for (node_index i = 0; i < whole.nodes.size(); ++i) {
     const plan_node& node = whole.nodes[i];

@@ -80,9 +80,9 @@ auto text_of(const plan_param& param, const plan& of, const registries& declared
 /// `follow_2 on store_*, node_timeout`.
 auto fallback_text(const node_fallback& fallback, const plan& of, const registries& declared) -> std::string {
   std::string out;
-  if (fallback.kind == stand_in_kind::node) out = of.nodes[fallback.node].node_id;
-  if (fallback.kind == stand_in_kind::input) out = "input";
-  if (fallback.kind == stand_in_kind::empty) out = "empty";
+  if (fallback.kind == fallback_kind::node) out = of.nodes[fallback.node].node_id;
+  if (fallback.kind == fallback_kind::input) out = "input";
+  if (fallback.kind == fallback_kind::empty) out = "empty";
   std::string_view before = " on ";
   for (const std::string& pattern : fallback.on) out.append(std::exchange(before, ", ")).append(pattern);
   if (fallback.nulls.empty()) return out;

@@ -189,7 +189,7 @@ void shard::count_nodes(const bound_plan& plan, const ranking& result) {
   const plan_source& serving = *all_->context.plans;
   if (result.failed_before == nullptr) return metrics_.count_nodes(plan, result.nodes, serving);
   metrics_.count_nodes(plan, result.failed_before->nodes, serving);
-  metrics_.count_nodes(*plan.stand_in, result.nodes, serving);
+  metrics_.count_nodes(*plan.substitute, result.nodes, serving);
 }
 
 void shard::note_degraded(reply_place to, request_record& record, const ranking& result) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .expressions import Scope, holds
-from .fallbacks import stand_in
+from .fallbacks import substitute
 from .registry import Registry
 
 BOUND_PARAMS = "cap.rfc.0003.bound_params.v1"
@@ -27,7 +27,7 @@ def sources_of(plan: dict[str, Any], params: dict[int, Any], registry: Registry)
         if name not in out:
             out[name] = _sources(nodes[name], plan, scope)
             wanted += out[name]
-            other = stand_in(nodes[name])
+            other = substitute(nodes[name])
             wanted += [] if other is None else [other]
     return out
 

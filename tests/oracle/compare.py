@@ -317,7 +317,7 @@ def _difference_of_heads(expected: Answer, response: dict[str, Any], pair: Pair)
     if sorted(response.get("experiments_overridden", [])) != sorted([] if arms is None else arms.overridden):
         return "other experiments are overridden"
     if response.get("degraded", []) != expected.degraded:
-        return f"other stand-ins: expected {expected.degraded}, got {response.get('degraded')}"
+        return f"other substitutes: expected {expected.degraded}, got {response.get('degraded')}"
     if response.get("malformed_ids", 0) != expected.malformed_ids:
         return "another number of malformed ids"
     if response.get("malformed_values", 0) != expected.malformed_values:

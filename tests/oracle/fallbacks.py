@@ -11,7 +11,7 @@ Node = dict[str, Any]
 Edges = dict[str, list[str]]
 
 
-def stand_in(node: Node) -> str | None:
+def substitute(node: Node) -> str | None:
     """The node that stands in for `node`, where one does."""
     use = (node.get("fallback") or {}).get("use")
     return use["node"] if isinstance(use, dict) else None
@@ -24,11 +24,11 @@ def answers(node: Node, code: str) -> bool:
 
 
 def wakers_of(plan: dict[str, Any], edges: Edges) -> dict[str, set[str]]:
-    """Of each node that only stand-ins need, the nodes with whose failure it runs; `edges` has those of the rows."""
+    """Of each node that only substitutes need, the nodes with whose failure it runs; `edges` has those of the rows."""
     live = _reached(list(plan["outputs"]), edges)
     wakers: dict[str, set[str]] = {}
     for node in plan["nodes"]:
-        first = stand_in(node)
+        first = substitute(node)
         for name in () if first is None else _reached([first], edges, live):
             wakers.setdefault(name, set()).add(node["node_id"])
     return wakers
@@ -47,16 +47,16 @@ def _reached(first: list[str], edges: Edges, without: set[str] | frozenset[str] 
 
 
 def with_waits(nodes: list[Node], edges: Edges, wakers: dict[str, set[str]]) -> Edges:
-    """The edges, and for each node what it waits for besides: those that wake it, and stand-ins of what it reads."""
+    """The edges, and for each node what it waits for besides: those that wake it, and substitutes of what it reads."""
     by_name = {node["node_id"]: node for node in nodes}
     out: Edges = {}
     for name in by_name:
         waits = set(edges[name]) | wakers.get(name, set())
         for source in edges[name]:
-            other = stand_in(by_name[source])
+            other = substitute(by_name[source])
             while other is not None and other not in waits:
                 waits.add(other)
-                other = stand_in(by_name[other])
+                other = substitute(by_name[other])
         out[name] = [each for each in waits if each in by_name]
     return out
 
@@ -71,7 +71,7 @@ def add_fallbacks(nodes: list[Node], keys: dict[str, set[int]], rng: random.Rand
     for node in nodes:
         name = node["node_id"]
         if rng.random() < 0.6:
-            made, use, has = _made(node, before, keys, f"stand_in_{len(more)}", rng)
+            made, use, has = _made(node, before, keys, f"substitute_{len(more)}", rng)
             node["fallback"] = {"on": rng.choice(_PATTERNS), "use": use}
             nulls = sorted(keys[name] - has)
             if nulls:

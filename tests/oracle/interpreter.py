@@ -12,7 +12,7 @@ from .branches import settled, sources_of
 from .draws import drawn
 from .expressions import PatternError, Row, Scope, check_patterns, evaluate, holds
 from .experiments import Arms, Declared
-from .fallbacks import answers, stand_in, wakers_of, with_waits
+from .fallbacks import answers, substitute, wakers_of, with_waits
 from .features import Model, linked, spelled, sum_of, transformed
 from .registry import Key, Registry
 from .requests import Asked, RequestError, read_request
@@ -202,7 +202,7 @@ class _Run:
             self._give(other, rows)
 
     def _fall(self, node: Node, code: str) -> None:
-        name, other = node["node_id"], stand_in(node)
+        name, other = node["node_id"], substitute(node)
         used = node["fallback"]["use"] if other is None else other
         self._fallen[name] = {"node": name, "code": code, "used": used}
         if other is not None and other not in self._rows:

@@ -44,9 +44,9 @@ enum class node_progress : std::uint8_t {
   skipped,  ///< it has not begun; once the run is joined: it never will
   running,
   done,
-  failed,   ///< it said so, threw, gave up, or did not end in its time
-  stopped,  ///< by the run, or by the failure of a node that stands before it
-  late,     ///< it ended after the result of the run was known, so that no caller saw its own
+  failed,    ///< it said so, threw, gave up, or did not end in its time
+  stopped,   ///< by the run, or by the failure of a node that stands before it
+  late,      ///< it ended after the result of the run was known, so that no caller saw its own
   replaced,  ///< it failed, and the run goes on as if it were done
 };
 

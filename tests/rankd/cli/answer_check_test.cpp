@@ -122,3 +122,10 @@ TEST_CASE("an error is expected by its code and node") {
   REQUIRE(found.size() == 1);
   CHECK(found[0].message == "the request fails by " + fails);
 }
+
+TEST_CASE("what stood in for nodes that failed is expected by their names") {
+  const auto wanted = [](const std::string& names) { return R"([{"kind":"degraded","names":[)" + names + "]}]"; };
+  CHECK(feed_outcome(wanted("")).failures.empty());
+  CHECK(feed_outcome(wanted(R"("a","b")")).failures.at(0).message ==
+        "something is expected to stand in for a, b, and it does for nothing");
+}

@@ -66,6 +66,8 @@ TEST_CASE("what is wrong with a file of tests has a code and a pointer") {
   CHECK(refusals(count, R"({"kind":"count","min":3,"max":2,)") == "out_of_range /tests/0/expect/0/max");
   CHECK(refusals(count, R"({"kind":"ids","ids":[1.5],)") == "wrong_type /tests/0/expect/0/ids/0");
   CHECK(refusals(count, R"({"kind":"at_most","count":1,"key_id":999,)") == "unknown_key /tests/0/expect/0/key_id");
+  CHECK(refusals(count, R"({"kind":"degraded",)") == "missing_field /tests/0/expect/0");
+  CHECK(refusals(count, R"({"kind":"degraded","names":[1],)") == "wrong_type /tests/0/expect/0/names/0");
   CHECK(refusals(count, R"({"kind":"sorted","key_id":1,"order":"up",)") == "bad_value /tests/0/expect/0/order");
   CHECK(refusals(count, R"({"kind":"every","pred":{"op":"is_null","x":{"op":"key_ref","key_id":999}},)") ==
         "unknown_key /tests/0/expect/0/pred/x/key_id");

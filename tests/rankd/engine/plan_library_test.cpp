@@ -489,3 +489,30 @@ TEST_CASE("an index that does not agree with the artifacts refuses all of them")
   folder.write("index.json", "[");
   CHECK((codes_of(library.reload(folder.path())) == names{"json_syntax"}));
 }
+
+TEST_CASE("a plan is bound to the plan that stands in for it, and gets a new version with it") {
+  engine_world world;
+  const scratch_folder folder;
+  plan_library library(declared());
+  const std::string more =
+      R"("capabilities_required":["cap.rfc.0004.fallback.v1"],"fallback_plan":{"plan":"b","on":["test_failure"]},)";
+  std::string failing = artifact_of(source("s", 1) + "," + sleep("x", "s", 0, sleep_end::failing), R"("x")", more);
+  failing.replace(failing.find("\"t\""), 3, "\"a\"");
+  folder.write("a.json", failing);
+  CHECK((codes_of(library.reload(folder.path())) == names{"unknown_plan"}));
+
+  write_plan(folder, "b", 7);
+  CHECK((value_of(library.reload(folder.path())).added == names{"a", "b"}));
+  CHECK(mark_now(world, library, "a") == "7");
+  CHECK((value_of(library.reload(folder.path())).unchanged == names{"a", "b"}));
+
+  write_plan(folder, "b", 8);
+  CHECK((value_of(library.reload(folder.path())).changed == names{"a", "b"}));
+  CHECK(mark_now(world, library, "a") == "8");
+
+  std::string nested = failing;
+  nested.replace(nested.find("\"a\""), 3, "\"c\"");
+  nested.replace(nested.find("\"plan\":\"b\""), 10, "\"plan\":\"a\"");
+  folder.write("c.json", nested);
+  CHECK((codes_of(library.reload(folder.path())) == names{"nested_fallback"}));
+}

@@ -140,7 +140,7 @@ function givenBy(
 }
 
 /** What is wrong where what stands in for a node lacks columns of its rows. */
-function standInProblem(
+function substituteProblem(
   node: ColumnNode,
   own: ReadonlySet<number>,
   nodes: readonly ColumnNode[],
@@ -154,7 +154,7 @@ function standInProblem(
   if (lacking.length === 0) return undefined;
   const named = lacking.map(({ id, name }) => `${id} (${name})`).join(", ");
   return {
-    code: "stand_in_lacks_column",
+    code: "fallback_lacks_column",
     pointer: pointerTo(fallback.pointer, "use"),
     message: `the rows of what stands in have no values for keys that those of the node have: ${named}`,
     hint: "list them in `nulls`: they are null then",
@@ -208,7 +208,7 @@ export function checkColumns(nodes: readonly ColumnNode[], declared: Registries,
     }
   }
   for (const [at, node] of nodes.entries()) {
-    const problem = standInProblem(node, columns[at]!, nodes, columns, declared);
+    const problem = substituteProblem(node, columns[at]!, nodes, columns, declared);
     if (problem !== undefined) found.push({ node: at, problem });
   }
   found.sort((a, b) => a.node - b.node);

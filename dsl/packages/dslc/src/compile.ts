@@ -290,7 +290,8 @@ class PlanCompilation {
       return place;
     };
     const noteFallback = (pointer: string, spans: Record<string, number> | undefined): void => {
-      for (const [field, span] of Object.entries(spans ?? {})) note(field === "" ? pointer : `${pointer}/${field}`, span);
+      for (const [field, span] of Object.entries(spans ?? {}))
+        note(field === "" ? pointer : `${pointer}/${field}`, span);
     };
     noteFallback("/fallback_plan", built.$fallback);
     note("/plan_name", built.$nameSpan);

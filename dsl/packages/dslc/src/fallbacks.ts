@@ -166,10 +166,10 @@ export function readPlanFallback(top: Reader, planName: unknown, required: reado
   if (top.problems.length === before) requireCapability(required, "/fallback_plan", top.problems);
 }
 
-const standIn = (node: FallbackNode): number | undefined =>
+const substitute = (node: FallbackNode): number | undefined =>
   typeof node.fallback?.use === "number" ? node.fallback.use : undefined;
 
-/** The nodes that outputs need without any stand-in. */
+/** The nodes that outputs need without any substitute. */
 function liveNodes(nodes: readonly FallbackNode[], outputs: readonly number[]): ReadonlySet<number> {
   const live = new Set<number>();
   const open = [...outputs];
@@ -182,11 +182,11 @@ function liveNodes(nodes: readonly FallbackNode[], outputs: readonly number[]): 
 }
 
 /** Complains where a node would stand in for itself. */
-function checkStandIns(nodes: readonly FallbackNode[], problems: Problem[]): void {
+function checkChains(nodes: readonly FallbackNode[], problems: Problem[]): void {
   const seenFrom = new Map<number, number>();
   for (let start = 0; start < nodes.length; ++start) {
     let at = start;
-    for (let next = standIn(nodes[at]!); next !== undefined && !seenFrom.has(at); next = standIn(nodes[at]!)) {
+    for (let next = substitute(nodes[at]!); next !== undefined && !seenFrom.has(at); next = substitute(nodes[at]!)) {
       seenFrom.set(at, start);
       at = next;
     }
@@ -200,7 +200,7 @@ function checkStandIns(nodes: readonly FallbackNode[], problems: Problem[]): voi
 /** Gives nodes the edges that fallbacks make: see the engine's `fallback_edges`. */
 export function linkFallbacks(nodes: readonly FallbackNode[], outputs: readonly number[], problems: Problem[]): void {
   if (nodes.every((node) => node.fallback === undefined)) return;
-  checkStandIns(nodes, problems);
+  checkChains(nodes, problems);
   const live = liveNodes(nodes, outputs);
   let edges = nodes.reduce((sum, node) => sum + node.sources.length, 0);
   const addEdge = (from: number, to: number): void => {
@@ -209,7 +209,7 @@ export function linkFallbacks(nodes: readonly FallbackNode[], outputs: readonly 
     ++edges;
   };
   for (const [from, node] of nodes.entries()) {
-    const first = standIn(node);
+    const first = substitute(node);
     const seen = new Set<number>();
     const open = first === undefined ? [] : [first];
     for (let at = open.pop(); at !== undefined && edges <= maxEdges; at = open.pop()) {
@@ -225,7 +225,11 @@ export function linkFallbacks(nodes: readonly FallbackNode[], outputs: readonly 
     const seen = new Set<number>();
     for (const source of node.sources) {
       let from = source;
-      for (let next = standIn(nodes[from]!); next !== undefined && !seen.has(from); next = standIn(nodes[from]!)) {
+      for (
+        let next = substitute(nodes[from]!);
+        next !== undefined && !seen.has(from);
+        next = substitute(nodes[from]!)
+      ) {
         seen.add(from);
         from = next;
         if (edges <= maxEdges) addEdge(from, at);

@@ -8,7 +8,7 @@ export interface GraphNode {
   readonly sources: readonly number[];
   /** Nodes that it waits for without taking their rows. */
   readonly after: readonly number[];
-  /** The node that stands in for it; another kind of stand-in adds no edge. */
+  /** The node that stands in for it; another kind of substitute adds no edge. */
   readonly fallback: { readonly use: number | "input" | "empty" } | undefined;
 }
 

@@ -2,7 +2,14 @@
 import { boundParamsCapability, checkBindings, isBound, readBinding } from "./bound_params.js";
 import { branchCapability, checkConditionCount, checkConditions, predProblem } from "./branches.js";
 import { checkColumns, checkMap, checkModels } from "./columns.js";
-import { checkNulls, type Fallback, fallbackCapability, linkFallbacks, readFallback, readPlanFallback } from "./fallbacks.js";
+import {
+  checkNulls,
+  type Fallback,
+  fallbackCapability,
+  linkFallbacks,
+  readFallback,
+  readPlanFallback,
+} from "./fallbacks.js";
 import { checkExtract } from "./features.js";
 import { checkFeed } from "./feed.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";

@@ -103,10 +103,11 @@ class SetNode {
     const { use, nulls } = given;
     if (this.draft.fallback !== undefined)
       throw new PlanError("duplicate_value", "something stands in for this node already");
-    if (nulls !== undefined && !Array.isArray(nulls)) throw wrongType("an array of keys", nulls, spans["nulls"] ?? span);
+    if (nulls !== undefined && !Array.isArray(nulls))
+      throw wrongType("an array of keys", nulls, spans["nulls"] ?? span);
     this.draft.fallback = {
       on: failureCodes(given["on"], spans["on"] ?? span),
-      use: use === "input" || use === "empty" ? use : this.graph.standIn(use, spans["use"] ?? span),
+      use: use === "input" || use === "empty" ? use : this.graph.substitute(use, spans["use"] ?? span),
       nulls: (nulls as readonly unknown[] | undefined)?.map((key) => keyId(key, spans["nulls"] ?? span)),
       spans: { ...spans, "": currentSpan() },
     };
@@ -240,7 +241,7 @@ export class Graph {
   }
 
   /** The node of a set that is to stand in. */
-  standIn(value: unknown, span: SpanId): Draft {
+  substitute(value: unknown, span: SpanId): Draft {
     this.idOf(value, span, 'a set of candidates, "input" or "empty"');
     return (value as SetNode).draft;
   }

@@ -48,7 +48,12 @@ function fallbackPlan(value: unknown, span: SpanId): Definition["fallback"] {
   const on = failureCodes(given["on"], spans["on"] ?? span);
   return {
     fallback_plan: { plan, on, ...(reserveMs === undefined ? {} : { reserve_ms: reserveMs }) },
-    $fallback: { "": span, plan: spans["plan"] ?? span, on: spans["on"] ?? span, reserve_ms: spans["reserveMs"] ?? span },
+    $fallback: {
+      "": span,
+      plan: spans["plan"] ?? span,
+      on: spans["on"] ?? span,
+      reserve_ms: spans["reserveMs"] ?? span,
+    },
   };
 }
 

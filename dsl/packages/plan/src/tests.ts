@@ -75,6 +75,8 @@ export interface Expectations {
   readonly sorted: (key: ReadKey, order: "asc" | "desc") => void;
   /** The request fails by this code, at this node where it is given. Nothing else can be expected of it. */
   readonly error: (code: string, options?: { readonly node?: string }) => void;
+  /** Something stands in for these nodes, in the order of the plan, and for no others; before them perhaps the plan itself. */
+  readonly degraded: (names: readonly string[]) => void;
 }
 
 /** One test while it is defined. */
@@ -324,6 +326,12 @@ function expectationsOf(list: Record<string, unknown>[]): Expectations {
     error: (code, options) => {
       if (typeof code !== "string") throw wrongType("the code of an error", code, argumentSpan(0));
       add("error", { code, ...(options?.node === undefined ? {} : { node: options.node }) });
+    },
+    degraded: (names) => {
+      if (!Array.isArray(names)) throw wrongType("an array of names of nodes", names, argumentSpan(0));
+      for (const name of names as unknown[])
+        if (typeof name !== "string") throw wrongType("the name of a node", name, argumentSpan(0));
+      add("degraded", { names: [...(names as string[])] });
     },
   };
 }
