@@ -19,18 +19,18 @@
 namespace rankd {
 namespace {
 
-using ids_type = std::vector<std::int64_t>;
+using ids_type = std::vector<row_id>;
 
 auto ids_of(const ranking& answer) -> ids_type {
   ids_type out;
-  for (std::size_t at = 0; at < answer.rows.size(); ++at) out.push_back(answer.rows.id(at));
+  for (std::size_t at = 0; at < answer.rows.size(); ++at) out.push_back(answer.rows.table().id(answer.rows.row(at)));
   return out;
 }
 
 /// Those of `wanted` that `there` has less often, each once.
 auto lacking(const ids_type& wanted, const ids_type& there) -> ids_type {
   ids_type out;
-  for (const std::int64_t id : wanted)
+  for (const row_id& id : wanted)
     if (std::ranges::count(wanted, id) > std::ranges::count(there, id) && std::ranges::find(out, id) == out.end())
       out.push_back(id);
   return out;
@@ -38,7 +38,7 @@ auto lacking(const ids_type& wanted, const ids_type& there) -> ids_type {
 
 auto listed(const ids_type& ids) -> std::string {
   std::string out;
-  for (const std::int64_t id : ids) out += (out.empty() ? "" : ", ") + std::to_string(id);
+  for (const row_id& id : ids) out += (out.empty() ? "" : ", ") + to_text(id);
   return out;
 }
 
@@ -61,7 +61,7 @@ class answer_checker {
   [[nodiscard]] auto column_of(std::uint32_t key_id) const -> std::optional<column>;
   [[nodiscard]] auto value_text(std::uint32_t key_id, std::size_t position) const -> std::string;
   [[nodiscard]] auto row_text(std::size_t position) const -> std::string {
-    return "row " + std::to_string(position + 1) + " (id " + std::to_string(ids_[position]) + ")";
+    return "row " + std::to_string(position + 1) + " (id " + to_text(ids_[position]) + ")";
   }
   [[nodiscard]] auto failure(std::string message, std::optional<std::size_t> position = {}) const -> mismatch {
     return {.kind = {},
@@ -92,7 +92,7 @@ auto answer_checker::column_of(std::uint32_t key_id) const -> std::optional<colu
 
 /// As answers show it; the id is no column.
 auto answer_checker::value_text(std::uint32_t key_id, std::size_t position) const -> std::string {
-  if (key_id == registries::id_key) return std::to_string(ids_[position]);
+  if (key_id == registries::id_key) return to_text(ids_[position]);
   const auto values = column_of(key_id);
   const std::uint32_t row = answer_.rows.row(position);
   if (!values || values->is_null(row)) return "null";
@@ -108,11 +108,11 @@ auto answer_checker::sequence_difference(const id_expectation& what) const -> st
     if (at < what.ids.size() && at < ids_.size() && what.ids[at] == ids_[at]) continue;
     std::string message = "position " + std::to_string(at + 1) + ": ";
     if (at >= what.ids.size())
-      message += "the answer goes on with " + std::to_string(ids_[at]) + ", and no more is expected";
+      message += "the answer goes on with " + to_text(ids_[at]) + ", and no more is expected";
     else if (at >= ids_.size())
-      message += std::to_string(what.ids[at]) + " is expected, and the answer ends after " + counted_rows();
+      message += to_text(what.ids[at]) + " is expected, and the answer ends after " + counted_rows();
     else
-      message += std::to_string(what.ids[at]) + " is expected, and " + std::to_string(ids_[at]) + " is there";
+      message += to_text(what.ids[at]) + " is expected, and " + to_text(ids_[at]) + " is there";
     return id_failure(what, std::move(message), at + 1);
   }
   return std::nullopt;
@@ -124,9 +124,9 @@ auto answer_checker::ordered(const id_expectation& what) const -> std::optional<
     const auto found = std::find(from, ids_.end(), what.ids[at]);
     if (found == ids_.end()) {
       const bool is_there = std::ranges::find(ids_, what.ids[at]) != ids_.end();
-      const std::string before = at == 0 ? "" : " after " + std::to_string(what.ids[at - 1]);
-      return id_failure(what, is_there ? std::to_string(what.ids[at]) + " does not stand" + before
-                                       : std::to_string(what.ids[at]) + " is not in the answer");
+      const std::string before = at == 0 ? "" : " after " + to_text(what.ids[at - 1]);
+      return id_failure(what, is_there ? to_text(what.ids[at]) + " does not stand" + before
+                                       : to_text(what.ids[at]) + " is not in the answer");
     }
     from = found + 1;
   }
@@ -152,10 +152,10 @@ auto answer_checker::operator()(const id_expectation& what) const -> std::option
     case id_rule::excludes:
       for (std::size_t at = 0; at < ids_.size() && !out; ++at)
         if (std::ranges::find(what.ids, ids_[at]) != what.ids.end())
-          out = id_failure(what,
-                           std::to_string(ids_[at]) + " stands at position " + std::to_string(at + 1) +
-                               ", and is not to be in the answer",
-                           at + 1);
+          out = id_failure(
+              what,
+              to_text(ids_[at]) + " stands at position " + std::to_string(at + 1) + ", and is not to be in the answer",
+              at + 1);
       break;
   }
   if (out) out->missing = missing;

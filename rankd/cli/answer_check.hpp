@@ -15,13 +15,13 @@ namespace rankd {
 
 /// An expectation that the answer does not meet.
 struct mismatch {
-  std::string kind;                    ///< of the expectation
-  std::string place;                   ///< in the author's file, or empty
-  std::string message;                 ///< one sentence
-  std::vector<std::int64_t> expected;  ///< ids; of expectations about ids alone
-  std::vector<std::int64_t> got;
+  std::string kind;              ///< of the expectation
+  std::string place;             ///< in the author's file, or empty
+  std::string message;           ///< one sentence
+  std::vector<row_id> expected;  ///< ids; of expectations about ids alone
+  std::vector<row_id> got;
   std::optional<std::size_t> position;  ///< of the first row that is not as expected, from 1
-  std::vector<std::int64_t> missing;    ///< ids that are expected and not there, each once
+  std::vector<row_id> missing;          ///< ids that are expected and not there, each once
   std::vector<std::string> fates;       ///< for `missing`: a sentence on where each was lost, once that is known
 };
 

@@ -77,8 +77,11 @@ auto requests_for_users(const workspace& in) -> braid::checked<std::vector<std::
     const auto entry = at->next();
     if (!entry) return unreadable(entry.error());
     if (!*entry || !(*entry)->key.starts_with(prefix)) break;
-    const auto id = parse_id((*entry)->key.substr(prefix.size()));
-    if (id && *id > 0) requests.push_back("{\"user_id\":" + std::to_string(*id) + "}");
+    const auto id = parse_id((*entry)->key.substr(prefix.size()), in.declared.id_type());
+    if (!id || *id < row_id(1)) continue;
+    requests.emplace_back("{\"user_id\":");
+    append_json_id(requests.back(), *id);
+    requests.back() += '}';
   }
   if (requests.empty())
     return refused("no_requests", "the store has no users", "name a file of requests with --requests");

@@ -38,7 +38,7 @@ struct rank_options : project_options {
   std::string request;  ///< a file, or the request itself, which begins with `{`; empty: standard input
   output_form form = output_form::programs;
   explain_mode explain = explain_mode::off;  ///< on: as if the request asked for it
-  std::vector<std::int64_t> why;             ///< ids whose fate is explained, besides those of the request
+  std::vector<std::string> why;              ///< ids whose fate is explained, besides those of the request
   std::optional<std::chrono::milliseconds> node_timeout;
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
@@ -162,6 +162,9 @@ struct init_options {
 };
 
 /// Each prints its result to standard output, and progress and readable errors to standard error.
+/// Whether the ids of the project are texts; false where there is no project that can be read.
+auto has_text_ids(const project_options& options) -> bool;
+
 auto rank_command(const rank_options& options) -> exit_status;
 auto batch_command(const batch_command_options& options) -> exit_status;
 auto bench_command(const bench_options& options) -> exit_status;

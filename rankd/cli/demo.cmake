@@ -43,3 +43,15 @@ foreach(name rankd.toml README.md registry/keys.toml registry/params.toml regist
   list(APPEND empty_embedded ${name}=${CMAKE_CURRENT_SOURCE_DIR}/empty/${name})
 endforeach()
 embed_files(empty_files ${empty_embedded})
+
+set(shop_embedded ${shared_files})
+foreach(name rankd.toml README.md data/shop.ndjson models/buys.json registry/capabilities.toml registry/endpoints.dev.toml
+             registry/experiments.toml registry/keys.toml registry/params.toml)
+  list(APPEND shop_embedded ${name}=${CMAKE_CURRENT_SOURCE_DIR}/shop/${name})
+endforeach()
+foreach(plan again arrivals cart category for_you home recent sale search similar)
+  foreach(end plan.ts json test.ts tests.json)
+    list(APPEND shop_embedded plans/${plan}.${end}=${CMAKE_CURRENT_SOURCE_DIR}/shop/plans/${plan}.${end})
+  endforeach()
+endforeach()
+embed_files(shop_files ${shop_embedded})

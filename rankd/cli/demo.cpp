@@ -28,7 +28,12 @@ constexpr std::array<std::string_view, 4> data_files{"data/users.ndjson", "data/
                                                      "data/recommendation.ndjson", "data/media.ndjson"};
 
 auto files_of(project_kind kind) noexcept -> std::span<const detail::demo_file> {
-  return kind == project_kind::demo ? detail::demo_files() : detail::empty_files();
+  switch (kind) {
+    case project_kind::demo: return detail::demo_files();
+    case project_kind::shop: return detail::shop_files();
+    case project_kind::empty: break;
+  }
+  return detail::empty_files();
 }
 
 /// Writes one file in pieces. Errors of the stream stay until `close` reports them.

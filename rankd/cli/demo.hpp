@@ -18,8 +18,9 @@ struct demo_progress {
   std::uint64_t lines_total = 0;  ///< of all data files
 };
 
-/// What a project begins with: the made-up network, or an example of a plan on rows of the request.
-enum class project_kind : std::uint8_t { demo, empty };
+/// What a project begins with: the made-up network, an example of a plan on rows of the request, or a made-up shop
+/// whose ids are texts.
+enum class project_kind : std::uint8_t { demo, empty, shop };
 
 struct demo_options {
   project_kind kind = project_kind::demo;

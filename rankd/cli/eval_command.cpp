@@ -45,24 +45,28 @@ struct plan_result {
   std::string plan;
   std::string digest;
   std::vector<quality> qualities;  ///< by request
-  std::set<std::int64_t> shown;    ///< among the first candidates of any answer
+  std::set<row_id> shown;          ///< among the first candidates of any answer
   std::size_t failed = 0;
   std::string first_failure;
 };
 
-auto read_relevance(object_reader& line, braid::diagnostics& problems) -> judgements {
+auto ids_of(value_type type) -> std::string_view {
+  return type == value_type::string ? "strings of 1 to 128 bytes without NUL" : "integers of 64 bits";
+}
+
+auto read_relevance(object_reader& line, value_type id_type, braid::diagnostics& problems) -> judgements {
   judgements out;
   const nlohmann::json* relevance = line.object("relevance", presence::required);
   if (relevance == nullptr) return out;
   constexpr double max_relevance = 1000;  // of which 2^relevance is still a number
   for (const auto& [text, value] : relevance->items()) {
     const std::string pointer = braid::json_pointer(line.pointer_of("relevance"), text);
-    const auto id = parse_id(text);
+    const auto id = parse_id(text, id_type);
     const auto grade = scalar_from_json(value, value_type::floating);
     if (id && out.contains(*id))
       problems.add({.code = "duplicate_value",
                     .pointer = pointer,
-                    .message = "id " + std::to_string(*id) + " has a relevance already, in another spelling",
+                    .message = "id " + to_text(*id) + " has a relevance already, in another spelling",
                     .hint = {},
                     .node = {},
                     .source = {}});
@@ -72,7 +76,7 @@ auto read_relevance(object_reader& line, braid::diagnostics& problems) -> judgem
       problems.add({.code = id ? "bad_value" : "bad_id",
                     .pointer = pointer,
                     .message = id ? "a relevance is a number from 0 to 1000, not " + described(value)
-                                  : quote_name(text) + " is no id: those are integers of 64 bits",
+                                  : quote_name(text) + " is no id: those are " + std::string(ids_of(id_type)),
                     .hint = {},
                     .node = {},
                     .source = {}});
@@ -100,7 +104,7 @@ auto read_judged(std::string_view text, std::uint64_t number, const std::string&
         problems.add(std::move(each));
       }
   }
-  out.judged = read_relevance(line, problems);
+  out.judged = read_relevance(line, declared.id_type(), problems);
   line.refuse_unknown_fields();
   if (problems.empty()) return out;
   braid::diagnostics placed;
@@ -153,9 +157,8 @@ void note(plan_result& into, const ranking& answer, const judged_request& asked,
   if (answer.error) {
     if (into.failed++ == 0) into.first_failure = answer.error->code + ": " + answer.error->message;
   }
-  std::vector<std::int64_t> ids;
-  if (!answer.error)
-    answer.rows.for_each_row([&](std::uint32_t row) { ids.push_back(answer.rows.table().ids()[row]); });
+  std::vector<row_id> ids;
+  if (!answer.error) answer.rows.for_each_row([&](std::uint32_t row) { ids.push_back(answer.rows.table().id(row)); });
   const auto values = answer.error ? std::vector<std::optional<std::string>>() : values_of(answer, diversity);
   into.qualities.push_back(quality_of(ids, values, asked.judged, options.quality));
   ids.resize(std::min(ids.size(), options.quality.depth));
@@ -214,10 +217,10 @@ struct coverage {
 };
 
 auto coverage_of(const plan_result& of, const std::vector<judged_request>& all) -> coverage {
-  std::set<std::int64_t> judged;
+  std::set<row_id> judged;
   for (const judged_request& each : all)
     for (const auto& [id, relevance] : each.judged) judged.insert(id);
-  const auto shown = std::ranges::count_if(judged, [&](std::int64_t id) { return of.shown.contains(id); });
+  const auto shown = std::ranges::count_if(judged, [&](const row_id& id) { return of.shown.contains(id); });
   return {static_cast<std::size_t>(shown), judged.size()};
 }
 

@@ -95,7 +95,7 @@ auto drop_text(const id_drop& drop) -> std::string {
 }
 
 auto fate_text(const id_fate& fate) -> std::string {
-  std::string out = "id " + std::to_string(fate.id) + ": ";
+  std::string out = "id " + to_text(fate.id) + ": ";
   if (!fate.positions.empty()) {
     out += "candidate number";
     for (const std::size_t position : fate.positions) out += " " + std::to_string(position);
@@ -159,7 +159,7 @@ auto fates_text(const explanation& what) -> std::string {
 }
 
 auto fate_sentence(const id_fate& fate) -> std::string {
-  const std::string id = "id " + std::to_string(fate.id);
+  const std::string id = "id " + to_text(fate.id);
   if (fate.drops.empty() && fate.positions.empty())
     return id + (fate.produced_by.empty() ? ": no node gave it" : " is given by " + joined(fate.produced_by));
   if (fate.drops.empty()) return id + " stands at position " + std::to_string(fate.positions.front());

@@ -58,6 +58,14 @@ void add_store(CLI::App& command, std::string& store) {
       ->type_name("URL");
 }
 
+/// Ids are whole numbers, or any texts in a project that says so.
+void check_why(const rankd::rank_options& options) {
+  const auto check = whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+  for (std::string id : options.why)
+    if (const std::string problem = check(id); !problem.empty() && !rankd::has_text_ids(options))
+      throw CLI::ValidationError("--why", problem);
+}
+
 void add_rank(CLI::App& app, action& chosen) {
   auto* command = app.add_subcommand("rank", "Rank for one request: JSON in, JSON out");
   auto options = std::make_shared<rankd::rank_options>();
@@ -77,7 +85,6 @@ void add_rank(CLI::App& app, action& chosen) {
       ->add_option("--why", options->why,
                    "Show at which node an id vanished, or its position; several ids with commas between")
       ->delimiter(',')
-      ->check(whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()))
       ->type_name("ID");
   auto* json =
       command->add_flag_callback("--json", [] {}, "Print JSON, as without --table and --explain")->excludes("--table");
@@ -86,6 +93,7 @@ void add_rank(CLI::App& app, action& chosen) {
   command->callback([options, json, &chosen] {
     if (options->why.size() > rankd::max_explained_ids)
       throw CLI::ValidationError("--why", "takes at most " + std::to_string(rankd::max_explained_ids) + " ids");
+    check_why(*options);
     if (!options->why.empty()) options->explain = rankd::explain_mode::on;
     if (options->explain == rankd::explain_mode::on && json->count() == 0) options->form = output_form::people;
     chosen = [options] { return rank_command(*options); };
@@ -382,6 +390,17 @@ void add_init(CLI::App& app, action& chosen) {
       ->type_name("DIR");
   empty->callback([options, &chosen] {
     options->kind = rankd::project_kind::empty;
+    chosen = [options] { return init_command(*options); };
+  });
+
+  auto* shop =
+      init->add_subcommand("shop", "A made-up shop whose ids are strings: ten plans with tests, data, a model");
+  shop->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  shop->callback([options, &chosen] {
+    options->kind = rankd::project_kind::shop;
     chosen = [options] { return init_command(*options); };
   });
 }

@@ -1,6 +1,7 @@
 // rankd/cli/plan_tests.cpp: from the JSON of tests to requests that can be run and expectations that can be checked.
 #include <rankd/cli/plan_tests.hpp>
 
+#include <rankd/engine/detail/read_candidates.hpp>
 #include <rankd/expr/formula_text.hpp>
 #include <rankd/expr/parse.hpp>
 #include <rankd/plan/catalog.hpp>
@@ -226,9 +227,17 @@ auto tests_reader::read_ids(object_reader& from, id_rule rule) -> std::optional<
   if (ids == nullptr) return std::nullopt;
   id_expectation out{.rule = rule, .ids = {}};
   for (const auto& [value, pointer] : items_of(ids, from.pointer_of("ids"))) {
+    if (declared_.id_type() == value_type::string) {
+      auto text = detail::id_from_json(*value, value_type::string);
+      if (text)
+        out.ids.push_back(std::move(*text));
+      else
+        report("bad_id", pointer, "an id is " + detail::refused_id(*value, value_type::string));
+      continue;
+    }
     const auto id = scalar_from_json(*value, value_type::integer);
     if (id)
-      out.ids.push_back(std::get<std::int64_t>(*id));
+      out.ids.emplace_back(std::get<std::int64_t>(*id));
     else
       report(id.error().code, pointer, id.error().message);
   }

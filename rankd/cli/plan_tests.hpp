@@ -32,7 +32,7 @@ enum class id_rule : std::uint8_t {
 
 struct id_expectation {
   id_rule rule = id_rule::exactly;
-  std::vector<std::int64_t> ids;
+  std::vector<row_id> ids;
 };
 
 /// How many rows there are; both ends included.

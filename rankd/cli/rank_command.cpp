@@ -9,6 +9,8 @@
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/store/batch.hpp>
 
 #include <braid/runtime/runtime.hpp>
 
@@ -79,7 +81,7 @@ void print_candidates(const ranking& answer) {
   }
   text_table table(std::move(heads));
   for (std::size_t at = 0; at < answer.rows.size(); ++at) {
-    std::vector<std::string> cells{std::to_string(at + 1), std::to_string(answer.rows.id(at))};
+    std::vector<std::string> cells{std::to_string(at + 1), to_text(answer.rows.table().id(answer.rows.row(at)))};
     for (const std::optional<column>& values : columns)
       cells.push_back(values ? cell(*values, answer.rows.row(at)) : std::string(nothing));
     table.add(std::move(cells));
@@ -95,10 +97,19 @@ void print_explanation(const explanation& what, explain_mode asked) {
   if (!what.ids.empty()) print("\n" + fates_text(what));
 }
 
-void ask_for_explanation(const rank_options& options, rank_request& request) {
+/// Appends a diagnostic for what is no id.
+auto ask_for_explanation(const rank_options& options, value_type id_type, rank_request& request) -> braid::diagnostics {
+  braid::diagnostics problems;
   if (options.form == output_form::people || options.explain == explain_mode::on) request.explain = explain_mode::on;
-  for (const std::int64_t id : options.why)
-    if (std::ranges::find(request.explain_ids, id) == request.explain_ids.end()) request.explain_ids.push_back(id);
+  for (const std::string& text : options.why) {
+    auto id = parse_id(text, id_type);
+    if (!id)
+      problems.append(make_diagnostic(
+          "bad_id", "--why: an id is " + std::string(id_sentence(id_type)) + ", not " + quote_name(text)));
+    else if (std::ranges::find(request.explain_ids, *id) == request.explain_ids.end())
+      request.explain_ids.push_back(std::move(*id));
+  }
+  return problems;
 }
 
 /// A request that has been read, on a workspace that is open.
@@ -115,7 +126,8 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
 
   engine_options how;
   if (options.node_timeout) how.node_timeout = *options.node_timeout;
-  ask_for_explanation(options, request);
+  if (const auto problems = ask_for_explanation(options, in.declared.id_type(), request); !problems.empty())
+    return report(problems, options.form, id);
   std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
   const auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
   if (!on) return report(no_runtime(on.error()), options.form, id);
@@ -136,6 +148,11 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
 }
 
 }  // namespace
+
+auto has_text_ids(const project_options& options) -> bool {
+  const auto in = workspace::open(options.project);
+  return in && in->declared.id_type() == value_type::string;
+}
 
 auto rank_command(const rank_options& options) -> exit_status {
   const auto in = workspace::open(options.project);

@@ -118,11 +118,11 @@ auto run_tests(const workspace& in, const test_options& options) -> test_report 
   return out;
 }
 
-auto ids_text(const std::vector<std::int64_t>& ids) -> std::string {
+auto ids_text(const std::vector<row_id>& ids) -> std::string {
   if (ids.empty()) return "none";
   std::string out;
   for (std::size_t at = 0; at < std::min(ids.size(), max_shown_ids); ++at)
-    out += (at == 0 ? "" : ", ") + std::to_string(ids[at]);
+    out += (at == 0 ? "" : ", ") + printable(to_text(ids[at]));
   return ids.size() <= max_shown_ids ? out : out + ", and " + std::to_string(ids.size() - max_shown_ids) + " more";
 }
 
@@ -148,8 +148,8 @@ void print_report(const test_report& what) {
         " passed, " + std::to_string(what.failed()) + " failed\n");
 }
 
-void append_ids(std::string& out, std::string_view name, const std::vector<std::int64_t>& ids) {
-  detail::append_list(out, name, ids, [](std::string& to, std::int64_t id) { append_json_number(to, id); });
+void append_ids(std::string& out, std::string_view name, const std::vector<row_id>& ids) {
+  detail::append_list(out, name, ids, append_json_id);
 }
 
 void append_failure(std::string& out, const mismatch& each) {

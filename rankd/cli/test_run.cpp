@@ -67,17 +67,17 @@ auto failed_by(const braid::diagnostics& problems) -> ranking {
 }
 
 /// Which of the ids that a request may ask about are missing.
-auto missing_ids(const std::vector<mismatch>& failures) -> std::vector<std::int64_t> {
-  std::vector<std::int64_t> out;
+auto missing_ids(const std::vector<mismatch>& failures) -> std::vector<row_id> {
+  std::vector<row_id> out;
   for (const mismatch& each : failures)
-    for (const std::int64_t id : each.missing)
+    for (const row_id& id : each.missing)
       if (out.size() < max_explained_ids && std::ranges::find(out, id) == out.end()) out.push_back(id);
   return out;
 }
 
 void add_fates(std::vector<mismatch>& failures, const explanation& what) {
   for (mismatch& each : failures)
-    for (const std::int64_t id : each.missing)
+    for (const row_id& id : each.missing)
       if (const auto fate = std::ranges::find(what.ids, id, &id_fate::id); fate != what.ids.end())
         each.fates.push_back(fate_sentence(*fate));
 }

@@ -117,7 +117,7 @@ void append_drop(std::string& out, const id_drop& drop) {
 
 void append_fate(std::string& out, const id_fate& fate) {
   out += "{\"id\":";
-  append_json_number(out, fate.id);
+  append_json_id(out, fate.id);
   out += ',';
   append_list(out, "positions", fate.positions,
               [](std::string& to, std::size_t position) { to += std::to_string(position); });

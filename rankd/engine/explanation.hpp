@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/registry/registries.hpp>
+#include <rankd/registry/row_id.hpp>
 #include <rankd/registry/value.hpp>
 #include <rankd/rows/row_set.hpp>
 
@@ -112,7 +113,7 @@ struct id_drop {
 
 /// What became of an id.
 struct id_fate {
-  std::int64_t id = 0;
+  row_id id;
   std::vector<std::size_t> positions;    ///< among the candidates, from 1
   std::vector<std::string> produced_by;  ///< nodes that gave rows with it of their own
   std::vector<id_drop> drops;            ///< in the order in which nodes can run

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace rankd {
@@ -33,27 +36,41 @@ class sighting_table {
     each_asked(run.candidates, [&](std::size_t id, std::size_t position) { positions_[id].push_back(position + 1); });
   }
 
-  [[nodiscard]] auto in(node_index node, std::int64_t id) const -> const sighting& {
+  [[nodiscard]] auto in(node_index node, const row_id& id) const -> const sighting& {
     return seen_[node * ids_.size() + place_of(id)];
   }
-  [[nodiscard]] auto among_candidates(std::int64_t id) const -> const std::vector<std::size_t>& {
+  [[nodiscard]] auto among_candidates(const row_id& id) const -> const std::vector<std::size_t>& {
     return positions_[place_of(id)];
   }
 
  private:
-  [[nodiscard]] auto place_of(std::int64_t id) const -> std::size_t {
+  static constexpr auto number_of = [](const row_id& id) { return std::get<std::int64_t>(id); };
+  static constexpr auto text_of = [](const row_id& id) { return std::string_view(std::get<std::string>(id)); };
+
+  [[nodiscard]] auto place_of(const row_id& id) const -> std::size_t {
     return static_cast<std::size_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
+  }
+
+  /// The place of an id among those that are asked about, or one behind all of them.
+  template <typename Id, typename IdOf>
+  [[nodiscard]] auto find(const Id& id, IdOf id_of) const -> std::size_t {
+    const auto at = std::ranges::lower_bound(ids_, id, {}, id_of);
+    return at != ids_.end() && id_of(*at) == id ? static_cast<std::size_t>(at - ids_.begin()) : ids_.size();
   }
 
   template <typename Fn>
   void each_asked(const row_set& rows, Fn fn) const {
+    const auto texts = rows.table().text_ids();
+    std::vector<std::size_t> places;  // of each word of the dictionary
+    if (texts)
+      for (const std::string_view word : texts->words->entries()) places.push_back(find(word, text_of));
     for (std::size_t position = 0; position < rows.size(); ++position) {
-      const std::size_t place = place_of(rows.id(position));
-      if (place < ids_.size() && ids_[place] == rows.id(position)) fn(place, position);
+      const std::size_t place = texts ? places[texts->codes[rows.row(position)]] : find(rows.id(position), number_of);
+      if (place < ids_.size()) fn(place, position);
     }
   }
 
-  std::vector<std::int64_t> ids_;                    // ascending
+  std::vector<row_id> ids_;                          // ascending, all of one type
   std::vector<std::vector<std::size_t>> positions_;  // per id
   std::vector<sighting> seen_;                       // per node and id
 };
@@ -84,7 +101,7 @@ auto reason_of(row_change change) -> drop_reason {
 /// One id on its way through the nodes of a run.
 class tracer {
  public:
-  tracer(const run_picture& run, const registries& declared, const sighting_table& seen, std::int64_t id)
+  tracer(const run_picture& run, const registries& declared, const sighting_table& seen, const row_id& id)
       : run_(&run), declared_(&declared), seen_(&seen) {
     fate_.id = id;
   }
@@ -132,7 +149,7 @@ class tracer {
   [[nodiscard]] auto first_missing(arrival in, node_index at) const -> arrival {
     const row_set& kept = run_->state.nodes[at].output;
     for (std::size_t position = in.position; position < in.in.size(); ++position) {
-      if (in.in.id(position) != fate_.id) continue;
+      if (in.in.table().id(in.in.row(position)) != fate_.id) continue;
       bool stays = false;
       kept.for_each_row([&](std::uint32_t row) { stays = stays || row == in.in.row(position); });
       if (stays) continue;
@@ -175,7 +192,7 @@ auto rows_given(const run_picture& run, node_index node) -> const row_set* {
 auto fates_of(const run_picture& run, const registries& declared) -> std::vector<id_fate> {
   std::vector<id_fate> all;
   const sighting_table seen(run);
-  for (const std::int64_t id : run.state.request.explain_ids) all.push_back(tracer(run, declared, seen, id).trace());
+  for (const row_id& id : run.state.request.explain_ids) all.push_back(tracer(run, declared, seen, id).trace());
   return all;
 }
 

@@ -66,7 +66,7 @@ void add_experiment(plan_experiments& into, const experiment_set& all, std::size
 
 /// The unit of a request as text: a number by its digits. Nothing where it is absent.
 auto unit_of(const plan_experiments::layer& layer, const rank_request& request) -> std::optional<std::string> {
-  if (!layer.unit) return request.user_id == 0 ? std::nullopt : std::optional(std::to_string(request.user_id));
+  if (!layer.unit) return request.user_id ? std::optional(to_text(*request.user_id)) : std::nullopt;
   const scalar& value = request.params[*layer.unit];
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);

@@ -85,6 +85,7 @@ auto json_of(const graph_request& request) -> ordered {
   ordered params = ordered::array();
   for (const graph_param& each : request.params) params.push_back(json_of(each));
   ordered out = {{"user_id", request.user}};
+  if (request.id_type == value_type::string) out["id_type"] = to_string(request.id_type);
   if (request.candidates) out["candidates"] = request.candidate_keys;
   out["params"] = std::move(params);
   return out;
@@ -92,7 +93,11 @@ auto json_of(const graph_request& request) -> ordered {
 
 /// What can be given: a param that a plan may not set has its default, whatever the request says.
 auto request_of(const plan& loaded, const plan_needs& needs, const registries& declared) -> graph_request {
-  graph_request out{.user = needs.user, .candidates = needs.takes_candidates, .candidate_keys = {}, .params = {}};
+  graph_request out{.user = needs.user,
+                    .id_type = declared.id_type(),
+                    .candidates = needs.takes_candidates,
+                    .candidate_keys = {},
+                    .params = {}};
   for (const key_entry* key : needs.candidate_keys) out.candidate_keys.push_back(key->name);
   for (const param_entry* param : params_read_by(loaded, declared)) {
     if (param->source == param_source::overrides && !param->allow_write) continue;

@@ -46,7 +46,8 @@ struct graph_param {
 
 /// What a request to the plan carries.
 struct graph_request {
-  bool user = false;        ///< a node reads `user_id`
+  bool user = false;  ///< a node reads `user_id`
+  value_type id_type = value_type::integer;
   bool candidates = false;  ///< a node takes rows of the request
   std::vector<std::string> candidate_keys;
   std::vector<graph_param> params;

@@ -195,7 +195,7 @@ auto check_needs(const rank_request& request, const plan_needs& needs, const reg
     -> braid::diagnostics {
   braid::diagnostics all;
   diagnostic_list problems{all};
-  if (needs.user && request.user_id == 0) problems.add("missing_field", "", "the field `user_id` is missing");
+  if (needs.user && !request.user_id) problems.add("missing_field", "", "the field `user_id` is missing");
   for (const param_entry* param : needs.context_params)
     if (lacks(request, declared.index_of(*param)))
       problems.add("missing_field", "/context",

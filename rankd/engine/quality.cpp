@@ -20,10 +20,10 @@ auto gain_of(double relevance, gain_form form) -> double {
 auto discount(std::size_t place) -> double { return std::log2(static_cast<double>(place) + 2); }
 
 /// The relevance of the first ids, 0 for those that come again or are not judged.
-auto relevance_of(std::span<const std::int64_t> ids, const judgements& judged) -> std::vector<double> {
+auto relevance_of(std::span<const row_id> ids, const judgements& judged) -> std::vector<double> {
   std::vector<double> out;
-  std::set<std::int64_t> seen;
-  for (const std::int64_t id : ids) {
+  std::set<row_id> seen;
+  for (const row_id& id : ids) {
     const auto found = judged.find(id);
     out.push_back(seen.insert(id).second && found != judged.end() ? found->second : 0);
   }
@@ -79,7 +79,7 @@ auto name_of(quality_metric which) noexcept -> std::string_view {
   return "diversity";
 }
 
-auto quality_of(std::span<const std::int64_t> ids, std::span<const std::optional<std::string>> values,
+auto quality_of(std::span<const row_id> ids, std::span<const std::optional<std::string>> values,
                 const judgements& judged, const quality_options& how) -> quality {
   quality out;
   const auto put = [&out](quality_metric which, std::optional<double> value) {
@@ -89,7 +89,7 @@ auto quality_of(std::span<const std::int64_t> ids, std::span<const std::optional
   values = values.first(std::min(values.size(), how.depth));
   put(quality_metric::diversity, diversity_of(values));
   if (!ids.empty()) {
-    const auto known = std::ranges::count_if(ids, [&](std::int64_t id) { return judged.contains(id); });
+    const auto known = std::ranges::count_if(ids, [&](const row_id& id) { return judged.contains(id); });
     put(quality_metric::judged, static_cast<double>(known) / static_cast<double>(ids.size()));
   }
   std::vector<double> ideal = ideal_of(judged);

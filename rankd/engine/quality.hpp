@@ -1,6 +1,8 @@
 // rankd/engine/quality.hpp: how good rankings are, held against judgements: NDCG, MAP, MRR, recall, with intervals.
 #pragma once
 
+#include <rankd/registry/row_id.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +26,7 @@ struct quality_options {
 };
 
 /// The relevance of ids for one request, none of it negative; above 0 is relevant. What is not there is not judged.
-using judgements = std::map<std::int64_t, double>;
+using judgements = std::map<row_id, double>;
 
 enum class quality_metric : std::uint8_t { ndcg, map, mrr, recall, judged, diversity };
 inline constexpr std::size_t quality_metrics = 6;
@@ -36,7 +38,7 @@ using quality = std::array<std::optional<double>, quality_metrics>;
 
 /// The quality of an answer, whose ids come best first. An id that comes again counts as not relevant. `values` are
 /// empty, or the text of one column for each id, nothing for null, which differs from all others.
-[[nodiscard]] auto quality_of(std::span<const std::int64_t> ids, std::span<const std::optional<std::string>> values,
+[[nodiscard]] auto quality_of(std::span<const row_id> ids, std::span<const std::optional<std::string>> values,
                               const judgements& judged, const quality_options& how) -> quality;
 
 struct bootstrap_options {

@@ -37,9 +37,12 @@ auto columns_to_show(const ranking& answer) -> std::vector<shown_column> {
   return shown;
 }
 
-void append_candidate(std::string& out, const std::vector<shown_column>& shown, std::int64_t id, std::size_t row) {
+void append_candidate(std::string& out, const std::vector<shown_column>& shown, const column& ids, std::size_t row) {
   out += "{\"id\":";
-  append_json_number(out, id);
+  if (const auto* numbers = ids.integers())
+    append_json_number(out, (*numbers)[row]);
+  else
+    append_json_string(out, (*ids.strings())[row]);
   out += ",\"fields\":{";
   std::size_t comma = 1;  // how much of the next lead is left out
   for (const shown_column& field : shown) {
@@ -57,11 +60,12 @@ void append_candidates(std::string& out, const ranking& answer) {
   for (const shown_column& field : shown) usual += field.lead.size() + usual_value;
   out.reserve(out.size() + usual_rest + answer.rows.size() * usual);
   out += ",\"candidates\":[";
+  const column ids = *answer.rows.table().find(registries::id_key);
   bool is_first = true;
   answer.rows.for_each_row([&](std::uint32_t row) {
     if (!is_first) out += ',';
     is_first = false;
-    append_candidate(out, shown, answer.rows.table().ids()[row], row);
+    append_candidate(out, shown, ids, row);
   });
   out += ']';
 }

@@ -25,6 +25,13 @@ using json = nlohmann::json;
 constexpr std::string_view root = "/candidates";
 constexpr std::string_view id_name = "id";
 
+auto integer_id(const json& value) -> std::optional<std::int64_t> {
+  if (value.is_string()) return parse_id(*value.get_ptr<const std::string*>());
+  if (!value.is_number_integer()) return std::nullopt;
+  if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>())) return std::nullopt;
+  return value.get<std::int64_t>();
+}
+
 /// What is wrong, up to a number that a person can use.
 class problem_list {
  public:
@@ -120,7 +127,11 @@ class candidates_reader {
                          std::to_string(max_candidates) + " are allowed");
       return false;
     }
-    ids_ = made_->memory.uninitialized<std::int64_t>(rows);
+    rows_ = rows;
+    if (declared_->id_type() == value_type::string)
+      codes_ = made_->memory.uninitialized<std::uint32_t>(rows);
+    else
+      ids_ = made_->memory.uninitialized<std::int64_t>(rows);
     return true;
   }
 
@@ -146,11 +157,9 @@ class candidates_reader {
 
   template <typename PointerOf>
   void read_id(const json& value, std::size_t row, PointerOf pointer_of) {
-    const std::optional<std::int64_t> id = id_from_json(value);
-    ids_[row] = id.value_or(0);
-    if (!id && problems_->has_room())
-      problems_->add("bad_id", pointer_of(),
-                     "an id is an integer of 64 bits, or a string of its digits, not " + described(value));
+    const value_type type = declared_->id_type();
+    if (type == value_type::string ? read_text(value, row) : read_integer(value, row)) return;
+    if (problems_->has_room()) problems_->add("bad_id", pointer_of(), "an id is " + refused_id(value, type));
   }
 
   template <typename PointerOf>
@@ -181,20 +190,39 @@ class candidates_reader {
       columns[at] = {.key_id = from.key().key_id, .values = from.finish()};
       made_->first_rows.push_back(first_rows[order[at]]);
     }
-    made_->rows = batch(ids_, columns);
+    if (declared_->id_type() == value_type::string)
+      made_->rows = batch(string_values{codes_, words_.finish()}, columns);
+    else
+      made_->rows = batch(ids_, columns);
     made_->form = form;
     return std::move(made_);
   }
 
   auto memory() -> braid::arena& { return made_->memory; }
   auto problems() -> problem_list& { return *problems_; }
-  [[nodiscard]] auto rows() const noexcept -> std::size_t { return ids_.size(); }
+  [[nodiscard]] auto rows() const noexcept -> std::size_t { return rows_; }
 
  private:
+  auto read_integer(const json& value, std::size_t row) -> bool {
+    const std::optional<std::int64_t> id = integer_id(value);
+    ids_[row] = id.value_or(0);
+    return id.has_value();
+  }
+
+  auto read_text(const json& value, std::size_t row) -> bool {
+    const auto* text = value.get_ptr<const std::string*>();
+    const bool is_id = text != nullptr && is_text_id(*text);
+    codes_[row] = is_id ? words_.intern(*text) : 0;
+    return is_id;
+  }
+
   std::shared_ptr<candidate_rows> made_;
   const registries* declared_;
   problem_list* problems_;
-  std::span<std::int64_t> ids_;
+  std::size_t rows_ = 0;
+  std::span<std::int64_t> ids_;     // of integers
+  std::span<std::uint32_t> codes_;  // of texts
+  dictionary_builder words_{made_->memory};
 };
 
 /// `{"id": […], "price": […]}`.
@@ -342,11 +370,22 @@ class rows_reader : candidates_reader {
 
 }  // namespace
 
-auto id_from_json(const nlohmann::json& value) -> std::optional<std::int64_t> {
-  if (value.is_string()) return parse_id(*value.get_ptr<const std::string*>());
-  if (!value.is_number_integer()) return std::nullopt;
-  if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>())) return std::nullopt;
-  return value.get<std::int64_t>();
+auto id_from_json(const nlohmann::json& value, value_type type) -> std::optional<row_id> {
+  if (type == value_type::string) {
+    const auto* text = value.get_ptr<const std::string*>();
+    return text != nullptr && is_text_id(*text) ? std::optional<row_id>(*text) : std::nullopt;
+  }
+  const auto number = integer_id(value);
+  return number ? std::optional<row_id>(*number) : std::nullopt;
+}
+
+auto refused_id(const nlohmann::json& value, value_type type) -> std::string {
+  std::string what = described(value);
+  if (const auto* text = value.get_ptr<const std::string*>(); text != nullptr && type == value_type::string)
+    what = text->size() > max_id_bytes ? "a string of " + std::to_string(text->size()) + " bytes"
+           : text->empty()             ? "an empty string"
+                                       : "a string with NUL";
+  return std::string(id_sentence(type)) + ", not " + what;
 }
 
 auto read_candidates(const nlohmann::json& value, const registries& declared, std::size_t max_problems,

@@ -38,10 +38,20 @@ auto make_diagnostic(std::string code, std::string pointer, std::string message)
                              .source = "request"});
 }
 
-/// An integer from 1 to 2^63-1, or a string that spells one; 0 where there is none.
-auto read_user_id(object_reader& in, diagnostic_list problems) -> std::int64_t {
+/// A text that is an id; nothing where there is none.
+auto read_text_user(object_reader& in, const nlohmann::json& value, diagnostic_list problems) -> std::optional<row_id> {
+  auto id = detail::id_from_json(value, value_type::string);
+  if (!id)
+    problems.add("bad_user_id", in.pointer_of("user_id"),
+                 "a user_id of this project is " + detail::refused_id(value, value_type::string));
+  return id;
+}
+
+/// An integer from 1 to 2^63-1, or a string that spells one; nothing where there is none.
+auto read_user_id(object_reader& in, value_type id_type, diagnostic_list problems) -> std::optional<row_id> {
   const nlohmann::json* value = in.value("user_id", presence::optional);
-  if (value == nullptr) return 0;
+  if (value == nullptr) return std::nullopt;
+  if (id_type == value_type::string) return read_text_user(in, *value, problems);
   std::int64_t id = 0;
   if (value->is_number_unsigned()) {
     const auto number = value->get<std::uint64_t>();
@@ -53,7 +63,7 @@ auto read_user_id(object_reader& in, diagnostic_list problems) -> std::int64_t {
     problems.add(
         "bad_user_id", in.pointer_of("user_id"),
         "a user_id is an integer from 1 to 9223372036854775807, or a string of its digits, not " + described(*value));
-  return id;
+  return id < 1 ? std::nullopt : std::optional<row_id>(id);
 }
 
 /// Replaces the default of a param, once it is known that the request may give a value.
@@ -154,19 +164,17 @@ void read_output_keys(object_reader& in, const registries& declared, rank_reques
   into.output_keys = std::move(keys);
 }
 
-void read_explained_id(const nlohmann::json& value, const std::string& pointer, rank_request& into,
+void read_explained_id(const nlohmann::json& value, const std::string& pointer, value_type id_type, rank_request& into,
                        diagnostic_list problems) {
-  const std::optional<std::int64_t> id = detail::id_from_json(value);
-  if (!id)
-    return problems.add("bad_id", pointer,
-                        "an id is an integer of 64 bits, or a string of its digits, not " + described(value));
+  std::optional<row_id> id = detail::id_from_json(value, id_type);
+  if (!id) return problems.add("bad_id", pointer, "an id is " + detail::refused_id(value, id_type));
   if (std::ranges::find(into.explain_ids, *id) != into.explain_ids.end())
-    return problems.add("duplicate_value", pointer, "the id " + std::to_string(*id) + " is named twice");
-  into.explain_ids.push_back(*id);
+    return problems.add("duplicate_value", pointer, "the id " + to_text(*id) + " is named twice");
+  into.explain_ids.push_back(std::move(*id));
 }
 
 /// true, or an object that may name ids.
-void read_explain(object_reader& in, rank_request& into, diagnostic_list problems) {
+void read_explain(object_reader& in, value_type id_type, rank_request& into, diagnostic_list problems) {
   const nlohmann::json* value = in.value("explain", presence::optional);
   if (value == nullptr || !value->is_object()) {
     if (in.boolean("explain", presence::optional).value_or(false)) into.explain = explain_mode::on;
@@ -179,7 +187,7 @@ void read_explain(object_reader& in, rank_request& into, diagnostic_list problem
     if (ids->size() > max_explained_ids)
       problems.add("too_many_ids", pointer, "at most " + std::to_string(max_explained_ids) + " ids are explained");
     for (std::size_t at = 0; at < std::min(ids->size(), max_explained_ids); ++at)
-      read_explained_id((*ids)[at], braid::json_pointer(pointer, at), into, problems);
+      read_explained_id((*ids)[at], braid::json_pointer(pointer, at), id_type, into, problems);
   }
   what.refuse_unknown_fields();
 }
@@ -305,7 +313,8 @@ auto parse_request(std::string_view text, const registries& declared, request_or
   if (text.starts_with(byte_order_mark))
     return std::unexpected(
         make_diagnostic("json_syntax", "", "a byte order mark is allowed only at the beginning of a file"));
-  if (const auto plain = detail::read_plain_request(text)) return request_of(*plain, text, declared, from);
+  if (declared.id_type() == value_type::integer)
+    if (const auto plain = detail::read_plain_request(text)) return request_of(*plain, text, declared, from);
   const auto document = parse_json(text, "request", std::max<std::uint64_t>(from.line, 1));
   if (!document) return std::unexpected(document.error());
 
@@ -313,7 +322,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
   object_reader in(*document, "", problems);
   const std::string* id = in.text("request_id", presence::optional);
   rank_request request = request_with_defaults(text, declared, from, id != nullptr ? std::optional(*id) : std::nullopt);
-  request.user_id = read_user_id(in, {problems});
+  request.user_id = read_user_id(in, declared.id_type(), {problems});
   if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;
   read_params(in, "context", &read_context_value, declared, request, {problems});
   read_params(in, "param_overrides", &read_override, declared, request, {problems});
@@ -322,7 +331,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
   read_output_keys(in, declared, request, {problems});
   if (const auto ms = in.integer("deadline_ms", presence::optional, {.min = 1, .max = max_deadline_ms}))
     request.deadline = std::chrono::milliseconds(*ms);
-  read_explain(in, request, {problems});
+  read_explain(in, declared.id_type(), request, {problems});
   read_forced(in, request, {problems});
   in.refuse_unknown_fields();
 

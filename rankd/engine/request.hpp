@@ -4,6 +4,7 @@
 #include <rankd/op/candidates.hpp>
 #include <rankd/registry/budgets.hpp>
 #include <rankd/registry/registries.hpp>
+#include <rankd/registry/row_id.hpp>
 #include <rankd/registry/value.hpp>
 
 #include <braid/base/error.hpp>
@@ -55,7 +56,7 @@ struct rank_request {
   std::string request_id;                            ///< as given, or made up from the request's bytes or its line
   std::string engine_request_id;                     ///< made up from the request's bytes
   std::string plan;                                  ///< empty where the request names none
-  std::int64_t user_id = 0;                          ///< 0 where the request has none
+  std::optional<row_id> user_id;                     ///< nothing where the request has none
   std::vector<scalar> params;                        ///< one for each of registries::params: as given, or the default
   std::vector<std::size_t> overridden;               ///< positions in `params` that `param_overrides` sets, by name
   std::vector<std::size_t> in_context;               ///< the same of `context`; none is in both
@@ -67,7 +68,7 @@ struct rank_request {
   std::optional<std::chrono::milliseconds> deadline;
   deadline_source deadline_from = deadline_source::request;
   explain_mode explain = explain_mode::off;
-  std::vector<std::int64_t> explain_ids;  ///< whose fate the explanation reports; each once
+  std::vector<row_id> explain_ids;  ///< whose fate the explanation reports; each once
 };
 
 /// Where a request came from, which decides the ids that are made up for it.
@@ -77,7 +78,8 @@ struct request_origin {
 };
 
 /// Reads a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of
-/// digits, which may begin with zeros; the empty plan counts as none. What its plan demands is for `check_needs`.
+/// digits, which may begin with zeros; or where ids are texts such a text. The empty plan counts as none. What its plan
+/// demands is for `check_needs`.
 /// Errors: every diagnostic at once: those of `parse_json`, which count lines from that of the origin, and
 /// `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, wrong_source, null_param, unknown_key,
 /// blocked_key, unreadable_key, duplicate_value, bad_id, too_many_ids; of candidates too_many_candidates,

@@ -53,7 +53,7 @@ struct call_models_params {
  private:
   static auto refused(const called_model& by, const row_set& rows, const defect& wrong) -> std::unexpected<op_error> {
     const std::string what = "model `" + by.name + "` gives row " + std::to_string(wrong.row) + " (id " +
-                             std::to_string(rows.table().ids()[wrong.row]) + ") ";
+                             to_text(rows.table().id(wrong.row)) + ") ";
     if (wrong.kind == defect_kind::non_finite)
       return std::unexpected(op_error{"non_finite_value", what + "a score that is not a finite number"});
     return std::unexpected(op_error{"null_value", what + "no score, which `" + by.key_name + "` refuses"});

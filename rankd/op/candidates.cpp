@@ -30,7 +30,7 @@ struct candidates_params {
     std::size_t count = 0;
     for (const std::uint32_t key : keys)
       if (const std::optional<column> values = given.find(key)) columns[count++] = {.key_id = key, .values = *values};
-    return row_set(batch(given.ids(), columns.first(count)));
+    return row_set(given.with_only(columns.first(count)));
   }
 };
 

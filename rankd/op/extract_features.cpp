@@ -277,7 +277,7 @@ struct extract_params {
   [[nodiscard]] auto refused(const made_feature& feature, const row_set& rows, const defect& wrong) const
       -> std::unexpected<op_error> {
     const std::string what = "the " + std::string(name) + " of row " + std::to_string(wrong.row) + " (id " +
-                             std::to_string(rows.table().ids()[wrong.row]) + ") for `" + feature.key_name + "` is ";
+                             to_text(rows.table().id(wrong.row)) + ") for `" + feature.key_name + "` is ";
     if (wrong.kind == defect_kind::non_finite)
       return std::unexpected(op_error{"non_finite_value", what + "not a finite number"});
     return std::unexpected(op_error{"null_value", what + "null, which the key refuses"});

@@ -128,8 +128,7 @@ struct aggregate_params {
  private:
   [[nodiscard]] auto refused(const row_set& rows, const defect& wrong) const -> std::unexpected<op_error> {
     const std::string what = "the " + std::string(name) + " for `" + out_name + "` of row " +
-                             std::to_string(wrong.row) + " (id " + std::to_string(rows.table().ids()[wrong.row]) +
-                             ") is ";
+                             std::to_string(wrong.row) + " (id " + to_text(rows.table().id(wrong.row)) + ") is ";
     if (wrong.kind == defect_kind::non_finite)
       return std::unexpected(op_error{"non_finite_value", what + "not a finite number"});
     return std::unexpected(op_error{"null_value", what + "null, which the key refuses"});
@@ -169,11 +168,13 @@ struct sample_params {
     const row_keys seeds = seed.keys_of(context);
     const std::span<std::uint64_t> hashes = context.memory.uninitialized<std::uint64_t>(seeds.asked.size());
     std::ranges::transform(seeds.asked, hashes.begin(), hash_of);
+    const auto texts = rows.table().text_ids();
     const std::span<draw> draws = context.memory.filled(rows.size(), draw{});
     for (std::uint32_t position = 0; position < rows.size(); ++position) {
       const std::uint32_t place = seeds.places[position];
       const std::uint64_t hash = place == row_keys::none ? hash_of({}) : hashes[place];
-      draws[position] = {draw_of(hash, rows.id(position)), position};
+      const std::uint32_t row = rows.row(position);
+      draws[position] = {texts ? draw_of(hash, (*texts)[row]) : draw_of(hash, rows.id(position)), position};
     }
     return draws;
   }

@@ -107,8 +107,11 @@ auto bind_fetch_features(const plan_node& node, const bind_context& with) -> bra
   const plan_param* hash = node.find_param("hash");
   params.prefix = (hash == nullptr ? std::string(usual_hash) : std::get<std::string>(hash->value)) + ":";
   params.wanted = find_wanted(node, nullptr, with, problems);
-  if (const plan_param* by = node.find_param("by"))
-    if (const key_entry* key = find_typed_key(*by, by_shape, with, problems)) params.by_key = key->key_id;
+  const plan_param* by = node.find_param("by");
+  if (by == nullptr)
+    need_integer_ids(node, with, "core::hash reads the same by `key`: " + params.prefix + "{id}", problems);
+  else if (const key_entry* key = find_typed_key(*by, by_shape, with, problems))
+    params.by_key = key->key_id;
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }

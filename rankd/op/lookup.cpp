@@ -144,6 +144,14 @@ auto find_string_key(std::string_view name, const plan_node& node, const bind_co
   return nullptr;
 }
 
+void need_integer_ids(const plan_node& node, const bind_context& with, std::string_view hint,
+                      braid::diagnostics& problems) {
+  if (with.declared.id_type() == value_type::integer) return;
+  problems.add(refused("string_ids", node.pointer,
+                       "operator `" + node.op + "` is for ids that are integers; those of this project are strings",
+                       std::string(hint)));
+}
+
 auto find_redis_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
     -> std::uint32_t {
   const auto endpoints = with.declared.endpoints();

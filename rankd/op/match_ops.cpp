@@ -187,7 +187,7 @@ struct join_params {
   }
 
   static auto row_text(const row_set& rows, std::uint32_t row) -> std::string {
-    return "row " + std::to_string(row) + " (id " + std::to_string(rows.table().ids()[row]) + ")";
+    return "row " + std::to_string(row) + " (id " + to_text(rows.table().id(row)) + ")";
   }
 
   [[nodiscard]] auto refused_repeat(const row_set& right, std::uint32_t row) const -> std::unexpected<op_error> {

@@ -6,6 +6,7 @@
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
 #include <rankd/rows/column_builder.hpp>
+#include <rankd/rows/dictionary.hpp>
 
 #include <array>
 #include <cmath>
@@ -83,14 +84,32 @@ struct source_params {
       return std::unexpected(op_error{"too_many_rows", "the keys hold " + std::to_string(total) + " ids together"});
     const std::size_t row_bytes = sizeof(std::int64_t) + (scores ? sizeof(double) : 0);
     if (!context.may_make(total, total * row_bytes)) return over_budget();
-    const std::span<std::int64_t> ids = context.memory.uninitialized<std::int64_t>(total);
+    const batch table = what.ids == id_form::texts ? texts_of(rows, found, total, context.memory)
+                                                   : integers_of(rows, found, total, context.memory);
+    if (!scores) return row_set(table);
+    return row_set(table.with_column(scores->key_id, scores_of(rows, found, total, context), context.memory));
+  }
+
+  [[nodiscard]] static auto integers_of(const row_keys& rows, const item_batch& found, std::size_t total,
+                                        braid::arena& memory) -> batch {
+    const std::span<std::int64_t> ids = memory.uninitialized<std::int64_t>(total);
     std::size_t used = 0;
     for (const std::uint32_t place : rows.places)
       if (place != row_keys::none)
         for (const stored_item& each : found.of_key[place]) ids[used++] = each.id;
-    const batch table{std::span<const std::int64_t>(ids)};
-    if (!scores) return row_set(table);
-    return row_set(table.with_column(scores->key_id, scores_of(rows, found, total, context), context.memory));
+    return batch(std::span<const std::int64_t>(ids));
+  }
+
+  /// The texts lie in the memory of the request already.
+  [[nodiscard]] static auto texts_of(const row_keys& rows, const item_batch& found, std::size_t total,
+                                     braid::arena& memory) -> batch {
+    const std::span<std::uint32_t> codes = memory.uninitialized<std::uint32_t>(total);
+    dictionary_builder words(memory);
+    std::size_t used = 0;
+    for (const std::uint32_t place : rows.places)
+      if (place != row_keys::none)
+        for (const stored_item& each : found.of_key[place]) codes[used++] = words.intern_shared(each.text);
+    return batch(string_values{codes, words.finish()});
   }
 
   [[nodiscard]] auto scores_of(const row_keys& rows, const item_batch& found, std::size_t total,
@@ -148,6 +167,7 @@ auto bind_source(read_kind kind, const plan_node& node, const bind_context& with
   params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
   params.keys = bound_template::bind(*node.find_param("key"), with, problems);
   params.what.kind = kind;
+  if (with.declared.id_type() == value_type::string) params.what.ids = id_form::texts;
   params.count = option_value<std::int64_t>(*node.find_param("count"), with.declared);
   if (const plan_param* offset = node.find_param("offset"))
     params.offset = option_value<std::int64_t>(*offset, with.declared);

@@ -7,6 +7,7 @@
 #include <rankd/op/usage.hpp>
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/registries.hpp>
+#include <rankd/registry/row_id.hpp>
 #include <rankd/registry/value.hpp>
 #include <rankd/rows/row_set.hpp>
 #include <rankd/store/store.hpp>
@@ -39,11 +40,11 @@ using op_result = std::expected<T, op_error>;
 /// What a node has to work with while it runs for one request.
 /// Lifetime: outlives the run of the node; the memory lives as long as the request.
 struct node_context {
-  braid::arena& memory;             ///< for what lives as long as the request; no other thread allocates from it
-  std::span<const row_set> inputs;  ///< of the node's `sources`, in order
-  std::span<const scalar> params;   ///< one for each of registries::params
-  std::span<store* const> stores;   ///< one for each of registries::endpoints; null where none is open
-  std::int64_t user_id = 0;
+  braid::arena& memory;                    ///< for what lives as long as the request; no other thread allocates from it
+  std::span<const row_set> inputs;         ///< of the node's `sources`, in order
+  std::span<const scalar> params;          ///< one for each of registries::params
+  std::span<store* const> stores;          ///< one for each of registries::endpoints; null where none is open
+  const row_id* user = nullptr;            ///< of the request; null where it names none
   const braid::stop_flag* stop = nullptr;  ///< polled by long computations
   std::uint64_t malformed_ids = 0;         ///< counted up by operators that skip ids which are none
   std::uint64_t malformed_values = 0;      ///< counted up by operators that skip values which are none of their type

@@ -15,17 +15,22 @@ auto rows_of(const row_set& set) -> std::vector<std::uint32_t> {
   return rows;
 }
 
-auto ids_of(const row_set& set) -> std::vector<std::int64_t> {
-  std::vector<std::int64_t> ids;
+auto ids_of(const row_set& set) -> std::vector<row_id> {
+  std::vector<row_id> ids;
   ids.reserve(set.size());
-  for (std::size_t at = 0; at < set.size(); ++at) ids.push_back(set.id(at));
+  for (std::size_t at = 0; at < set.size(); ++at) ids.push_back(set.table().id(set.row(at)));
   return ids;
 }
 
 auto is_dense(const row_set& set) -> bool { return set.is_prefix() && set.size() == set.table().size(); }
 
 auto same_batch(const row_set& a, const row_set& b) -> bool {
-  return a.table().ids().data() == b.table().ids().data() && a.table().size() == b.table().size();
+  const auto texts = a.table().text_ids();
+  const auto others = b.table().text_ids();
+  if (texts.has_value() != others.has_value()) return false;
+  const bool same_ids =
+      texts ? texts->codes.data() == others->codes.data() : a.table().ids().data() == b.table().ids().data();
+  return same_ids && a.table().size() == b.table().size();
 }
 
 auto is_subsequence(const std::vector<std::uint32_t>& part, const std::vector<std::uint32_t>& whole) -> bool {
@@ -51,8 +56,8 @@ auto is_selection(std::vector<std::uint32_t> part, std::vector<std::uint32_t> wh
 }
 
 auto is_concatenation(std::span<const row_set> inputs, const row_set& output) -> bool {
-  std::vector<std::int64_t> expected = ids_of(inputs[0]);
-  const std::vector<std::int64_t> second = ids_of(inputs[1]);
+  std::vector<row_id> expected = ids_of(inputs[0]);
+  const std::vector<row_id> second = ids_of(inputs[1]);
   expected.insert(expected.end(), second.begin(), second.end());
   return is_dense(output) && ids_of(output) == expected;
 }

@@ -52,7 +52,7 @@ struct vm_params {
 
  private:
   [[nodiscard]] auto refused(const row_set& rows, const defect& wrong) const -> std::unexpected<op_error> {
-    const std::string row = std::to_string(wrong.row) + " (id " + std::to_string(rows.table().ids()[wrong.row]) + ")";
+    const std::string row = std::to_string(wrong.row) + " (id " + to_text(rows.table().id(wrong.row)) + ")";
     if (wrong.kind == defect_kind::non_finite)
       return std::unexpected(
           op_error{"non_finite_value", "the value for `" + key_name + "` of row " + row + " is not a finite number"});

@@ -4,6 +4,7 @@
 #include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
+#include <rankd/plan/key_template.hpp>
 #include <rankd/rows/column_builder.hpp>
 
 #include <braid/base/error.hpp>
@@ -42,6 +43,28 @@ auto with_countries(std::span<const std::int64_t> ids, store& from, std::uint32_
   co_return row_set(batch(ids).with_column(key, countries.finish(), memory));
 }
 
+/// The row of a user whose id is a text, which stands escaped in the key as in a key_template.
+auto viewer_by_text(const std::string& id, store& from, std::uint32_t key, braid::arena& memory)
+    -> braid::task<op_result<row_set>> {
+  std::string name(user_prefix);
+  append_escaped(name, id);
+  const std::array keys{std::string_view(name)};
+  const std::array fields{country_field};
+  const named_read what{.kind = read_kind::fields, .keys = keys, .fields = fields};
+  auto reading = from.read(what, memory);
+  const store_result<item_batch> found = co_await std::move(reading);
+  if (!found) co_return store_failed(from, found.error());
+  column_builder<std::string_view> ids(memory, 1);
+  ids.push(id);
+  column_builder<std::string_view> countries(memory, 1);
+  if (const stored_item& country = found->of_key[0][0]; country.is_there)
+    countries.push(country.text);
+  else
+    countries.push_null();
+  const column id_column = ids.finish();
+  co_return row_set(batch(*id_column.strings()).with_column(key, countries.finish(), memory));
+}
+
 auto without_store() -> braid::task<op_result<row_set>> { co_return no_store(); }
 
 struct viewer_params {
@@ -51,7 +74,10 @@ struct viewer_params {
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     store* from = context.stores[endpoint];
     if (from == nullptr) return without_store();
-    return with_countries(context.memory.filled(1, context.user_id), *from, country_key, context.memory);
+    if (const auto* text = std::get_if<std::string>(context.user))
+      return viewer_by_text(*text, *from, country_key, context.memory);
+    const std::int64_t id = context.user == nullptr ? 0 : std::get<std::int64_t>(*context.user);
+    return with_countries(context.memory.filled(1, id), *from, country_key, context.memory);
   }
 };
 
@@ -145,6 +171,7 @@ template <list_columns Columns>
 auto bind_list(std::string_view prefix, const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   list_params params{.prefix = prefix, .columns = Columns};
+  need_integer_ids(node, with, "core::list reads the same by `key`: " + std::string(prefix) + "{id}", problems);
   params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
   params.fanout = option_value<std::int64_t>(*node.find_param("fanout"), with.declared);
   if constexpr (Columns == list_columns::country) {

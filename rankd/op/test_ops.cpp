@@ -1,6 +1,7 @@
 // rankd/op/test_ops.cpp: operators whose only purpose is to take a known time or give known rows.
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/lookup.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/coro/sleep.hpp>
@@ -68,7 +69,10 @@ constexpr std::array sleep_shape{
 constexpr std::array busy_cpu_shape{
     param_shape{.name = "busy_wait_ms", .kind = param_kind::int64, .range = {.min = 0, .max = max_ms}}};
 
-auto bind_fixed_source(const plan_node& node, const bind_context& /*with*/) -> braid::checked<bound_ptr> {
+auto bind_fixed_source(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  need_integer_ids(node, with, "", problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
   const plan_param* rows = node.find_param("row_count");
   return make_bound(
       fixed_source_params{rows == nullptr ? 1 : static_cast<std::size_t>(std::get<std::int64_t>(rows->value))});

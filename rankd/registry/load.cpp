@@ -162,7 +162,7 @@ void check_id_key(object_reader& row, const key_entry& key) {
     if (!holds) row.report(field, "bad_id_key", "key 1 " + std::string(message));
   };
   demand(key.name == "id", "name", "is called `id`");
-  demand(key.type == value_type::integer, "type", "is an int");
+  demand(key.type == value_type::integer || key.type == value_type::string, "type", "is an int or a string");
   demand(!key.nullable, "nullable", "is on every row, so not nullable");
   demand(is_null(key.default_value), "default", "has no default: every row has its own");
   demand(key.status == lifecycle::active, "status", "is always active");

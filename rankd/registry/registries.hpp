@@ -145,6 +145,11 @@ class registries {
  public:
   static constexpr std::uint32_t id_key = 1;
 
+  /// The type of all ids of the project: integer, or string where keys.toml says so of the key `id`.
+  [[nodiscard]] auto id_type() const noexcept -> value_type {
+    return keys_.empty() ? value_type::integer : keys_.front().type;
+  }
+
   /// Reads keys.toml, params.toml, features.toml, capabilities.toml and endpoints.ENV.toml from `folder`.
   /// features.toml and capabilities.toml may be absent. The endpoint files of the other environments, where present,
   /// are held to the same rules and must declare the same ids, names and kinds.

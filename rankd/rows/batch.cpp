@@ -8,18 +8,41 @@
 
 namespace rankd {
 
-batch::batch(std::span<const std::int64_t> ids, std::span<const keyed_column> columns) : ids_(ids), columns_(columns) {
+batch::batch(std::span<const std::int64_t> ids, std::span<const keyed_column> columns)
+    : numbers_(ids.data()), size_(ids.size()) {
   BRAID_EXPECTS(ids.size() <= max_rows, "a batch has at most 2^32 - 1 rows");
+  *this = with_only(columns);
+}
+
+batch::batch(const string_values& ids, std::span<const keyed_column> columns)
+    : codes_(ids.codes.data()), words_(ids.words), size_(ids.codes.size()) {
+  BRAID_EXPECTS(ids.codes.size() <= max_rows, "a batch has at most 2^32 - 1 rows");
+  BRAID_EXPECTS(ids.words != nullptr, "ids that are texts have a dictionary");
+  *this = with_only(columns);
+}
+
+auto batch::with_only(std::span<const keyed_column> columns) const -> batch {
   BRAID_EXPECTS(std::ranges::adjacent_find(columns, std::greater_equal{}, &keyed_column::key_id) == columns.end(),
                 "the columns of a batch must be sorted by key, each key once");
   for (const keyed_column& each : columns) {
     BRAID_EXPECTS(each.key_id != registries::id_key, "the column of `id` is the batch's own");
-    BRAID_EXPECTS(each.values.size() == ids.size(), "every column of a batch must have its length");
+    BRAID_EXPECTS(each.values.size() == size_, "every column of a batch must have its length");
   }
+  batch out = *this;
+  out.columns_ = columns;
+  return out;
+}
+
+auto batch::id(std::uint32_t row) const -> row_id {
+  if (const auto texts = text_ids()) return std::string((*texts)[row]);
+  return numbers_[row];
 }
 
 auto batch::find(std::uint32_t key_id) const noexcept -> std::optional<column> {
-  if (key_id == registries::id_key) return column{.values = ids_, .validity = {}};
+  if (key_id == registries::id_key) {
+    if (const auto texts = text_ids()) return column{.values = *texts, .validity = {}};
+    return column{.values = ids(), .validity = {}};
+  }
   const auto found = std::ranges::lower_bound(columns_, key_id, {}, &keyed_column::key_id);
   if (found == columns_.end() || found->key_id != key_id) return std::nullopt;
   return found->values;
@@ -32,7 +55,7 @@ auto batch::with_column(std::uint32_t key_id, const column& values, braid::arena
   const auto next = std::uninitialized_copy(columns_.begin(), place, all.begin());
   std::construct_at(&*next, keyed_column{key_id, values});
   std::uninitialized_copy(replaces ? place + 1 : place, columns_.end(), next + 1);
-  return batch(ids_, all);
+  return with_only(all);
 }
 
 }  // namespace rankd

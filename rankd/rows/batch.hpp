@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/arena.hpp>
+#include <rankd/registry/row_id.hpp>
 #include <rankd/rows/column.hpp>
 
 #include <cstddef>
@@ -28,9 +29,18 @@ class batch {
   batch() = default;
   /// Requires at most `max_rows` ids, and `columns` of that length with ascending key ids, none of them that of `id`.
   explicit batch(std::span<const std::int64_t> ids, std::span<const keyed_column> columns = {});
+  /// The same of ids that are texts.
+  explicit batch(const string_values& ids, std::span<const keyed_column> columns = {});
 
-  [[nodiscard]] auto size() const noexcept -> std::size_t { return ids_.size(); }
-  [[nodiscard]] auto ids() const noexcept -> std::span<const std::int64_t> { return ids_; }
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
+  /// Requires ids that are integers.
+  [[nodiscard]] auto ids() const noexcept -> std::span<const std::int64_t> { return {numbers_, size_}; }
+  /// Nothing where the ids are integers.
+  [[nodiscard]] auto text_ids() const noexcept -> std::optional<string_values> {
+    return words_ == nullptr ? std::nullopt : std::optional(string_values{{codes_, size_}, words_});
+  }
+  /// The id of a row, for messages and for what is done once.
+  [[nodiscard]] auto id(std::uint32_t row) const -> row_id;
   /// All columns but `id`, ascending by key id.
   [[nodiscard]] auto columns() const noexcept -> std::span<const keyed_column> { return columns_; }
 
@@ -41,8 +51,14 @@ class batch {
   /// Requires a column of the same length and a key other than `id`.
   [[nodiscard]] auto with_column(std::uint32_t key_id, const column& values, braid::arena& memory) const -> batch;
 
+  /// The same ids with these columns and no others. Requires what the constructor does.
+  [[nodiscard]] auto with_only(std::span<const keyed_column> columns) const -> batch;
+
  private:
-  std::span<const std::int64_t> ids_;
+  const std::int64_t* numbers_ = nullptr;
+  const std::uint32_t* codes_ = nullptr;  ///< of texts
+  const dictionary* words_ = nullptr;     ///< of texts; null where ids are integers
+  std::size_t size_ = 0;
   std::span<const keyed_column> columns_;
 };
 static_assert(std::is_trivially_copyable_v<batch> && std::is_trivially_destructible_v<batch>);

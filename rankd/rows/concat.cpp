@@ -2,6 +2,7 @@
 #include <rankd/rows/concat.hpp>
 
 #include <braid/base/config.hpp>
+#include <rankd/registry/registries.hpp>
 
 #include <algorithm>
 #include <array>
@@ -60,6 +61,8 @@ class joiner {
     const std::pmr::vector<std::uint32_t> keys = all_keys();
     const std::span<keyed_column> columns = memory_.filled(keys.size(), keyed_column{});
     std::ranges::transform(keys, columns.begin(), [this](std::uint32_t key) { return keyed_column{key, joined(key)}; });
+    const auto has_texts = [](const side& each) { return each.rows->table().text_ids().has_value(); };
+    if (std::ranges::any_of(sides_, has_texts)) return batch(text_ids(), columns);
     const auto ids = plain<std::int64_t>([](const side& each) { return std::optional(each.rows->table().ids()); });
     return batch(ids, columns);
   }
@@ -73,6 +76,14 @@ class joiner {
     std::ranges::sort(keys);
     keys.erase(std::ranges::unique(keys).begin(), keys.end());
     return keys;
+  }
+
+  auto text_ids() -> string_values {
+    for (side& each : sides_) {
+      each.source = each.rows->table().find(registries::id_key);
+      BRAID_EXPECTS(each.strings() != nullptr || each.rows->empty(), "ids must have the same type on all sides");
+    }
+    return strings();
   }
 
   auto joined(std::uint32_t key) -> column {

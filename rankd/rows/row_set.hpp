@@ -44,7 +44,7 @@ class row_set {
   [[nodiscard]] auto row(std::size_t position) const noexcept -> std::uint32_t {
     return order_ == nullptr ? static_cast<std::uint32_t>(position) : order_[position];
   }
-  /// The id at a position.
+  /// The id at a position. Requires ids that are integers.
   [[nodiscard]] auto id(std::size_t position) const noexcept -> std::int64_t { return table_.ids()[row(position)]; }
 
   /// Calls `fn(row)` for each active row in order.

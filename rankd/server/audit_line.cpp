@@ -34,6 +34,11 @@ void append_number(std::string& out, std::string_view name, std::int64_t number)
   append_json_number(out, number);
 }
 
+void append_id(std::string& out, std::string_view name, const row_id& id) {
+  append_name(out, name);
+  append_json_id(out, id);
+}
+
 void append_scalar(std::string& out, const scalar& value) {
   if (const auto* const whole = std::get_if<std::int64_t>(&value))
     append_json_number(out, *whole);
@@ -67,7 +72,7 @@ class request_writer {
   auto write() -> audited_request {
     audited_request out;
     if (shows("request_id")) append_member(text_, "request_id", request_->request_id);
-    if (request_->user_id != 0 && shows("user_id")) append_number(text_, "user_id", request_->user_id);
+    if (request_->user_id && shows("user_id")) append_id(text_, "user_id", *request_->user_id);
     append_member(text_, "plan", request_->plan);
     write_params("context", with_times());
     write_params("param_overrides", request_->overridden);
@@ -137,8 +142,7 @@ class request_writer {
       return;
     }
     text_ += '{';
-    append_list(text_, "ids", request_->explain_ids,
-                [](std::string& out, std::int64_t id) { append_json_number(out, id); });
+    append_list(text_, "ids", request_->explain_ids, append_json_id);
     text_ += '}';
   }
 
@@ -186,7 +190,7 @@ auto audit_line(const request_record& record, const redaction& hidden) -> std::s
   if (!record.request_id.empty() && shows("request_id")) append_member(out, "request_id", record.request_id);
   if (shows("engine_request_id")) append_member(out, "engine_request_id", record.asked.engine_request_id);
   if (!record.client.empty() && shows("client")) append_member(out, "client", record.client);
-  if (record.user_id != 0 && shows("user_id")) append_number(out, "user_id", record.user_id);
+  if (record.user_id && shows("user_id")) append_id(out, "user_id", *record.user_id);
   append_member(out, "plan", record.plan);
   append_member(out, "plan_digest", record.plan_digest);
   append_number(out, "status", static_cast<std::int64_t>(record.status));

@@ -4,6 +4,7 @@
 
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/registries.hpp>
+#include <rankd/registry/row_id.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,9 +55,9 @@ struct audited_request {
 /// One request to rank and what came of it.
 struct request_record {
   std::chrono::system_clock::time_point time;
-  std::string request_id;    ///< empty where it could not be read
-  std::string client;        ///< whose token it was, where there are tokens
-  std::int64_t user_id = 0;  ///< 0 where it could not be read
+  std::string request_id;         ///< empty where it could not be read
+  std::string client;             ///< whose token it was, where there are tokens
+  std::optional<row_id> user_id;  ///< nothing where it could not be read
   std::string plan;
   std::string plan_digest;
   braid::http_status status{};      ///< 0 where the client was not answered

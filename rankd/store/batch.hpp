@@ -1,6 +1,7 @@
 // rankd/store/batch.hpp: what operators ask of a store, many keys at once, and what it answers.
 #pragma once
 
+#include <rankd/registry/row_id.hpp>
 #include <rankd/store/record.hpp>
 
 #include <cstdint>
@@ -33,5 +34,8 @@ struct id_batch {
 /// The id that an element of a list spells: decimal digits with an optional minus sign, within 64 bits, and nothing
 /// else.
 auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t>;
+
+/// The id of a project whose ids have this type that a text spells; nothing where it is none.
+auto parse_id(std::string_view text, value_type type) -> std::optional<row_id>;
 
 }  // namespace rankd

@@ -89,6 +89,12 @@ auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t> {
   return id;
 }
 
+auto parse_id(std::string_view text, value_type type) -> std::optional<row_id> {
+  if (type == value_type::string) return is_text_id(text) ? std::optional<row_id>(std::string(text)) : std::nullopt;
+  const auto id = parse_id(text);
+  return id ? std::optional<row_id>(*id) : std::nullopt;
+}
+
 auto read_fields(const embedded_store::snapshot& from, key_batch keys, std::string_view field, braid::arena& arena)
     -> braid::result<field_batch> {
   const auto out = arena.filled(keys.ids.size(), std::optional<std::string_view>());

@@ -1,11 +1,12 @@
 // rankd/store/named_read.cpp: reads of values under named keys, answered from an open embedded store.
 #include <rankd/store/batch_read.hpp>
-#include <rankd/store/detail/by_id.hpp>
+#include <rankd/store/detail/ids.hpp>
 #include <rankd/store/error.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <ranges>
+#include <string>
 
 namespace rankd {
 namespace {
@@ -68,7 +69,7 @@ class named_reader {
     }
     if (!record) return {};
     if (what_->kind == read_kind::sorted_set) return ranked(*record, cut(stretch_of(*record, what_->range), *what_));
-    if (what_->kind == read_kind::set) return detail::first_by_id(ranked(*record, {0, record->count()}), what_->count);
+    if (what_->kind == read_kind::set) return detail::first_by_id(ranked(*record, {0, record->count()}), *what_);
     return ranked(*record, cut({0, record->count()}, *what_));
   }
 
@@ -81,9 +82,9 @@ class named_reader {
     std::size_t used = 0;
     for (std::size_t at = of.first; at < of.end; ++at) {
       const std::size_t from = what_->order == score_order::descending ? of.first + of.end - 1 - at : at;
-      const auto id = id_at(record, from);
-      if (!id) continue;
-      out[used] = {.is_there = true, .id = *id, .text = {}};
+      const auto item = item_at(record, from);
+      if (!item) continue;
+      out[used] = *item;
       if (record.kind() == record_kind::sorted_set) out[used].score = record.score_at(from);
       ++used;
     }
@@ -91,9 +92,16 @@ class named_reader {
     return out.first(used);
   }
 
-  static auto id_at(const record_view& record, std::size_t at) -> std::optional<std::int64_t> {
-    if (record.kind() == record_kind::id_list) return record.id_at(at);
-    return parse_id(record.text_at(at));
+  [[nodiscard]] auto item_at(const record_view& record, std::size_t at) const -> std::optional<stored_item> {
+    const bool is_number = record.kind() == record_kind::id_list;
+    if (!is_number) {
+      auto item = detail::item_of(record.text_at(at), what_->ids);
+      if (item) item->text = arena_->copied(item->text);
+      return item;
+    }
+    const std::int64_t id = record.id_at(at);
+    if (what_->ids == id_form::integers) return stored_item{.is_there = true, .id = id, .text = {}};
+    return stored_item{.is_there = true, .text = arena_->copied(std::string_view(std::to_string(id)))};
   }
 
   [[nodiscard]] auto fields_of(const std::optional<record_view>& record) const -> items {

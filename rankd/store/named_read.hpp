@@ -21,6 +21,12 @@ enum class read_kind : std::uint8_t {
   strings,     ///< the text of a string; a key with another kind of value counts as absent, as for MGET of Redis
 };
 
+/// What elements and members are read as, which decides which of them are malformed, and the order of a set.
+enum class id_form : std::uint8_t {
+  integers,  ///< those of 64 bits
+  texts,     ///< those of `is_text_id`, in the order of their bytes
+};
+
 enum class score_order : std::uint8_t { ascending, descending };
 
 /// Both ends included.
@@ -38,6 +44,7 @@ struct named_read {
   std::uint32_t offset = 0;  ///< of a list or sorted set: so many are passed over
   std::uint32_t count = 0;   ///< of a list, set or sorted set: at most so many
   score_order order = score_order::ascending;
+  id_form ids = id_form::integers;                                  ///< of a list, set or sorted set
   std::optional<score_range> range = {};                            ///< of a sorted set: those whose scores lie in it
   std::span<const std::string_view> fields = {};                    ///< what `fields` reads of each key, at least one
   std::span<const std::span<const std::string_view>> members = {};  ///< of `members` and `scores`: for each key
@@ -46,9 +53,9 @@ struct named_read {
 /// An element, a member, or what is known of one text that was asked for.
 struct stored_item {
   bool is_there = false;
-  std::int64_t id = 0;    ///< of an element or member
+  std::int64_t id = 0;    ///< of an element or member that is read as an integer
   double score = 0;       ///< of a member of a sorted set; may be infinite
-  std::string_view text;  ///< of a field or string
+  std::string_view text;  ///< of a field or string, or of an element or member that is read as a text
 };
 
 /// For each key, in order, what was found: the elements or members that are ids, nothing where the key is absent; or

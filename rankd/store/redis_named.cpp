@@ -3,7 +3,7 @@
 
 #include <rankd/registry/json_text.hpp>
 #include <rankd/store/batch.hpp>
-#include <rankd/store/detail/by_id.hpp>
+#include <rankd/store/detail/ids.hpp>
 
 #include <braid/net/redis_cluster.hpp>
 
@@ -158,11 +158,11 @@ class reply_reader {
     std::size_t used = 0;
     for (const resp_value& each : items) {
       if (each.type() != resp_type::bulk_string) return std::nullopt;
-      if (const auto id = parse_id(each.text())) out[used++] = {.is_there = true, .id = *id, .text = {}};
+      if (const auto item = item_of(each.text(), what_->ids)) out[used++] = *item;
     }
     malformed_ += items.size() - used;
     if (is_list) return out.first(used);
-    return first_by_id(out.first(used), what_->count);
+    return first_by_id(out.first(used), *what_);
   }
 
   auto scored_of(std::span<const resp_value> items) -> found_items {
@@ -173,8 +173,10 @@ class reply_reader {
     for (const scored_value& each : *pairs) {
       const auto score = score_of(*each.score);
       if (!score || each.member->type() != resp_type::bulk_string) return std::nullopt;
-      if (const auto id = parse_id(each.member->text()))
-        out[used++] = {.is_there = true, .id = *id, .score = *score, .text = {}};
+      if (const auto item = item_of(each.member->text(), what_->ids)) {
+        out[used] = *item;
+        out[used++].score = *score;
+      }
     }
     malformed_ += pairs->size() - used;
     return out.first(used);

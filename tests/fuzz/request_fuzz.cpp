@@ -87,7 +87,7 @@ auto columns_of(const batch& rows) -> json {
 /// A request that says all that was read from another one.
 auto written(const rank_request& request) -> std::string {
   json out = {{"request_id", request.request_id}, {"plan", request.plan}};
-  if (request.user_id != 0) out["user_id"] = request.user_id;
+  if (request.user_id) out["user_id"] = std::get<std::int64_t>(*request.user_id);
   if (request.candidates != nullptr) out["candidates"] = columns_of(request.candidates->rows);
   for (const param_entry& param : op_world().params()) {
     const std::size_t index = op_world().index_of(param);
@@ -128,7 +128,7 @@ void run(std::string_view text) {
     return;
   }
   BRAID_EXPECTS(request->request_id == id, "a refusal would carry the same id");
-  BRAID_EXPECTS(request->user_id >= 0, "a user is a positive number, or absent");
+  BRAID_EXPECTS(!request->user_id || *request->user_id > row_id(0), "a user is a positive number, or absent");
   BRAID_EXPECTS(request->candidates == nullptr || request->candidates->rows.size() <= max_candidates, "bounded rows");
   BRAID_EXPECTS(request->engine_request_id.starts_with("eng_"), "the engine's id is made up");
   const auto again = parse_request(written(*request), op_world());

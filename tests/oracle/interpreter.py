@@ -16,8 +16,9 @@ from .fallbacks import answers, substitute, wakers_of, with_waits
 from .features import Model, linked, spelled, sum_of, transformed
 from .registry import Key, Registry
 from .requests import Asked, RequestError, read_request
-from .store import Store
+from .store import Store, parse_id, parse_text_id
 from .templates import key_of, listed, members, ranked
+from .templates import spelled as written
 
 ID = 1
 COUNTRY = 3001
@@ -30,7 +31,7 @@ Rows = list[Row]
 class Candidate:
     """A row of the answer: its id and its non-null fields in the order of their keys."""
 
-    id: int
+    id: int | str
     fields: list[tuple[str, Any]]
 
 
@@ -121,6 +122,9 @@ class _Run:
         self._models = known.models
         self._plan = plan
         self._asked = asked
+        self._id_of = parse_text_id if known.registry.has_text_ids else parse_id
+        country = known.registry.key_named("country")
+        self._country = COUNTRY if country is None else country.number
         self._scope = Scope(known.registry, asked.params)
         self._malformed_ids = 0
         self._malformed_values = 0
@@ -219,8 +223,8 @@ class _Run:
     def _input(self, node: Node) -> Rows:
         return self._rows[node["inputs"][0]]
 
-    def _user(self, number: int) -> Row:
-        return {ID: number, COUNTRY: self._store.country(number)}
+    def _user(self, name: int | str) -> Row:
+        return {ID: name, self._country: self._store.country(written(name))}
 
     def _viewer(self, node: Node, params: dict[str, Any]) -> Rows:
         return [self._user(self._asked.user)]
@@ -259,7 +263,7 @@ class _Run:
         """Each key is asked for once, so what is malformed under it counts once."""
         rows = self._input(node) if node["inputs"] else [{}]
         keys = [self._key(params["key"], row) for row in rows]
-        found = {key: read(self._store, key, params) for key in keys if key is not None}
+        found = {key: read(self._store, key, params, self._id_of) for key in keys if key is not None}
         self._malformed_ids += sum(malformed for _, malformed in found.values())
         out = _given(params, "out_key", None)
         pairs = [pair for key in keys if key is not None for pair in found[key][0]]

@@ -43,6 +43,10 @@ class Registry:
     keys: dict[int, Key]
     params: dict[int, Param]
 
+    @property
+    def has_text_ids(self) -> bool:
+        return 1 in self.keys and self.keys[1].type == "string"
+
     def key_named(self, name: str) -> Key | None:
         return next((key for key in self.keys.values() if key.name == name), None)
 

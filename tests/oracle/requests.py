@@ -8,7 +8,7 @@ from typing import Any
 from .branches import bindings_of, is_within, sources_of
 from .experiments import ArmError, Arms, Declared, arms_of
 from .registry import Key, Param, Registry
-from .store import ID_MAX, parse_id
+from .store import ID_MAX, parse_id, parse_text_id
 from .templates import holes_of
 
 _FIELDS = {
@@ -34,7 +34,7 @@ class RequestError(Exception):
 class Asked:
     """A request that is fine."""
 
-    user: int
+    user: int | str
     params: dict[int, Any]
     shown: list[Key]
     candidates: list[dict[int, Any]]
@@ -53,7 +53,7 @@ def read_request(
     if not isinstance(request.get("request_id", ""), str):
         raise RequestError("wrong_type")
     params = _params(request.get("context", {}), request.get("param_overrides", {}), registry)
-    user, shown = _user(request.get("user_id", 1)), _shown(request.get("output_keys"), registry)
+    user, shown = _user(request, registry), _shown(request.get("output_keys"), registry)
     try:
         arms = arms_of(experiments or {}, plan_name, request, params, registry)
     except ArmError as error:
@@ -77,11 +77,21 @@ def read_request(
     )
 
 
-def _user(value: Any) -> int:
+def _user(request: dict[str, Any], registry: Registry) -> int | str:
+    if registry.has_text_ids:
+        return "" if "user_id" not in request else _text_id(request["user_id"], "bad_user_id")
+    value = request.get("user_id", 1)
     number = parse_id(value) if isinstance(value, str) else value
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= ID_MAX:
         raise RequestError("bad_user_id")
     return number
+
+
+def _text_id(value: Any, code: str) -> str:
+    name = parse_text_id(value) if isinstance(value, str) else None
+    if name is None:
+        raise RequestError(code)
+    return name
 
 
 def _params(context: dict[str, Any], overrides: dict[str, Any], registry: Registry) -> dict[int, Any]:
@@ -177,7 +187,7 @@ def _candidate(row: dict[str, Any], taken: set[int], read: set[int], registry: R
         if key is None:
             raise RequestError("unknown_key")
         if key.number == 1:
-            out[1] = _candidate_id(value)
+            out[1] = _text_id(value, "bad_id") if registry.has_text_ids else _candidate_id(value)
         elif key.number not in taken:
             raise RequestError("unknown_column")
         elif value is None and not key.nullable:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 ID_MIN = -(2**63)
 ID_MAX = 2**63 - 1
+LONGEST_ID = 128
 _DIGITS = re.compile(r"-?[0-9]+")
 
 
@@ -23,7 +24,7 @@ class Store:
     sorted_sets: dict[str, dict[str, float]] = field(default_factory=dict)
     strings: dict[str, str] = field(default_factory=dict)
 
-    def country(self, user: int) -> str | None:
+    def country(self, user: str) -> str | None:
         return self.hashes.get(f"user:{user}", {}).get("country")
 
     def ids(self, kind: str, owner: int, limit: int) -> tuple[list[int], int]:
@@ -39,6 +40,11 @@ def parse_id(text: str) -> int | None:
         return None
     number = int(text)
     return number if ID_MIN <= number <= ID_MAX else None
+
+
+def parse_text_id(text: str) -> str | None:
+    """An id of a project whose ids are strings, or None."""
+    return text if 1 <= len(text.encode("utf-8")) <= LONGEST_ID and "\0" not in text else None
 
 
 def load_store(files: Iterable[Path]) -> Store:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .store import Store, parse_id
+from .store import Store
 
 LONGEST_KEY = 511
 _PIECES = re.compile(r"(\{\{|\}\}|\{[^{}]*\})")
@@ -14,6 +14,8 @@ _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 
 # The value of a column, or of a param after "P.", by its name.
 Lookup = Callable[[str], Any]
+# The id that a text spells, or None.
+ReadId = Callable[[str], Any]
 
 
 def key_of(template: str, value_of: Lookup) -> str | None:
@@ -46,19 +48,20 @@ def spelled(value: Any) -> str:
     return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in data)
 
 
-def listed(store: Store, key: str, params: dict[str, Any]) -> tuple[list[tuple[int, float]], int]:
+def listed(store: Store, key: str, params: dict[str, Any], id_of: ReadId) -> tuple[list[tuple[Any, float]], int]:
     """The ids of a list with a score of 0 each, and how many elements are none."""
     first = params.get("offset") or 0
-    return _ids([(text, 0.0) for text in store.lists.get(key, [])[first : first + params["count"]]])
+    return _ids([(text, 0.0) for text in store.lists.get(key, [])[first : first + params["count"]]], id_of)
 
 
-def members(store: Store, key: str, params: dict[str, Any]) -> tuple[list[tuple[int, float]], int]:
-    """The smallest ids of a set."""
-    found, malformed = _ids([(text, 0.0) for text in store.sets.get(key, set())])
-    return sorted(found)[: params["count"]], malformed
+def members(store: Store, key: str, params: dict[str, Any], id_of: ReadId) -> tuple[list[tuple[Any, float]], int]:
+    """The smallest ids of a set; texts by their bytes."""
+    found, malformed = _ids([(text, 0.0) for text in store.sets.get(key, set())], id_of)
+    found.sort(key=lambda pair: pair[0].encode("utf-8") if isinstance(pair[0], str) else pair[0])
+    return found[: params["count"]], malformed
 
 
-def ranked(store: Store, key: str, params: dict[str, Any]) -> tuple[list[tuple[int, float]], int]:
+def ranked(store: Store, key: str, params: dict[str, Any], id_of: ReadId) -> tuple[list[tuple[Any, float]], int]:
     """The ids of a sorted set with their scores."""
     low, high = params.get("min"), params.get("max")
     pairs = sorted(store.sorted_sets.get(key, {}).items(), key=lambda pair: (pair[1], pair[0].encode("utf-8")))
@@ -66,9 +69,9 @@ def ranked(store: Store, key: str, params: dict[str, Any]) -> tuple[list[tuple[i
     if params.get("order") == "desc":
         pairs.reverse()
     first = params.get("offset") or 0
-    return _ids(pairs[first : first + params["count"]])
+    return _ids(pairs[first : first + params["count"]], id_of)
 
 
-def _ids(pairs: list[tuple[str, float]]) -> tuple[list[tuple[int, float]], int]:
-    found = [(number, score) for text, score in pairs if (number := parse_id(text)) is not None]
+def _ids(pairs: list[tuple[str, float]], id_of: ReadId) -> tuple[list[tuple[Any, float]], int]:
+    found = [(name, score) for text, score in pairs if (name := id_of(text)) is not None]
     return found, len(pairs) - len(found)

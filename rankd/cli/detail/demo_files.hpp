@@ -14,5 +14,6 @@ struct demo_file {
 /// Embedded at build time by rankd/cli/demo.cmake.
 auto demo_files() noexcept -> std::span<const demo_file>;
 auto empty_files() noexcept -> std::span<const demo_file>;
+auto shop_files() noexcept -> std::span<const demo_file>;
 
 }  // namespace rankd::detail

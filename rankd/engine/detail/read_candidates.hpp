@@ -3,6 +3,7 @@
 
 #include <rankd/op/candidates.hpp>
 #include <rankd/registry/registries.hpp>
+#include <rankd/registry/row_id.hpp>
 
 #include <braid/base/error.hpp>
 
@@ -10,13 +11,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace rankd::detail {
 
-/// The id that a request spells: an integer of 64 bits, or a string of its digits.
-auto id_from_json(const nlohmann::json& value) -> std::optional<std::int64_t>;
+/// The id that a request spells: an integer of 64 bits, or a string of its digits; or a text where ids are texts.
+auto id_from_json(const nlohmann::json& value, value_type type) -> std::optional<row_id>;
+
+/// What an id is, and what the value is instead.
+auto refused_id(const nlohmann::json& value, value_type type) -> std::string;
 
 /// Reads rows `[{"id": 17, "price": 9.5}, …]` or columns `{"id": [17], "price": [9.5]}`. A value has the type of its
 /// key; a field that a row lacks is null. Null where something is wrong.

@@ -26,4 +26,9 @@ constexpr auto draw_of(std::uint64_t seed, std::int64_t id) noexcept -> std::uin
   return mixed(seed ^ mixed(static_cast<std::uint64_t>(id)));
 }
 
+/// The same of an id that is a text.
+constexpr auto draw_of(std::uint64_t seed, std::string_view id) noexcept -> std::uint64_t {
+  return mixed(seed ^ mixed(hash_of(id)));
+}
+
 }  // namespace rankd::detail

@@ -53,6 +53,10 @@ auto find_model(const plan_param& param, std::size_t item, const bind_context& w
 auto find_string_key(std::string_view name, const plan_node& node, const bind_context& with,
                      braid::diagnostics& problems) -> const key_entry*;
 
+/// Complains with string_ids at the node where the ids of the project are texts; `hint` says what to do instead.
+void need_integer_ids(const plan_node& node, const bind_context& with, std::string_view hint,
+                      braid::diagnostics& problems);
+
 /// The position in registries::endpoints of the endpoint that a param names. Complains with unknown_endpoint and
 /// wrong_endpoint_kind; zero then.
 auto find_redis_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)

@@ -50,13 +50,23 @@ export function cut(text, size) {
   return all.length <= size ? text : `${all.slice(0, size - 1).join('')}…`;
 }
 
-/** Ids as a person types them: whole numbers between commas or spaces. Throws what is none, or too many. */
-export function idsOf(text) {
-  const words = text.split(/[\s,]+/).filter((word) => word !== '');
-  for (const word of words) if (!/^-?\d+$/.test(word)) throw new Error(`“${word}” is no id: ids are whole numbers`);
+/**
+ * Ids as a person types them, as JSON: whole numbers between commas or spaces, or strings between commas where ids are
+ * such. Throws what is none, or too many.
+ */
+export function idsOf(text, type = 'int') {
+  const isText = type === 'string';
+  const words = text.split(isText ? ',' : /[\s,]+/).map((word) => word.trim()).filter((word) => word !== '');
+  const wrong = isText ? undefined : words.find((word) => !/^-?\d+$/.test(word));
+  if (wrong !== undefined) throw new Error(`“${wrong}” is no id: ids are whole numbers`);
   const once = [...new Set(words)];
   if (once.length > 100) throw new Error('at most 100 ids are explained');
-  return once;
+  return once.map((word) => idText(word, type));
+}
+
+/** An id as JSON; one that is a number goes as it was typed, so that it loses no digits. */
+export function idText(id, type = 'int') {
+  return type === 'string' ? JSON.stringify(id) : id;
 }
 
 /** The text of a param as JSON. Numbers go as they were typed, so that none loses digits. */
@@ -77,7 +87,8 @@ export function requestText(plan, form) {
   const members = [['plan', JSON.stringify(plan.plan)]];
   const user = (form.user ?? '').trim();
   if (user !== '') {
-    if (!/^\d+$/.test(user)) throw new Error(`user_id wants a whole number, not “${user}”`);
+    const isId = plan.request.id_type === 'string' || /^\d+$/.test(user);
+    if (!isId) throw new Error(`user_id wants a whole number, not “${user}”`);
     members.push(['user_id', JSON.stringify(user)]);
   }
   for (const source of ['context', 'param_overrides']) {
@@ -93,7 +104,7 @@ export function requestText(plan, form) {
   }
   const deadline = (form.deadline ?? '').trim();
   if (deadline !== '') members.push(['deadline_ms', literalOf('int', deadline, 'deadline_ms')]);
-  members.push(['explain', `{"ids":[${idsOf(form.ids ?? '').join(',')}]}`]);
+  members.push(['explain', `{"ids":[${idsOf(form.ids ?? '', plan.request.id_type).join(',')}]}`]);
   return objectText(members);
 }
 

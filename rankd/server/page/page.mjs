@@ -2,8 +2,8 @@
 import { GraphView, box } from './graph.mjs';
 import { layout } from './layout.mjs';
 import {
-  budgetText, columnsOf, compare, fateOf, formulaOf, graphOf, nodeChanges, nodeMetrics, parseExact, requestText, runOf,
-  slowest, timeText, valueText,
+  budgetText, columnsOf, compare, fateOf, formulaOf, graphOf, idText, nodeChanges, nodeMetrics, parseExact, requestText,
+  runOf, slowest, timeText, valueText,
 } from './model.mjs';
 
 const maxRuns = 20; // that are kept to be compared
@@ -130,7 +130,8 @@ function paramField(param) {
 function showForm() {
   const { request } = state.plan;
   const kept = new Map([...new FormData(byId('request'))]);
-  const user = make('input', { required: request.user_id, inputMode: 'numeric', autocomplete: 'off' });
+  const inputMode = request.id_type === 'string' ? 'text' : 'numeric';
+  const user = make('input', { required: request.user_id, inputMode, autocomplete: 'off' });
   const ids = make('input', { placeholder: '42, 43', autocomplete: 'off' });
   const fields = [
     field('user_id', request.user_id ? '' : 'No node of this plan reads it.', user, 'user'),
@@ -194,7 +195,9 @@ function showRun({ body, answer, failed }) {
 /** The run again with one more id to explain: the answer is that of the run, unless data has changed meanwhile. */
 async function explainId(id) {
   if (!state.fates.has(id)) {
-    const body = state.run.body.replace(/"explain":\{"ids":\[[^\]]*\]\}\}$/, `"explain":{"ids":[${id}]}}`);
+    const json = idText(id, state.plan.request.id_type);
+    const at = state.run.body.lastIndexOf('"explain":{"ids":['); // the last member, as `requestText` writes it
+    const body = `${state.run.body.slice(0, at)}"explain":{"ids":[${json}]}}`;
     const answer = await ask('v1/rank', body);
     for (const fate of answer.explain.ids) state.fates.set(String(fate.id), fate);
   }

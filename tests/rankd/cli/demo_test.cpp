@@ -63,6 +63,23 @@ TEST_CASE("the same options give the same bytes, another seed gives other data")
   CHECK(report->bytes == bytes);
 }
 
+TEST_CASE("the shop is whole: registries, ten plans with tests, a model and data that loads") {
+  const scratch_folder folder;
+  const demo_options shop{.kind = project_kind::shop, .size = {}};
+  const auto report = write_demo_project(folder.path() / "shop", shop);
+  REQUIRE(report.has_value());
+  CHECK(report->files == files_of(folder.path() / "shop").size());
+  CHECK(write_demo_project(folder.path() / "shop", shop).error().front().code == "demo_exists");
+  const auto loaded = project::load(folder.path() / "shop");
+  REQUIRE(loaded.has_value());
+  CHECK(registries::load(loaded->registry, loaded->environment).value().id_type() == value_type::string);
+  std::map<std::string, int> ends;
+  for (const auto& [name, text] : files_of(loaded->plans)) ++ends[name.substr(name.find('.'))];
+  CHECK((ends == std::map<std::string, int>{{".json", 10}, {".plan.ts", 10}, {".test.ts", 10}, {".tests.json", 10}}));
+  const std::vector files{folder.path() / "shop/data/shop.ndjson"};
+  CHECK(load_store(folder.path() / "db", files, {}).value().records == 144);
+}
+
 TEST_CASE("the project is one that rankd understands") {
   const scratch_folder folder;
   REQUIRE(write_demo_project(folder.path(), small).has_value());

@@ -160,7 +160,7 @@ TEST_CASE("an id is followed to the node at which it vanished") {
     const ranking answer = world.rank(world.bind(narrow_plan()), R"({"user_id":1,"explain":{"ids":[5,2,9,"77",-1]}})");
     const auto& ids = answer.explained->ids;
     REQUIRE(ids.size() == 5);
-    CHECK(ids[0].id == 5);
+    CHECK((ids[0].id == row_id(5)));
     CHECK((ids[0].positions == std::vector<std::size_t>{2}));
     CHECK((ids[0].produced_by == names{"s"}));
     CHECK(ids[0].drops.empty());
@@ -172,7 +172,7 @@ TEST_CASE("an id is followed to the node at which it vanished") {
       CHECK(ids[never].produced_by.empty());
       CHECK(ids[never].drops.empty());
     }
-    CHECK(ids[3].id == 77);
+    CHECK((ids[3].id == row_id(77)));
   }
 }
 

@@ -39,8 +39,9 @@ auto quality_in(const json& each) -> quality {
   std::vector<std::optional<std::string>> values;
   for (const json& value : each.at("values"))
     values.push_back(value.is_null() ? std::nullopt : std::optional(value.get<std::string>()));
+  const auto numbers = each.at("ids").get<std::vector<std::int64_t>>();
   return quality_of(
-      each.at("ids").get<std::vector<std::int64_t>>(), values, judged_in(each),
+      std::vector<row_id>(numbers.begin(), numbers.end()), values, judged_in(each),
       {.depth = each.at("depth"), .gain = each.at("gain") == "linear" ? gain_form::linear : gain_form::exponential});
 }
 
@@ -88,7 +89,7 @@ TEST_CASE("means and their intervals are those of an independent implementation 
 
 TEST_CASE("metrics of an answer that is known by heart") {
   // Relevant are 1 and 2, of which 2 comes at rank 1 and 1 at rank 3; 9 is not judged.
-  const std::vector<std::int64_t> ids{2, 9, 1};
+  const std::vector<row_id> ids{2, 9, 1};
   const std::vector<std::optional<std::string>> values{"x", "x", std::nullopt};
   const quality found = quality_of(ids, values, {{1, 3}, {2, 1}, {3, 0}}, {.depth = 3});
   CHECK(one(found, quality_metric::ndcg) == doctest::Approx((1 + 3 / 2.0) / (3 + 1 / std::log2(3))));

@@ -40,11 +40,38 @@ auto with(const std::string& field) -> std::string { return R"({"user_id":1,)" +
 }  // namespace
 
 TEST_CASE("a user_id is an integer from 1 to 2^63-1 or its digits") {
-  CHECK(read(R"({"user_id":1})").user_id == 1);
-  CHECK(read(R"({"user_id":"42"})").user_id == 42);
-  CHECK(read(R"({"user_id":"007"})").user_id == 7);
-  CHECK(read(R"({"user_id":9223372036854775807})").user_id == std::numeric_limits<std::int64_t>::max());
-  CHECK(read(R"({"user_id":"9223372036854775807"})").user_id == std::numeric_limits<std::int64_t>::max());
+  CHECK(read(R"({"user_id":1})").user_id == row_id(1));
+  CHECK(read(R"({"user_id":"42"})").user_id == row_id(42));
+  CHECK(read(R"({"user_id":"007"})").user_id == row_id(7));
+  CHECK(read(R"({"user_id":9223372036854775807})").user_id == row_id(std::numeric_limits<std::int64_t>::max()));
+  CHECK(read(R"({"user_id":"9223372036854775807"})").user_id == row_id(std::numeric_limits<std::int64_t>::max()));
+}
+
+TEST_CASE("where ids are strings, users, candidates and questions have such") {
+  const registries shop = registries::load("rankd/cli/shop/registry", "dev").value();
+  const auto request =
+      parse_request(R"({"user_id":"007","candidates":{"id":["b","a","b"]},"explain":{"ids":["a","7"]}})", shop);
+  REQUIRE(request.has_value());
+  CHECK(request->user_id == row_id("007"));
+  const string_values ids = request->candidates->rows.text_ids().value();
+  CHECK(std::string(ids[0]).append(ids[1]).append(ids[2]) == "bab");
+  CHECK(request->candidates->rows.find(registries::id_key)->strings() != nullptr);
+  CHECK((request->explain_ids == std::vector<row_id>{"a", "7"}));
+  CHECK(parse_request(R"({"user_id":")" + std::string(max_id_bytes, 'x') + "\"}", shop).has_value());
+
+  const auto refused = [&shop](const std::string& text) { return parse_request(text, shop).error().front(); };
+  const std::string rule = " is a string of 1 to 128 bytes without NUL, not ";
+  CHECK(refused(R"({"user_id":7})").message == "a user_id of this project" + rule + "7");
+  CHECK(refused(R"({"user_id":""})").message == "a user_id of this project" + rule + "an empty string");
+  CHECK(refused(R"({"candidates":[{"id":17}]})").message == "an id" + rule + "17");
+  CHECK(refused(R"({"candidates":[{"id":"a\u0000"}]})").message == "an id" + rule + "a string with NUL");
+  CHECK(refused(R"({"candidates":{"id":[")" + std::string(max_id_bytes + 1, 'x') + "\"]}}").message ==
+        "an id" + rule + "a string of 129 bytes");
+  CHECK((
+      testing::list(parse_request(R"({"user_id":{},"candidates":{"id":["a",1.5,null,""]},"explain":{"ids":[1]}})", shop)
+                        .error()) == lines{"bad_user_id /user_id", "bad_id /candidates/id/1", "bad_id /candidates/id/2",
+                                           "bad_id /candidates/id/3", "bad_id /explain/ids/0"}));
+  CHECK(refused("{\"user_id\":\"\xff\"}").code == "invalid_utf8");
 }
 
 TEST_CASE("a plain request is read as it would be with a tree of values") {
@@ -199,7 +226,7 @@ TEST_CASE("a context gives params their values, and an override may give one tha
 TEST_CASE("an explanation may be asked for with ids") {
   const rank_request request = read(with(R"("explain":{"ids":[3,-1,"17",9223372036854775807]})"));
   CHECK(request.explain == explain_mode::on);
-  CHECK((request.explain_ids == std::vector<std::int64_t>{3, -1, 17, INT64_MAX}));
+  CHECK((request.explain_ids == std::vector<row_id>{3, -1, 17, INT64_MAX}));
   CHECK(read(with(R"("explain":{})")).explain == explain_mode::on);
   CHECK(read(with(R"("explain":{"ids":[]})")).explain_ids.empty());
 }

@@ -59,6 +59,31 @@ TEST_CASE("without input the ids under one key are read once, and params stand i
   CHECK(bench.store.asked.empty());
 }
 
+TEST_CASE("operators for ids that are integers are refused where ids are strings, and say what does the same") {
+  const registries shop = registries::load("rankd/cli/shop/registry", "dev").value();
+  const auto refused = [&shop](const std::string& op, const std::string& params) {
+    const op_entry* entry = find_op(op);
+    const std::string inputs = entry->shape.inputs == 0 ? "[]" : R"(["left"])";
+    const auto loaded = parse_plan(R"({"schema_version":1,"plan_name":"t","outputs":["left","it"],"nodes":[)"
+                                   R"({"node_id":"left","op":"core::candidates","inputs":[]},{"node_id":"it","op":")" +
+                                       op + R"(","inputs":)" + inputs + R"(,"params":)" + params + "}]}",
+                                   "t.json", {all_op_shapes(), shop});
+    const auto bound = entry->bind(loaded.value().nodes[1], {shop, {}, {}, nullptr});
+    return bound ? "" : bound.error().front().code + ": " + bound.error().front().hint;
+  };
+  const std::string fanout = R"({"endpoint":"ep_0001","fanout":3})";
+  const std::string list = "string_ids: core::list reads the same by `key`: ";
+  CHECK(refused("core::follow", fanout) == list + "follow:{id}");
+  CHECK(refused("core::recommendation", fanout) == list + "recommendation:{id}");
+  CHECK(refused("core::media", fanout) == list + "media:{id}");
+  CHECK(refused("core::fetch_features", R"({"endpoint":"ep_0001","keys":[5]})") ==
+        "string_ids: core::hash reads the same by `key`: features:{id}");
+  CHECK(refused("core::fetch_features", R"({"endpoint":"ep_0001","keys":[5],"by":1})") == "wrong_key_type: ");
+  CHECK(refused("core::fetch_features", R"({"endpoint":"ep_0001","keys":[5],"by":6})").empty());
+  CHECK(refused("test::fixed_source", "{}") == "string_ids: ");
+  CHECK(refused("core::viewer", R"({"endpoint":"ep_0001"})").empty());
+}
+
 TEST_CASE("no store is asked for a key that is empty or too long") {
   op_bench bench;
   const row_set rows = bench.with(bench.rows_of({1, 2, 3}), country, names{"", std::string_view("x"), std::nullopt});

@@ -224,6 +224,7 @@ class op_bench {
  public:
   memory_store store;
   std::vector<scalar> params;
+  row_id user{std::int64_t{7}};
   braid::stop_flag stop;
   std::size_t rows_of_part = evaluate_options::one_part;
   std::uint64_t malformed_ids = 0;     ///< of the last run
@@ -239,7 +240,7 @@ class op_bench {
                          .inputs = inputs,
                          .params = params,
                          .stores = stores,
-                         .user_id = 7,
+                         .user = &user,
                          .stop = &stop,
                          .rows_of_part = rows_of_part};
     op_result<row_set> result;

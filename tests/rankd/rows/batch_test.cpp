@@ -30,6 +30,22 @@ TEST_CASE("the id is a column of integers without nulls") {
   CHECK(table.columns().empty());
 }
 
+TEST_CASE("ids that are texts are a column of strings") {
+  braid::arena memory;
+  column_builder<std::string_view> names(memory, 2);
+  names.push("b");
+  names.push("a");
+  const column made = names.finish();
+  const batch table = batch(*made.strings()).with_column(1001, floats(values), memory);
+  CHECK(table.size() == 2);
+  CHECK((*table.find(1)->strings())[0] == "b");
+  CHECK(table.id(1) == row_id("a"));
+  CHECK(table.with_only({}).columns().empty());
+  CHECK(table.with_only({}).id(0) == row_id("b"));
+  CHECK_FALSE(batch(ids).text_ids().has_value());
+  CHECK(batch(ids).id(1) == row_id(20));
+}
+
 TEST_CASE("a missing column is nothing") {
   CHECK_FALSE(batch(ids).find(1001).has_value());
   CHECK_FALSE(batch().find(1001).has_value());

@@ -33,6 +33,20 @@ TEST_CASE("rows of the left come first, then those of the right, as one dense ba
   CHECK(std::ranges::equal(both.table().ids(), std::array<std::int64_t, 4>{1, 2, 5, 3}));
 }
 
+TEST_CASE("ids that are texts come from one dictionary afterwards, and keep their texts") {
+  braid::arena memory;
+  const column left = text_column({"b", "a"}, memory);
+  const column right = text_column({"a", "c", "b"}, memory);
+  const std::array<std::uint32_t, 2> order{2, 0};
+  const row_set both = concat(row_set(batch(*left.strings())), row_set(batch(*right.strings()), order), memory);
+  const string_values ids = both.table().text_ids().value();
+  std::string found;
+  for (std::size_t at = 0; at < 4; ++at) found += ids[at];
+  CHECK(found == "baba");
+  CHECK(ids.codes[0] == ids.codes[2]);
+  CHECK(concat(row_set(), row_set(batch(*right.strings())), memory).table().id(1) == row_id("c"));
+}
+
 TEST_CASE("a column of one side is null on the other") {
   braid::arena memory;
   const std::array<double, 2> values{1.5, 2.5};

@@ -42,6 +42,9 @@ constexpr std::string_view data = R"({"list":"shelf:spring","values":[5,6,7,-8,9
 {"set":"bought:8","members":[]}
 {"set":"codes","members":["007","7","+7"]}
 {"hash":"product:17","fields":{"price":"9.5","unit-price":"0.5"}}
+{"list":"names:list","values":["b","","a/b","007",7,"a\u0000","b"]}
+{"set":"names:set","members":["b","a","\u00e4","B","a10","a9"]}
+{"sorted_set":"names:ranked","scores":{"x":1,"\u00e4":1,"A":1,"":2,"z":3}}
 {"string":"price:17","value":"9.5"}
 {"string":"price:18","value":""}
 {"string":"price:{DE}","value":"\u0000 \u20ac"}
@@ -114,7 +117,8 @@ struct three_stores {
     std::string score = std::to_string(item.score);
     score.resize(score.find('.') + 3);
     if (what.kind == read_kind::scores) return score;
-    return std::to_string(item.id) + (what.kind == read_kind::sorted_set ? "=" + score : "");
+    const std::string id = what.ids == id_form::texts ? std::string(item.text) : std::to_string(item.id);
+    return id + (what.kind == read_kind::sorted_set ? "=" + score : "");
   }
 };
 
@@ -133,6 +137,21 @@ TEST_CASE("elements of lists, from any place on") {
   CHECK(all.ask({.kind = read_kind::list, .keys = keys, .offset = 3, .count = 10}) == "-8 9 |  |  |  malformed 2");
   CHECK(all.ask({.kind = read_kind::list, .keys = keys, .offset = 9, .count = 4'000'000'000}) == " |  |  | ");
   CHECK(all.ask({.kind = read_kind::list, .keys = {}, .count = 1}).empty());
+}
+
+TEST_CASE("ids that are texts: what is none is malformed, and those of a set are in the order of their bytes") {
+  const watchdog guard(120s);
+  three_stores& all = shared_stores();
+  const auto ask = [&all](read_kind kind, std::string_view key, std::uint32_t count = 10) {
+    const names keys{key};
+    return all.ask({.kind = kind, .keys = keys, .count = count, .ids = id_form::texts});
+  };
+  CHECK(ask(read_kind::list, "names:list") == "b a/b 007 7 b malformed 2");
+  CHECK(ask(read_kind::list, "shelf:spring") == "5 6 7 -8 9");
+  CHECK(ask(read_kind::set, "names:set") == "B a a10 a9 b \u00e4");
+  CHECK(ask(read_kind::set, "names:set", 2) == "B a");
+  CHECK(ask(read_kind::set, "codes") == "+7 007 7");
+  CHECK(ask(read_kind::sorted_set, "names:ranked") == "A=1.00 x=1.00 \u00e4=1.00 z=3.00 malformed 1");
 }
 
 TEST_CASE("members of sorted sets, by their scores and then by their bytes, forwards and backwards") {

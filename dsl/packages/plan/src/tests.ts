@@ -1,5 +1,5 @@
 // tests.ts: defineTests: tests of a plan as data, and what the compiler runs to get them out of a file.
-import type { EP, Key, P } from "./generated.js";
+import { type EP, Key, type P } from "./generated.js";
 import { argumentSpan, currentSpan, fieldSpans, inFrame, PlanError, type SpanId } from "./places.js";
 import {
   KeyNode,
@@ -14,8 +14,8 @@ import {
   wrongType,
 } from "./tokens.js";
 
-/** An id: a whole number of 64 bits; a large one is written as a bigint. */
-export type Id = number | bigint;
+/** An id: a whole number of 64 bits, where a large one is written as a bigint; or a string where `id` is one. */
+export type Id = typeof Key.id extends KeyToken<"string", { read: true }> ? string : number | bigint;
 
 /** The text of a field, or what is written as one. */
 export type StoredText = string | number | bigint | boolean;
@@ -257,6 +257,14 @@ function idOf(value: unknown, span: SpanId): unknown {
   throw wrongType("an id, which is a whole number,", value, span);
 }
 
+/** An id as the project's key `id` has it. */
+function projectId(value: unknown, span: SpanId): unknown {
+  if ((Key.id as unknown as KeyNode).info.type !== "string") return idOf(value, span);
+  if (value instanceof TreeNode) throw runTimeValue(value, span);
+  if (typeof value === "string") return value;
+  throw wrongType("an id, which is a string in this project,", value, span);
+}
+
 /** A value of a request as it is, down to its parts. */
 function plain(value: unknown, span: SpanId): unknown {
   if (value instanceof TreeNode) throw runTimeValue(value, span);
@@ -291,7 +299,7 @@ function expectationsOf(list: Record<string, unknown>[]): Expectations {
   };
   const ofIds = (kind: string) => (ids: readonly Id[]) => {
     if (!Array.isArray(ids)) throw wrongType("an array of ids", ids, argumentSpan(0));
-    add(kind, { ids: (ids as unknown[]).map((id) => idOf(id, argumentSpan(0))) });
+    add(kind, { ids: (ids as unknown[]).map((id) => projectId(id, argumentSpan(0))) });
   };
   const ofRows = (kind: string) => (predicate: unknown) => {
     add(kind, { pred: toTruth(predicate, argumentSpan(0)).toTree() });

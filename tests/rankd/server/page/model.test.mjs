@@ -81,6 +81,14 @@ test('a request has what the form says, numbers as they were typed', () => {
   assert.equal(model.requestText(plan, {}), '{"plan":"feed","explain":{"ids":[]}}');
 });
 
+test('where ids are strings, any text is one, and goes as a string', () => {
+  const shop = { ...plan, request: { ...plan.request, id_type: 'string' } };
+  const text = model.requestText(shop, { user: ' zoë ', ids: 'mug "x", 7,7 , a b' });
+  assert.equal(text, '{"plan":"feed","user_id":"zoë","explain":{"ids":["mug \\"x\\"","7","a b"]}}');
+  assert.equal(model.idText('7', 'string'), '"7"');
+  assert.equal(model.idText('7'), '7');
+});
+
 test('texts that are no values are refused by name', () => {
   const refused = (form, why) => assert.throws(() => model.requestText(plan, form), why);
   refused({ user: 'me' }, /user_id wants a whole number, not “me”/);

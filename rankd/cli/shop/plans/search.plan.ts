@@ -1,0 +1,20 @@
+// search: the hits of a search engine, which come with the request, by their relevance and by what is sold.
+import { definePlan, E, EP, Key, P } from "@rankd/plan";
+
+const endpoint = EP.shop;
+
+export default definePlan({
+  name: "search",
+  build: (ctx) =>
+    ctx
+      .candidates({ as: "hits", keys: [Key.relevance] })
+      .hash({ as: "products", endpoint, key: "product:{id}", keys: [Key.title, Key.price, Key.stock, Key.sold] })
+      .filter({ as: "known", pred: Key.title != null })
+      .vm({
+        as: "scored",
+        outKey: Key.score,
+        expr: E.if(Key.stock > 0, 1, 0.2) * Key.relevance * (1 + 0.1 * E.log1p(Key.sold ?? 0)),
+      })
+      .sort({ as: "best_first", by: Key.score, order: "desc" })
+      .take({ as: "page", count: P.page_size.within(1, 50) }),
+});
