@@ -23,8 +23,19 @@ const further = [
 const integers = [
   Key.id % 10, // of integers exactly, with the sign of the left side; null where the right side is 0
   E.bucket(Key.id, 100, "layout"), // 0 to 99, the same on every machine, and others for another seed
+  E.bucket(Key.title, 100, "layout"), // the same of a string
+  Key.title.length, // code points, so that "\u{1f600}" has one
 ];
 // [/integers]
+
+// [texts]
+const texts = [
+  Key.title + " (" + Key.country + ")", // null where one of them is null
+  Key.title ?? P.surface,
+  E.if(Key.final_score > 0.5, "best", Key.country),
+  E.concat("in ", Key.country ?? "no country"),
+];
+// [/texts]
 
 // [truths]
 const cutoff = 0.25;
@@ -74,6 +85,7 @@ export default definePlan({
     // The key may not be null, and there is no model_score_1 yet.
     for (const value of [...values, ...further, ...integers])
       set = set.vm({ outKey: Key.model_score_2, expr: value ?? 0 });
+    for (const text of texts) set = set.vm({ outKey: Key.country, expr: text });
     return set.filter({ pred: anyOf([...truths, ...strings, built, exact]) });
   },
 });

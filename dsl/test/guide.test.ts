@@ -40,7 +40,7 @@ test("every example compiles, and runs", async () => {
   mkdirSync(join(folder, "plans"));
   writeFileSync(
     join(folder, "rankd.toml"),
-    'name = "guide"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\nmodels = "models"\ndata = "data/reference"\n',
+    'name = "guide"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\nmodels = "models"\ndata = "data/reference"\n[cursor]\nkey = "the key of the guide"\n',
   );
   const compiled = await compilerFor(examples).compile(names.map((name) => join(examples, `${name}.plan.ts`)));
   for (const { name, artifact, diagnostics } of compiled) {

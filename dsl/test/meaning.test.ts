@@ -25,6 +25,20 @@ interface Formula<Value> {
 type Num = Formula<number | null>;
 type Truth = Formula<boolean>;
 
+/** The bucket of a string as decision 0017 has it. */
+function bucketOf(text: string, count: number, seed: string): number {
+  const word = 2n ** 64n - 1n;
+  const hashed = (of: string): bigint =>
+    Buffer.from(of).reduce((hash, byte) => ((hash ^ BigInt(byte)) * 1099511628211n) & word, 14695981039346656037n);
+  const mixed = (of: bigint): bigint => {
+    let out = (of + 11400714819323198485n) & word;
+    out = ((out ^ (out >> 30n)) * 13787848793156543929n) & word;
+    out = ((out ^ (out >> 27n)) * 10723151780598845931n) & word;
+    return out ^ (out >> 31n);
+  };
+  return Number(mixed(hashed(seed) ^ mixed(hashed(text))) % BigInt(count));
+}
+
 /** Numbers that depend on the seed alone (Mulberry32). */
 function random(seed: number): () => number {
   let state = seed;
@@ -55,6 +69,7 @@ class Maker {
         : this.pick([
             ...["add", "sub", "mul", "neg", "coalesce", "key", "constant", "named", "helper"],
             ...["div", "extreme", "function", "of_library", "power", "clamp", "if"],
+            ...(this.strings === "with strings" ? ["length", "bucket"] : []),
           ]);
     const a = depth === 0 ? undefined : this.number(depth - 1);
     const b = depth === 0 ? undefined : this.number(depth - 1);
@@ -137,6 +152,23 @@ class Maker {
         const of = (row: Row) => (pred.of(row) ? a!.of(row) : b!.of(row));
         return { natural: text("natural"), builder: text("builder"), of };
       }
+      case "length": {
+        const text = this.text(2);
+        const of = (row: Row) => {
+          const value = text.of(row);
+          return value === null ? null : [...value].length;
+        };
+        return { natural: `${text.natural}.length`, builder: `E.length(${text.builder})`, of };
+      }
+      case "bucket": {
+        const [text, count, seed] = [this.text(2), this.pick([2, 1000]), this.pick(["", "layout"])];
+        const spelled = (spelling: "natural" | "builder") => `E.bucket(${text[spelling]}, ${count}, "${seed}")`;
+        const of = (row: Row) => {
+          const value = text.of(row);
+          return value === null ? null : bucketOf(value, count, seed);
+        };
+        return { natural: spelled("natural"), builder: spelled("builder"), of };
+      }
       case "neg":
         return { natural: `(-${this.key().natural})`, builder: `E.neg(E.key(Key.id))`, of: (row) => -row.id };
       case "coalesce": {
@@ -171,6 +203,44 @@ class Maker {
         const value = this.pick([0, 1, 2, 0.25, 3.5, 100, 7]);
         // Two constants are computed while the plan is built, so one that stands alone is made a node.
         return { natural: `E.const(${value})`, builder: `E.const(${value})`, of: () => value };
+      }
+    }
+  }
+
+  text(depth: number): Formula<string | null> {
+    if (depth === 0) return { natural: "Key.country", builder: "Key.country", of: (row) => row.country };
+    const [a, fixed] = [this.text(depth - 1), this.pick(["", "US", "\u00e9\u{1f600}"])];
+    const quoted = JSON.stringify(fixed);
+    switch (this.pick(["before", "after", "both", "coalesce", "if"])) {
+      case "before":
+        return {
+          natural: `(${quoted} + ${a.natural})`,
+          builder: `E.concat(${quoted}, ${a.builder})`,
+          of: (row) => (a.of(row) === null ? null : fixed + a.of(row)!),
+        };
+      case "after":
+        return {
+          natural: `(${a.natural} + ${quoted})`,
+          builder: `E.concat(${a.builder}, ${quoted})`,
+          of: (row) => (a.of(row) === null ? null : a.of(row)! + fixed),
+        };
+      case "both":
+        return {
+          natural: `(${a.natural} + Key.country)`,
+          builder: `E.concat(${a.builder}, Key.country)`,
+          of: (row) => (a.of(row) === null || row.country === null ? null : a.of(row)! + row.country),
+        };
+      case "coalesce":
+        return {
+          natural: `(${a.natural} ?? ${quoted})`,
+          builder: `E.coalesce(${a.builder}, ${quoted})`,
+          of: (row) => a.of(row) ?? fixed,
+        };
+      default: {
+        const pred = this.truth(0);
+        const text = (spelling: "natural" | "builder") => `E.if(${pred[spelling]}, ${a[spelling]}, ${quoted})`;
+        const of = (row: Row) => (pred.of(row) ? a.of(row) : fixed);
+        return { natural: text("natural"), builder: text("builder"), of };
       }
     }
   }
@@ -288,6 +358,14 @@ function evaluate(tree: Tree, row: Row): number | string | boolean | null {
       return { 1: row.id, 2001: row.final_score, 3001: row.country }[tree["key_id"] as 1 | 2001 | 3001];
     case "param_ref":
       return row.weight;
+    case "const_text":
+      return tree["value"] as string;
+    case "concat":
+      return of("a") === null || of("b") === null ? null : `${of("a") as string}${of("b") as string}`;
+    case "length":
+      return of("x") === null ? null : [...(of("x") as string)].length;
+    case "bucket_text":
+      return of("x") === null ? null : bucketOf(of("x") as string, tree["count"] as number, tree["seed"] as string);
     case "add":
       return numbers((x, y) => x + y, null);
     case "sub":
@@ -525,4 +603,18 @@ test("the engine computes what the formulas say", { skip: rankd === undefined },
       );
     }
   }
+});
+
+test("a bucket that is known while a plan is built is that of the engine", async () => {
+  const folder = scratchFolder();
+  const list = '[bucketOf("US", 1000, "layout"), bucketOf("", 1000, "layout"), bucketOf("caf\u00e9", 1000, "layout")]';
+  writeFiles(folder, {
+    "b.plan.ts": `import { bucketOf, definePlan, Key } from "@rankd/plan";
+export default definePlan({ name: "b", build: (ctx) => ctx.test.fixedSource().filter({ pred: Key.id in ${list} }) });
+`,
+  });
+  const [compiled] = await compilerFor(folder).compile([join(folder, "b.plan.ts")]);
+  assert.deepEqual(compiled!.diagnostics, []);
+  // The same numbers stand in tests/rankd/expr/strings_test.cpp.
+  assert.match(compiled!.artifact!, /"list":\s*\[\s*711,\s*313,\s*606\s*\]/);
 });

@@ -7,6 +7,7 @@
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/batch_runner.hpp>
+#include <rankd/engine/page_cursors.hpp>
 #include <rankd/plan/catalog.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
@@ -305,6 +306,7 @@ auto answer_all(const batch_command_options& options, const workspace& in) -> br
 
   engine_options how;
   if (options.node_timeout) how.node_timeout = *options.node_timeout;
+  how.cursors = make_page_cursors(in.where.cursors);
   const auto runner = batch_runner::create(
       in.declared, stores->pointers(),
       {.workers = options.workers,

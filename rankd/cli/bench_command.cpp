@@ -8,6 +8,7 @@
 #include <rankd/cli/table.hpp>
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/closed_load.hpp>
+#include <rankd/engine/page_cursors.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
@@ -285,7 +286,9 @@ auto measure_here(const bench_options& options, const workspace& in) -> braid::c
   if (!stores) return std::unexpected(stores.error());
   const auto requests = requests_of(options, in);
   if (!requests) return std::unexpected(requests.error());
-  return measure(options, [&](const closed_load_options& how) {
+  const auto cursors = make_page_cursors(in.where.cursors);
+  return measure(options, [&](closed_load_options how) {
+    how.engine.cursors = cursors;
     return run_closed_load(*plan, in.declared, stores->pointers(), *requests, how);
   });
 }

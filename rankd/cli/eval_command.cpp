@@ -7,6 +7,7 @@
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/detail/json_parts.hpp>
 #include <rankd/engine/engine.hpp>
+#include <rankd/engine/page_cursors.hpp>
 #include <rankd/engine/plan_needs.hpp>
 #include <rankd/engine/quality.hpp>
 #include <rankd/plan/json.hpp>
@@ -180,7 +181,7 @@ auto run_plan(const bound_plan& plan, const std::vector<judged_request>& all, co
   std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
   const auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
   if (!on) return std::unexpected(no_runtime(on.error()));
-  ranker.emplace(**on, in.declared, stores.pointers(), engine_options{});
+  ranker.emplace(**on, in.declared, stores.pointers(), engine_options{.cursors = make_page_cursors(in.where.cursors)});
   for (const judged_request& each : all) {
     rank_request request = each.request;
     const auto missing = fit_to_plan(request, plan, in.declared);

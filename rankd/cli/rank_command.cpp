@@ -6,6 +6,7 @@
 #include <rankd/cli/table.hpp>
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/engine.hpp>
+#include <rankd/engine/page_cursors.hpp>
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
@@ -126,6 +127,7 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
 
   engine_options how;
   if (options.node_timeout) how.node_timeout = *options.node_timeout;
+  how.cursors = make_page_cursors(in.where.cursors);
   if (const auto problems = ask_for_explanation(options, in.declared.id_type(), request); !problems.empty())
     return report(problems, options.form, id);
   std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
@@ -141,6 +143,7 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
     if (options.explain == explain_mode::on) print_explanation(*result.explained, options.explain);
   } else {
     print_candidates(result);
+    if (!result.next_cursor.empty()) print("\nnext page: \"cursor\": \"" + result.next_cursor + "\"\n");
     print_explanation(*result.explained, options.explain);
   }
   std::fflush(stdout);  // the answer is out before nodes that end late are waited for

@@ -3,6 +3,7 @@
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/engine.hpp>
+#include <rankd/engine/page_cursors.hpp>
 #include <rankd/engine/plan_library.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/server/line_file.hpp>
@@ -166,6 +167,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
     server_options.tls = {.chain = braid::tls_pem::file(options.tls_cert),
                           .key = braid::tls_pem::file(options.tls_key)};
   }
+  server_options.engine.cursors = make_page_cursors(in->where.cursors);
   auto redacted = redaction::make(in->where.redacted, in->declared);
   if (!redacted) return report(redacted.error());
   plan_library library(in->declared, {.budgets = in->where.budgets,

@@ -3,6 +3,7 @@
 
 #include <rankd/cli/explain_tables.hpp>
 #include <rankd/engine/engine.hpp>
+#include <rankd/engine/page_cursors.hpp>
 #include <rankd/engine/plan_needs.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/store/faulty_store.hpp>
@@ -165,7 +166,9 @@ auto test_runner::state::answer(const bound_plan& plan, const rank_request& requ
 auto test_runner::state::run(const bound_plan& plan, const plan_test& test) -> braid::checked<test_outcome> {
   const auto stores = stores_of(test);
   if (!stores) return std::unexpected(stores.error());
-  engine& by = *engines_.emplace_back(std::make_unique<engine>(*runtime_, declared_, (*stores)->of_endpoint));
+  static const auto cursors = make_page_cursors({.key = "the key of plan tests"});
+  engine& by = *engines_.emplace_back(
+      std::make_unique<engine>(*runtime_, declared_, (*stores)->of_endpoint, engine_options{.cursors = cursors}));
   rank_request request = test.request;
   request.output_keys.reset();  // expectations may be about any key
   test_outcome out{.plan = plan.name,

@@ -118,6 +118,26 @@ auto digests_of(std::vector<std::string> names, model_folder* models) -> std::ve
   return out;
 }
 
+/// A cursor has one position, so it belongs to one node.
+auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::optional<node_index> {
+  std::optional<node_index> found;
+  for (node_index at = 0; at < loaded.nodes.size(); ++at) {
+    const plan_node& node = loaded.nodes[at];
+    if (find_op(node.op)->reads != request_part::cursor) continue;
+    if (!found) {
+      found = at;
+      continue;
+    }
+    problems.add({.code = "too_many_pages",
+                  .pointer = node.pointer,
+                  .message = "a plan has one `core::paginate` at most: a cursor has one position",
+                  .hint = {},
+                  .node = node.node_id,
+                  .source = {}});
+  }
+  return found;
+}
+
 }  // namespace
 
 auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& models) -> std::string {
@@ -142,6 +162,7 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
     nodes.back().place = source_location(loaded, node.pointer);
   }
   check_condition_count(loaded, problems);
+  const std::optional<node_index> page_node = find_page_node(loaded, problems);
   if (problems.empty()) problems = check_columns(loaded, declared);
   if (!problems.empty()) return std::unexpected(with_locations(std::move(problems), loaded));
 
@@ -160,6 +181,7 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
                     .warnings = with_locations(missing_columns(loaded, declared), loaded),
                     .nodes = std::move(nodes),
                     .outputs = loaded.outputs,
+                    .page_node = page_node,
                     .whole = whole_route(loaded, declared),
                     .branches = std::move(branches),
                     .stated = std::make_shared<const plan>(std::move(loaded)),

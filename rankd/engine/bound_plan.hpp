@@ -50,6 +50,7 @@ struct bound_plan {
   braid::diagnostics warnings;  ///< what is allowed, and most likely a mistake: those of `missing_columns`
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
+  std::optional<node_index> page_node = {};       ///< that gives one page of its rows
   plan_route whole;                               ///< that of every request, unless some of it is chosen by request
   std::shared_ptr<const plan_branches> branches;  ///< null where every request runs all nodes
   std::shared_ptr<const plan> stated;             ///< what its artifact states, for those that show it

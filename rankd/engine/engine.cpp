@@ -4,6 +4,7 @@
 #include <rankd/engine/detail/explain.hpp>
 #include <rankd/engine/detail/request_state.hpp>
 #include <rankd/engine/detail/thrown_message.hpp>
+#include <rankd/engine/page_cursors.hpp>
 #include <rankd/engine/plan_needs.hpp>
 #include <rankd/rows/concat.hpp>
 
@@ -191,6 +192,25 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
   return answer;
 }
 
+/// The answer to a request that runs no node.
+auto refusal_of(const bound_plan& plan, const rank_request& request, rank_error why) -> ranking {
+  ranking answer;
+  answer.request_id = request.request_id;
+  answer.engine_request_id = request.engine_request_id;
+  answer.plan = plan.name;
+  answer.error = std::move(why);
+  return answer;
+}
+
+/// Of the page after this one; empty where there is none.
+auto next_cursor_of(const request_state& state, const ranking& answer, const engine_options& options) -> std::string {
+  const std::optional<node_index> node = state.plan->page_node;
+  if (answer.error || !node || !state.nodes[*node].next_page) return {};
+  const asked_page& page = state.request.page;
+  return options.cursors->sign({.begin = *state.nodes[*node].next_page, .first = page.first}, page.identity,
+                               milliseconds_now());
+}
+
 }  // namespace
 
 auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<ranking> {
@@ -242,6 +262,8 @@ auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request req
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();
   keep_to_budget(request, plan->budget);
+  if (auto refused = find_page(request, *plan, *declared_, options_.cursors.get()))
+    co_return refusal_of(*plan, request, std::move(*refused));
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
   if (around.deadline() < own) request.deadline_from = deadline_source::request;  // the deadline is not of this request
   const node_timing timing = timing_of(request);
@@ -274,6 +296,7 @@ auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request req
   const run_end end{.graph = run->graph, .shape = shape, .failure = failure, .breach = breach};
   ranking answer = answer_of(state, end, *declared_, options_.metrics);
   note_memory(state->memory.used());
+  answer.next_cursor = next_cursor_of(*state, answer, options_);
   co_return answer;
 }
 

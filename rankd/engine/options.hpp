@@ -4,8 +4,11 @@
 #include <braid/base/clock.hpp>
 
 #include <cstdint>
+#include <memory>
 
 namespace rankd {
+
+class page_cursors;
 
 /// Which nodes of a request may run at the same time.
 enum class run_order : std::uint8_t {
@@ -25,6 +28,7 @@ struct engine_options {
   double part_ns = 50'000;
   run_order order = run_order::side_by_side;
   node_metrics metrics = node_metrics::none;
+  std::shared_ptr<const page_cursors> cursors = {};  ///< of pages; null where no plan can give any
   std::uint32_t timed_of = 1;  ///< with figures: the times of one request in so many are taken; at least 1
 };
 

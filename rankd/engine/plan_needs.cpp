@@ -163,6 +163,7 @@ auto needs_of(const plan& loaded, const registries& declared, const std::vector<
       out.takes_candidates = true;
       add_keys(node, taken);
     }
+    out.pages = out.pages || part == request_part::cursor;
     if (!runs) continue;
     params.add_those_of(loaded, node);
     for (const plan_param& option : node.params)
@@ -208,6 +209,8 @@ auto check_needs(const rank_request& request, const plan_needs& needs, const reg
     problems.add("unknown_field", "/candidates", "no node of the plan takes candidates from the request");
   else if (request.candidates != nullptr)
     check_candidates(*request.candidates, needs, declared, problems);
+  if (request.cursor && !needs.pages)
+    problems.add("unknown_field", "/cursor", "no node of the plan gives pages, so it takes no cursor");
   for (const param_range& range : needs.ranges) check_range(request, range, declared, problems);
   all.set_source("request");
   return all;

@@ -26,6 +26,7 @@ struct param_range {
 struct plan_needs {
   bool user = false;                                    ///< a node reads `user_id`
   bool candidates = false;                              ///< a node reads `candidates`
+  bool pages = false;                                   ///< a node reads `cursor`, or one that the request does not run
   bool takes_candidates = false;                        ///< the same, or a node that the request does not run
   std::vector<const key_entry*> candidate_keys = {};    ///< columns that all of these take, ascending, without `id`
   std::vector<const key_entry*> read_keys = {};         ///< those of nodes that run

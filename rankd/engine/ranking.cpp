@@ -142,6 +142,10 @@ void append_json(std::string& out, const ranking& answer) {
     append_degraded(out, answer.degraded);
   }
   append_candidates(out, answer);
+  if (!answer.next_cursor.empty()) {
+    out += ',';
+    append_field(out, "next_cursor", answer.next_cursor);
+  }
   if (answer.malformed_ids != 0) {
     out += ',';
     append_count(out, "malformed_ids", answer.malformed_ids);

@@ -55,6 +55,7 @@ struct ranking {
   std::string plan;
   std::optional<rank_error> error;
   row_set rows;                                  ///< the candidates in order, if there is no error
+  std::string next_cursor;                       ///< of the page after these rows; empty where none is left
   std::vector<const key_entry*> fields;          ///< what to show of each, ascending by key id, without `id`
   std::uint64_t malformed_ids = 0;               ///< ids in the store that were none and were skipped
   std::uint64_t malformed_values = 0;            ///< features in the store that were none of their type

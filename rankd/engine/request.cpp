@@ -331,6 +331,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
   read_output_keys(in, declared, request, {problems});
   if (const auto ms = in.integer("deadline_ms", presence::optional, {.min = 1, .max = max_deadline_ms}))
     request.deadline = std::chrono::milliseconds(*ms);
+  if (const std::string* cursor = in.text("cursor", presence::optional)) request.cursor = *cursor;
   read_explain(in, declared.id_type(), request, {problems});
   read_forced(in, request, {problems});
   in.refuse_unknown_fields();

@@ -52,6 +52,13 @@ struct chosen_arm {
 /// Of a request, to be explained.
 inline constexpr std::size_t max_explained_ids = 100;
 
+/// The page that a request asks for, once that is known.
+struct asked_page {
+  std::uint64_t begin = 0;             ///< how many rows stand before it
+  std::chrono::milliseconds first{0};  ///< since 1970: when the first page of this ranking was asked for
+  std::string identity = {};           ///< what its pages have in common: see `ranking_identity`
+};
+
 struct rank_request {
   std::string request_id;                            ///< as given, or made up from the request's bytes or its line
   std::string engine_request_id;                     ///< made up from the request's bytes
@@ -67,6 +74,8 @@ struct rank_request {
   std::optional<std::vector<std::uint32_t>> output_keys;  ///< ascending key ids; nothing for all
   std::optional<std::chrono::milliseconds> deadline;
   deadline_source deadline_from = deadline_source::request;
+  std::optional<std::string> cursor;  ///< `next_cursor` of the answer before
+  asked_page page;                    ///< of a plan that gives pages: `find_page` fills it in
   explain_mode explain = explain_mode::off;
   std::vector<row_id> explain_ids;  ///< whose fate the explanation reports; each once
 };

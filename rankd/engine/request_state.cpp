@@ -80,7 +80,8 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
           .rows_of_part = part_of(*what.op, slot),
           .used = state_->used.is_bounded() ? &state_->used : nullptr,
           .position = state_->route->shape.position(node),
-          .candidates = state_->request.candidates.get()};
+          .candidates = state_->request.candidates.get(),
+          .page_begin = state_->request.page.begin};
 }
 
 /// Only sources and concatenations are charged for rows; other operators give rows that exist already.
@@ -97,6 +98,7 @@ auto plan_nodes::ended(braid::node_index node, const node_context& context, op_r
   slot.ended.store(now().time_since_epoch().count(), braid::relaxed);
   slot.malformed_ids = context.malformed_ids;
   slot.malformed_values = context.malformed_values;
+  slot.next_page = context.next_page;
   const bool fits = keeps_budget(state_->plan->nodes[node], context, result ? result->size() : 0);
   if (result && !fits) result = over_budget();
   if (!result) {

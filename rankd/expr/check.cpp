@@ -130,6 +130,34 @@ class checker {
   braid::diagnostics problems_;
 };
 
+/// Of a child whose parent is read in some way.
+auto reading_below(const tree_node& parent, reading of_parent) -> reading {
+  switch (parent.op) {
+    case node_op::concat:
+    case node_op::length:
+    case node_op::bucket_text: return reading::text;
+    case node_op::coalesce:
+    case node_op::if_: return of_parent;
+    default: return reading::number;
+  }
+}
+
+/// Whether the node itself, and none below it, has the wrong type.
+auto is_misread(const tree_node& node, const facts& found, reading wanted) -> bool {
+  if (wanted == reading::number) return node.op == node_op::concat || node.op == node_op::const_text;
+  return !found.text && node.op != node_op::coalesce && node.op != node_op::if_;
+}
+
+auto misread(reading wanted, std::string pointer) -> braid::diagnostic {
+  const bool number = wanted == reading::number;
+  return {.code = number ? "string_in_arithmetic" : "text_wants_string",
+          .pointer = std::move(pointer),
+          .message = number ? "a string stands where a number is wanted" : "a string is wanted here, and this is none",
+          .hint = number ? "its length and its bucket are numbers" : "",
+          .node = {},
+          .source = {}};
+}
+
 }  // namespace
 
 auto check_names(const syntax_tree& tree, const registries& known) -> braid::diagnostics {
@@ -147,6 +175,20 @@ auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> 
                   .hint = "take the bucket of an id",
                   .node = {},
                   .source = {}});
+  }
+  return problems;
+}
+
+auto check_texts(const syntax_tree& tree, const std::vector<facts>& found, reading root) -> braid::diagnostics {
+  std::vector<reading> wanted(tree.nodes.size(), root);
+  for (std::size_t at = tree.nodes.size(); at-- > 0;) {
+    for (const std::uint32_t child : tree.nodes[at].children)
+      if (child != tree_node::none) wanted[child] = reading_below(tree.nodes[at], wanted[at]);
+  }
+  braid::diagnostics problems;
+  for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
+    if (row_of(tree.nodes[at].op).result == field_kind::value && is_misread(tree.nodes[at], found[at], wanted[at]))
+      problems.add(misread(wanted[at], tree.pointer_of(at)));
   }
   return problems;
 }

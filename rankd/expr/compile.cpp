@@ -24,6 +24,7 @@ enum class form : std::uint8_t {
   floating,  ///< as a double, for arithmetic
   exact,     ///< as an int64, to be compared or looked up
   presence,  ///< only whether it is null
+  text,      ///< as a string
   truth,
 };
 
@@ -57,11 +58,14 @@ class form_finder {
         return;
       case node_op::is_null:
       case node_op::not_null: return ask(node, form::presence);
-      case node_op::coalesce: return ask(node, forms_[index] == form::exact ? form::exact : form::floating);
+      case node_op::concat:
+      case node_op::length:
+      case node_op::bucket_text: return ask(node, form::text);
+      case node_op::coalesce: return ask(node, form_of_sides(index));
       case node_op::mod: return ask(node, facts_[index].exact ? form::exact : form::floating);
       case node_op::bucket: return ask(node, form::exact);
       case node_op::if_:
-        ask(node, forms_[index] == form::exact ? form::exact : form::floating);
+        ask(node, form_of_sides(index));
         forms_[node.children[0]] = form::truth;
         return;
       default: return ask(node, row_of(node.op).result == field_kind::truth ? form::truth : form::floating);
@@ -81,6 +85,11 @@ class form_finder {
     } else if (how == comparison::equal || how == comparison::not_equal) {
       forms_[null_side == node.children.begin() ? node.children[1] : node.children[0]] = form::presence;
     }
+  }
+
+  /// Of a choice between two values.
+  [[nodiscard]] auto form_of_sides(std::size_t index) const -> form {
+    return forms_[index] == form::presence ? form::floating : forms_[index];
   }
 
   void ask_exact(std::uint32_t child) { forms_[child] = facts_[child].exact ? form::exact : form::floating; }
@@ -136,6 +145,8 @@ class writer {
   void write_selection(std::size_t index);
   void write_remainder(std::size_t index);
   void write_bucket(std::size_t index);
+  void write_joined(std::size_t index);
+  void write_length(std::size_t index);
   void write_unused(std::size_t index);
   auto truth_of(std::size_t index, truth_slot out) -> instruction;
   auto comparison_of(const tree_node& node, truth_slot out) -> instruction;
@@ -149,9 +160,17 @@ class writer {
   auto param_slot(std::uint32_t param_id) -> std::uint32_t;
   auto new_slot(std::size_t index) -> value_slot;
   void give_back_children(const tree_node& node);
+  void give_back(std::uint32_t child);
 
   [[nodiscard]] auto is_exact(std::size_t index) const -> bool { return forms_[index] == form::exact; }
-  auto counts(std::size_t index) -> slot_counts& { return is_exact(index) ? out_.exacts : out_.floats; }
+  auto counts(std::size_t index) -> slot_counts& {
+    if (forms_[index] == form::text) return out_.strings;
+    return is_exact(index) ? out_.exacts : out_.floats;
+  }
+  auto registers(std::size_t index) -> register_file& {
+    if (forms_[index] == form::text) return text_registers_;
+    return is_exact(index) ? exact_registers_ : float_registers_;
+  }
 
   const syntax_tree& tree_;
   const registries& known_;
@@ -161,6 +180,7 @@ class writer {
   std::vector<truth_slot> truths_;  ///< the same for truths
   register_file float_registers_;
   register_file exact_registers_;
+  register_file text_registers_;
   register_file truth_registers_;
   program out_;
 };
@@ -188,19 +208,23 @@ auto writer::run() -> program {
   out_.truth = truths_.back();
   out_.floats.registers = float_registers_.count();
   out_.exacts.registers = exact_registers_.count();
+  out_.strings.registers = text_registers_.count();
   out_.truths = truth_registers_.count();
   return std::move(out_);
 }
 
 void writer::write_value(std::size_t index) {
-  if (facts_[index].known) return write_constant(index);
+  if (facts_[index].known || tree_.nodes[index].op == node_op::const_text) return write_constant(index);
   switch (tree_.nodes[index].op) {
     case node_op::key_ref: return write_key(index);
     case node_op::param_ref: return write_param(index);
     case node_op::coalesce: return write_choice(index);
     case node_op::if_: return write_selection(index);
     case node_op::mod: return write_remainder(index);
-    case node_op::bucket: return write_bucket(index);
+    case node_op::bucket:
+    case node_op::bucket_text: return write_bucket(index);
+    case node_op::concat: return write_joined(index);
+    case node_op::length: return write_length(index);
     default: return write_arithmetic(index);
   }
 }
@@ -209,7 +233,10 @@ void writer::write_constant(std::size_t index) {
   values_[index] = new_slot(index);
   const std::optional<number>& value = facts_[index].value;
   const std::uint32_t cell = values_[index].index;
-  if (is_exact(index))
+  const auto* text = std::get_if<std::string>(&tree_.nodes[index].payload);
+  if (forms_[index] == form::text)
+    out_.strings_known.push_back({cell, text != nullptr ? std::optional(*text) : std::nullopt});
+  else if (is_exact(index))
     out_.exacts_known.push_back({cell, value ? as_exact_integer(*value) : std::nullopt});
   else
     out_.floats_known.push_back({cell, value ? std::optional(as_double(*value)) : std::nullopt});
@@ -218,7 +245,9 @@ void writer::write_constant(std::size_t index) {
 void writer::write_key(std::size_t index) {
   const std::uint32_t key = key_slot(std::get<key_number>(tree_.nodes[index].payload).key_id);
   const value_slot out = values_[index] = new_slot(index);
-  if (is_exact(index))
+  if (forms_[index] == form::text)
+    out_.each.push_back(load_key<std::string_view>{key, out});
+  else if (is_exact(index))
     out_.each.push_back(load_key<std::int64_t>{key, out});
   else if (forms_[index] == form::presence)
     out_.each.push_back(load_presence{key, out});
@@ -228,7 +257,8 @@ void writer::write_key(std::size_t index) {
 
 void writer::write_param(std::size_t index) {
   values_[index] = new_slot(index);
-  const param_form wanted = is_exact(index)                   ? param_form::exact
+  const param_form wanted = forms_[index] == form::text       ? param_form::text
+                            : is_exact(index)                 ? param_form::exact
                             : forms_[index] == form::presence ? param_form::presence
                                                               : param_form::floating;
   const std::uint32_t param = param_slot(std::get<param_number>(tree_.nodes[index].payload).param_id);
@@ -250,7 +280,9 @@ void writer::write_choice(std::size_t index) {
   const value_slot b = values_[node.children[1]];
   const value_slot out = values_[index] = new_slot(index);
   std::vector<instruction>& code = facts_[index].uniform ? out_.once : out_.each;
-  if (is_exact(index))
+  if (forms_[index] == form::text)
+    code.push_back(choose<std::string_view>{a, b, out});
+  else if (is_exact(index))
     code.push_back(choose<std::int64_t>{a, b, out});
   else
     code.push_back(choose<double>{a, b, out});
@@ -263,7 +295,9 @@ void writer::write_selection(std::size_t index) {
   const value_slot a = values_[node.children[1]];
   const value_slot b = values_[node.children[2]];
   const value_slot out = values_[index] = new_slot(index);
-  if (is_exact(index))
+  if (forms_[index] == form::text)
+    out_.each.push_back(select<std::string_view>{pred, a, b, out});
+  else if (is_exact(index))
     out_.each.push_back(select<std::int64_t>{pred, a, b, out});
   else
     out_.each.push_back(select<double>{pred, a, b, out});
@@ -292,11 +326,50 @@ void writer::write_bucket(std::size_t index) {
   const value_slot out = values_[index] = new_slot(index);
   std::vector<instruction>& code = facts_[index].uniform ? out_.once : out_.each;
   const auto count = static_cast<std::uint64_t>(choice.count);
-  if (is_exact(index))
-    code.push_back(find_bucket<std::int64_t>{x, hash_of(choice.seed), count, out});
+  const std::uint64_t seed = hash_of(choice.seed);
+  const bool of_text = node.op == node_op::bucket_text;
+  if (is_exact(index) && of_text)
+    code.push_back(find_text_bucket<std::int64_t>{x, seed, count, out});
+  else if (is_exact(index))
+    code.push_back(find_bucket<std::int64_t>{x, seed, count, out});
+  else if (of_text)
+    code.push_back(find_text_bucket<double>{x, seed, count, out});
   else
-    code.push_back(find_bucket<double>{x, hash_of(choice.seed), count, out});
+    code.push_back(find_bucket<double>{x, seed, count, out});
   give_back_children(node);
+}
+
+/// A sum of strings is written by its outermost concat: `a + b + c` is copied once.
+void writer::write_joined(std::size_t index) {
+  const std::uint32_t parent = tree_.nodes[index].parent;
+  if (parent != tree_node::none && tree_.nodes[parent].op == node_op::concat) return;
+  std::vector<std::uint32_t> parts;
+  std::vector<std::uint32_t> todo{static_cast<std::uint32_t>(index)};
+  while (!todo.empty()) {
+    const std::uint32_t part = todo.back();
+    todo.pop_back();
+    const tree_node& node = tree_.nodes[part];
+    if (node.op == node_op::concat)
+      todo.insert(todo.end(), {node.children[1], node.children[0]});
+    else
+      parts.push_back(part);
+  }
+  join_texts code{.parts = {}, .buffer = out_.buffers++, .out = {}};
+  for (const std::uint32_t part : parts) code.parts.push_back(values_[part]);
+  code.out = values_[index] = new_slot(index);
+  (facts_[index].uniform ? out_.once : out_.each).push_back(std::move(code));
+  for (const std::uint32_t part : parts) give_back(part);
+}
+
+void writer::write_length(std::size_t index) {
+  const value_slot x = values_[tree_.nodes[index].children[0]];
+  const value_slot out = values_[index] = new_slot(index);
+  std::vector<instruction>& code = facts_[index].uniform ? out_.once : out_.each;
+  if (is_exact(index))
+    code.push_back(measure_text<std::int64_t>{x, out});
+  else
+    code.push_back(measure_text<double>{x, out});
+  give_back_children(tree_.nodes[index]);
 }
 
 /// Whether a request's pattern is one does not depend on what the tree makes of it.
@@ -426,22 +499,21 @@ auto writer::param_slot(std::uint32_t param_id) -> std::uint32_t {
 /// A cell for what no row changes, otherwise a register of the type in which the result is wanted.
 auto writer::new_slot(std::size_t index) -> value_slot {
   if (facts_[index].uniform) return {.index = counts(index).cells++, .uniform = true};
-  return {.index = is_exact(index) ? exact_registers_.take() : float_registers_.take(), .uniform = false};
+  return {.index = registers(index).take(), .uniform = false};
 }
 
 /// An instruction never writes to a register that it reads: those are given back after the one for its result is taken.
 void writer::give_back_children(const tree_node& node) {
-  for (const std::uint32_t child : node.children) {
-    if (child == tree_node::none || forms_[child] == form::unused) continue;
-    if (forms_[child] == form::truth)
-      truth_registers_.give_back(truths_[child]);
-    else if (values_[child].uniform)
-      continue;
-    else if (is_exact(child))
-      exact_registers_.give_back(values_[child].index);
-    else
-      float_registers_.give_back(values_[child].index);
-  }
+  for (const std::uint32_t child : node.children)
+    if (child != tree_node::none) give_back(child);
+}
+
+void writer::give_back(std::uint32_t child) {
+  if (forms_[child] == form::unused) return;
+  if (forms_[child] == form::truth)
+    truth_registers_.give_back(truths_[child]);
+  else if (!values_[child].uniform)
+    registers(child).give_back(values_[child].index);
 }
 
 /// Everything that speaks against a tree.
@@ -464,6 +536,7 @@ auto compiled_tree::cost() const noexcept -> cost_guess {
   constexpr double step_row_ns = 0.5;
   constexpr double function_row_ns = 8;  // of the C library, one value at a time
   constexpr double text_row_ns = 100;    // at worst each row has a string of its own
+  constexpr double string_row_ns = 15;   // to copy, measure or hash a short one
   const auto patterns = std::ranges::count_if(code_->texts, [](const detail::text_test& each) {
     return std::holds_alternative<detail::param_pattern>(each.test);
   });
@@ -471,24 +544,37 @@ auto compiled_tree::cost() const noexcept -> cost_guess {
     const auto* computing = std::get_if<detail::compute>(&each);
     return computing != nullptr && detail::is_of_library(computing->what);
   });
+  const auto strings = std::ranges::count_if(code_->each, [](const detail::instruction& each) {
+    return std::holds_alternative<detail::join_texts>(each) ||
+           std::holds_alternative<detail::load_key<std::string_view>>(each);
+  });
   const auto steps = static_cast<double>(code_->once.size() + code_->each.size());
   return {.once_ns = min_ns + step_ns * steps + pattern_ns * static_cast<double>(patterns),
           .row_ns = row_ns + step_row_ns * static_cast<double>(code_->each.size()) +
                     function_row_ns * static_cast<double>(functions) +
-                    text_row_ns * static_cast<double>(code_->texts.size())};
+                    text_row_ns * static_cast<double>(code_->texts.size()) +
+                    string_row_ns * static_cast<double>(strings)};
 }
 
 auto compiled_tree::reads() const noexcept -> std::span<const std::uint32_t> { return code_->keys; }
 
 auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program> {
   if (braid::diagnostics problems = check(tree, known); !problems.empty()) return std::unexpected(std::move(problems));
-  auto of_floats = write(tree, known, form::floating);
-  if (!find_facts(tree, known).back().exact) return expr_program(std::move(of_floats));
-  return expr_program(std::move(of_floats), write(tree, known, form::exact));
+  const std::vector<facts> found = find_facts(tree, known);
+  const facts& root = found.back();
+  braid::diagnostics as_number = check_texts(tree, found, reading::number);
+  braid::diagnostics problems = root.text ? check_texts(tree, found, reading::text) : as_number;
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  auto of_strings = root.text ? write(tree, known, form::text) : nullptr;
+  if (!as_number.empty()) return expr_program(of_strings, nullptr, of_strings);
+  return expr_program(write(tree, known, form::floating), root.exact ? write(tree, known, form::exact) : nullptr,
+                      std::move(of_strings));
 }
 
 auto compile_pred(const pred_tree& tree, const registries& known) -> braid::checked<pred_program> {
   if (braid::diagnostics problems = check(tree, known); !problems.empty()) return std::unexpected(std::move(problems));
+  braid::diagnostics problems = check_texts(tree, find_facts(tree, known), reading::number);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
   return pred_program(write(tree, known, form::truth));
 }
 

@@ -28,6 +28,9 @@ class compiled_tree {
 
   explicit compiled_tree(std::shared_ptr<const detail::program> code) noexcept : code_(std::move(code)) {}
 
+  /// Whether this stands in place of a tree that was refused. Nothing else may be asked of it then.
+  [[nodiscard]] auto is_refused() const noexcept -> bool { return code_ == nullptr; }
+
   /// The keys that it reads, each once, in ascending order.
   [[nodiscard]] auto reads() const noexcept -> std::span<const std::uint32_t>;
   [[nodiscard]] auto cost() const noexcept -> cost_guess;
@@ -40,16 +43,28 @@ class compiled_tree {
 class expr_program : public compiled_tree {
  public:
   explicit expr_program(std::shared_ptr<const detail::program> code,
-                        std::shared_ptr<const detail::program> of_integers = nullptr) noexcept
-      : compiled_tree(std::move(code)), of_integers_(std::move(of_integers)) {}
+                        std::shared_ptr<const detail::program> of_integers = nullptr,
+                        std::shared_ptr<const detail::program> of_strings = nullptr) noexcept
+      : compiled_tree(std::move(code)), of_integers_(std::move(of_integers)), of_strings_(std::move(of_strings)) {}
+
+  /// Whether its values can be taken for numbers. Those of a key of strings can: they are null then.
+  [[nodiscard]] auto gives_numbers() const noexcept -> bool {
+    return of_strings_ == nullptr || &code() != of_strings_.get();
+  }
 
   /// Whether every value is an integer or null, whatever the rows.
   [[nodiscard]] auto gives_integers() const noexcept -> bool { return of_integers_ != nullptr; }
   /// Requires `gives_integers()`.
   [[nodiscard]] auto code_of_integers() const noexcept -> const detail::program& { return *of_integers_; }
 
+  /// Whether every value is a string or null, whatever the rows.
+  [[nodiscard]] auto gives_strings() const noexcept -> bool { return of_strings_ != nullptr; }
+  /// Requires `gives_strings()`.
+  [[nodiscard]] auto code_of_strings() const noexcept -> const detail::program& { return *of_strings_; }
+
  private:
   std::shared_ptr<const detail::program> of_integers_;
+  std::shared_ptr<const detail::program> of_strings_;
 };
 
 class pred_program : public compiled_tree {
@@ -61,7 +76,8 @@ class pred_program : public compiled_tree {
 /// Errors: every diagnostic at once, from left to right: `unknown_key`, `unreadable_key`, `blocked_key`,
 /// `unknown_param`, `unreadable_param`, `blocked_param`, `in_wants_string_key` (a list of strings with anything else
 /// on the left), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`, `text_wants_string`; then
-/// `bucket_wants_integer`.
+/// `bucket_wants_integer`; then `string_in_arithmetic` (a string where a number is wanted) and `text_wants_string` (the
+/// reverse).
 /// Cost: linear in the size of the tree, and what RE2 takes for each literal pattern.
 auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program>;
 

@@ -7,6 +7,7 @@
 #include <braid/task/parallel.hpp>
 
 #include <algorithm>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -44,6 +45,12 @@ void run_parts(const parts& all, const detail::evaluation& of, double* results, 
   for (frame*& each : frames) each = memory.make<frame>(of, memory, results);
   braid::parallel_for(std::size_t{0}, all.count(),
                       [&](std::size_t part) { run(*frames[part], all.from(part), all.to(part)); }, {.grain = 1});
+}
+
+/// What puts strings together takes memory while it runs, and an arena serves one thread.
+auto parts_of(const detail::program& code, evaluate_options how) -> evaluate_options {
+  if (code.buffers != 0) how.rows_of_part = evaluate_options::one_part;
+  return how;
 }
 
 /// The column of one type that an expression fills, a value for each row of the batch.
@@ -127,7 +134,7 @@ auto column_of(const detail::program& code, const row_set& rows, std::span<const
   result_column<T> out(read, memory);
   // Rows of different parts may share a word of the validity unless they lie in order.
   if (!read.is_prefix()) how.rows_of_part = evaluate_options::one_part;
-  run_parts(parts::make(read.size(), how), shared, out.results(), memory,
+  run_parts(parts::make(read.size(), parts_of(code, how)), shared, out.results(), memory,
             [&out](frame& registers, std::size_t from, std::size_t to) {
               registers.for_each_block(from, to, [&](const block& at) { out.take(at, registers); });
             });
@@ -146,12 +153,33 @@ auto evaluate_integers(const expr_program& code, const row_set& rows, std::span<
   return column_of<std::int64_t>(code.code_of_integers(), rows, params, memory, how);
 }
 
+auto evaluate_strings(const expr_program& code, const row_set& rows, std::span<const scalar> params,
+                      braid::arena& memory) -> evaluated<column> {
+  detail::evaluation shared(code.code_of_strings(), rows, memory);
+  if (auto error = shared.begin(params)) return std::unexpected(std::move(*error));
+  const std::size_t size = rows.table().size();
+  const std::span<std::uint32_t> codes = memory.filled(size, std::uint32_t{0});
+  const std::span<std::uint64_t> valid = memory.filled(words_for(size), std::uint64_t{0});
+  dictionary_builder words(memory);
+  frame registers(shared, memory);
+  registers.for_each_block(0, rows.size(), [&](const block& at) {
+    const vector_slot<std::string_view>& result = registers.value<std::string_view>();
+    for (std::size_t i = 0; i < at.rows; ++i) {
+      if (!result.is_valid(i)) continue;
+      const std::uint32_t row = rows.row(at.first + i);
+      codes[row] = words.intern(result.at(i));
+      set_bit(valid.data(), row);
+    }
+  });
+  return column{.values = string_values{codes, words.finish()}, .validity = bitmap(valid.data())};
+}
+
 auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
               evaluate_options how) -> evaluated<bitmap> {
   detail::evaluation shared(code.code(), rows, memory);
   if (auto error = shared.begin(params)) return std::unexpected(std::move(*error));
   const std::span<std::uint64_t> words = memory.filled(words_for(rows.size()), std::uint64_t{0});
-  run_parts(parts::make(rows.size(), how), shared, nullptr, memory,
+  run_parts(parts::make(rows.size(), parts_of(code.code(), how)), shared, nullptr, memory,
             [words](frame& registers, std::size_t from, std::size_t to) {
               registers.for_each_block(from, to, [&](const block& at) {
                 std::copy_n(registers.truth(), words_for(at.rows),

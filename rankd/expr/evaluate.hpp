@@ -46,6 +46,11 @@ auto evaluate(const expr_program& code, const row_set& rows, std::span<const sca
 auto evaluate_integers(const expr_program& code, const row_set& rows, std::span<const scalar> params,
                        braid::arena& memory, evaluate_options how = {}) -> evaluated<column>;
 
+/// The same as a column of strings, each of them once in its dictionary. Requires `code.gives_strings()`.
+/// Cost: as `evaluate`, with a copy of strings that are put together, and a hash for each row.
+auto evaluate_strings(const expr_program& code, const row_set& rows, std::span<const scalar> params,
+                      braid::arena& memory) -> evaluated<column>;
+
 /// A bit for each position in the order of `rows`: whether the predicate holds there. `row_set::select` takes it.
 /// Errors: `regex_pattern_null`, `bad_regex`; the same for any rows, even none.
 /// Cost: a fraction of a nanosecond a row and test; each string that occurs is looked at once, or each of the

@@ -27,24 +27,35 @@ class finder {
     if (row_of(node.op).computes) return of_arithmetic(node);
     switch (node.op) {
       case node_op::const_number: return of_literal(std::get<number>(node.payload));
-      case node_op::const_null: return {.exact = true, .uniform = true, .known = true, .value = {}};
+      case node_op::const_null: return {.exact = true, .text = true, .uniform = true, .known = true, .value = {}};
       case node_op::coalesce: return of_coalesce(found_[node.children[0]], found_[node.children[1]]);
       case node_op::if_:
-        return {.exact = found_[node.children[1]].exact && found_[node.children[2]].exact, .value = {}};
+        return {.exact = found_[node.children[1]].exact && found_[node.children[2]].exact,
+                .text = found_[node.children[1]].text && found_[node.children[2]].text,
+                .value = {}};
       case node_op::mod:
         return {.exact = found_[node.children[0]].exact && found_[node.children[1]].exact,
                 .uniform = found_[node.children[0]].uniform && found_[node.children[1]].uniform,
                 .value = {}};
+      case node_op::length:
+      case node_op::bucket_text:
       case node_op::bucket: return {.exact = true, .uniform = found_[node.children[0]].uniform, .value = {}};
-      case node_op::key_ref:
-        return {.exact = known_.find_key(std::get<key_number>(node.payload).key_id)->type != value_type::floating,
-                .value = {}};
-      case node_op::param_ref:
-        return {.exact = known_.find_param(std::get<param_number>(node.payload).param_id)->type != value_type::floating,
-                .uniform = true,
-                .value = {}};
+      case node_op::const_text: return {.text = true, .uniform = true, .value = {}};
+      case node_op::concat:
+        return {
+            .text = true, .uniform = found_[node.children[0]].uniform && found_[node.children[1]].uniform, .value = {}};
+      case node_op::key_ref: return of_type(known_.find_key(std::get<key_number>(node.payload).key_id)->type);
+      case node_op::param_ref: {
+        facts all = of_type(known_.find_param(std::get<param_number>(node.payload).param_id)->type);
+        all.uniform = true;
+        return all;
+      }
       default: return {};
     }
+  }
+
+  static auto of_type(value_type type) -> facts {
+    return {.exact = type != value_type::floating, .text = type == value_type::string, .value = {}};
   }
 
   static auto of_literal(const number& value) -> facts {
@@ -52,7 +63,7 @@ class finder {
   }
 
   static auto of_coalesce(const facts& a, const facts& b) -> facts {
-    facts both{.exact = a.exact && b.exact, .value = {}};
+    facts both{.exact = a.exact && b.exact, .text = a.text && b.text, .value = {}};
     both.known = a.known && (a.value.has_value() || b.known);
     both.uniform = both.known || (a.uniform && b.uniform);
     if (both.known) both.value = a.value ? a.value : b.value;

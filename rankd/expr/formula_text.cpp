@@ -39,6 +39,7 @@ auto infix_of(node_op op) -> const infix* {
   using enum binding;
   static constexpr std::array table{
       std::pair{node_op::add, infix{"+", sum, sum, product}},
+      std::pair{node_op::concat, infix{"+", sum, sum, product}},
       std::pair{node_op::sub, infix{"-", sum, sum, product}},
       std::pair{node_op::mul, infix{"*", product, product, sign}},
       std::pair{node_op::div, infix{"/", product, product, sign}},
@@ -157,7 +158,9 @@ class printer {
         return {operand(child(node, 0), binding::sum) + " in " + list_text(std::get<literal_list>(node.payload)),
                 binding::order};
       case node_op::regex: return {regex_text(std::get<regex_test>(node.payload), *declared_)};
-      case node_op::bucket: return {bucket_text(child(node, 0).text, std::get<bucket_choice>(node.payload))};
+      case node_op::const_text: return {in_quotes(std::get<std::string>(node.payload))};
+      case node_op::bucket:
+      case node_op::bucket_text: return {bucket_text(child(node, 0).text, std::get<bucket_choice>(node.payload))};
       case node_op::cmp_text: return compared_texts(std::get<text_pair>(node.payload));
       case node_op::starts_with:
       case node_op::ends_with:

@@ -56,6 +56,13 @@ auto remainder_of(double a, double b) noexcept -> double { return std::fmod(a, b
 auto is_number(std::int64_t divisor, std::int64_t /*remains*/) noexcept -> bool { return divisor != 0; }
 auto is_number(double /*divisor*/, double remains) noexcept -> bool { return std::isfinite(remains); }
 
+/// Bytes that begin a code point of UTF-8, so all but 10xxxxxx. Any bytes have such a number.
+auto code_points_of(std::string_view text) noexcept -> std::size_t {
+  std::size_t count = 0;
+  for (const char each : text) count += static_cast<signed char>(each) >= -0x40 ? 1U : 0U;
+  return count;
+}
+
 /// The bits of a truth that is the same for every row.
 constexpr auto all_bits(bool truth) -> std::uint64_t { return truth ? ~std::uint64_t{0} : 0; }
 
@@ -88,6 +95,9 @@ frame::frame(const evaluation& of, braid::arena& memory, double* results)
       width_(std::min(block_rows, words_for(rows_.size()) * word_bits)),
       floats_(code_.floats, width_, memory),
       exacts_(code_.exacts, width_, memory),
+      strings_(code_.strings, width_, memory),
+      memory_(memory),
+      buffers_(memory.filled(code_.buffers, std::span<char>())),
       truths_(memory.uninitialized<std::uint64_t>(code_.truths * words_for(width_))),
       codes_(memory.uninitialized<std::uint32_t>(code_.texts.empty() ? 0 : width_)),
       results_(code_.value.uniform ? nullptr : results) {}
@@ -96,6 +106,8 @@ frame::frame(const evaluation& of, braid::arena& memory, double* results)
 void frame::begin() {
   for (const auto& known : code_.floats_known) floats_.set_cell(known.cell, known.value);
   for (const auto& known : code_.exacts_known) exacts_.set_cell(known.cell, known.value);
+  for (const auto& known : code_.strings_known)
+    strings_.set_cell(known.cell, known.value ? std::optional<std::string_view>(*known.value) : std::nullopt);
   for (const param_cell& cell : code_.params) bind_param(cell, shared_.params()[cell.param]);
   at_ = {.first = 0, .rows = 1};
   execute(code_.once);
@@ -105,6 +117,10 @@ void frame::bind_param(const param_cell& cell, const scalar& value) {
   switch (cell.form) {
     case param_form::floating: return floats_.set_cell(cell.cell, number_in<double>(value));
     case param_form::exact: return exacts_.set_cell(cell.cell, number_in<std::int64_t>(value));
+    case param_form::text: {
+      const auto* text = std::get_if<std::string>(&value);
+      return strings_.set_cell(cell.cell, text == nullptr ? std::nullopt : std::optional<std::string_view>(*text));
+    }
     case param_form::presence: return floats_.set_cell(cell.cell, is_null(value) ? std::nullopt : std::optional(0.0));
   }
 }
@@ -125,12 +141,22 @@ auto frame::bank_of<std::int64_t>() noexcept -> bank<std::int64_t>& {
 }
 
 template <>
+auto frame::bank_of<std::string_view>() noexcept -> bank<std::string_view>& {
+  return strings_;
+}
+
+template <>
 auto frame::value<double>() noexcept -> const vector_slot<double>& {
   return floats_.at(code_.value);
 }
 template <>
 auto frame::value<std::int64_t>() noexcept -> const vector_slot<std::int64_t>& {
   return exacts_.at(code_.value);
+}
+
+template <>
+auto frame::value<std::string_view>() noexcept -> const vector_slot<std::string_view>& {
+  return strings_.at(code_.value);
 }
 
 /// Where a slot's values are written for the current block.
@@ -295,6 +321,94 @@ void frame::run(const find_bucket<Out>& code) {
   for (std::size_t row = 0; row < at_.rows; ++row)
     out[row] = static_cast<Out>(draw_of(code.seed_hash, x.at(row)) % code.count);
   show_result<Out>(code.out, both_valid(x, x, bank_of<Out>().valid(code.out)));
+}
+
+void frame::run(const load_key<std::string_view>& code) {
+  const std::optional<column>& source = shared_.column_of(code.key);
+  const string_values* text = source ? source->strings() : nullptr;
+  if (text == nullptr || text->words->size() == 0) return show_null<std::string_view>(code.out);
+  std::string_view* out = own_values<std::string_view>(code.out);
+  for (std::size_t i = 0; i < at_.rows; ++i) out[i] = (*text)[rows_.row(at_.first + i)];
+  show_result<std::string_view>(code.out, valid_in_order(source->validity, strings_.valid(code.out)));
+}
+
+void frame::run(const join_texts& code) {
+  std::array<std::size_t, block_rows> lengths;
+  std::uint64_t* valid = strings_.valid(code.out);
+  char* next = room_of(code.buffer, joint_lengths(code, valid, std::span(lengths).first(at_.rows)));
+  std::string_view* out = own_values<std::string_view>(code.out);
+  for (std::size_t row = 0; row < at_.rows; ++row) {
+    out[row] = {};
+    if (!test_bit(valid, row)) continue;
+    out[row] = {next, lengths[row]};
+    for (const value_slot part : code.parts) next = std::ranges::copy(strings_.at(part).at(row), next).out;
+  }
+  show_result<std::string_view>(code.out, valid);
+}
+
+/// How long the result of each row is, and which of them are strings. Gives how long all of those are together.
+auto frame::joint_lengths(const join_texts& code, std::uint64_t* fits, std::span<std::size_t> lengths) -> std::size_t {
+  std::fill_n(fits, words(), all_bits(true));
+  std::ranges::fill(lengths, std::size_t{0});
+  for (const value_slot slot : code.parts) {
+    const vector_slot<std::string_view>& part = strings_.at(slot);
+    drop_null_rows(fits, part.valid);
+    for (std::size_t row = 0; row < lengths.size(); ++row) lengths[row] += part.at(row).size();
+  }
+  std::array<std::uint64_t, words_for(block_rows)> short_enough;
+  write_bits(short_enough.data(), lengths.size(), [lengths](std::size_t row) { return lengths[row] <= max_joined; });
+  drop_null_rows(fits, short_enough.data());
+  std::size_t total = 0;
+  for (std::size_t row = 0; row < lengths.size(); ++row) total += test_bit(fits, row) ? lengths[row] : 0;
+  return total;
+}
+
+/// A buffer is used again by the next block, so what is to stay is copied.
+auto frame::room_of(std::uint32_t buffer, std::size_t bytes) -> char* {
+  std::span<char>& room = buffers_[buffer];
+  if (room.size() < bytes) room = memory_.uninitialized<char>(std::max(bytes, 2 * room.size()));
+  return room.data();
+}
+
+template <typename Out>
+void frame::run(const measure_text<Out>& code) {
+  const vector_slot<std::string_view>& x = strings_.at(code.x);
+  Out* out = own_values<Out>(code.out);
+  for (std::size_t row = 0; row < at_.rows; ++row) out[row] = static_cast<Out>(code_points_of(x.at(row)));
+  show_result<Out>(code.out, both_valid(x, x, bank_of<Out>().valid(code.out)));
+}
+
+template <typename Out>
+void frame::run(const find_text_bucket<Out>& code) {
+  const vector_slot<std::string_view>& x = strings_.at(code.x);
+  Out* out = own_values<Out>(code.out);
+  for (std::size_t row = 0; row < at_.rows; ++row) {
+    const auto hash = static_cast<std::int64_t>(hash_of(x.at(row)));
+    out[row] = static_cast<Out>(draw_of(code.seed_hash, hash) % code.count);
+  }
+  show_result<Out>(code.out, both_valid(x, x, bank_of<Out>().valid(code.out)));
+}
+
+void frame::run(const choose<std::string_view>& code) {
+  const vector_slot<std::string_view>& a = strings_.at(code.a);
+  const vector_slot<std::string_view>& b = strings_.at(code.b);
+  std::string_view* out = own_values<std::string_view>(code.out);
+  std::uint64_t* valid = strings_.valid(code.out);
+  for (std::size_t row = 0; row < at_.rows; ++row) out[row] = a.is_valid(row) ? a.at(row) : b.at(row);
+  write_bits(valid, at_.rows, [&](std::size_t row) { return a.is_valid(row) || b.is_valid(row); });
+  show_result<std::string_view>(code.out, valid);
+}
+
+void frame::run(const select<std::string_view>& code) {
+  const vector_slot<std::string_view>& a = strings_.at(code.a);
+  const vector_slot<std::string_view>& b = strings_.at(code.b);
+  const std::uint64_t* wanted = truth_words(code.pred);
+  std::string_view* out = own_values<std::string_view>(code.out);
+  std::uint64_t* valid = strings_.valid(code.out);
+  for (std::size_t row = 0; row < at_.rows; ++row) out[row] = test_bit(wanted, row) ? a.at(row) : b.at(row);
+  write_bits(valid, at_.rows,
+             [&](std::size_t row) { return test_bit(wanted, row) ? a.is_valid(row) : b.is_valid(row); });
+  show_result<std::string_view>(code.out, valid);
 }
 
 template <typename T>

@@ -16,6 +16,7 @@ constexpr std::array clamp_fields{op_field{"x", value}, op_field{"lo", value}, o
 constexpr std::array if_fields{op_field{"pred", truth}, op_field{"a", value}, op_field{"b", value}};
 constexpr std::array one_truth{op_field{"x", truth}};
 constexpr std::array a_number{op_field{"value", literal}};
+constexpr std::array a_string{op_field{"value", string}};
 constexpr std::array a_boolean{op_field{"value", boolean}};
 constexpr std::array a_key{op_field{"key_id", key}};
 constexpr std::array a_param{op_field{"param_id", param}};
@@ -62,6 +63,10 @@ constexpr std::array table{
     op_row{node_op::if_, "if", value, if_fields, {}, arithmetic_capability},
     formula(node_op::mod, "mod", value, two_values),
     formula(node_op::bucket, "bucket", value, bucket_fields),
+    formula(node_op::const_text, "const_text", value, a_string),
+    formula(node_op::concat, "concat", value, two_values),
+    formula(node_op::length, "length", value, one_value),
+    formula(node_op::bucket_text, "bucket_text", value, bucket_fields),
     op_row{node_op::const_bool, "const_bool", truth, a_boolean},
     op_row{node_op::and_, "and", truth, two_truths},
     op_row{node_op::or_, "or", truth, two_truths},

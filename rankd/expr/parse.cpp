@@ -183,6 +183,9 @@ void tree_parser::read_field(object_reader& fields, const op_field& field) {
     case field_kind::seed:
       if (const std::string* seed = fields.text("seed", presence::optional)) whole<bucket_choice>().seed = *seed;
       return;
+    case field_kind::string:
+      if (const std::string* text = fields.text("value", presence::required)) payload() = *text;
+      return;
     case field_kind::flags:
       if (const auto at = fields.choice("flags", presence::optional, flag_names))
         whole<regex_test>().letters = static_cast<letter_case>(*at);

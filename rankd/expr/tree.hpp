@@ -39,6 +39,10 @@ enum class node_op : std::uint8_t {
   if_,
   mod,
   bucket,
+  const_text,
+  concat,
+  length,
+  bucket_text,
   const_bool,
   and_,
   or_,
@@ -86,17 +90,17 @@ struct text_pair {
   text_source b;
 };
 
-/// Into how many buckets ids go; with another seed they go into others.
+/// Into how many buckets ids or strings go; with another seed they go into others.
 struct bucket_choice {
   std::int64_t count = 1;
   std::string seed;
 };
 
 /// What a node has besides children: const_number `number`, key_ref `key_number`, param_ref `param_number`,
-/// const_bool `bool`, cmp `comparison`, in `literal_list`, regex `regex_test`, bucket `bucket_choice`, cmp_text,
-/// starts_with, ends_with and contains `text_pair`, the others nothing.
+/// const_bool `bool`, const_text `std::string`, cmp `comparison`, in `literal_list`, regex `regex_test`, bucket and
+/// bucket_text `bucket_choice`, cmp_text, starts_with, ends_with and contains `text_pair`, the others nothing.
 using node_payload = std::variant<std::monostate, number, key_number, param_number, bool, comparison, literal_list,
-                                  regex_test, text_pair, bucket_choice>;
+                                  regex_test, text_pair, bucket_choice, std::string>;
 
 struct tree_node {
   static constexpr std::uint32_t none = ~std::uint32_t{0};

@@ -63,8 +63,9 @@ void append_param(std::string& out, const param_shape& param) {
 }
 
 /// In the order of field_kind.
-constexpr std::array<std::string_view, 13> field_kind_names{
-    "value", "truth", "number", "bool", "key_id", "param", "cmp", "list", "pattern", "flags", "text", "count", "seed"};
+constexpr std::array<std::string_view, 14> field_kind_names{"value", "truth", "number", "bool",    "key_id",
+                                                            "param", "cmp",   "list",   "pattern", "flags",
+                                                            "text",  "count", "seed",   "string"};
 
 void append_tree_op(std::string& out, const detail::op_row& row) {
   const auto kind_name = [](detail::field_kind kind) { return field_kind_names[static_cast<std::size_t>(kind)]; };

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -54,6 +55,9 @@ struct node_context {
   usage* used = nullptr;                       ///< by the request; null where its plan has no bound on rows or bytes
   std::uint32_t position = 0;                  ///< of the node in it
   const candidate_rows* candidates = nullptr;  ///< of the request; null where it carries none
+  std::uint64_t page_begin = 0;                ///< how many rows stand before the page that the request asks for
+  std::optional<std::uint64_t> next_page =
+      {};  ///< the same of the page after it, written by core::paginate if any is left
 
   /// Asks before memory is taken, where it is known how much that will be. Where the answer is no, the node ends with
   /// `over_budget`. What was not asked for is noticed when the node has ended.
@@ -126,7 +130,7 @@ struct bind_context {
 };
 
 /// A part of the request that an operator cannot do without.
-enum class request_part : std::uint8_t { none, user, candidates };
+enum class request_part : std::uint8_t { none, user, candidates, cursor };
 
 /// One operator, as the list of all operators knows it.
 struct op_entry {

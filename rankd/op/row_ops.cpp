@@ -34,7 +34,7 @@ struct vm_params {
   std::uint32_t key_id = 0;
   std::string key_name;
   null_rule nulls = null_rule::allowed;
-  bool of_integers = false;
+  value_type gives = value_type::floating;
   expr_program program;
 
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_of(program, rows); }
@@ -42,15 +42,20 @@ struct vm_params {
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
     if (!context.may_make(0, rows.table().size() * sizeof(double))) return over_budget();
-    const evaluate_options how{.rows_of_part = context.rows_of_part};
-    const evaluated<column> values = of_integers ? evaluate_integers(program, rows, context.params, context.memory, how)
-                                                 : evaluate(program, rows, context.params, context.memory, how);
+    const evaluated<column> values = values_of(rows, context);
     if (!values) return cannot_evaluate(values.error());
     if (const auto wrong = find_defect(rows, *values, nulls)) return refused(rows, *wrong);
     return rows.with_column(key_id, *values, context.memory);
   }
 
  private:
+  [[nodiscard]] auto values_of(const row_set& rows, node_context& context) const -> evaluated<column> {
+    const evaluate_options how{.rows_of_part = context.rows_of_part};
+    if (gives == value_type::string) return evaluate_strings(program, rows, context.params, context.memory);
+    if (gives == value_type::integer) return evaluate_integers(program, rows, context.params, context.memory, how);
+    return evaluate(program, rows, context.params, context.memory, how);
+  }
+
   [[nodiscard]] auto refused(const row_set& rows, const defect& wrong) const -> std::unexpected<op_error> {
     const std::string row = std::to_string(wrong.row) + " (id " + to_text(rows.table().id(wrong.row)) + ")";
     if (wrong.kind == defect_kind::non_finite)
@@ -197,7 +202,7 @@ struct take_params {
   }
 };
 
-constexpr std::array<std::string_view, 2> value_types{"float", "int"};
+constexpr std::array<std::string_view, 3> value_types{"float", "int", "string"};
 constexpr std::array vm_shape{
     param_shape{.name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = value_types},
     param_shape{.name = "expr_id", .kind = param_kind::expr_id},
@@ -238,27 +243,44 @@ auto wrong_key_type(const key_entry& key, const plan_param& param, std::string_v
           .source = {}};
 }
 
+/// Adds what speaks against values of the expression under a key.
+void check_result(const key_entry& key, const plan_param& out_key, const plan_param& expr, const expr_program& program,
+                  braid::diagnostics& problems) {
+  const auto report = [&](std::string_view code, std::string_view gives, std::string_view hint) {
+    problems.add({.code = std::string(code),
+                  .pointer = expr.pointer,
+                  .message = "the key " + quote_name(key.name) + " is of type " + std::string(to_string(key.type)) +
+                             ", and the expression " + std::string(gives),
+                  .hint = std::string(hint),
+                  .node = {},
+                  .source = {}});
+  };
+  const bool of_numbers = key.type == value_type::floating || key.type == value_type::integer;
+  if (!of_numbers && key.type != value_type::string)
+    problems.add(wrong_key_type(key, out_key, "an expression gives floats, ints or strings"));
+  else if (program.is_refused())
+    return;  // the tree has been complained about
+  else if (of_numbers && !program.gives_numbers())
+    report("expr_not_number", "gives strings", "write strings under a key of type string");
+  else if (key.type == value_type::integer && !program.gives_integers())
+    report("expr_not_integer", "may give fractions",
+           "integers are int keys and params, integer literals, %, buckets, lengths, and choices among these");
+  else if (key.type == value_type::string && !program.gives_strings())
+    report("expr_not_string", "gives numbers",
+           "strings are string keys and params, string literals, concat, and choices among these");
+}
+
 auto bind_vm(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   const plan_param& out_key = *node.find_param("out_key");
   const key_entry* key = find_key(out_key, key_use::write, with, problems);
   const plan_param& expr = *node.find_param("expr_id");
-  const bool of_integers = key != nullptr && key->type == value_type::integer;
-  if (key != nullptr && key->type != value_type::floating && !of_integers)
-    problems.add(wrong_key_type(*key, out_key, "an expression gives floats or ints"));
-  if (of_integers && !with.exprs[expr.index()].gives_integers())
-    problems.add(
-        {.code = "expr_not_integer",
-         .pointer = expr.pointer,
-         .message = "the key " + quote_name(key->name) + " is of type int, and the expression may give fractions",
-         .hint = "integers are int keys and params, integer literals, %, buckets, and choices among these",
-         .node = {},
-         .source = {}});
+  if (key != nullptr) check_result(*key, out_key, expr, with.exprs[expr.index()], problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(vm_params{.key_id = key->key_id,
                               .key_name = key->name,
                               .nulls = key->nullable ? null_rule::allowed : null_rule::refused,
-                              .of_integers = of_integers,
+                              .gives = key->type,
                               .program = with.exprs[expr.index()]});
 }
 
@@ -341,7 +363,7 @@ auto make_pass_on() -> bound_ptr { return make_bound(pass_on_params{}); }
 auto vm_entry() -> op_entry {
   return {.shape = {.name = "core::vm", .inputs = 1, .params = vm_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds a number column: the value of an expression on each row.",
+          .doc = "Adds a column of numbers or strings: the value of an expression on each row.",
           .bind = &bind_vm};
 }
 

@@ -10,7 +10,9 @@
 #include <memory>
 
 #include <nlohmann/json.hpp>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 namespace rankd {
 namespace {
@@ -118,6 +120,19 @@ auto sha256_hex(std::string_view bytes) -> std::string {
     out[2 * i + 1] = hex[digest[i] & 15U];
   }
   return out;
+}
+
+auto hmac_sha256(std::string_view key, std::string_view bytes) -> std::string {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
+  unsigned int size = 0;
+  const auto* const made = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+                                reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), out.data(), &size);
+  BRAID_EXPECTS(made != nullptr, "OpenSSL has SHA-256");
+  return {out.begin(), out.begin() + size};
+}
+
+auto equal_in_constant_time(std::string_view a, std::string_view b) noexcept -> bool {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 auto sha256_head(std::string_view bytes) -> std::uint64_t {

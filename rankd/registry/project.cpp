@@ -3,6 +3,8 @@
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/registry/toml.hpp>
 
+#include <cstdlib>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -45,6 +47,31 @@ auto read_redacted(const nlohmann::json& table, std::string pointer, braid::diag
   return out;
 }
 
+/// The table `cursor`; the environment has the last word about the key.
+auto read_cursors(object_reader& in, braid::diagnostics& problems) -> cursor_settings {
+  constexpr std::int64_t year_s = 365 * 86'400;
+  cursor_settings out;
+  const char* const given = std::getenv(cursor_key_variable);
+  if (const nlohmann::json* table = in.object("cursor", presence::optional)) {
+    object_reader fields(*table, in.pointer_of("cursor"), problems);
+    if (const std::string* key = fields.text("key", presence::optional)) {
+      if (key->size() < min_cursor_key)
+        fields.report("key", "bad_value", "a key has at least " + std::to_string(min_cursor_key) + " bytes");
+      out.key = *key;
+    }
+    if (const auto age = fields.integer("max_age_s", presence::optional, {.min = 1, .max = year_s}))
+      out.max_age = std::chrono::seconds(*age);
+    fields.refuse_unknown_fields();
+  }
+  if (given == nullptr) return out;
+  out.key = given;
+  if (out.key.size() < min_cursor_key)
+    in.report("cursor", "bad_value",
+              "the environment variable " + std::string(cursor_key_variable) + " has fewer than " +
+                  std::to_string(min_cursor_key) + " bytes");
+  return out;
+}
+
 }  // namespace
 
 auto project::find(const std::filesystem::path& start) -> std::optional<std::filesystem::path> {
@@ -79,6 +106,7 @@ auto project::load(const std::filesystem::path& where) -> braid::checked<project
     out.budgets = read_budgets(*table, in.pointer_of("budget"), problems);
   if (const nlohmann::json* table = in.object("audit", presence::optional))
     out.redacted = read_redacted(*table, in.pointer_of("audit"), problems);
+  out.cursors = read_cursors(in, problems);
   in.refuse_unknown_fields();
   if (problems.empty()) return out;
   problems.set_source(file.string());

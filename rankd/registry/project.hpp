@@ -6,6 +6,8 @@
 #include <braid/base/error.hpp>
 
 #include <array>
+#include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -17,6 +19,18 @@ namespace rankd {
 inline constexpr std::array<std::string_view, 3> environments{"dev", "test", "prod"};
 inline constexpr std::string_view project_file = "rankd.toml";
 
+/// How the cursors of pages are signed.
+struct cursor_settings {
+  std::string key;                     ///< empty where there is none: then no plan gives pages
+  std::chrono::seconds max_age{3600};  ///< of a cursor that is taken
+};
+
+/// The environment variable whose value is the key of cursors, in place of that of rankd.toml.
+inline constexpr const char* cursor_key_variable = "RANKD_CURSOR_KEY";
+
+/// The fewest bytes of such a key.
+inline constexpr std::size_t min_cursor_key = 16;
+
 /// One project; its folders are already resolved against the root.
 struct project {
   std::filesystem::path root;
@@ -27,6 +41,7 @@ struct project {
   std::optional<std::filesystem::path> data;  ///< folder of NDJSON that fills an embedded store on first use
   std::filesystem::path models;               ///< folder of the models that plans call; empty where there are none
   plan_budgets budgets;                       ///< what requests to its plans may take
+  cursor_settings cursors = {};               ///< of the pages that plans give
   std::vector<std::string> redacted;          ///< names whose values the audit of a server does not have
 
   /// The nearest folder that holds rankd.toml, from `start` upwards.

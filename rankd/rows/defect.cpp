@@ -10,7 +10,7 @@ namespace rankd {
 namespace {
 
 struct checker {
-  std::span<const double> values;  // of floats; integers are finite
+  std::span<const double> values;  // of floats; integers and strings are finite
   bitmap validity;
   null_rule nulls;
 
@@ -52,11 +52,7 @@ auto find_in_prefix(std::size_t size, const checker& look) -> std::optional<defe
 
 auto find_defect(const row_set& rows, const column& values, null_rule nulls) -> std::optional<defect> {
   const auto* floats = values.floats();
-  const auto* whole = values.integers();
-  BRAID_EXPECTS((floats != nullptr  ? floats->size()
-                 : whole != nullptr ? whole->size()
-                                    : 0) == rows.table().size(),
-                "the column must be of numbers and cover the batch");
+  BRAID_EXPECTS(values.size() == rows.table().size(), "the column must cover the batch");
   const checker look{floats != nullptr ? *floats : std::span<const double>(), values.validity, nulls};
   if (rows.is_prefix()) return find_in_prefix(rows.size(), look);
   for (const std::uint32_t row : rows.order()) {

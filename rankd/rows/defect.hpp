@@ -18,7 +18,7 @@ struct defect {
 };
 
 /// The first active row in the current order whose value is not finite, or null where nulls are refused.
-/// Requires a column of floats or of integers that covers the batch of `rows`.
+/// Requires a column of floats, integers or strings that covers the batch of `rows`.
 /// Cost: about a third of a nanosecond a row while nothing is wrong.
 auto find_defect(const row_set& rows, const column& values, null_rule nulls) -> std::optional<defect>;
 

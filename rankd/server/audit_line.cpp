@@ -13,9 +13,9 @@
 namespace rankd {
 namespace {
 
-constexpr std::array<std::string_view, 9> hidden_fields{"user_id",     "request_id", "engine_request_id",
-                                                        "client",      "context",    "param_overrides",
-                                                        "output_keys", "explain",    "experiments"};
+constexpr std::array<std::string_view, 10> hidden_fields{
+    "user_id",         "request_id",  "engine_request_id", "client",      "context",
+    "param_overrides", "output_keys", "explain",           "experiments", "cursor"};
 
 void append_name(std::string& out, std::string_view name) {
   if (!out.ends_with('{')) out += ',';
@@ -78,6 +78,7 @@ class request_writer {
     write_params("param_overrides", request_->overridden);
     if (!request_->forced.empty() && shows("experiments")) write_forced();
     if (request_->output_keys && shows("output_keys")) write_output_keys();
+    if (request_->cursor && shows("cursor")) append_member(text_, "cursor", *request_->cursor);
     if (request_->deadline) append_number(text_, "deadline_ms", request_->deadline->count());
     if (request_->explain == explain_mode::on && shows("explain")) write_explain();
     out.json = std::move(text_) + "}";

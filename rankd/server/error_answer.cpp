@@ -35,6 +35,10 @@ constexpr std::array run_statuses{
     code_status{"store_bad_reply", http_status::bad_gateway},
     code_status{"store_corrupt", http_status::bad_gateway},
     code_status{"store_error", http_status::bad_gateway},
+    code_status{"bad_cursor", http_status::bad_request},
+    code_status{"foreign_cursor", http_status::bad_request},
+    code_status{"expired_cursor", http_status::bad_request},
+    code_status{"no_cursor_key", http_status::internal_server_error},
     code_status{"internal_error", http_status::internal_server_error},
 };
 

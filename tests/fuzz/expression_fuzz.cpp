@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 using namespace rankd;
@@ -22,7 +23,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 48> words{
+constexpr std::array<std::string_view, 54> words{
     R"({"op":"const_null"})",
     R"({"op":"const_number","value":@})",
     R"({"op":"const_number","value":9007199254740993})",
@@ -54,6 +55,12 @@ constexpr std::array<std::string_view, 48> words{
     R"({"op":"exp","x":{"op":"log","x":@}})",
     R"({"op":"pow","a":@,"b":{"op":"clamp","x":@,"lo":{"op":"const_number","value":-2},"hi":@}})",
     R"({"op":"if","pred":@,"a":@,"b":@})",
+    R"({"op":"const_text","value":"U"})",
+    R"({"op":"concat","a":@,"b":{"op":"const_text","value":"é"}})",
+    R"({"op":"concat","a":{"op":"key_ref","key_id":3001},"b":@})",
+    R"({"op":"coalesce","a":{"op":"param_ref","param_id":2},"b":@})",
+    R"({"op":"length","x":@})",
+    R"({"op":"bucket_text","x":@,"count":7,"seed":"s"})",
     R"({"op":"const_bool","value":true})",
     R"({"op":"and","a":@,"b":@})",
     R"({"op":"or","a":@,"b":{"op":"const_bool","value":false}})",
@@ -112,6 +119,19 @@ void expect_values(const json& tree, const column& found) {
   }
 }
 
+void expect_strings(const json& tree, const expr_program& code) {
+  const fixture& at = fixture::get();
+  braid::arena memory;
+  const auto found = evaluate_strings(code, at.rows, at.params, memory);
+  if (!found || has_regex(tree)) return;
+  for (std::size_t i = 0; i < at.rows.size(); ++i) {
+    const std::uint32_t row = at.rows.row(i);
+    const auto wanted = naive_string(tree, {at.model[i], world(), at.params});
+    BRAID_EXPECTS(found->is_null(row) == !wanted, "null where the naive interpreter has null");
+    if (wanted) BRAID_EXPECTS((*found->strings())[row] == *wanted, "the string is the naive one");
+  }
+}
+
 void expect_truths(const json& tree, bitmap found) {
   const fixture& at = fixture::get();
   for (std::size_t i = 0; i < at.rows.size(); ++i)
@@ -142,6 +162,10 @@ void try_tree(const json& document, const braid::checked<Tree>& tree, Compile co
   if (!code) {
     expect_sound(code.error());
     return expect_locations(code.error(), document);
+  }
+  if constexpr (std::is_same_v<Tree, expr_tree>) {
+    if (code->gives_strings()) expect_strings(document, *code);
+    if (!code->gives_numbers()) return;
   }
   for (const std::string_view name : rankd::detail::kernel_instructions()) {
     const rankd::detail::forced_instructions forced(name);

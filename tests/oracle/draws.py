@@ -13,15 +13,15 @@ def _mixed(word: int) -> int:
     return word ^ (word >> 31)
 
 
-def _hashed(text: str) -> int:
-    """FNV-1a."""
-    hashed = 0xCBF29CE484222325
+def hashed(text: str) -> int:
+    """FNV-1a of the bytes."""
+    out = 0xCBF29CE484222325
     for byte in text.encode("utf-8"):
-        hashed = ((hashed ^ byte) * 0x100000001B3) & _WORD
-    return hashed
+        out = ((out ^ byte) * 0x100000001B3) & _WORD
+    return out
 
 
 def drawn(seed: str, name: int | str) -> int:
     """What a row is drawn by, and what gives its bucket: FNV-1a of the seed, mixed with the id, or that of a text."""
-    number = _hashed(name) if isinstance(name, str) else name & _WORD
-    return _mixed(_hashed(seed) ^ _mixed(number))
+    number = hashed(name) if isinstance(name, str) else name & _WORD
+    return _mixed(hashed(seed) ^ _mixed(number))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .arithmetic import BINARY, UNARY, clamped, computed
-from .draws import drawn
+from .draws import drawn, hashed
 from .patterns import BadPattern, compile_pattern
 from .registry import Registry
 
@@ -19,7 +19,9 @@ Row = dict[int, Any]
 Number = int | float | None
 
 FORMULAS = "cap.rfc.0006.formulas.v1"
-FORMULA_OPS = ["mod", "bucket", "cmp_text", "starts_with", "ends_with", "contains"]
+TEXT_OPS = ["const_text", "concat", "length", "bucket_text"]
+FORMULA_OPS = ["mod", "bucket", *TEXT_OPS, "cmp_text", "starts_with", "ends_with", "contains"]
+LONGEST_JOINED = 65_536
 EXACT, DOUBLE, NULL = "exact", "double", "null"
 _KINDS = {"int": EXACT, "bool": EXACT, "float": DOUBLE}
 _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
@@ -64,7 +66,7 @@ def number_kind(tree: Tree, scope: Scope) -> str:
             return _KINDS.get(scope.registry.keys[tree["key_id"]].type, NULL)
         case "param_ref":
             return _KINDS.get(scope.registry.params[tree["param_id"]].type, NULL)
-        case "bucket":
+        case "bucket" | "bucket_text" | "length":
             return EXACT
         case "mod":
             kinds = [number_kind(tree["a"], scope), number_kind(tree["b"], scope)]
@@ -104,11 +106,43 @@ def evaluate(tree: Tree, row: Row, scope: Scope) -> Number:
     if op == "bucket":
         value = evaluate(tree["x"], row, scope)
         return None if value is None else drawn(tree.get("seed", ""), int(value)) % tree["count"]
+    if op in ("length", "bucket_text"):
+        return _measured(tree, text_value(tree["x"], row, scope))
     if op in UNARY or op in BINARY or op == "clamp":
         return _computed(tree, row, scope)
     if op == "const_null":
         return None
     raise ValueError(f"no expression is called {op}")
+
+
+def text_value(tree: Tree, row: Row, scope: Scope) -> str | None:
+    """The value of an expression that is taken for a string."""
+    match tree["op"]:
+        case "const_text":
+            return tree["value"]
+        case "const_null":
+            return None
+        case "coalesce":
+            value = text_value(tree["a"], row, scope)
+            return text_value(tree["b"], row, scope) if value is None else value
+        case "if":
+            return text_value(tree["a" if holds(tree["pred"], row, scope) else "b"], row, scope)
+        case "concat":
+            return _joined(text_value(tree["a"], row, scope), text_value(tree["b"], row, scope))
+    value = _raw(tree, row, scope)
+    return value if isinstance(value, str) else None
+
+
+def _joined(a: str | None, b: str | None) -> str | None:
+    if a is None or b is None or len((a + b).encode("utf-8")) > LONGEST_JOINED:
+        return None
+    return a + b
+
+
+def _measured(tree: Tree, text: str | None) -> int | None:
+    if text is None:
+        return None
+    return len(text) if tree["op"] == "length" else drawn(tree.get("seed", ""), hashed(text)) % tree["count"]
 
 
 def _remainder(tree: Tree, row: Row, scope: Scope) -> Number:

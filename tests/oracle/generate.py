@@ -32,6 +32,8 @@ def make_expression(world: World, rng: random.Random, depth: int) -> Tree:
     if rng.random() < 0.15:
         if rng.random() < 0.4:
             return _bucket(world, rng, depth - 1)
+        if rng.random() < 0.4:
+            return _of_text(world, rng, depth - 1)
         op = "mod"
     elif rng.random() < 0.4:
         op = rng.choice([*arithmetic.OPS, "div", "if", "if"])
@@ -50,9 +52,38 @@ def _bucket(world: World, rng: random.Random, depth: int) -> Tree:
     return {"op": "bucket", "x": _whole(world, rng, depth), "count": rng.choice([1, 2, 7, 100, 1_000_000])} | seed
 
 
+def make_text(world: World, rng: random.Random, depth: int) -> Tree:
+    """An expression of strings, of at most `depth` levels below its root."""
+    if depth == 0 or rng.random() < 0.2:
+        return _text_leaf(world, rng)
+    op = rng.choice(["concat", "concat", "concat", "coalesce", "if"])
+    sides = {"op": op, "a": make_text(world, rng, depth - 1), "b": make_text(world, rng, depth - 1)}
+    return sides | ({"pred": make_predicate(world, rng, rng.randint(0, 1))} if op == "if" else {})
+
+
+def _text_leaf(world: World, rng: random.Random) -> Tree:
+    chance = rng.random()
+    if chance < 0.3:
+        return {"op": "const_text", "value": words.string(rng)}
+    if chance < 0.45 and world.pattern_params:
+        return _param(rng.choice(world.pattern_params))
+    return {"op": "const_null"} if chance < 0.5 else _key(_string_key(world, rng))
+
+
+def _of_text(world: World, rng: random.Random, depth: int) -> Tree:
+    """A number that a string has."""
+    text = make_text(world, rng, depth)
+    if rng.random() < 0.5:
+        return {"op": "length", "x": text}
+    seed: Tree = {} if rng.random() < 0.3 else {"seed": words.string(rng)}
+    return {"op": "bucket_text", "x": text, "count": rng.choice([1, 2, 7, 100, 1_000_000])} | seed
+
+
 def _whole(world: World, rng: random.Random, depth: int) -> Tree:
     """An expression that gives integers or null."""
     if depth > 0 and rng.random() < 0.5:
+        if rng.random() < 0.2:
+            return _of_text(world, rng, depth - 1)
         return {"op": "mod", "a": _whole(world, rng, depth - 1), "b": _whole(world, rng, depth - 1)}
     params = [_param(number) for number in world.exact_params[:2]]
     constant: Tree = {"op": "const_number", "value": rng.choice(words.IDS)}
@@ -232,6 +263,8 @@ class _Draft:
     keys: dict[str, set[int]] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     expressions: dict[str, Tree] = field(default_factory=dict)
+    # Of these the ones that give numbers.
+    numbers: dict[str, Tree] = field(default_factory=dict)
     predicates: dict[str, Tree] = field(default_factory=dict)
 
     def add(self, op: str, inputs: list[str], bound: int, **params: Any) -> None:
@@ -422,10 +455,19 @@ def _add_vm(draft: _Draft) -> None:
         tree = _whole(draft.world, rng, 2)
         if not nullable and rng.random() > draft.carelessness:
             tree = {"op": "coalesce", "a": tree, "b": {"op": "const_number", "value": rng.choice(words.IDS)}}
-        name = f"e_{len(draft.expressions)}"
+        name = f"i_{len(draft.expressions)}"
+        draft.expressions[name] = tree
+    elif draft.world.written_strings and rng.random() < 0.2:
+        key = rng.choice(draft.world.written_strings)
+        nullable = next(row["nullable"] for row in draft.world.keys if row["key_id"] == key)
+        tree = make_text(draft.world, rng, rng.randint(0, 3))
+        if not nullable and rng.random() > draft.carelessness:
+            tree = {"op": "coalesce", "a": tree, "b": {"op": "const_text", "value": words.string(rng)}}
+        name = f"s_{len(draft.expressions)}"
         draft.expressions[name] = tree
     else:
-        name = _named(rng, draft.expressions, "e", tree)
+        name = _named(rng, draft.numbers, "e", tree)
+        draft.expressions[name] = draft.numbers[name]
     draft.add("core::vm", [source], draft.bounds[source], out_key=key, expr_id=name)
 
 
@@ -787,6 +829,14 @@ def _add_take(draft: _Draft) -> None:
     draft.add("core::take", [source], min(most, draft.bounds[source]), count=count)
 
 
+def _add_page(draft: _Draft) -> None:
+    if any(node["op"] == "core::paginate" for node in draft.nodes):
+        return
+    source = draft.some_node()
+    size, most = _bound(draft, draft.rng.choice([1, 2, 5, 64, 10_000]), "int", 1, 10_000)
+    draft.add("core::paginate", [source], min(most, draft.bounds[source]), size=size)
+
+
 def _add_sleep(draft: _Draft) -> None:
     source, rng = draft.some_node(), draft.rng
     fails = rng.choice([{}, {"fail_after_sleep": False}])
@@ -823,6 +873,7 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_models: 2,
     _add_sort: 3,
     _add_take: 2,
+    _add_page: 0.5,
     _add_sleep: 0.7,
     _add_busy: 0.3,
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from .branches import settled, sources_of
 from .draws import drawn
-from .expressions import PatternError, Row, Scope, check_patterns, evaluate, holds
+from .expressions import PatternError, Row, Scope, check_patterns, evaluate, holds, text_value
 from .experiments import Arms, Declared
 from .fallbacks import answers, substitute, wakers_of, with_waits
 from .features import Model, linked, spelled, sum_of, transformed
@@ -56,6 +56,8 @@ class Answer:
     arms: Arms | None = None
     # What stood in for which node, in the order of the plan.
     degraded: list[dict[str, str]] = field(default_factory=list)
+    # Whether a page after this one has rows.
+    more: bool = False
 
 
 class NodeFailed(Exception):
@@ -128,6 +130,7 @@ class _Run:
         self._scope = Scope(known.registry, asked.params)
         self._malformed_ids = 0
         self._malformed_values = 0
+        self._more = False
         self._rows: dict[str, Rows] = {}
         self._fallen: dict[str, dict[str, str]] = {}
         # By a node, those for which it stands in that have failed before it ended.
@@ -161,6 +164,7 @@ class _Run:
             "core::choose": lambda node, params: self._rows[self._sources[node["node_id"]][0]],
             "core::sort": self._sort,
             "core::take": self._take,
+            "core::paginate": self._paginate,
             "test::fixed_source": self._fixed_source,
             "test::sleep": self._sleep,
             "test::busy_cpu": lambda node, params: self._input(node),
@@ -192,7 +196,7 @@ class _Run:
         degraded = [self._fallen[node["node_id"]] for node in whole if node["node_id"] in self._fallen]
         rows = [row for output in self._plan["outputs"] for row in self._rows[output]]
         found = [self._candidate(row) for row in rows]
-        return Answer(found, self._malformed_ids, self._malformed_values, counts, self._asked.arms, degraded)
+        return Answer(found, self._malformed_ids, self._malformed_values, counts, self._asked.arms, degraded, self._more)
 
     def _all_waits(self, wakers: dict[str, set[str]]) -> dict[str, list[str]]:
         """Those of all nodes, whether the request runs them or not."""
@@ -314,8 +318,9 @@ class _Run:
     def _vm(self, node: Node, params: dict[str, Any]) -> Rows:
         key = self._registry.keys[params["out_key"]]
         tree = self._checked_tree("expr_table", params["expr_id"])
-        checked = _checked_integer if key.type == "int" else _checked
-        return [row | {key.number: checked(evaluate(tree, row, self._scope), key)} for row in self._input(node)]
+        value_of = text_value if key.type == "string" else evaluate
+        checked = _CHECKS.get(key.type, _checked)
+        return [row | {key.number: checked(value_of(tree, row, self._scope), key)} for row in self._input(node)]
 
     def _flag(self, node: Node, params: dict[str, Any]) -> Rows:
         tree = self._checked_tree("pred_table", params["pred_id"])
@@ -483,6 +488,12 @@ class _Run:
     def _take(self, node: Node, params: dict[str, Any]) -> Rows:
         return self._input(node)[: params["count"]]
 
+    def _paginate(self, node: Node, params: dict[str, Any]) -> Rows:
+        """The first page: requests of a test have no cursor."""
+        rows = self._input(node)
+        self._more = len(rows) > params["size"]
+        return rows[: params["size"]]
+
     def _fixed_source(self, node: Node, params: dict[str, Any]) -> Rows:
         return [{ID: number} for number in range(1, params.get("row_count", 1) + 1)]
 
@@ -568,6 +579,16 @@ def _checked_integer(value: Any, key: Key) -> int | None:
     if value is None and not key.nullable:
         raise NodeFailed("null_value")
     return None if value is None else int(value)
+
+
+def _checked_string(value: Any, key: Key) -> str | None:
+    """A value that a row may have under a key of strings."""
+    if value is None and not key.nullable:
+        raise NodeFailed("null_value")
+    return value
+
+
+_CHECKS: dict[str, Callable[[Any, Key], Any]] = {"int": _checked_integer, "string": _checked_string}
 
 
 def _sortable(value: Any) -> Any:

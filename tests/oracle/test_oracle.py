@@ -19,7 +19,7 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 
 from oracle import compare  # noqa: E402
 from oracle.experiments import ArmError, arms_of, bucket_of, make_experiments, spelled  # noqa: E402
-from oracle.expressions import Scope, evaluate, holds  # noqa: E402
+from oracle.expressions import Scope, evaluate, holds, text_value  # noqa: E402
 from oracle.data import make_data, make_models  # noqa: E402
 from oracle.generate import make_plan, make_request  # noqa: E402
 from oracle.interpreter import Answer, Failure, Known, edges_into, interpret, order_of  # noqa: E402
@@ -171,6 +171,20 @@ class Expressions(unittest.TestCase):
         bucket = {"op": "bucket", "x": key(1), "count": 1000}
         self.assertNotEqual(self.value(bucket), self.value(bucket | {"seed": "b"}))
         self.assertIsNone(self.value(bucket | {"x": NULL}))
+
+    def test_strings_are_joined_measured_and_spread_over_buckets(self) -> None:
+        def text(value: str) -> dict[str, Any]:
+            return {"op": "const_text", "value": value}
+
+        joined = two("concat", text("caf\u00e9"), text("\U0001f600"))
+        self.assertEqual(text_value(joined, self.row, self.scope), "caf\u00e9\U0001f600")
+        self.assertEqual(self.value({"op": "length", "x": joined}), 5)
+        self.assertIsNone(self.value({"op": "length", "x": two("concat", joined, NULL)}))
+        self.assertIsNone(text_value(two("concat", text("x" * 65_536), text("y")), self.row, self.scope))
+        # The same numbers stand in tests/rankd/expr/strings_test.cpp.
+        bucket = {"op": "bucket_text", "count": 1000, "seed": "layout"}
+        buckets = [self.value(bucket | {"x": text(each)}) for each in ("US", "", "caf\u00e9")]
+        self.assertEqual(buckets, [711, 313, 606])
 
     def test_a_choice_is_null_only_where_what_it_took_is(self) -> None:
         first = {"op": "if", "pred": cmp("<", const(1), const(2)), "a": key(1), "b": NULL}
@@ -727,7 +741,7 @@ class Generator(unittest.TestCase):
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
-        self.assertEqual(len(used), 30)
+        self.assertEqual(len(used), 31)
 
 
 class Comparing(unittest.TestCase):

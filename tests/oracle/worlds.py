@@ -89,6 +89,10 @@ class World:
         return [row["key_id"] for row in self.keys if row["type"] == "int" and is_writable(row)]
 
     @cached_property
+    def written_strings(self) -> list[int]:
+        return [row["key_id"] for row in self.keys if row["type"] == "string" and is_writable(row)]
+
+    @cached_property
     def out_keys(self) -> list[int]:
         return [row["key_id"] for row in self._written()]
 

@@ -40,6 +40,7 @@ struct node_slot {
   std::optional<op_error> error;
   std::uint64_t malformed_ids = 0;
   std::uint64_t malformed_values = 0;
+  std::optional<std::uint64_t> next_page;
   std::size_t rows_in = 0;
   braid::node_mode mode = braid::node_mode::here;
   // Only where the request is timed: reading a clock takes as long as a small node.

@@ -6,6 +6,7 @@
 #include <rankd/expr/tree.hpp>
 #include <rankd/registry/registries.hpp>
 
+#include <cstdint>
 #include <vector>
 
 namespace rankd::detail {
@@ -17,5 +18,13 @@ auto check_names(const syntax_tree& tree, const registries& known) -> braid::dia
 /// A diagnostic for each bucket of what may be a fraction. Requires the facts of a tree of which `check_names` finds
 /// nothing wrong.
 auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> braid::diagnostics;
+
+/// What the value of a node is taken for.
+enum class reading : std::uint8_t { number, text };
+
+/// A diagnostic for each string where a number is wanted, and for each value that is no string where one is wanted,
+/// when the value of the root is taken for `root`. A key or param of strings is null as a number, which is no mistake.
+/// Requires the same as `check_buckets`.
+auto check_texts(const syntax_tree& tree, const std::vector<facts>& found, reading root) -> braid::diagnostics;
 
 }  // namespace rankd::detail

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace rankd::detail {
@@ -108,10 +109,18 @@ class frame {
   void run(const remainder<In, Out>& code);
   template <typename Out>
   void run(const find_bucket<Out>& code);
+  void run(const load_key<std::string_view>& code);
+  void run(const join_texts& code);
+  template <typename Out>
+  void run(const measure_text<Out>& code);
+  template <typename Out>
+  void run(const find_text_bucket<Out>& code);
   template <typename T>
   void run(const choose<T>& code);
+  void run(const choose<std::string_view>& code);
   template <typename T>
   void run(const select<T>& code);
+  void run(const select<std::string_view>& code);
   template <typename T>
   void run(const compare_values<T, T>& code);
   void run(const compare_values<std::int64_t, double>& code);
@@ -147,6 +156,9 @@ class frame {
   template <typename T>
   [[nodiscard]] auto both_valid(const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* own) const
       -> const std::uint64_t*;
+  auto room_of(std::uint32_t buffer, std::size_t bytes) -> char*;
+  [[nodiscard]] auto joint_lengths(const join_texts& code, std::uint64_t* fits, std::span<std::size_t> lengths)
+      -> std::size_t;
   [[nodiscard]] auto text_of(const fixed_text& source) const -> const std::string*;
   [[nodiscard]] auto valid_in_order(bitmap validity, std::uint64_t* own) const -> const std::uint64_t*;
   void drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const;
@@ -164,6 +176,9 @@ class frame {
   block at_;
   bank<double> floats_;
   bank<std::int64_t> exacts_;
+  bank<std::string_view> strings_;
+  braid::arena& memory_;                ///< for strings that are put together: such a program runs in one part
+  std::span<std::span<char>> buffers_;  ///< of `program::buffers`, as large as a block needed so far
   std::span<std::uint64_t> truths_;
   std::span<std::uint32_t> codes_;  ///< of strings, in the order of the rows
   double* results_;

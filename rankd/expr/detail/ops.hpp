@@ -26,6 +26,7 @@ enum class field_kind : std::uint8_t {
   text,     ///< an object: a literal, a key or a param
   count,    ///< an integer from 1 to `max_buckets`
   seed,     ///< a string; may be absent
+  string,   ///< a string
 };
 
 struct op_field {

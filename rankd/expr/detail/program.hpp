@@ -10,17 +10,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace rankd::detail {
 
-/// Where a number lies: in a register with one value for each row of the block, or in a cell with one for all rows.
-/// The instruction knows whether it is a double or an exact int64: each type has its own registers and cells.
+/// Where a value lies: in a register with one for each row of the block, or in a cell with one for all rows. The
+/// instruction knows whether it is a double, an exact int64 or a string: each type has its own registers and cells.
 struct value_slot {
   std::uint32_t index = 0;
   bool uniform = false;
 };
+
+/// The longest string that is put together, in bytes.
+inline constexpr std::size_t max_joined = 65'536;
 
 /// A truth has one bit for each row of the block and is never null.
 using truth_slot = std::uint32_t;
@@ -57,6 +61,29 @@ struct remainder {
 /// The bucket of an integer: its draw under a seed, of `count` numbers from zero on.
 template <typename Out>
 struct find_bucket {
+  value_slot x;
+  std::uint64_t seed_hash;
+  std::uint64_t count;
+  value_slot out;
+};
+
+/// Writes strings one behind the other. Null where a part is null, or where the result is longer than `max_joined`.
+struct join_texts {
+  std::vector<value_slot> parts;
+  std::uint32_t buffer;  ///< of `program::buffers`: the results lie there
+  value_slot out;
+};
+
+/// The number of code points of a string: of its bytes that do not continue a code point of UTF-8.
+template <typename Out>
+struct measure_text {
+  value_slot x;
+  value_slot out;
+};
+
+/// The bucket of a string: that of the integer that its FNV-1a is.
+template <typename Out>
+struct find_text_bucket {
   value_slot x;
   std::uint64_t seed_hash;
   std::uint64_t count;
@@ -159,8 +186,10 @@ struct invert_truth {
 using instruction =
     std::variant<load_key<double>, load_key<std::int64_t>, load_presence, compute, remainder<double, double>,
                  remainder<std::int64_t, double>, remainder<std::int64_t, std::int64_t>, find_bucket<double>,
-                 find_bucket<std::int64_t>, choose<double>, choose<std::int64_t>, select<double>, select<std::int64_t>,
-                 compare_values<double, double>, compare_values<std::int64_t, std::int64_t>,
+                 find_bucket<std::int64_t>, load_key<std::string_view>, join_texts, measure_text<double>,
+                 measure_text<std::int64_t>, find_text_bucket<double>, find_text_bucket<std::int64_t>, choose<double>,
+                 choose<std::int64_t>, choose<std::string_view>, select<double>, select<std::int64_t>,
+                 select<std::string_view>, compare_values<double, double>, compare_values<std::int64_t, std::int64_t>,
                  compare_values<std::int64_t, double>, find_number<double>, find_number<std::int64_t>, test_null,
                  match_text, match_param, relate_columns, relate_fixed, set_truth, combine_truths, invert_truth>;
 
@@ -171,13 +200,13 @@ struct constant_cell {
   std::optional<T> value;
 };
 
-enum class param_form : std::uint8_t { floating, exact, presence };
+enum class param_form : std::uint8_t { floating, exact, presence, text };
 
 /// A cell that is filled from a param when an evaluation begins.
 struct param_cell {
   std::uint32_t param;  ///< the place among the values of params
   param_form form;
-  std::uint32_t cell;  ///< of int64 where the form is `exact`, of double otherwise
+  std::uint32_t cell;  ///< of int64 where the form is `exact`, of strings where it is `text`, of double otherwise
 };
 
 /// A regular expression that is known when an evaluation begins.
@@ -212,14 +241,17 @@ struct program {
   std::vector<text_test> texts;
   std::vector<constant_cell<double>> floats_known;
   std::vector<constant_cell<std::int64_t>> exacts_known;
+  std::vector<constant_cell<std::string>> strings_known;
   std::vector<param_cell> params;
   std::vector<instruction> once;  ///< results that no row changes, in cells
   std::vector<instruction> each;  ///< run for each block
   slot_counts floats;
   slot_counts exacts;
+  slot_counts strings;
+  std::uint32_t buffers = 0;
   std::uint32_t truths = 0;
   std::size_t params_wanted = 0;  ///< the least length of the values of params
-  value_slot value;               ///< the result of an expression, a double
+  value_slot value;               ///< the result of an expression
   truth_slot truth = 0;           ///< the result of a predicate
 };
 

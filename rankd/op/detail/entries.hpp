@@ -46,6 +46,7 @@ auto join_entry() -> op_entry;
 // What looks at a list as a whole.
 auto aggregate_entry() -> op_entry;
 auto diversify_entry() -> op_entry;
+auto paginate_entry() -> op_entry;
 auto rank_fusion_entry() -> op_entry;
 auto sample_entry() -> op_entry;
 

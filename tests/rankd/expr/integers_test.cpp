@@ -3,6 +3,7 @@
 #include <rankd/expr/parse.hpp>
 #include <tests/rankd/expr/expr_world.hpp>
 #include <tests/rankd/expr/naive.hpp>
+#include <tests/rankd/expr/random_trees.hpp>
 #include <tests/rankd/rows/rows_model.hpp>
 #include <tests/support/seed.hpp>
 

@@ -57,7 +57,7 @@ inline auto may_be_fraction(const nlohmann::json& tree, const registries& known)
   if (op == "const_null") return false;
   if (op == "key_ref") return known.find_key(tree["key_id"].get<std::uint32_t>())->type == value_type::floating;
   if (op == "param_ref") return known.find_param(tree["param_id"].get<std::uint32_t>())->type == value_type::floating;
-  if (op == "bucket") return false;
+  if (op == "bucket" || op == "length" || op == "bucket_text") return false;
   if (op == "coalesce" || op == "if" || op == "mod")
     return may_be_fraction(tree["a"], known) || may_be_fraction(tree["b"], known);
   return true;
@@ -108,6 +108,12 @@ inline auto naive_remainder(const naive_number& a, const naive_number& b, bool f
   return divisor == -1 ? 0 : std::get<std::int64_t>(*a) % divisor;
 }
 
+inline auto naive_hash(const std::string& text) -> std::uint64_t {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 1099511628211U;
+  return hash;
+}
+
 /// FNV-1a of the seed, and SplitMix64 of it and the id.
 inline auto naive_bucket(const nlohmann::json& tree, const naive_number& x) -> naive_number {
   if (!x) return {};
@@ -117,17 +123,46 @@ inline auto naive_bucket(const nlohmann::json& tree, const naive_number& x) -> n
     word = (word ^ (word >> 27U)) * 10723151780598845931U;
     return word ^ (word >> 31U);
   };
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char each : tree.value("seed", std::string()))
-    hash = (hash ^ static_cast<unsigned char>(each)) * 1099511628211U;
+  const std::uint64_t hash = naive_hash(tree.value("seed", std::string()));
   const auto id = static_cast<std::uint64_t>(std::get<std::int64_t>(*x));
   return static_cast<std::int64_t>(mixed(hash ^ mixed(id)) % tree["count"].get<std::uint64_t>());
 }
 
 inline auto naive_truth(const nlohmann::json& tree, const naive_row& at) -> bool;
 
+/// The value of an expression that is taken for a string; nothing where it is null.
+inline auto naive_string(const nlohmann::json& tree, const naive_row& at) -> std::optional<std::string> {
+  const std::string op = tree["op"];
+  const auto text_in = [](const auto& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    return text == nullptr ? std::optional<std::string>() : std::optional(*text);
+  };
+  if (op == "const_text") return tree["value"].get<std::string>();
+  if (op == "key_ref") return text_in(at.cell_of_key(tree["key_id"]));
+  if (op == "param_ref") return text_in(at.param(tree["param_id"]));
+  if (op == "if") return naive_string(tree[naive_truth(tree["pred"], at) ? "a" : "b"], at);
+  if (op == "const_null") return {};
+  const auto a = naive_string(tree["a"], at);
+  const auto b = naive_string(tree["b"], at);
+  if (op == "coalesce") return a ? a : b;
+  if (!a || !b || a->size() + b->size() > 65'536) return {};
+  return *a + *b;
+}
+
+/// How many bytes begin a code point.
+inline auto naive_length(const std::optional<std::string>& text) -> naive_number {
+  if (!text) return {};
+  return static_cast<std::int64_t>(
+      std::ranges::count_if(*text, [](char each) { return (static_cast<unsigned char>(each) & 0xc0U) != 0x80U; }));
+}
+
 inline auto naive_value(const nlohmann::json& tree, const naive_row& at) -> naive_number {
   const std::string op = tree["op"];
+  if (op == "length") return naive_length(naive_string(tree["x"], at));
+  if (op == "bucket_text") {
+    const auto text = naive_string(tree["x"], at);
+    return naive_bucket(tree, text ? naive_number(static_cast<std::int64_t>(naive_hash(*text))) : naive_number());
+  }
   if (op == "const_null") return {};
   if (op == "const_number") {
     if (tree["value"].is_number_float()) return tree["value"].get<double>();
@@ -258,137 +293,5 @@ inline auto naive_truth(const nlohmann::json& tree, const naive_row& at) -> bool
   if (op == "cmp") return naive_compare(tree, at);
   return op == "in" ? naive_in(tree, at) : naive_regex(tree, at);
 }
-
-/// Makes trees that depend on the seed only.
-class random_trees {
- public:
-  explicit random_trees(std::uint64_t seed) : random_(seed) {}
-
-  auto value(std::size_t depth) -> nlohmann::json {
-    if (depth == 0 || below(5) == 0) return leaf();
-    constexpr std::array<const char*, 8> functions{"neg", "abs", "floor", "ceil", "sqrt", "exp", "log", "log1p"};
-    constexpr std::array<const char*, 4> pairs{"div", "min", "max", "pow"};
-    switch (below(11)) {
-      case 9: return pair("mod", value(depth - 1), value(depth - 1));
-      case 10: return {{"op", "bucket"}, {"x", whole()}, {"count", 1 + below(9)}, {"seed", below(2) == 0 ? "" : "b"}};
-      case 0: return {{"op", "neg"}, {"x", value(depth - 1)}};
-      case 5: return {{"op", functions[below(functions.size())]}, {"x", value(depth - 1)}};
-      case 6: return pair(pairs[below(pairs.size())], value(depth - 1), value(depth - 1));
-      case 7: return {{"op", "clamp"}, {"x", value(depth - 1)}, {"lo", value(below(2))}, {"hi", value(below(2))}};
-      case 8: return {{"op", "if"}, {"pred", truth(depth - 1)}, {"a", value(depth - 1)}, {"b", value(depth - 1)}};
-      case 1: return pair("add", value(depth - 1), value(depth - 1));
-      case 2: return pair("sub", value(depth - 1), value(depth - 1));
-      case 3: return pair("mul", value(depth - 1), value(depth - 1));
-      default: return pair("coalesce", value(depth - 1), value(depth - 1));
-    }
-  }
-
-  /// What is an integer or null, of at most so many levels.
-  auto integers(std::size_t depth) -> nlohmann::json {
-    if (depth == 0) return whole();
-    switch (below(4)) {
-      case 0: return {{"op", "bucket"}, {"x", integers(depth - 1)}, {"count", 1 + below(99)}};
-      case 1: return pair("mod", integers(depth - 1), integers(depth - 1));
-      case 2: return {{"op", "if"}, {"pred", truth(1)}, {"a", integers(depth - 1)}, {"b", integers(depth - 1)}};
-      default: return pair("coalesce", integers(depth - 1), whole());
-    }
-  }
-
-  auto truth(std::size_t depth) -> nlohmann::json {
-    if (depth == 0 || below(4) == 0) return test();
-    switch (below(3)) {
-      case 0: return {{"op", "not"}, {"x", truth(depth - 1)}};
-      case 1: return pair("and", truth(depth - 1), truth(depth - 1));
-      default: return pair("or", truth(depth - 1), truth(depth - 1));
-    }
-  }
-
- private:
-  auto below(std::size_t bound) -> std::size_t { return random_.below(bound); }
-
-  template <typename Range>
-  auto pick(const Range& from) {
-    return from[below(from.size())];
-  }
-
-  static auto pair(const char* op, nlohmann::json a, nlohmann::json b) -> nlohmann::json {
-    return {{"op", op}, {"a", std::move(a)}, {"b", std::move(b)}};
-  }
-
-  auto literal() -> nlohmann::json {
-    return below(2) == 0 ? nlohmann::json(pick(hard_integers)) : nlohmann::json(pick(hard_floats));
-  }
-
-  auto leaf() -> nlohmann::json {
-    constexpr std::array<std::uint32_t, 9> keys{1,        1,        float_key,      full_float_key, int_key,
-                                                bool_key, text_key, other_text_key, absent_key};
-    switch (below(8)) {
-      case 0: return {{"op", "const_null"}};
-      case 1:
-      case 2: return {{"op", "const_number"}, {"value", literal()}};
-      case 3: return {{"op", "param_ref"}, {"param_id", 1 + below(5)}};
-      default: return {{"op", "key_ref"}, {"key_id", pick(keys)}};
-    }
-  }
-
-  /// What is an integer or null.
-  auto whole() -> nlohmann::json {
-    switch (below(4)) {
-      case 0: return {{"op", "param_ref"}, {"param_id", 4}};
-      case 1: return {{"op", "const_number"}, {"value", pick(hard_integers)}};
-      case 2: return pair("mod", whole(), whole());
-      default: return {{"op", "key_ref"}, {"key_id", below(2) == 0 ? std::uint32_t{1} : int_key}};
-    }
-  }
-
-  auto source() -> nlohmann::json {
-    constexpr std::array<const char*, 4> texts{"US", "", "U", "zz"};
-    switch (below(4)) {
-      case 0: return {{"kind", "literal"}, {"value", pick(texts)}};
-      case 1: return {{"kind", "param"}, {"param_id", 2}};
-      default: return {{"kind", "key"}, {"key_id", text()}};
-    }
-  }
-
-  auto test() -> nlohmann::json {
-    constexpr std::array<const char*, 6> comparisons{"==", "!=", "<", "<=", ">", ">="};
-    constexpr std::array<const char*, 4> relations{"cmp_text", "starts_with", "ends_with", "contains"};
-    switch (below(10)) {
-      case 5:
-      case 6: {
-        nlohmann::json out = pair(pick(relations), source(), source());
-        if (out["op"] == "cmp_text") out["cmp"] = pick(comparisons);
-        return out;
-      }
-      case 0: return {{"op", below(2) == 0 ? "is_null" : "not_null"}, {"x", value(below(2))}};
-      case 1: return {{"op", "in"}, {"lhs", value(below(2))}, {"list", numbers()}};
-      case 2: return {{"op", "in"}, {"lhs", {{"op", "key_ref"}, {"key_id", text()}}}, {"list", {"US", "", "zz"}}};
-      case 3: return regex();
-      case 4: return {{"op", "const_bool"}, {"value", below(2) == 0}};
-      default: {
-        nlohmann::json out = pair("cmp", value(below(3)), value(below(3)));
-        out["cmp"] = pick(comparisons);
-        return out;
-      }
-    }
-  }
-
-  auto text() -> std::uint32_t { return below(2) == 0 ? text_key : other_text_key; }
-
-  auto numbers() -> nlohmann::json {
-    nlohmann::json out = nlohmann::json::array();
-    for (std::size_t left = below(30); left > 0; --left) out.push_back(literal());
-    return out;
-  }
-
-  auto regex() -> nlohmann::json {
-    constexpr std::array<const char*, 5> patterns{"US", "^u", "", "A$", "[0-9]"};
-    nlohmann::json pattern = {{"kind", "param"}, {"param_id", 2}};
-    if (below(2) == 0) pattern = {{"kind", "literal"}, {"value", pick(patterns)}};
-    return {{"op", "regex"}, {"key_id", text()}, {"pattern", pattern}, {"flags", below(2) == 0 ? "" : "i"}};
-  }
-
-  braid::random_source random_;
-};
 
 }  // namespace rankd::testing

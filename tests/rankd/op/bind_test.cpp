@@ -57,6 +57,8 @@ TEST_CASE("nodes that use what they may are bound") {
       {"core::sort", R"({"by":5003,"order":"desc"})"},
       {"core::sort", R"({"by":3001,"order":null})"},
       {"core::take", R"({"count":9223372036854775807})"},
+      {"core::paginate", R"({"size":1})"},
+      {"core::paginate", R"({"size":10000})"},
       {"core::viewer", R"({"endpoint":"ep_0003","trace":null})"},
       {"core::follow", R"({"endpoint":"ep_0001","fanout":10000000})"},
       {"core::media", R"({"endpoint":"ep_0001","fanout":10000})"},

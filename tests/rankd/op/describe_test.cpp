@@ -43,7 +43,7 @@ TEST_CASE("every operator is printed with its params, their ranges and what they
   CHECK(media[1].at("max") == 10'000);
   const auto out_key = params_of("core::vm")[0];
   CHECK(out_key.at("use") == "write");
-  CHECK(out_key.at("key_types") == nlohmann::json::parse(R"(["float", "int"])"));
+  CHECK(out_key.at("key_types") == nlohmann::json::parse(R"(["float", "int", "string"])"));
   const auto map = params_of("core::join")[4];
   CHECK(map.at("use") == "write");
   CHECK_FALSE(map.contains("min_items"));
@@ -65,7 +65,7 @@ TEST_CASE("every op of expressions and predicates is printed with its fields") {
   REQUIRE(printed);
   nlohmann::json fields;
   for (const auto& op : printed->at("tree_op")) fields[op.at("name").get<std::string>()] = op.at("fields");
-  CHECK(fields.size() == 37);
+  CHECK(fields.size() == 41);
   CHECK(fields.at("neg") == nlohmann::json::parse(R"([["x", "value"]])"));
   CHECK(fields.at("in") == nlohmann::json::parse(R"([["lhs", "value"], ["list", "list"]])"));
   CHECK(fields.at("const_null") == nlohmann::json::array());
@@ -75,6 +75,7 @@ TEST_CASE("every op of expressions and predicates is printed with its fields") {
   for (const auto& op : printed->at("tree_op")) further += op.value("capability", "") == "cap.rfc.0001.arithmetic.v1";
   CHECK(further == 13);
   CHECK(fields.at("bucket") == nlohmann::json::parse(R"([["x", "value"], ["count", "count"], ["seed", "seed"]])"));
+  CHECK(fields.at("const_text") == nlohmann::json::parse(R"([["value", "string"]])"));
   CHECK(fields.at("cmp_text") == nlohmann::json::parse(R"([["cmp", "cmp"], ["a", "text"], ["b", "text"]])"));
 }
 

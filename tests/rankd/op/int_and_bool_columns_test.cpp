@@ -1,9 +1,12 @@
-// tests/rankd/op/int_and_bool_columns_test.cpp: what vm writes under a key of ints, and flag under one of bools.
+// tests/rankd/op/int_and_bool_columns_test.cpp: what vm writes under keys of ints and strings, and flag under one of
+// bools.
 #include <rankd/op/operator.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -45,4 +48,31 @@ TEST_CASE("vm fills a key of ints with exact integers, and flag a key of bools")
   const column of_fewer = fewer.table().find(1502).value();
   CHECK(of_fewer.is_null(1));
   CHECK_FALSE(of_fewer.is_null(2));
+}
+
+TEST_CASE("vm fills a key of strings, with nulls where its key allows them") {
+  op_bench bench;
+  const row_set rows = bench.rows_of({4, 7, 8});
+  const std::string big =
+      R"({"op":"cmp","cmp":">","a":{"op":"key_ref","key_id":1},"b":{"op":"const_number","value":5}})";
+  const std::string named =
+      R"({"op":"if","pred":)" + big +
+      R"(,"a":{"op":"concat","a":{"op":"const_text","value":"b"},"b":{"op":"const_text","value":"ig"}},)" +
+      R"("b":{"op":"const_null"}})";
+  const auto vm = bind_op("core::vm", R"({"expr_id":"e","out_key":3001})", named, R"({"op":"const_bool","value":true})",
+                          R"(["cap.rfc.0001.arithmetic.v1","cap.rfc.0006.formulas.v1"])");
+  REQUIRE(vm.has_value());
+  const row_set made = bench.run(**vm, {rows}).value();
+  const column texts = made.table().find(3001).value();
+  REQUIRE(texts.strings() != nullptr);
+  CHECK(texts.is_null(0));
+  CHECK((*texts.strings())[1] == "big");
+  CHECK((*texts.strings())[2] == "big");
+  CHECK(texts.strings()->words->size() == 1);
+  // Of rows in an order of their own, and a part of them.
+  const std::vector<std::uint32_t> order{2, 0};
+  const column fewer = bench.run(**vm, {row_set(rows.table(), order)}).value().table().find(3001).value();
+  CHECK(fewer.is_null(0));
+  CHECK(fewer.is_null(1));
+  CHECK((*fewer.strings())[2] == "big");
 }

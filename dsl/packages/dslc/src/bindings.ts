@@ -177,17 +177,35 @@ const isOptional = (param: OpParam): boolean => !param.required || param.when !=
 
 /** `<Fanout extends number>` for the params whose literals are looked at. */
 function generics(op: Op, form: "declare" | "use"): string {
-  const names = op.params
-    .filter(isWhole)
-    .map((param) => wholeName(param) + (form === "declare" ? " extends number | bigint" : ""));
+  const written = writesTexts(op) ? op.params.filter((param) => param.use === "write") : [];
+  const names = [
+    ...written.map((param) => writtenName + (form === "declare" ? ` extends ${paramType(param)}` : "")),
+    ...op.params
+      .filter(isWhole)
+      .map((param) => wholeName(param) + (form === "declare" ? " extends number | bigint" : "")),
+  ];
   return names.length === 0 ? "" : `<${names.join(", ")}>`;
+}
+
+/** Whether an expression of the operator gives what its key holds: numbers, or strings. */
+const writesTexts = (op: Op): boolean =>
+  op.params.some((param) => param.kind === "expr_id") &&
+  op.params.some((param) => param.use === "write" && (param.key_types ?? []).includes("string"));
+
+/** The name of a type for the key that such an operator writes. */
+const writtenName = "OutKey";
+
+function typeOf(op: Op, param: OpParam): string {
+  if (!writesTexts(op)) return paramType(param);
+  if (param.use === "write") return writtenName;
+  return param.kind === "expr_id" ? `ExprFor<${writtenName}>` : paramType(param);
 }
 
 function options(op: Op): string {
   const fields = op.params.map(
     (param) =>
       doc([`\`${param.name}\`.`, range(param), condition(param)], "  ") +
-      `  readonly ${optionOf(param)}${isOptional(param) ? "?" : ""}: ${paramType(param)};\n`,
+      `  readonly ${optionOf(param)}${isOptional(param) ? "?" : ""}: ${typeOf(op, param)};\n`,
   );
   const name = typeName(op) + "Options";
   return `/** Options of ${op.name}. */\nexport interface ${name}${generics(op, "declare")} extends NodeOptions {\n${fields.join("")}}\n`;
@@ -277,6 +295,7 @@ const tokenNames: readonly (readonly [string, string])[] = [
   ["EndpointToken", "type "],
   ["endpointToken", ""],
   ["Expr", "type "],
+  ["ExprFor", "type "],
   ["featureToken", ""],
   ["KeyToken", "type "],
   ["keyToken", ""],

@@ -24,6 +24,7 @@ const signs: Readonly<Record<string, string>> = {
   or: "||",
   coalesce: "??",
   mod: "%",
+  concat: "+",
 };
 const functions = new Set(["min", "max", "abs", "floor", "ceil", "sqrt", "exp", "log", "log1p", "clamp", "if"]);
 const operands = ["pred", "x", "lo", "hi", "a", "b"];
@@ -50,6 +51,10 @@ export function formula(tree: unknown): string {
       .join(", ")})`;
   }
   switch (op) {
+    case "const_text":
+      return JSON.stringify(value);
+    case "length":
+      return `length(${formula(x)})`;
     case "const_number":
     case "const_bool":
       return String(value);
@@ -72,6 +77,7 @@ export function formula(tree: unknown): string {
     case "in":
       return `(${formula(lhs)} in ${JSON.stringify(list)})`;
     case "bucket":
+    case "bucket_text":
       return `bucket(${formula(x)}, ${String(count)}, ${JSON.stringify(seed ?? "")})`;
     case "cmp_text":
       return `(${text(a)} ${String(cmp)} ${text(b)})`;

@@ -49,3 +49,15 @@ function checkDiversify(
   if (areStrings !== (by.type === "string"))
     report("wrong_type", "values", `\`values\` must be ${areStrings ? "integers" : "strings"}, as ${named}`);
 }
+
+/** Complains about each node but the first that gives pages: a cursor has one position. */
+export function checkPages(nodes: readonly ColumnNode[], problems: Problem[]): void {
+  for (const node of nodes.filter((each) => each.op?.name === "core::paginate").slice(1))
+    problems.push({
+      code: "too_many_pages",
+      pointer: node.pointer,
+      message: "a plan has one `core::paginate` at most: a cursor has one position",
+      hint: "",
+      node: node.id,
+    });
+}

@@ -157,6 +157,9 @@ function checkField(fields: Reader, name: string, kind: string): void {
     case "seed":
       fields.text(name, "optional");
       return;
+    case "string":
+      fields.text(name, "required");
+      return;
   }
 }
 
@@ -247,6 +250,8 @@ export function givesIntegers(tree: unknown, declared: Registries): boolean {
       return integerOf(tree["value"]) !== undefined;
     case "const_null":
     case "bucket":
+    case "bucket_text":
+    case "length":
       return true;
     case "key_ref":
       return declared.keys.find((each) => each.id === tree["key_id"])?.type !== "float";

@@ -11,7 +11,7 @@ import {
   readPlanFallback,
 } from "./fallbacks.js";
 import { checkExtract } from "./features.js";
-import { checkFeed } from "./feed.js";
+import { checkFeed, checkPages } from "./feed.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
 import { itemRule, itemValue, nameProblem } from "./items.js";
 import { checkHoles, checkNamed, parseTemplate } from "./key_template.js";
@@ -28,7 +28,8 @@ import {
   Reader,
   sortedFields,
 } from "./reader.js";
-import { checkBuckets, checkNames, checkOps, checkShape, givesIntegers } from "./trees.js";
+import { checkResult, checkTexts } from "./texts.js";
+import { checkBuckets, checkNames, checkOps, checkShape } from "./trees.js";
 
 /** What an artifact is held against. */
 export interface Rules {
@@ -542,6 +543,7 @@ class Validator {
 
   /** What operators and registries refuse; only where the shape is right. */
   private bind(): void {
+    const refused = new Set<string>();
     for (const [field, table] of [
       ["expr_table", this.exprs],
       ["pred_table", this.preds],
@@ -551,13 +553,17 @@ class Validator {
         const pointer = pointerTo(pointerTo("", field), id);
         checkNames(tree, pointer, this.declared, this.problems);
         if (this.problems.length === before) checkBuckets(tree, pointer, this.declared, this.problems);
+        if (this.problems.length === before)
+          checkTexts(tree, pointer, field === "expr_table" ? "expression" : "predicate", this.declared, this.problems);
+        if (this.problems.length > before && field === "expr_table") refused.add(id);
       }
     for (const node of this.nodes) {
       const before = this.problems.length;
       checkBindings(node, node.op?.params ?? [], this.declared, this.problems);
       for (const param of node.op?.params ?? []) this.bindParam(node, param);
       if (this.problems.length === before) checkMap(node, this.declared, this.problems);
-      if (node.op?.name === "core::vm") this.checkIntegers(node);
+      if (node.op?.name === "core::vm" && !refused.has(String(node.params["expr_id"])))
+        checkResult(node, this.exprs, this.declared, this.problems);
       if (node.op?.name === "core::call_models") checkModels(node, this.problems);
       checkNamed(node, this.declared, this.problems);
       if (node.op?.name === "core::extract_features") checkExtract(node, this.declared, this.problems);
@@ -566,21 +572,8 @@ class Validator {
       checkNulls(node, this.declared, this.problems);
     }
     checkConditionCount(this.nodes, this.problems);
+    checkPages(this.nodes, this.problems);
     if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);
-  }
-
-  /** A key of ints takes expressions that give nothing else. */
-  private checkIntegers(node: Node): void {
-    const key = this.declared.keys.find((each) => each.id === Number(integerOf(node.params["out_key"])));
-    if (key?.type !== "int" || key.status === "blocked" || !key.write) return;
-    if (givesIntegers(this.exprs[String(node.params["expr_id"])], this.declared)) return;
-    this.problems.push({
-      code: "expr_not_integer",
-      pointer: pointerTo(pointerTo(node.pointer, "params"), "expr_id"),
-      message: `the key \`${key.name}\` is of type int, and the expression may give fractions`,
-      hint: "integers are int keys and params, integer literals, %, buckets, and choices among these",
-      node: node.id,
-    });
   }
 
   private bindParam(node: Node, param: OpParam): void {

@@ -10,6 +10,7 @@ import {
   ParamNode,
   runTimeValue,
   toTruth,
+  toText,
   toValue,
   type TreeJson,
   TreeNode,
@@ -291,7 +292,7 @@ export class Graph {
 
   private paramOf(kind: string, value: unknown, span: SpanId, id: string, built: BuiltJson): unknown {
     if (kind === "expr_id") {
-      built.expr_table[`e_${id}`] = toValue(value, span).toTree();
+      built.expr_table[`e_${id}`] = (typeof value === "string" ? toText : toValue)(value, span).toTree();
       return `e_${id}`;
     }
     if (kind === "pred_id") {

@@ -2,17 +2,22 @@
 import { argumentSpan, currentSpan, PlanError, type SpanId } from "./places.js";
 import {
   type Expr,
+  givesText,
   isText,
   KeyNode,
   type KeyToken,
   type KeyUse,
   literal,
+  mayBeText,
   ParamNode,
   type ParamToken,
   type Predicate,
-  toNumber,
-  toTruth,
+  textArgument,
+  type TextExpr,
   textSource,
+  toNumber,
+  toText,
+  toTruth,
   toValue,
   type Truth,
   TruthNode,
@@ -36,20 +41,37 @@ export function binary(op: string, a: unknown, b: unknown, span: SpanId, spanA: 
 
 /** `a` where it is not null, otherwise `b`. */
 export function coalesced(a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): ValueNode {
+  if (areTexts(a, b)) return new ValueNode("coalesce", { a: toText(a, spanA), b: toText(b, spanB) }, span);
   return binary("coalesce", a, b, span, spanA, spanB);
 }
+
+/** Strings one behind the other. */
+export function joined(a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): ValueNode {
+  return new ValueNode("concat", { a: toText(a, spanA), b: toText(b, spanB) }, span);
+}
+
+/** Whether two values are strings of the plan, of rows or of requests, or one of them is and the other null. */
+const areTexts = (a: unknown, b: unknown): boolean =>
+  mayBeText(a) ? mayBeText(b) || isNull(b) : isNull(a) && mayBeText(b);
+const isNull = (value: unknown): boolean => value === null || (value instanceof ValueNode && value.op === "const_null");
 
 /** A comparison: of numbers, of strings, or with null. */
 export function compared(how: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): TruthNode {
   const isEquality = how === "==" || how === "!=";
   if (isEquality && (a === null || b === null)) {
     const tested = a === null ? toValue(b, spanB) : toValue(a, spanA);
+    if (givesText(tested) && !isText(tested)) throw notCompared(tested, a === null ? spanB : spanA);
     return new TruthNode(how === "==" ? "is_null" : "not_null", { x: tested }, span);
   }
   if (isEquality && (typeof a === "string" || typeof b === "string")) {
     const [key, text, keySpan] = typeof a === "string" ? [b, a, spanB] : [a, b as string, spanA];
     return equalsText(how, stringOperand(key, keySpan), text, span);
   }
+  for (const [side, at] of [
+    [a, spanA],
+    [b, spanB],
+  ] as const)
+    if (givesText(side) && !isText(side as ValueNode)) throw notCompared(side as ValueNode, at);
   if (mayBeText(a) && mayBeText(b))
     return new TruthNode("cmp_text", { cmp: how, a: textSource(a, spanA), b: textSource(b, spanB) }, span);
   if (typeof a === "string") stringOperand(b, spanB);
@@ -57,9 +79,13 @@ export function compared(how: string, a: unknown, b: unknown, span: SpanId, span
   return new TruthNode("cmp", { cmp: how, a: toNumber(a, spanA), b: toNumber(b, spanB) }, span);
 }
 
-/** Whether a value is a string of the plan, of rows or of the request. */
-const mayBeText = (value: unknown): boolean =>
-  typeof value === "string" || (value instanceof ValueNode && isText(value));
+/** Tests take the strings of keys, params and the plan, and none that are made. */
+function notCompared(value: ValueNode, span: SpanId): PlanError {
+  return new PlanError("string_in_arithmetic", `${value.what} makes a string, which no test takes`, {
+    span,
+    hint: "write it into a key of strings by vm, and test that",
+  });
+}
 
 /** Null equals no string and differs from none, as in every comparison. */
 function equalsText(how: string, key: KeyNode | ParamNode, text: string, span: SpanId): TruthNode {
@@ -80,6 +106,7 @@ export function stringParamIs(param: ParamNode, text: string, span: SpanId): Tru
 function stringOperand(value: unknown, span: SpanId): KeyNode | ParamNode {
   if (value instanceof KeyNode && value.info.type === "string") return new KeyNode(value.info, span);
   if (value instanceof ParamNode && value.info.type === "string") return new ParamNode(value.info, span);
+  if (value instanceof ValueNode && givesText(value)) throw notCompared(value, span);
   if (value instanceof KeyNode || value instanceof ValueNode)
     throw new PlanError("in_wants_string_key", `${value.what} holds no strings to compare with a string`, { span });
   throw wrongType("a key of strings", value, span);
@@ -104,7 +131,7 @@ export function listed(lhs: unknown, list: unknown, span: SpanId, spanA: SpanId,
   });
   const left = toValue(lhs, spanA);
   if (strings) return new TruthNode("in", { lhs: stringOperand(lhs, spanA), list: items }, span);
-  if (isText(left) && items.length > 0)
+  if (givesText(left) && items.length > 0)
     throw new PlanError("string_in_arithmetic", `${left.what} is a string and equals no number`, { span: spanA });
   return new TruthNode("in", { lhs: left, list: items }, span);
 }
@@ -122,7 +149,24 @@ function bucketOf(x: unknown, count: unknown, seed: unknown): ValueNode {
       span: argumentSpan(1),
     });
   if (typeof seed !== "string") throw wrongType("a string", seed, argumentSpan(2));
+  if (mayBeText(x)) return new ValueNode("bucket_text", { x: textArgument(x, 0), count, seed }, currentSpan());
   return new ValueNode("bucket", { x: valueArgument(x, 0), count, seed }, currentSpan());
+}
+
+function chosen(pred: Truth, a: Expr, b: Expr): Expr;
+function chosen(pred: Truth, a: TextExpr | null, b: TextExpr | null): TextExpr;
+function chosen(pred: unknown, a: unknown, b: unknown): unknown {
+  const sides = areTexts(a, b)
+    ? { a: textArgument(a, 1), b: textArgument(b, 2) }
+    : { a: valueArgument(a, 1), b: valueArgument(b, 2) };
+  return new ValueNode("if", { pred: truthArgument(pred, 0), ...sides }, currentSpan());
+}
+
+function concatenated(first: TextExpr, ...more: TextExpr[]): TextExpr {
+  let out = textArgument(first, 0);
+  for (const [index, each] of more.entries())
+    out = joined(out, each, currentSpan(), argumentSpan(0), argumentSpan(index + 1));
+  return out as unknown as TextExpr;
 }
 
 /** Builders of expressions: each gives a number of each row, or null where an operand is null. */
@@ -153,7 +197,7 @@ export const E = {
   /** -x */
   neg: (x: Expr): Expr => one("neg", x),
   /** `a` where it is not null, otherwise `b`. */
-  coalesce: (a: Expr, b: Expr): Expr => two("coalesce", a, b),
+  coalesce,
   /** a / b, of whole numbers too; null where `b` is 0. */
   div: (a: Expr, b: Expr): Expr => two("div", a, b),
   /** The smaller one. */
@@ -187,17 +231,14 @@ export const E = {
     ),
   /** What remains of `a` after division by `b`, with the sign of `a`; exact for integers, null where `b` is 0. */
   mod: (a: Expr, b: Expr): Expr => two("mod", a, b),
-  /** The bucket of an integer, from 0 to `count` - 1; another seed spreads the same ids in another way. */
-  bucket: (x: Expr, count: number, seed = ""): Expr => shown(bucketOf(x, count, seed)),
+  /** Strings one behind the other; null where one of them is, and where the result has more than 65 536 bytes. */
+  concat: concatenated,
+  /** How many code points of Unicode a string has. */
+  length: (x: TextExpr): Expr => shown(new ValueNode("length", { x: textArgument(x, 0) }, currentSpan())),
+  /** The bucket of an integer or a string, from 0 to `count` - 1; another seed spreads the same ids in another way. */
+  bucket: (x: Expr | TextExpr, count: number, seed = ""): Expr => shown(bucketOf(x, count, seed)),
   /** `a` where `pred` holds, otherwise `b`; null only where the one that is taken is null. */
-  if: (pred: Truth, a: Expr, b: Expr): Expr =>
-    shown(
-      new ValueNode(
-        "if",
-        { pred: truthArgument(pred, 0), a: valueArgument(a, 1), b: valueArgument(b, 2) },
-        currentSpan(),
-      ),
-    ),
+  if: chosen,
 } as const;
 
 /** A pattern of RE2: the text itself, or a param of type string. */
@@ -257,8 +298,10 @@ export const Pred = {
 } as const;
 
 /** `a` where it is not null, otherwise `b`; for use within natural expressions. */
-export function coalesce(a: Expr, b: Expr): Expr {
-  return two("coalesce", a, b);
+export function coalesce(a: Expr, b: Expr): Expr;
+export function coalesce(a: TextExpr | null, b: TextExpr | null): TextExpr;
+export function coalesce(a: unknown, b: unknown): unknown {
+  return coalesced(a, b, currentSpan(), argumentSpan(0), argumentSpan(1));
 }
 
 /** Whether RE2 finds the pattern in the string; for use within natural predicates. */

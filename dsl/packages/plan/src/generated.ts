@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 4f7f028aa021c101037b5c80ea0973500a139b500e9596027dcc06a5c022ec57
+// digest ops 1832a30a243f7cc3812a226b8635883873f9b3f099ab581e540a3992e5528f5d
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { OperatorInfo } from "./builder.js";
 import type { NodeFailure } from "./failures.js";
@@ -11,7 +11,7 @@ import {
   type BoundParam,
   type EndpointToken,
   endpointToken,
-  type Expr,
+  type ExprFor,
   type KeyToken,
   keyToken,
   type ParamToken,
@@ -267,6 +267,12 @@ export interface MembersOfOptions extends NodeOptions {
   readonly outKey: KeyToken<"bool" | "float", { write: true }>;
 }
 
+/** Options of core::paginate. */
+export interface PaginateOptions<Size extends number | bigint> extends NodeOptions {
+  /** `size`. From 1 to 10000. */
+  readonly size: (Size & Whole<Size, 1>) | BoundParam<"int">;
+}
+
 /** Options of core::rank_fusion. */
 export interface RankFusionOptions extends NodeOptions {
   /** `by`. */
@@ -354,11 +360,11 @@ export interface ViewerOptions extends NodeOptions {
 }
 
 /** Options of core::vm. */
-export interface VmOptions extends NodeOptions {
+export interface VmOptions<OutKey extends KeyToken<"float" | "int" | "string", { write: true }>> extends NodeOptions {
   /** `out_key`. */
-  readonly outKey: KeyToken<"float" | "int", { write: true }>;
+  readonly outKey: OutKey;
   /** `expr_id`. */
-  readonly expr: Expr;
+  readonly expr: ExprFor<OutKey>;
 }
 
 /** Options of test::busy_cpu. */
@@ -446,6 +452,8 @@ export interface CandidateSet {
   media<Fanout extends number | bigint>(options: MediaOptions<Fanout>): CandidateSet;
   /** Adds a column: whether the set under a key of one's own has a member, or the member's score. */
   membersOf(options: MembersOfOptions): CandidateSet;
+  /** One page of the rows: the first one, or the one at which the cursor of the request stands. */
+  paginate<Size extends number | bigint>(options: PaginateOptions<Size>): CandidateSet;
   /** One row of each id, with a float column: the sum of 1 / (k + rank) over the lists that have it. */
   rankFusion(options: RankFusionOptions): CandidateSet;
   /** For each row the first ids of list recommendation:ID, each with its country. */
@@ -462,8 +470,8 @@ export interface CandidateSet {
   strings(options: StringsOptions): CandidateSet;
   /** The first rows in the current order. */
   take<Count extends number | bigint>(options: TakeOptions<Count>): CandidateSet;
-  /** Adds a number column: the value of an expression on each row. */
-  vm(options: VmOptions): CandidateSet;
+  /** Adds a column of numbers or strings: the value of an expression on each row. */
+  vm<OutKey extends KeyToken<"float" | "int" | "string", { write: true }>>(options: VmOptions<OutKey>): CandidateSet;
   /** This set, for which something stands in when its node fails. */
   orElse(fallback: NodeFallback): CandidateSet;
   /** Operators of `test`. */
@@ -688,6 +696,16 @@ export const operators: readonly OperatorInfo[] = [
       { name: "of", option: "of", kind: "choice" },
       { name: "member", option: "member", kind: "key_id" },
       { name: "out_key", option: "outKey", kind: "key_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::paginate",
+    scope: "",
+    method: "paginate",
+    inputs: 1,
+    params: [
+      { name: "size", option: "size", kind: "int", bindable: true },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },

@@ -1,7 +1,7 @@
 // hooks.ts: what the compiler puts in place of operators, conditions and calls of a plan's text.
-import { binary, coalesced, compared, listed } from "./expr.js";
+import { binary, coalesced, compared, joined, listed } from "./expr.js";
 import { fieldSpans, inFrame, PlanError, type SpanId } from "./places.js";
-import { runTimeValue, toNumber, toTruth, TreeNode, TruthNode, ValueNode } from "./tokens.js";
+import { mayBeText, runTimeValue, toNumber, toTruth, TreeNode, TruthNode, ValueNode } from "./tokens.js";
 
 const arithmetic: Readonly<Record<string, string>> = {
   "+": "add",
@@ -47,6 +47,7 @@ export const hooks = {
   /** A binary operator. */
   op(sign: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): unknown {
     if (!(a instanceof TreeNode) && !(b instanceof TreeNode)) return native[sign]!(a as never, b as never);
+    if (sign === "+" && mayBeText(a) && mayBeText(b)) return joined(a, b, span, spanA, spanB);
     // Text around a run-time value is no arithmetic.
     if (sign === "+" && (typeof a === "string" || typeof b === "string"))
       throw runTimeValue((a instanceof TreeNode ? a : b) as TreeNode, a instanceof TreeNode ? spanA : spanB);

@@ -3,6 +3,7 @@ import type { FallbackPlan } from "./failures.js";
 import type { CandidateSet, PlanContext } from "./generated.js";
 import { define } from "./plan.js";
 
+export { bucketOf } from "./buckets.js";
 export { coalesce, type Comparison, E, type Pattern, Pred, regex } from "./expr.js";
 export type { FallbackPlan, NodeFailure, PlanFailure } from "./failures.js";
 export * from "./generated.js";
@@ -27,6 +28,7 @@ export type {
   KeyUse,
   ParamToken,
   Predicate,
+  TextExpr,
   Truth,
   ValueType,
 } from "./tokens.js";

@@ -69,6 +69,12 @@ export interface FeatureToken<Stage extends string, Type extends ValueType> exte
 /** An expression: a number of each row, or null. Natural operators and the builders of `E` both make one. */
 export type Expr = number;
 
+/** A string of each row, or null: a key or param of strings, a text, or what `+`, `??`, `E.concat` and `E.if` make of these. */
+export type TextExpr = string;
+
+/** What is written under a key: strings under one of strings, otherwise numbers. */
+export type ExprFor<Key> = Key extends string ? TextExpr : Expr;
+
 /** A predicate: true or false for each row. Natural operators and the builders of `Pred` both make one. */
 export type Predicate = boolean;
 
@@ -137,6 +143,11 @@ export abstract class TreeNode {
 /** Of an expression. */
 export class ValueNode extends TreeNode {
   readonly what: string = "an expression";
+
+  /** Of a string: how many code points it has. */
+  get length(): ValueNode {
+    return new ValueNode("length", { x: toText(this, this.span) }, this.span);
+  }
 }
 
 /** Of a predicate. */
@@ -331,7 +342,7 @@ export function toValue(value: unknown, span: SpanId): ValueNode {
 /** The same for a value that is computed with or compared: a string has no place there. */
 export function toNumber(value: unknown, span: SpanId): ValueNode {
   const node = toValue(value, span);
-  if (isText(node))
+  if (givesText(node))
     throw new PlanError(
       "string_in_arithmetic",
       `${node.what} is a string, which is null in arithmetic and in comparisons of numbers`,
@@ -341,6 +352,26 @@ export function toNumber(value: unknown, span: SpanId): ValueNode {
       },
     );
   return node;
+}
+
+/** Whether every value of an expression is a string or null. */
+export function givesText(node: unknown): boolean {
+  if (!(node instanceof ValueNode)) return false;
+  if (node.op === "concat" || node.op === "const_text") return true;
+  if (node.op !== "coalesce" && node.op !== "if") return isText(node);
+  const sides = [node.fields["a"], node.fields["b"]];
+  return sides.some(givesText) && sides.every((side) => givesText(side) || (side as TreeNode).op === "const_null");
+}
+
+/** Whether a value may stand for a string of each row, and is more than null. */
+export const mayBeText = (value: unknown): boolean => typeof value === "string" || givesText(value);
+
+/** Anything that may stand for a string of each row, as a node. */
+export function toText(value: unknown, span: SpanId): ValueNode {
+  if (typeof value === "string") return new ValueNode("const_text", { value }, span);
+  const node = toValue(value, span);
+  if (givesText(node) || value === null) return node;
+  throw new PlanError("text_wants_string", `${node.what} gives no strings`, { span });
 }
 
 /** Whether a node is a key or param of strings. */
@@ -364,7 +395,9 @@ export function toTruth(value: unknown, span: SpanId): TruthNode {
   throw wrongType("a predicate", value, span);
 }
 
-/** The same for the arguments of the call of the plan that is running. */
+/** A string among the arguments of the call of the plan that is running. */
+export const textArgument = (value: unknown, index: number): ValueNode => toText(value, argumentSpan(index));
+/** A number among those arguments. */
 export const valueArgument = (value: unknown, index: number): ValueNode => toNumber(value, argumentSpan(index));
 /** A predicate among those arguments. */
 export const truthArgument = (value: unknown, index: number): TruthNode => toTruth(value, argumentSpan(index));

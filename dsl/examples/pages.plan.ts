@@ -1,0 +1,16 @@
+import { definePlan, EP, Key } from "@rankd/plan";
+
+const endpoint = EP.redis_default;
+
+// [pages]
+export default definePlan({
+  name: "pages",
+  build: (ctx) =>
+    ctx
+      .viewer({ endpoint })
+      .follow({ endpoint, fanout: 500 })
+      .sort({ by: Key.id, order: "desc" })
+      .paginate({ size: 20 })
+      .fetchFeatures({ endpoint, keys: [Key.title], hash: "user" }), // of the page alone
+});
+// [/pages]
