@@ -1,9 +1,11 @@
 // doctor/main.cpp: the command line of braid-doctor.
 #include <doctor/escape.hpp>
+#include <doctor/path_text.hpp>
 #include <doctor/print.hpp>
 
 #include <cstdio>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* help =
     R"(usage: braid-doctor [--json] [--root DIR]
+       braid-doctor trace FILE [--request ID] [--tracks]
 
 What braid sees of this machine: its CPUs, which of them this process may use and what limits their time, how many
 workers a pool starts and why, variables BRAID_*, and what the system lets this user do.
@@ -23,7 +26,14 @@ workers a pool starts and why, variables BRAID_*, and what the system lets this 
   --version    the version
   --help       this text
 
-Exit status: 0; 1 where the output could not be written; 2 for wrong usage.
+trace: what the ten slowest requests in a trace (BRAID_TRACE=FILE) spent their time on, as steps that add up to it: cpu,
+queued, io, lock, timer, blocked (a thread in a wait), unknown. Requests are those of rankd, or else the activities of
+the program, or else its tasks.
+
+  --request ID this one: the name of an activity, task or span, or a word of it
+  --tracks      adds them to FILE as well, as a track each for Perfetto
+
+Exit status: 0; 1 where the output could not be written, or a trace not be read; 2 for wrong usage.
 )";
 
 enum class request { text, json, help, version, nonsense };
@@ -67,7 +77,9 @@ auto answer(const command_line& line) -> std::string {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const command_line line = read(std::vector<std::string>(argv + 1, argv + argc));
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "trace") return braid::doctor::run_trace(std::span(words).subspan(1));
+  const command_line line = read(words);
   if (line.wanted == request::nonsense) {
     std::fprintf(stderr, "braid-doctor: %s; try --help\n", braid::doctor::escaped(line.problem).c_str());
     return 2;

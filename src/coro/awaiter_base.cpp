@@ -55,8 +55,7 @@ auto awaiter_base::begin() noexcept -> std::coroutine_handle<> {
   if (in.stop().requested()) return promise_->stop();
   in.link(*this);
   if (is_traced()) [[unlikely]]
-    if (const std::uint64_t task = task_of(in); task != 0)
-      trace_note(trace_group::tasks, trace_kind::task_waits, task, trace_number(how_->name));
+    trace_begin(in);
   return how_->start(*this);
 }
 
@@ -64,7 +63,7 @@ auto awaiter_base::not_started() noexcept -> std::coroutine_handle<> {
   unlink();
   state_ = state::done;
   if (is_traced()) [[unlikely]]
-    trace_task(trace_kind::task_runs, *promise_->where());
+    trace_end();
   return handle_;
 }
 
@@ -77,14 +76,35 @@ void awaiter_base::complete() noexcept {
   resume(handle_);
 }
 
+void awaiter_base::trace_begin(const scope& in) const noexcept {
+  if (const std::uint64_t task = task_of(in); task != 0)
+    trace_note(trace_group::tasks, trace_kind::task_waits, task, trace_number(how_->name));
+  trace_note(trace_group::tasks, trace_kind::wait_begin, trace_wait_number(this), trace_number(how_->name));
+}
+
+void awaiter_base::trace_due(time_point when) const noexcept {
+  const time_point now = where().now();
+  if (when > now)
+    trace_note(trace_group::tasks, trace_kind::wait_due, trace_wait_number(this),
+               static_cast<std::uint64_t>(duration(when - now).count()));
+}
+
+void awaiter_base::trace_end() const noexcept {
+  trace_task(trace_kind::task_runs, *promise_->where());
+  trace_note(trace_group::tasks, trace_kind::wait_end, trace_wait_number(this));
+}
+
 /// The awaiter may be gone when the slice ends.
 void awaiter_base::resume_traced() noexcept {
   trace_task(trace_kind::task_runs, *promise_->where());
-  const trace_slice slice(trace_group::tasks, trace_kind::coroutine_begin, code_of(handle_));
+  const trace_slice slice(trace_group::tasks, trace_kind::coroutine_begin, trace_wait_number(this), code_of(handle_));
   resume(handle_);
 }
 
-void awaiter_base::trace_ready() const noexcept { trace_task(trace_kind::task_ready, *promise_->where()); }
+void awaiter_base::trace_ready() const noexcept {
+  trace_task(trace_kind::task_ready, *promise_->where());
+  trace_note(trace_group::tasks, trace_kind::wait_ready, trace_wait_number(this));
+}
 
 void awaiter_base::complete_later() noexcept {
   if (is_linked()) unlink();
@@ -120,7 +140,7 @@ void awaiter_base::resumed(job& self, action /*what*/) {
     case state::comes_home: return resume(waited.begin());
     case state::stopped:
       if (is_traced()) [[unlikely]]
-        trace_task(trace_kind::task_runs, *waited.promise_->where());
+        waited.trace_end();
       return resume(waited.promise_->stop());
     default: return waited.complete();
   }

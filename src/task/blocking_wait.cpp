@@ -7,6 +7,7 @@
 #include <braid/task/detail/spare_threads.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
+#include <braid/trace/detail/hooks.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -196,6 +197,7 @@ class end_wait final : public blocking_wait {
 }  // namespace
 
 auto block(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id where) noexcept -> bool {
+  const trace_slice shown(trace_group::jobs, "blocked");  // jobs that it runs meanwhile are slices inside
   if (runs_while_waiting(where)) return drive_until(wait, awaited, deadline, where);
   return block_as_thread(wait, awaited, deadline);
 }

@@ -82,7 +82,8 @@ void trace_encoder::add(thread& of, const trace_record& record) {
     case trace_kind::subject: return;
     case job_begin: return emit(of, when, {.what = event::begin, .name = name_of_code(record.what), .flow_end = first});
     case slice_begin: return emit(of, when, {.what = event::begin, .name = name_of_text(record.what)});
-    case coroutine_begin: return emit(of, when, {.what = event::begin, .name = name_of_code(record.what)});
+    case coroutine_begin:
+      return emit(of, when, {.what = event::begin, .name = name_of_code(record.what), .flow_end = first});
     case slice_end: return emit(of, when, {.what = event::end});
     case mark: return emit(of, when, {.name = name_of_text(record.what)});
     case counter:
@@ -92,6 +93,10 @@ void trace_encoder::add(thread& of, const trace_record& record) {
     case posted: return emit(of, when, {.name = own_name("post"), .flow = record.what});
     case wakes: return emit(of, when, {.name = own_name("wake"), .flow = record.what});
     case woken: return emit(of, when, {.name = own_name("woken"), .flow_end = record.what});
+    case wait_begin: return emit(of, when, {.name = name_of_text(record.what), .flow = first});
+    case wait_due: return emit(of, when, {.name = own_name("due"), .flow = first, .due = record.what});
+    case wait_ready: return emit(of, when, {.name = own_name("ready"), .flow = record.what});
+    case wait_end: return emit(of, when, {.name = own_name("goes on"), .flow_end = record.what});
     case task_waits: return task(of, kind, when, first, state_of(kind, record.what));
     case task_begin:
     case task_runs:

@@ -68,7 +68,6 @@ void perfetto_writer::process(std::uint64_t pid, std::string_view name) {
   packet();
 }
 
-/// The clock of the sequence begins at `begin_ns`; what follows says how much later it is than what came before.
 void perfetto_writer::thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name,
                              std::uint64_t begin_ns) {
   protobuf_message thread;
@@ -82,7 +81,11 @@ void perfetto_writer::thread(sequence& of, std::uint64_t pid, std::uint64_t tid,
   packet_.number(packet_field::sequence, descriptor_sequence);
   packet_.message(packet_field::descriptor, descriptor);
   packet();
+  begin(of, thread_track(of.id), begin_ns);
+}
 
+/// The clock of the sequence begins at `begin_ns`; what follows says how much later it is than what came before.
+void perfetto_writer::begin(sequence& of, std::uint64_t number, std::uint64_t begin_ns) {
   protobuf_message boot;
   boot.number(1, boot_time);
   boot.number(2, begin_ns);
@@ -94,7 +97,7 @@ void perfetto_writer::thread(sequence& of, std::uint64_t pid, std::uint64_t tid,
   clocks.message(1, boot);
   clocks.message(1, own);
   protobuf_message track;
-  track.number(event_field::track, thread_track(of.id));
+  track.number(event_field::track, number);
   protobuf_message defaults;
   defaults.number(58, own_clock);
   defaults.message(packet_field::track_event, track);
@@ -129,6 +132,13 @@ auto perfetto_writer::name(std::string text) -> std::uint32_t {
   return static_cast<std::uint32_t>(names_.size());
 }
 
+void perfetto_writer::annotate(std::string_view name, std::uint64_t value) {
+  part_.clear();
+  part_.bytes(10, name);
+  part_.number(3, value);
+  event_.message(event_field::annotation, part_);
+}
+
 void perfetto_writer::event(sequence& on, std::uint64_t when_ns, const trace_event& what) {
   event_.clear();
   event_.number(event_field::type, static_cast<std::uint64_t>(what.what));
@@ -138,12 +148,8 @@ void perfetto_writer::event(sequence& on, std::uint64_t when_ns, const trace_eve
     event_.number(event_field::counter, static_cast<std::uint64_t>(what.value));
   if (what.flow != 0) event_.fixed(event_field::flow, what.flow);
   if (what.flow_end != 0) event_.fixed(event_field::flow_end, what.flow_end);
-  if (what.lost != 0) {
-    part_.clear();
-    part_.bytes(10, "records");
-    part_.number(3, what.lost);
-    event_.message(event_field::annotation, part_);
-  }
+  if (what.lost != 0) annotate("records", what.lost);
+  if (what.due != 0) annotate("ns", what.due);
 
   const std::uint64_t now = std::max(when_ns, on.last_ns);
   packet_.number(packet_field::timestamp, now - std::exchange(on.last_ns, now));

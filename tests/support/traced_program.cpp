@@ -1,7 +1,10 @@
 // tests/support/traced_program.cpp: what tests/trace/programs.py traces: jobs, tasks, a fork, a death, too many events.
 #include <braid/coro/bridge.hpp>
+#include <braid/coro/offload.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
+#include <braid/coro/with_scope.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
@@ -101,6 +104,76 @@ void activities() {
   none.is_now("never shown");
 }
 
+// --- planted: what a critical path has to name ---
+
+/// Computes for a time, visible by its name in the trace.
+void spin(braid::trace::name as, std::chrono::milliseconds span) {
+  const braid::trace::span shown(as);
+  for (const auto end = std::chrono::steady_clock::now() + span; std::chrono::steady_clock::now() < end;) {}
+}
+
+/// Waits for the kernel, a timer and a node that computes for long on a worker.
+auto slow_node(braid::runtime& on) -> task<void> {
+  const braid::trace::activity shown("request slow_node");
+  co_await braid::sleep_for(2ms);
+  auto quick = [] { spin("quick_node", 1ms); };
+  co_await braid::offload(on.workers(), std::move(quick));
+  auto slow = [] { spin("slow_node", 30ms); };
+  co_await braid::offload(on.workers(), std::move(slow));
+}
+
+auto with_lock(braid::async_semaphore& lock, std::string name) -> task<void> {
+  const braid::trace::activity shown(name);
+  const auto held = co_await lock.acquire();
+  co_await braid::sleep_for(5ms);
+  spin("under_the_lock", 5ms);
+}
+
+/// The last of four that want one lock.
+auto convoy() -> task<void> {
+  braid::async_semaphore lock(1);
+  auto all = [&lock](braid::scope& here) -> task<void> {
+    for (int i = 1; i <= 4; ++i) here.spawn(with_lock(lock, "request convoy " + std::to_string(i)));
+    co_return;
+  };
+  co_await braid::with_scope(all);
+}
+
+auto naps_in_time() -> task<void> {
+  const braid::trace::activity shown("request stalled");
+  co_await braid::sleep_for(5ms);
+}
+
+auto stalls_the_loop() -> task<void> {
+  co_await braid::sleep_for(1ms);
+  spin("stalls_the_loop", 40ms);
+}
+
+auto stalled_loop() -> task<void> {
+  auto both = [](braid::scope& here) -> task<void> {
+    here.spawn(naps_in_time());
+    here.spawn(stalls_the_loop());
+    co_return;
+  };
+  co_await braid::with_scope(both);
+}
+
+/// Its job comes after one that the only worker is busy with.
+auto queue_wait(braid::runtime& on) -> task<void> {
+  static_cast<void>(post(on.workers(), [] { spin("in_front", 30ms); }));
+  const braid::trace::activity shown("request queued");
+  auto own = [] { spin("own_job", 1ms); };
+  co_await braid::offload(on.workers(), std::move(own));
+}
+
+void planted() {
+  const auto runtime = braid::runtime::create({.workers = 1, .name = "planted"}).value();
+  runtime->run(slow_node(*runtime));
+  runtime->run(convoy());
+  runtime->run(stalled_loop());
+  runtime->run(queue_wait(*runtime));
+}
+
 /// The child runs jobs as well, and ends as programs do.
 void fork_a_child() {
   const braid::trace::span around("around the fork");
@@ -181,6 +254,7 @@ int main(int count, char** words) {
     if (word == "blocking") blocking();
     if (word == "spans") spans();
     if (word == "activities") activities();
+    if (word == "planted") planted();
     if (word == "fork") fork_a_child();
     if (word == "flood") flood();
     if (word == "bursts") bursts();

@@ -17,6 +17,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PROGRAM = EXAMPLE = None
 RANKD = os.environ.get("BRAID_TRACED_RANKD")
+DOCTOR = os.environ["BRAID_DOCTOR"]
 
 
 def load_tool():
@@ -224,6 +225,58 @@ class Traced(unittest.TestCase):
         self.assertEqual(self.names_on(trace, "handed over"), ["running"])
         self.assertNotIn("never shown", TOOL.Summary(trace).names)
 
+    def path_of(self, *words):
+        """The lines that braid-doctor prints of the trace, by the first line of each request: (us, kind, rest), and the sums."""
+        ended = subprocess.run([DOCTOR, "trace", str(self.file), *words], capture_output=True, text=True, timeout=100)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        found = {}
+        for text in ended.stdout.split("\n\n"):
+            name, total = re.fullmatch(r"(.*): ([0-9.]+) µs", text.splitlines()[0]).groups()
+            *steps, sums = text.rstrip().splitlines()[1:]
+            lines = [line.split(None, 2) for line in steps]
+            ns = [int(line[0].replace(".", "")) for line in lines]
+            parts = [int(part.replace(".", "")) for part in re.findall(r" ([0-9]+\.[0-9]+)", sums.partition(" =")[2])]
+            for whole in (sum(ns), sum(parts), int(sums.split(" =")[0].replace(".", ""))):
+                self.assertEqual(whole, int(total.replace(".", "")), text)
+            found[name] = [(float(line[0]), *line[1:]) for line in lines]
+        return found
+
+    def test_a_critical_path_names_what_was_planted_and_adds_up(self):
+        self.whole(self.trace_of("planted"))
+        paths = self.path_of()
+
+        def longest(name, kind):
+            return max((step for step in paths["request " + name] if step[1] == kind), default=(0, kind, ""))
+
+        spent, _, what = longest("slow_node", "cpu")
+        self.assertTrue(spent >= 29_000 and what.endswith(" slow_node"), paths)
+        spent, _, what = longest("convoy 4", "lock")
+        self.assertTrue(spent >= 29_000 and "semaphore in with_lock(), had by with_lock()" in what, paths)
+        spent, _, what = longest("stalled", "queued")
+        self.assertTrue(spent >= 30_000 and what.endswith("behind stalls_the_loop"), paths)
+        spent, _, what = longest("queued", "queued")
+        self.assertTrue(spent >= 1_000 and what.endswith("behind in_front"), paths)
+
+    def test_tracks_of_the_slowest_become_tracks_of_the_trace(self):
+        self.trace_of("planted")
+        paths = self.path_of("--tracks")
+        trace = TOOL.Trace(self.file.read_bytes())
+        self.whole(trace)
+        tracks = [name for name in trace.tracks.values() if name.startswith("slowest ")]
+        self.assertEqual(tracks, [f"slowest {number}: {name}" for number, name in enumerate(paths, 1)])
+        self.assertIn("queued: behind stalls_the_loop", TOOL.Summary(trace).names)
+        self.assertEqual(self.path_of(), paths)
+        again = subprocess.run([DOCTOR, "trace", str(self.file), "--tracks"], capture_output=True, text=True, timeout=100)
+        self.assertEqual((again.returncode, again.stderr), (1, f"braid-doctor: {self.file} has such tracks already\n"))
+
+    def test_one_request_of_a_program_by_its_name(self):
+        self.trace_of("planted", "spans")
+        self.assertEqual(list(self.path_of("--request", "stalled")), ["request stalled"])
+        (step,) = self.path_of("--request", "inner 1")["inner 1"]
+        self.assertEqual(step[1], "cpu")
+        none = subprocess.run([DOCTOR, "trace", str(self.file), "--request", "x"], capture_output=True, text=True, timeout=100)
+        self.assertEqual((none.returncode, none.stderr), (1, f"braid-doctor: nothing in {self.file} is called x\n"))
+
     @unittest.skipUnless(RANKD, "this build has no rankd")
     def test_a_request_of_rankd_and_its_nodes(self):
         folder = Path(self.file.parent, "demo")
@@ -244,6 +297,7 @@ class Traced(unittest.TestCase):
         for node in (node["node_id"] for node in plan["nodes"]):
             shown = summary.names[node] + sum(name == f"{node} of {engine_id}" for name in trace.tracks.values())
             self.assertEqual(shown, 1, node)
+        self.assertEqual(list(self.path_of("--request", engine_id)), requests)
 
     @unittest.skipUnless(RANKD, "this build has no rankd")
     def test_a_slow_request_of_rankd_leaves_a_trace_of_it(self):

@@ -64,6 +64,8 @@ class sleep_awaiter final : awaiter_base {
   static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& sleeping = static_cast<sleep_awaiter&>(self);
     sleeping.timer_.when = sleeping.when_.due(sleeping.where());
+    if (is_traced()) [[unlikely]]
+      sleeping.trace_due(sleeping.timer_.when);
     sleeping.where().arm(sleeping.timer_, sleeping.timer_.when);
     return {};
   }

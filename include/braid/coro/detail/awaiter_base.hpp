@@ -54,6 +54,9 @@ class BRAID_API awaiter_base : public job, private stop_callback {
 
   [[nodiscard]] auto where() const noexcept -> home& { return promise_->where()->where(); }
 
+  /// For traces: a timer ends the wait at that time.
+  void trace_due(time_point when) const noexcept;
+
   /// Resumes the coroutine now, unless the thread puts that off.
   void complete() noexcept;
 
@@ -75,7 +78,9 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   static void resumed(job& self, action what);
   static void stopped(stop_callback& self) noexcept;
   void resume_traced() noexcept;
+  void trace_begin(const scope& in) const noexcept;
   void trace_ready() const noexcept;
+  void trace_end() const noexcept;
   auto begin() noexcept -> std::coroutine_handle<>;
 
   const operation* how_;

@@ -15,7 +15,7 @@ enum class trace_kind : std::uint8_t {
   subject = 1,      ///< the first number of the event in the next record
   job_begin,        ///< code of the job; subject: the job
   slice_begin,      ///< name
-  coroutine_begin,  ///< code of the coroutine that is resumed
+  coroutine_begin,  ///< code of the coroutine that is resumed; subject: the wait that is over
   slice_end,        ///< of the newest slice of the thread that is open
   mark,             ///< name
   counter,          ///< value; subject: name
@@ -27,6 +27,10 @@ enum class trace_kind : std::uint8_t {
   task_ready,       ///< number of a task
   task_runs,        ///< number of a task
   task_end,         ///< number of a task
+  wait_begin,       ///< name of what a coroutine waits for; subject: the wait
+  wait_due,         ///< nanoseconds until a timer ends the wait; subject: the wait
+  wait_ready,       ///< wait whose coroutine has been handed to its home, by what brought it about
+  wait_end,         ///< wait that is over without a slice of its coroutine
 };
 
 /// What can be left out of a trace: a bit each.
@@ -70,6 +74,11 @@ BRAID_API auto trace_save(std::string_view reason) noexcept -> bool;
 
 [[nodiscard]] inline auto trace_number(const void* address) noexcept -> std::uint64_t {
   return reinterpret_cast<std::uintptr_t>(address);
+}
+
+/// The number of the wait of a coroutine: its awaiter is a job as well, whose posts have the even number.
+[[nodiscard]] inline auto trace_wait_number(const void* awaiter) noexcept -> std::uint64_t {
+  return trace_number(awaiter) | 1U;
 }
 
 /// A slice of the calling thread, from here to the end of the object.

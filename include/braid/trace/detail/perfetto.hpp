@@ -38,6 +38,7 @@ struct trace_event {
   std::uint64_t flow_end = 0;  ///< an arrow that ends here
   std::int64_t value = 0;      ///< of a counter
   std::uint64_t lost = 0;      ///< records of the thread that are not in the trace, up to here
+  std::uint64_t due = 0;       ///< nanoseconds from here until a timer fires
 };
 
 /// Writes Perfetto's TracePackets. Each thread has a sequence: its times are differences, and names stand in it once.
@@ -54,6 +55,8 @@ class BRAID_API perfetto_writer {
 
   void process(std::uint64_t pid, std::string_view name);
   void thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name, std::uint64_t begin_ns);
+  /// A sequence that is no thread: its events are on the track of that number, where they name no other.
+  void begin(sequence& of, std::uint64_t track, std::uint64_t begin_ns);
   /// Another track of the process. Gives its number.
   void track(std::uint64_t number, std::string_view name);
   void counter_track(std::uint64_t number, std::string_view name);
@@ -72,6 +75,7 @@ class BRAID_API perfetto_writer {
 
  private:
   void packet();
+  void annotate(std::string_view name, std::uint64_t value);
   void describe(std::uint64_t number, std::string_view name, protobuf_message* counter);
 
   std::vector<std::string> names_;

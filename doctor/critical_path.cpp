@@ -1,0 +1,353 @@
+// doctor/critical_path.cpp: a walk back from the end of a request, from each slice to what woke it.
+#include <doctor/critical_path.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace braid::doctor {
+namespace {
+
+/// A part of the time of a thread, with the innermost slice.
+struct piece {
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::size_t slice;
+};
+
+/// What the thread did from `from` to `to`, without gaps.
+auto pieces_of(const recorded_thread& thread, std::uint64_t from, std::uint64_t to) -> std::vector<piece> {
+  constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+  const auto& slices = thread.slices;
+  std::vector<piece> found;
+  std::size_t current = thread.innermost(from);
+  auto next =
+      static_cast<std::size_t>(std::ranges::upper_bound(slices, from, {}, &recorded_slice::begin) - slices.begin());
+  for (std::uint64_t at = from; at < to;) {
+    const std::uint64_t ends = current != no_slice ? slices[current].end : never;
+    const std::uint64_t begins = next < slices.size() ? slices[next].begin : never;
+    const std::uint64_t until = std::max(at, std::min({ends, begins, to}));
+    if (until > at) found.push_back({at, until, current});
+    at = until;
+    if (ends <= at)
+      current = slices[current].parent;
+    else if (begins <= at)
+      current = next++;
+  }
+  return found;
+}
+
+/// How a wait by that name is shown. Others are for what other tasks or threads do, which the walk follows.
+auto kind_of_wait(std::string_view name) -> std::optional<path_kind> {
+  if (name == "sleep") return path_kind::timer;
+  if (name == "I/O" || name == "readiness" || name == "Redis reply") return path_kind::io;
+  if (name == "semaphore") return path_kind::lock;
+  return std::nullopt;
+}
+
+class path_walk {
+ public:
+  path_walk(const trace_file& trace, const traced_request& of) : trace_(trace), bounds_{of.first}, at_(of.last) {}
+
+  /// Each step goes back in time, or to the slice around.
+  auto steps() -> std::vector<path_step> {
+    constexpr unsigned max_steps_at_a_time = 1000;  // a trace that is damaged may lead round in a circle
+    unsigned steps_here = 0;
+    while (true) {
+      const std::uint64_t before = at_.when;
+      if (steps_here == max_steps_at_a_time) {
+        give_up();
+      } else if (before > bounds_.back().when) {
+        step();
+      } else if (bounds_.size() > 1) {
+        at_ = bounds_.back();
+        bounds_.pop_back();
+      } else {
+        std::ranges::reverse(steps_);
+        return std::move(steps_);
+      }
+      steps_here = at_.when == before ? steps_here + 1 : 0;
+    }
+  }
+
+ private:
+  [[nodiscard]] auto bound() const noexcept -> std::uint64_t { return bounds_.back().when; }
+  [[nodiscard]] auto thread(std::size_t index) const -> const recorded_thread& { return trace_.threads[index]; }
+  [[nodiscard]] auto slice_at(const trace_place& place) const -> const recorded_slice& {
+    return thread(place.thread).slices[place.slice];
+  }
+  [[nodiscard]] auto name(std::uint32_t index) const -> const std::string& { return trace_.names[index]; }
+
+  /// The job or coroutine that runs at a place; `no_slice` for none.
+  [[nodiscard]] auto unit_at(trace_place place) const -> std::size_t {
+    while (place.slice != no_slice && slice_at(place).cause == 0) place.slice = slice_at(place).parent;
+    return place.slice;
+  }
+
+  void step() {
+    const std::size_t unit = unit_at(at_);
+    if (unit == no_slice) return outside();
+    const recorded_slice& of = thread(at_.thread).slices[unit];
+    if (!run(std::max(of.begin, bound()))) return;
+    at_.when = std::max(of.begin, bound());
+    at_.slice = of.parent;
+    if (of.begin <= bound()) return;
+    of.is_coroutine() ? before_coroutine(of) : before_job(of);
+  }
+
+  void give_up() {
+    bounds_.resize(1);
+    add(bound(), at_.when, path_kind::unknown, at_.thread, "arrows that lead round in a circle");
+    at_.when = bound();
+  }
+
+  /// No job runs here: the thread's own code began it, or the kernel did by way of a loop.
+  void outside() {
+    const std::uint64_t from = bound();
+    const trace_place& begun = bounds_.back();
+    const std::string_view around = at_.slice != no_slice ? std::string_view(name(slice_at(at_).name)) : "";
+    if (begun.thread == at_.thread && unit_at(begun) == no_slice) {
+      run(from);
+    } else if (around == "timers") {
+      add(from, at_.when, path_kind::timer, at_.thread, "a timer");
+    } else if (last_call(at_.when, from) != nullptr) {
+      polled(from, at_.when, at_.thread, "I/O");
+    } else {
+      add(from, at_.when, path_kind::unknown, at_.thread, "what began it on thread " + thread(at_.thread).name);
+    }
+    at_.when = from;
+  }
+
+  void before_job(const recorded_slice& job) {
+    const trace_place* const post = last(trace_.posts, job.cause, job.begin);
+    if (post == nullptr) return;  // it is called by what is around it
+    queued(post->when, job.begin, at_.thread);
+    at_ = *post;
+  }
+
+  void before_coroutine(const recorded_slice& coroutine) {
+    const recorded_wait* const wait = last_wait(coroutine.cause, coroutine.begin);
+    if (wait == nullptr) return;
+    const trace_place* const ready = last(trace_.readies, coroutine.cause, coroutine.begin);
+    if (ready != nullptr && ready->when >= wait->at.when) {
+      queued(ready->when, coroutine.begin, at_.thread);
+      at_ = *ready;
+    }
+    if (at_.when <= bound()) return;
+    const std::string& waits_for = name(wait->name);
+    const std::uint64_t from = std::max(wait->at.when, bound());
+    const std::string what = waits_for + " in " + name(coroutine.name);
+    switch (kind_of_wait(waits_for).value_or(path_kind::unknown)) {
+      case path_kind::timer: slept(*wait, from, what); break;
+      case path_kind::io: polled(from, at_.when, at_.thread, what); break;
+      case path_kind::lock:
+        add(from, at_.when, path_kind::lock, wait->at.thread, what + ", had by " + doer(at_));
+        break;
+      default:
+        if (wait->at.when > bound()) bounds_.push_back(wait->at);
+        return;
+    }
+    at_ = wait->at;
+  }
+
+  void slept(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
+    const std::uint64_t due = wait.due != 0 ? wait.at.when + wait.due : at_.when;
+    const std::uint64_t until = std::clamp(due, from, at_.when);
+    queued(until, at_.when, at_.thread);
+    add(from, until, path_kind::timer, at_.thread, what);
+  }
+
+  /// What a loop brings from the kernel may have been there since it asked the last time. What it did meanwhile,
+  /// instead of asking, is named; where it asked often, all is the kernel's.
+  void polled(std::uint64_t from, std::uint64_t to, std::size_t on, const std::string& what) {
+    const recorded_slice* const call = last_call(to, from);
+    if (call == nullptr) return add(from, to, path_kind::io, on, what);
+    const recorded_slice* const before = last_call(call->begin, 0);
+    queued(call->end, to, on);
+    add(std::max(from, call->begin), call->end, path_kind::io, on, what);
+    if (call->begin <= from) return;
+    const std::uint64_t asked = std::clamp(before != nullptr ? before->end : from, from, call->begin);
+    const auto [busy, name] = busiest(on, asked, call->begin);
+    const bool is_held_up = busy != 0;
+    add(asked, call->begin, is_held_up ? path_kind::unknown : path_kind::io, on,
+        is_held_up ? what + ", or behind " + name : what);
+    add(from, asked, path_kind::io, on, what);
+  }
+
+  /// The last call to the kernel of the loop here that began before `to` and ended after `from`; null for none.
+  [[nodiscard]] auto last_call(std::uint64_t to, std::uint64_t from) const -> const recorded_slice* {
+    const auto& slices = thread(at_.thread).slices;
+    auto at = std::ranges::lower_bound(slices, to, {}, &recorded_slice::begin);
+    while (at != slices.begin()) {
+      --at;
+      const std::string& called = name(at->name);
+      const bool is_call = at->cause == 0 && (called == "wait" || called == "poll");
+      if (is_call && at->end <= to) return at->end > from ? &*at : nullptr;
+      if (at->begin < from && at->parent == no_slice) return nullptr;
+    }
+    return nullptr;
+  }
+
+  /// Adds what the thread of `at_` did since `from`. False where it slept until another thread woke it: then the walk
+  /// goes on there.
+  bool run(std::uint64_t from) {
+    const recorded_thread& on = thread(at_.thread);
+    auto all = pieces_of(on, from, at_.when);
+    for (auto at = all.rbegin(); at != all.rend(); ++at) {
+      const std::string& shown = at->slice != no_slice ? name(on.slices[at->slice].name) : on.name;
+      const bool is_own = at->slice == no_slice || on.slices[at->slice].cause == 0;
+      if (is_own && shown == "parked" && follow_wake(*at)) return false;
+      path_kind kind = path_kind::cpu;
+      if (is_own && shown == "parked") kind = path_kind::unknown;
+      if (is_own && shown == "blocked") kind = path_kind::blocked;
+      if (is_own && (shown == "wait" || shown == "poll")) kind = path_kind::io;
+      add(at->begin, at->end, kind, at_.thread, shown);
+    }
+    return true;
+  }
+
+  auto follow_wake(const piece& parked) -> bool {
+    const recorded_thread& on = thread(at_.thread);
+    const auto woken = on.woken.lower_bound(parked.end);
+    if (woken == on.woken.end()) return false;
+    const trace_place* const wake = last(trace_.wakes, woken->second, woken->first);
+    if (wake == nullptr || wake->when < parked.begin || wake->when > parked.end) return false;
+    add(wake->when, parked.end, path_kind::queued, at_.thread, "the wake of " + on.name);
+    if (parked.begin > bound()) bounds_.push_back({at_.thread, parked.begin, on.slices[parked.slice].parent});
+    at_ = *wake;
+    return true;
+  }
+
+  void queued(std::uint64_t from, std::uint64_t to, std::size_t on) {
+    from = std::max(from, bound());
+    if (from >= to) return;
+    const auto [busy, name] = busiest(on, from, to);
+    const bool is_busy = 2 * busy >= to - from;
+    add(from, to, path_kind::queued, on, is_busy ? "behind " + name : "until " + thread(on).name + " came to it");
+  }
+
+  /// What the thread ran longest in that time, and how long it ran anything.
+  [[nodiscard]] auto busiest(std::size_t on, std::uint64_t from, std::uint64_t to) const
+      -> std::pair<std::uint64_t, std::string> {
+    std::unordered_map<std::uint32_t, std::uint64_t> times;
+    std::uint64_t all = 0;
+    std::pair<std::uint64_t, std::string> most;
+    for (const piece& each : pieces_of(thread(on), from, to)) {
+      if (each.slice == no_slice) continue;
+      const recorded_slice& slice = thread(on).slices[each.slice];
+      const std::string& shown = name(slice.name);
+      constexpr std::array idle{"wait", "poll", "parked", "tick", "timers"};
+      if (slice.cause == 0 && std::ranges::find(idle, shown) != idle.end()) continue;
+      all += each.end - each.begin;
+      std::uint64_t& time = times[slice.name] += each.end - each.begin;
+      if (time > most.first) most = {time, shown};
+    }
+    return {all, most.second};
+  }
+
+  /// What ran at a place: the innermost slice, and the thread.
+  [[nodiscard]] auto doer(const trace_place& place) const -> std::string {
+    const std::size_t unit = unit_at(place);
+    if (unit == no_slice) return "thread " + thread(place.thread).name;
+    return name(thread(place.thread).slices[unit].name) + " on " + thread(place.thread).name;
+  }
+
+  /// The last place before `when`.
+  static auto last(const std::unordered_map<std::uint64_t, std::vector<trace_place>>& of, std::uint64_t number,
+                   std::uint64_t when) -> const trace_place* {
+    const auto found = of.find(number);
+    if (found == of.end()) return nullptr;
+    const auto after = std::ranges::upper_bound(found->second, when, {}, &trace_place::when);
+    return after != found->second.begin() ? &*std::prev(after) : nullptr;
+  }
+
+  [[nodiscard]] auto last_wait(std::uint64_t number, std::uint64_t when) const -> const recorded_wait* {
+    const auto found = trace_.waits.find(number);
+    if (found == trace_.waits.end()) return nullptr;
+    const auto after =
+        std::ranges::upper_bound(found->second, when, {}, [](const recorded_wait& wait) { return wait.at.when; });
+    return after != found->second.begin() ? &*std::prev(after) : nullptr;
+  }
+
+  /// Steps come from the last to the first, and each ends where the one before begins.
+  void add(std::uint64_t from, std::uint64_t to, path_kind kind, std::size_t on, std::string what) {
+    from = std::max(from, bound());
+    if (from >= to) return;
+    const bool continues =
+        !steps_.empty() && steps_.back().kind == kind && steps_.back().thread == on && steps_.back().what == what;
+    if (continues)
+      steps_.back().begin = from;
+    else
+      steps_.push_back({from, to, kind, on, std::move(what)});
+  }
+
+  const trace_file& trace_;
+  std::vector<trace_place> bounds_;  // the walk does not go back over the last one: it goes on there
+  trace_place at_;
+  std::vector<path_step> steps_;
+};
+
+/// Whether `id` is the text or a word of it.
+auto has_word(std::string_view text, std::string_view id) -> bool {
+  for (std::size_t at = text.find(id); at != std::string_view::npos; at = text.find(id, at + 1)) {
+    const bool begins = at == 0 || text[at - 1] == ' ';
+    const bool ends = at + id.size() == text.size() || text[at + id.size()] == ' ';
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+auto tracks_where(const trace_file& trace, auto fits) -> std::vector<traced_request> {
+  std::vector<traced_request> found;
+  for (const auto& [number, track] : trace.tracks)
+    if (track.open == 0 && track.last.when > track.first.when && fits(track))
+      found.push_back({track.name, track.first, track.last});
+  return found;
+}
+
+auto spans_named(const trace_file& trace, std::string_view id) -> std::vector<traced_request> {
+  std::vector<traced_request> found;
+  for (std::size_t thread = 0; thread < trace.threads.size(); ++thread) {
+    const auto& slices = trace.threads[thread].slices;
+    for (std::size_t at = 0; at < slices.size(); ++at)
+      if (trace.names[slices[at].name] == id && slices[at].end > slices[at].begin)
+        found.push_back({std::string(id), {thread, slices[at].begin, slices[at].parent}, {thread, slices[at].end, at}});
+  }
+  return found;
+}
+
+auto requests_in_any_order(const trace_file& trace, std::string_view id) -> std::vector<traced_request> {
+  if (!id.empty()) {
+    auto found = tracks_where(trace, [&](const recorded_track& track) { return has_word(track.name, id); });
+    return !found.empty() ? found : spans_named(trace, id);
+  }
+  auto found = tracks_where(
+      trace, [](const recorded_track& track) { return track.is_activity && track.name.starts_with("request "); });
+  if (found.empty()) found = tracks_where(trace, [](const recorded_track& track) { return track.is_activity; });
+  if (found.empty()) found = tracks_where(trace, [](const recorded_track& /*track*/) { return true; });
+  return found;
+}
+
+}  // namespace
+
+auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request> {
+  auto found = requests_in_any_order(trace, id);
+  std::ranges::sort(found, [](const traced_request& a, const traced_request& b) {
+    return std::pair(b.length(), a.first.when) < std::pair(a.length(), b.first.when);
+  });
+  return found;
+}
+
+auto critical_path(const trace_file& trace, const traced_request& of) -> std::vector<path_step> {
+  return path_walk(trace, of).steps();
+}
+
+auto name_of(path_kind kind) -> const char* {
+  constexpr std::array<const char*, path_kinds> names{"cpu", "queued", "io", "lock", "timer", "blocked", "unknown"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace braid::doctor

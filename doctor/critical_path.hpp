@@ -1,0 +1,54 @@
+// doctor/critical_path.hpp: what a request waited for, from the wakes that a trace has.
+#pragma once
+
+#include <doctor/trace_file.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid::doctor {
+
+/// What goes on from one time to another, in a trace: a request of rankd, an activity, a task, a span.
+struct traced_request {
+  std::string name;
+  trace_place first;
+  trace_place last;
+
+  [[nodiscard]] auto length() const noexcept -> std::uint64_t { return last.when - first.when; }
+};
+
+/// Why the request was not over yet.
+enum class path_kind : std::uint8_t {
+  cpu,      ///< a thread ran it, or what it waited for
+  queued,   ///< it could run, and no thread had come to it
+  io,       ///< the kernel, or a server
+  lock,     ///< a semaphore that another task had
+  timer,    ///< a sleep, or a timeout
+  blocked,  ///< a thread waited for a future, in code that blocks
+  unknown,  ///< the trace does not say
+};
+inline constexpr std::size_t path_kinds = 7;
+
+struct path_step {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  path_kind kind = path_kind::unknown;
+  std::size_t thread = 0;  ///< where
+  std::string what;        ///< the function or span; what it waited for; what was before it in the queue
+
+  [[nodiscard]] auto length() const noexcept -> std::uint64_t { return end - begin; }
+};
+
+/// The requests whose name is `id`, or has it as a word; spans of threads where there is none. Without an id those of
+/// rankd, else all activities, else all tasks. The slowest come first.
+auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request>;
+
+/// The steps of the request in order, without gaps: they add up to its length, to the nanosecond.
+auto critical_path(const trace_file& trace, const traced_request& of) -> std::vector<path_step>;
+
+auto name_of(path_kind kind) -> const char*;
+
+}  // namespace braid::doctor

@@ -1,0 +1,21 @@
+// doctor/path_text.hpp: critical paths for people: as text, and as tracks of the trace itself.
+#pragma once
+
+#include <doctor/critical_path.hpp>
+
+#include <span>
+#include <string>
+
+namespace braid::doctor {
+
+/// What `trace` says of requests, the slowest first: their steps with times in microseconds, and sums by kind. Steps
+/// that are short beside the request are put together.
+auto to_text(const trace_file& trace, std::span<const traced_request> requests) -> std::string;
+
+/// Packets for the end of the file: a track for each request, on which its steps are slices.
+auto tracks_of(const trace_file& trace, std::span<const traced_request> requests) -> std::string;
+
+/// The command `braid-doctor trace`, without its name. Gives the exit status.
+auto run_trace(std::span<const std::string> words) -> int;
+
+}  // namespace braid::doctor

@@ -1,0 +1,101 @@
+// doctor/trace_command.cpp: braid-doctor trace FILE [--request ID] [--tracks].
+#include <doctor/escape.hpp>
+#include <doctor/path_text.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace braid::doctor {
+namespace {
+
+constexpr std::size_t max_requests = 10;
+
+struct trace_options {
+  std::string file;
+  std::string request;
+  bool has_request = false;
+  bool adds_tracks = false;
+};
+
+auto wrong(const std::string& problem) -> int {
+  std::fprintf(stderr, "braid-doctor: trace: %s; try --help\n", escaped(problem).c_str());
+  return 2;
+}
+
+auto failed(const std::string& problem) -> int {
+  std::fprintf(stderr, "braid-doctor: %s\n", escaped(problem).c_str());
+  return 1;
+}
+
+auto read(std::span<const std::string> words, trace_options& options) -> std::optional<std::string> {
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    if (word == "--tracks") {
+      options.adds_tracks = true;
+    } else if (word == "--request") {
+      if (++at == words.size() || words[at].empty()) return "--request needs an id";
+      options.request = words[at];
+      options.has_request = true;
+    } else if (word.starts_with("--")) {
+      return "unknown option " + word;
+    } else if (!options.file.empty()) {
+      return "one file at a time, and there is " + word + " as well";
+    } else {
+      options.file = word;
+    }
+  }
+  if (options.file.empty()) return "name a file that BRAID_TRACE has written";
+  return std::nullopt;
+}
+
+auto bytes_of(const std::string& file) -> std::string {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw std::system_error(errno, std::generic_category(), file);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  if (in.bad()) throw std::system_error(errno, std::generic_category(), file);
+  return bytes;
+}
+
+void append(const std::string& file, const std::string& bytes) {
+  std::ofstream out(file, std::ios::binary | std::ios::app);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) throw std::system_error(errno, std::generic_category(), file);
+}
+
+auto show(const trace_options& options) -> int {
+  const trace_file trace = parse_trace(bytes_of(options.file));
+  if (options.adds_tracks && trace.has_paths) return failed(options.file + " has such tracks already");
+  if (options.adds_tracks && trace.is_cut) return failed(options.file + " ends within a packet: nothing can follow it");
+  std::vector<traced_request> requests = find_requests(trace, options.request);
+  if (requests.empty())
+    return failed(options.has_request
+                      ? "nothing in " + options.file + " is called " + options.request
+                      : options.file + " has no request, no activity and no spawned task that has ended");
+  requests.resize(std::min(requests.size(), max_requests));
+  if (options.adds_tracks) append(options.file, tracks_of(trace, requests));
+  const std::string text = to_text(trace, requests);
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? 0 : 1;
+}
+
+}  // namespace
+
+auto run_trace(std::span<const std::string> words) -> int {
+  trace_options options;
+  if (const auto problem = read(words, options)) return wrong(*problem);
+  try {
+    return show(options);
+  } catch (const std::exception& error) {
+    return failed(options.file + " cannot be read: " + error.what());
+  }
+}
+
+}  // namespace braid::doctor

@@ -1,0 +1,309 @@
+// doctor/trace_file.cpp: Perfetto's protobuf, as far as the writer of traces uses it.
+#include <doctor/trace_file.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace braid::doctor {
+namespace {
+
+constexpr std::uint64_t first_task_track = 0x2'0000'0000;
+constexpr std::uint64_t first_counter_track = 0x3'0000'0000;
+constexpr std::uint64_t max_time = std::uint64_t{1} << 62U;  // sums of times do not wrap around
+constexpr std::uint64_t first_activity_track = first_task_track + (std::uint64_t{1} << 40U);
+
+/// A field of a message: a number, or bytes.
+struct field {
+  std::uint32_t number = 0;
+  std::uint64_t value = 0;
+  std::string_view bytes;
+};
+
+[[noreturn]] void refuse(const char* why) { throw std::runtime_error(why); }
+
+/// The fields of a message, one after the other.
+class message_reader {
+ public:
+  explicit message_reader(std::string_view bytes) noexcept : rest_(bytes) {}
+
+  /// None at the end. Errors: std::runtime_error where the bytes are no message.
+  auto next() -> std::optional<field> {
+    if (rest_.empty()) return std::nullopt;
+    const std::uint64_t key = varint();
+    field found{.number = static_cast<std::uint32_t>(key >> 3U), .value = 0, .bytes = {}};
+    switch (key & 7U) {
+      case 0: found.value = varint(); break;
+      case 1: found.value = fixed(8); break;
+      case 2: found.bytes = take(varint()); break;
+      case 5: found.value = fixed(4); break;
+      default: refuse("a field has a type that protobuf does not know");
+    }
+    return found;
+  }
+
+  [[nodiscard]] auto rest() const noexcept -> std::size_t { return rest_.size(); }
+
+ private:
+  auto take(std::uint64_t size) -> std::string_view {
+    if (size > rest_.size()) refuse("a field is longer than its message");
+    const std::string_view bytes = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return bytes;
+  }
+  auto varint() -> std::uint64_t {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const auto byte = static_cast<unsigned char>(take(1).front());
+      value |= std::uint64_t{byte & 0x7fU} << shift;
+      if (byte < 0x80) return value;
+    }
+    refuse("a number has more than 64 bits");
+  }
+  auto fixed(std::uint64_t size) -> std::uint64_t {
+    std::uint64_t value = 0;
+    unsigned shift = 0;
+    for (const char each : take(size)) value |= std::uint64_t{static_cast<unsigned char>(each)} << (8 * shift++);
+    return value;
+  }
+
+  std::string_view rest_;
+};
+
+/// The last field of that number.
+auto find(std::string_view message, std::uint32_t number) -> field {
+  field found;
+  message_reader reader(message);
+  while (const auto each = reader.next())
+    if (each->number == number) found = *each;
+  return found;
+}
+
+struct event {
+  std::uint64_t when = 0;
+  std::uint64_t type = 0;
+  std::uint64_t name = 0;
+  std::uint64_t track = 0;
+  std::uint64_t flow = 0;
+  std::uint64_t flow_end = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t due = 0;
+};
+
+class trace_parser {
+ public:
+  auto parse(std::string_view bytes) -> trace_file {
+    while (!bytes.empty()) {
+      message_reader reader(bytes);
+      std::optional<field> packet;
+      try {
+        packet = reader.next();
+      } catch (const std::runtime_error&) {
+        if (bytes.front() != '\x0a') refuse("this is no trace of Perfetto");
+        file_.is_cut = true;
+        break;
+      }
+      if (packet->number != 1) refuse("this is no trace of Perfetto");
+      read_packet(packet->bytes);
+      bytes.remove_prefix(bytes.size() - reader.rest());
+    }
+    finish();
+    return std::move(file_);
+  }
+
+ private:
+  struct sequence {
+    std::uint64_t now = 0;
+    std::uint64_t track = 0;
+    std::optional<std::size_t> thread;
+    std::unordered_map<std::uint64_t, std::uint32_t> names;
+    std::vector<std::size_t> open;  // slices of the thread
+  };
+
+  void read_packet(std::string_view packet) {
+    field parts[64];
+    message_reader reader(packet);
+    while (const auto each = reader.next())
+      if (each->number < std::size(parts)) parts[each->number] = *each;
+    sequence& of = sequences_[parts[10].value];
+    if (parts[60].number != 0) describe(parts[60].bytes);
+    if (parts[6].number != 0) set_clock(of, parts[6].bytes);
+    if (parts[59].number != 0) of.track = find(find(parts[59].bytes, 11).bytes, 11).value;
+    if (parts[12].number != 0) intern(of, parts[12].bytes);
+    if (parts[11].number == 0) return;
+    of.now += std::min(parts[8].value, max_time - of.now);
+    read_event(of, parts[11].bytes);
+  }
+
+  void describe(std::string_view descriptor) {
+    const std::uint64_t track = find(descriptor, 1).value;
+    const std::string name(find(descriptor, 2).bytes);
+    if (const field thread = find(descriptor, 4); thread.number != 0) {
+      threads_.emplace(track, file_.threads.size());
+      file_.threads.emplace_back().name = find(thread.bytes, 5).bytes;
+    } else if (track >= first_path_track) {
+      file_.has_paths = true;
+    } else if (has_states(track)) {
+      file_.tracks[track].name = name;
+    }
+  }
+
+  static auto has_states(std::uint64_t track) noexcept -> bool {
+    return track >= first_activity_track || (track >= first_task_track && track < first_counter_track);
+  }
+
+  static void set_clock(sequence& of, std::string_view snapshot) {
+    message_reader reader(snapshot);
+    while (const auto each = reader.next())
+      if (each->number == 1 && find(each->bytes, 1).value == 64)
+        of.now = std::clamp(find(each->bytes, 2).value, of.now, max_time);
+  }
+
+  void intern(sequence& of, std::string_view interned) {
+    message_reader reader(interned);
+    while (const auto each = reader.next())
+      if (each->number == 2) of.names[find(each->bytes, 1).value] = name_of(find(each->bytes, 2).bytes);
+  }
+
+  auto name_of(std::string_view text) -> std::uint32_t {
+    const auto [found, is_new] = names_.try_emplace(std::string(text), static_cast<std::uint32_t>(file_.names.size()));
+    if (is_new) file_.names.emplace_back(text);
+    return found->second;
+  }
+
+  void read_event(sequence& of, std::string_view bytes) {
+    event what{.when = of.now, .track = of.track};
+    message_reader reader(bytes);
+    while (const auto each = reader.next()) {
+      switch (each->number) {
+        case 4: annotate(what, each->bytes); break;
+        case 9: what.type = each->value; break;
+        case 10: what.name = each->value; break;
+        case 11: what.track = each->value; break;
+        case 47: what.flow = each->value; break;
+        case 48: what.flow_end = each->value; break;
+        default: break;
+      }
+    }
+    if (what.track >= first_path_track) return;
+    if (!of.thread) {
+      const auto known = threads_.find(of.track);
+      if (known == threads_.end()) refuse("an event is on a thread that the trace does not name");
+      of.thread = known->second;
+      threads_.erase(known);  // the events of a thread are in one sequence, by time
+    }
+    file_.lost += what.lost;
+    std::uint32_t name = no_name_;
+    if (what.name != 0) {
+      const auto known = of.names.find(what.name);
+      if (known == of.names.end()) refuse("an event has a name that the trace does not have");
+      name = known->second;
+    }
+    what.track == of.track ? on_thread(of, what, name) : on_track(of, what);
+  }
+
+  static void annotate(event& what, std::string_view annotation) {
+    const std::string_view name = find(annotation, 10).bytes;
+    if (name == "records") what.lost = find(annotation, 3).value;
+    if (name == "ns") what.due = find(annotation, 3).value;
+  }
+
+  void on_thread(sequence& of, const event& what, std::uint32_t name) {
+    recorded_thread& thread = file_.threads[*of.thread];
+    constexpr std::uint64_t begin = 1;
+    constexpr std::uint64_t end = 2;
+    constexpr std::uint64_t mark = 3;
+    last_ = std::max(last_, what.when);
+    if (what.type == begin) {
+      const std::size_t parent = innermost(of);
+      of.open.push_back(thread.slices.size());
+      constexpr std::uint64_t open_end = std::numeric_limits<std::uint64_t>::max();
+      thread.slices.push_back(
+          {.begin = what.when, .end = open_end, .parent = parent, .name = name, .cause = what.flow_end});
+    } else if (what.type == end) {
+      if (of.open.empty()) return;  // of a trace that has lost the begin
+      thread.slices[of.open.back()].end = what.when;
+      of.open.pop_back();
+    } else if (what.type == mark) {
+      on_mark(of, what, name);
+    }
+  }
+
+  static auto innermost(const sequence& of) noexcept -> std::size_t {
+    return of.open.empty() ? no_slice : of.open.back();
+  }
+
+  void on_mark(const sequence& of, const event& what, std::uint32_t name) {
+    const trace_place here{.thread = *of.thread, .when = what.when, .slice = innermost(of)};
+    const std::string& text = file_.names[name];
+    if (what.flow_end != 0 && text == "woken") file_.threads[*of.thread].woken[what.when] = what.flow_end;
+    if (what.flow == 0) return;
+    if (what.flow % 2 == 0) {
+      if (text == "post") file_.posts[what.flow].push_back(here);
+      if (text == "wake") file_.wakes[what.flow].push_back(here);
+    } else if (text == "ready") {
+      file_.readies[what.flow].push_back(here);
+    } else if (text == "due") {
+      dues_.push_back({what.flow, here, what.due});
+    } else {
+      file_.waits[what.flow].push_back({.at = here, .name = name, .due = 0});
+    }
+  }
+
+  void on_track(const sequence& of, const event& what) {
+    if (!has_states(what.track)) return;
+    recorded_track& track = file_.tracks[what.track];
+    track.is_activity = what.track >= first_activity_track;
+    const trace_place here{.thread = *of.thread, .when = what.when, .slice = innermost(of)};
+    const bool is_begin = what.type == 1;
+    track.open += is_begin ? 1 : -1;
+    if (is_begin && (track.first.when == 0 || here.when < track.first.when)) track.first = here;
+    if (!is_begin && here.when >= track.last.when) track.last = here;
+  }
+
+  void finish() {
+    const auto by_time = [](const trace_place& a, const trace_place& b) { return a.when < b.when; };
+    for (auto* each : {&file_.posts, &file_.readies, &file_.wakes})
+      for (auto& [number, places] : *each) std::ranges::sort(places, by_time);
+    for (auto& [number, waits] : file_.waits)
+      std::ranges::sort(waits, [&](const auto& a, const auto& b) { return by_time(a.at, b.at); });
+    for (const auto& [number, at, ns] : dues_) {
+      auto& waits = file_.waits[number];
+      const auto after = std::ranges::upper_bound(waits, at.when, {}, [](const auto& wait) { return wait.at.when; });
+      if (after != waits.begin()) std::prev(after)->due = ns;
+    }
+    for (recorded_thread& thread : file_.threads)
+      for (recorded_slice& slice : thread.slices) slice.end = std::min(slice.end, std::max(last_, slice.begin));
+  }
+
+  struct due_mark {
+    std::uint64_t number;
+    trace_place at;
+    std::uint64_t ns;
+  };
+
+  trace_file file_;
+  std::unordered_map<std::uint64_t, sequence> sequences_;
+  std::unordered_map<std::uint64_t, std::size_t> threads_;  // by track
+  std::unordered_map<std::string, std::uint32_t> names_;
+  std::vector<due_mark> dues_;
+  std::uint64_t last_ = 0;
+  std::uint32_t no_name_ = name_of("");
+};
+
+}  // namespace
+
+auto recorded_thread::innermost(std::uint64_t when) const noexcept -> std::size_t {
+  const auto after = std::ranges::upper_bound(slices, when, {}, &recorded_slice::begin);
+  if (after == slices.begin()) return no_slice;
+  auto at = static_cast<std::size_t>(std::prev(after) - slices.begin());
+  while (at != no_slice && slices[at].end <= when) at = slices[at].parent;
+  return at;
+}
+
+auto parse_trace(std::string_view bytes) -> trace_file { return trace_parser().parse(bytes); }
+
+}  // namespace braid::doctor

@@ -1,0 +1,82 @@
+// doctor/trace_file.hpp: a file that BRAID_TRACE has written, read back: slices of threads, and what led to them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace braid::doctor {
+
+/// The position of no slice.
+inline constexpr std::size_t no_slice = ~std::size_t{0};
+
+/// A point in time on a thread.
+struct trace_place {
+  std::size_t thread = 0;        ///< position in `trace_file::threads`
+  std::uint64_t when = 0;        ///< in nanoseconds
+  std::size_t slice = no_slice;  ///< the innermost one that is open there: position in `recorded_thread::slices`
+};
+
+/// What a thread did from one time to another. Slices of a thread nest.
+struct recorded_slice {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::size_t parent = no_slice;
+  std::uint32_t name = 0;   ///< position in `trace_file::names`
+  std::uint64_t cause = 0;  ///< the arrow that ends at its begin: an odd number is of a wait, another one of a job
+
+  [[nodiscard]] auto is_job() const noexcept -> bool { return cause != 0 && cause % 2 == 0; }
+  [[nodiscard]] auto is_coroutine() const noexcept -> bool { return cause % 2 == 1; }
+};
+
+struct recorded_thread {
+  std::string name;
+  std::vector<recorded_slice> slices;            ///< by begin
+  std::map<std::uint64_t, std::uint64_t> woken;  ///< when, and the number of the worker
+
+  /// The innermost slice that goes on after `when`.
+  [[nodiscard]] auto innermost(std::uint64_t when) const noexcept -> std::size_t;
+};
+
+/// The begin of the wait of a coroutine.
+struct recorded_wait {
+  trace_place at;
+  std::uint32_t name = 0;
+  std::uint64_t due = 0;  ///< nanoseconds until its timer; 0 where it has none
+};
+
+/// Something with a track of its own: an activity, as a request of rankd, or a spawned task.
+struct recorded_track {
+  std::string name;
+  trace_place first;  ///< where it began
+  trace_place last;   ///< where it ended
+  bool is_activity = false;
+  std::int64_t open = 0;  ///< states without an end: of a trace that was cut
+};
+
+struct trace_file {
+  std::vector<std::string> names;
+  std::vector<recorded_thread> threads;
+  std::unordered_map<std::uint64_t, recorded_track> tracks;
+  // What arrows begin at, by their numbers and by time:
+  std::unordered_map<std::uint64_t, std::vector<trace_place>> posts;
+  std::unordered_map<std::uint64_t, std::vector<trace_place>> readies;
+  std::unordered_map<std::uint64_t, std::vector<trace_place>> wakes;
+  std::unordered_map<std::uint64_t, std::vector<recorded_wait>> waits;
+  std::uint64_t lost = 0;  ///< records that the trace does not have
+  bool is_cut = false;     ///< it ends within a packet, as that of a killed program
+  bool has_paths = false;  ///< the paths of requests were added to it
+};
+
+/// Numbers of the tracks that `braid-doctor trace --tracks` adds: above all that the writer gives.
+inline constexpr std::uint64_t first_path_track = std::uint64_t{1} << 60U;
+inline constexpr std::uint32_t first_path_sequence = 0x7000'0000;
+
+/// Reads the bytes of a trace. Errors: std::runtime_error with a sentence where they are none.
+auto parse_trace(std::string_view bytes) -> trace_file;
+
+}  // namespace braid::doctor
