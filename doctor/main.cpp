@@ -2,6 +2,7 @@
 #include <doctor/escape.hpp>
 #include <doctor/path_text.hpp>
 #include <doctor/print.hpp>
+#include <doctor/top_table.hpp>
 
 #include <cstdio>
 #include <filesystem>
@@ -16,6 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* help =
     R"(usage: braid-doctor [--json] [--root DIR]
+       braid-doctor top PID [--interval TIME] [--once]
        braid-doctor trace FILE [--request ID] [--tracks]
 
 What braid sees of this machine: its CPUs, which of them this process may use and what limits their time, how many
@@ -26,14 +28,20 @@ workers a pool starts and why, variables BRAID_*, and what the system lets this 
   --version    the version
   --help       this text
 
+top: what a process does that runs with BRAID_TOP=1: its workers, loops, queues, what its tasks wait for, and rates of
+all else that is counted.
+
+  --interval TIME  how often, as 100ms or 2s; 1s without it
+  --once           one table, after one interval
+
 trace: what the ten slowest requests in a trace (BRAID_TRACE=FILE) spent their time on, as steps that add up to it: cpu,
 queued, io, lock, timer, blocked (a thread in a wait), unknown. Requests are those of rankd, or else the activities of
 the program, or else its tasks.
 
-  --request ID this one: the name of an activity, task or span, or a word of it
-  --tracks      adds them to FILE as well, as a track each for Perfetto
+  --request ID     this one: the name of an activity, task or span, or a word of it
+  --tracks         adds them to FILE as well, as a track each for Perfetto
 
-Exit status: 0; 1 where the output could not be written, or a trace not be read; 2 for wrong usage.
+Exit status: 0; 1 where the output could not be written, a trace not be read, or a process does not answer; 2 for wrong usage.
 )";
 
 enum class request { text, json, help, version, nonsense };
@@ -78,6 +86,7 @@ auto answer(const command_line& line) -> std::string {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "top") return braid::doctor::run_top(std::span(words).subspan(1));
   if (!words.empty() && words.front() == "trace") return braid::doctor::run_trace(std::span(words).subspan(1));
   const command_line line = read(words);
   if (line.wanted == request::nonsense) {

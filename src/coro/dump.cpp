@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -74,6 +76,27 @@ class dump_round {
   explicit dump_round(std::span<const executor_id> where) : where_(where) {}
 
   [[nodiscard]] auto run(duration limit) -> task_dump {
+    ask_all(limit);
+    return result();
+  }
+
+  /// Tasks of all homes by what they wait for.
+  [[nodiscard]] auto waits(duration limit) -> std::map<std::string, std::size_t> {
+    ask_all(limit);
+    std::map<std::string, std::size_t> found;
+    const std::lock_guard guard(all_->lock);
+    for (const auto& seen : all_->given) {
+      if (!seen) continue;
+      std::size_t tasks = 0;
+      for (const seen_scope& scope : seen->scopes) tasks += scope.tasks;
+      for (const seen_task& task : seen->tasks) ++found[task.waits_for];
+      if (tasks > seen->tasks.size()) found["none of these"] += tasks - seen->tasks.size();
+    }
+    return found;
+  }
+
+ private:
+  void ask_all(duration limit) {
     const time_point end = steady_time().now() + limit;
     try {
       home_list::for_each([this](home& each) { ask(each); });
@@ -84,10 +107,8 @@ class dump_round {
     run_asked();
     for (const auto& [number, each] : here_) give(number, task_walk::through(*each));
     while (are_missing() && all_->all_given.park_until(end)) {}
-    return result();
   }
 
- private:
   /// What may fail for lack of memory comes before the question is on its way.
   void ask(home& each) {
     if (!is_wanted(each)) return;
@@ -160,6 +181,13 @@ class dump_round {
 };
 
 auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump { return dump_round(where).run(limit); }
+
+auto count_waits(duration limit) -> std::vector<std::pair<std::string, std::size_t>> {
+  const auto found = dump_round({}).waits(limit);
+  std::vector<std::pair<std::string, std::size_t>> all(found.begin(), found.end());
+  std::ranges::sort(all, std::greater(), &std::pair<std::string, std::size_t>::second);
+  return all;
+}
 
 }  // namespace braid::detail
 

@@ -1,6 +1,8 @@
 // src/runtime/default_runtime.cpp: one object in the shared library, its begin, its end, and what forks do to it.
 #include <braid/runtime/default_runtime.hpp>
 
+#include "top_socket.hpp"
+
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 #include <braid/task/detail/default_pool.hpp>
@@ -164,6 +166,7 @@ auto finalize_for(duration limit) -> result<void> {
 namespace detail {
 
 void runtime_list::add(runtime& made) {
+  begin_top_socket();
   process_runtime& state = only.state;
   const std::lock_guard lock(state.list_mutex);
   runtime* at = state.first.load(relaxed);
@@ -180,6 +183,12 @@ void runtime_list::remove(runtime& gone) noexcept {
   if (at == &gone) return set_first(gone.next_);
   while (at != nullptr && at->next_ != &gone) at = at->next_;
   if (at != nullptr) at->next_ = gone.next_;
+}
+
+void runtime_list::for_each(const std::function<void(runtime&)>& fn) {
+  process_runtime& state = only.state;
+  const std::lock_guard lock(state.list_mutex);
+  for (runtime* at = state.first.load(relaxed); at != nullptr; at = at->next_) fn(*at);
 }
 
 /// Under the lock of the list.

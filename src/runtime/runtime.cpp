@@ -201,6 +201,7 @@ void runtime::watch_for_stalls(const runtime_options& options) {
 }
 
 void detail::runtime_end::close(runtime& ended) noexcept {
+  detail::runtime_list::remove(ended);
   ended.stalls_.reset();
   ended.loop_.reset();
   for (detail::loop_driver* const each : ended.drivers_) each->free_loop();

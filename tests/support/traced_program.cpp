@@ -174,6 +174,15 @@ void planted() {
   runtime->run(queue_wait(*runtime));
 }
 
+/// A runtime with three tasks that wait, until nobody writes to stdin any more.
+void until_input_ends() {
+  const auto runtime = braid::runtime::create({.workers = 1, .name = "watched"}).value();
+  for (int i = 0; i < 3; ++i) static_cast<void>(post(*runtime, long_nap()));
+  std::puts("waits");
+  std::fflush(stdout);
+  while (std::getchar() != EOF) {}
+}
+
 /// The child runs jobs as well, and ends as programs do.
 void fork_a_child() {
   const braid::trace::span around("around the fork");
@@ -262,6 +271,7 @@ int main(int count, char** words) {
     if (word == "signal") std::raise(SIGUSR2);
     if (word == "save") std::printf("%d\n", braid::trace::save("by the program"));
     if (word == "endless") endless();
+    if (word == "until_input_ends") until_input_ends();
     if (word == "threads") short_threads();
     if (word == "_exit") {
       spans();

@@ -225,6 +225,24 @@ class Traced(unittest.TestCase):
         self.assertEqual(self.names_on(trace, "handed over"), ["running"])
         self.assertNotIn("never shown", TOOL.Summary(trace).names)
 
+    def test_top_shows_workers_loops_and_what_tasks_wait_for(self):
+        environment = dict(os.environ, BRAID_TOP="1")
+        environment.pop("BRAID_TRACE", None)
+        with subprocess.Popen([PROGRAM, "until_input_ends"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as program:
+            self.assertEqual(program.stdout.readline(), "waits\n")
+            ended = subprocess.run([DOCTOR, "top", str(program.pid), "--once", "--interval", "10ms"], capture_output=True,
+                                   text=True, timeout=100)
+            program.communicate(timeout=100)
+        self.assertEqual((ended.returncode, ended.stderr, program.returncode), (0, "", 0))
+        self.assertRegex(ended.stdout, r"(?m)^worker     +busy +jobs/s ")
+        self.assertRegex(ended.stdout, r"(?m)^watched-0 ")
+        self.assertRegex(ended.stdout, r"(?m)^watched-loop .* 3 +\d+$")
+        self.assertRegex(ended.stdout, r"(?m)^sleep +3$")
+        gone = subprocess.run([DOCTOR, "top", str(program.pid), "--once"], capture_output=True, text=True, timeout=100)
+        self.assertEqual(gone.returncode, 1)
+        self.assertIn("does not answer: run it with BRAID_TOP=1", gone.stderr)
+
     def path_of(self, *words):
         """The lines that braid-doctor prints of the trace, by the first line of each request: (us, kind, rest), and the sums."""
         ended = subprocess.run([DOCTOR, "trace", str(self.file), *words], capture_output=True, text=True, timeout=100)

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace braid {
@@ -62,6 +63,10 @@ namespace detail {
 
 /// The same for homes that run on one of these executors, or are one of them.
 [[nodiscard]] BRAID_API auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump;
+
+/// How many tasks of the process wait for what, most first; those that are ready or away are `none of these`. As
+/// `dump`, without names of functions.
+[[nodiscard]] BRAID_API auto count_waits(duration limit) -> std::vector<std::pair<std::string, std::size_t>>;
 
 }  // namespace detail
 }  // namespace braid

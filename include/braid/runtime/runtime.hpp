@@ -231,6 +231,8 @@ namespace detail {
 struct runtime_list {
   static void add(runtime& made);
   static void remove(runtime& gone) noexcept;
+  /// None of them is destroyed meanwhile.
+  static void for_each(const std::function<void(runtime&)>& fn);
 
  private:
   static void set_first(runtime* first) noexcept;

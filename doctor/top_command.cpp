@@ -1,0 +1,152 @@
+// doctor/top_command.cpp: braid-doctor top PID [--interval TIME] [--once]: asks the socket that BRAID_TOP=1 opens.
+#include <doctor/escape.hpp>
+#include <doctor/top_table.hpp>
+
+#include <braid/runtime/detail/stall_watch.hpp>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace braid::doctor {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+struct top_options {
+  std::optional<int> process;
+  std::chrono::nanoseconds interval = 1s;
+  bool is_once = false;
+};
+
+auto wrong(const std::string& problem) -> int {
+  std::fprintf(stderr, "braid-doctor: top: %s; try --help\n", escaped(problem).c_str());
+  return 2;
+}
+
+auto read(std::span<const std::string> words, top_options& options) -> std::optional<std::string> {
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    if (word == "--once") {
+      options.is_once = true;
+    } else if (word == "--interval") {
+      const auto interval = ++at < words.size() ? detail::parse_stall_limit(words[at]) : std::nullopt;
+      if (!interval || *interval < 10ms || *interval > 1h) return "--interval needs a time from 10ms to 3600s";
+      options.interval = *interval;
+    } else if (int number = 0;
+               !options.process &&
+               std::from_chars(word.data(), word.data() + word.size(), number).ptr == word.data() + word.size() &&
+               number > 0) {
+      options.process = number;
+    } else {
+      return "\"" + word + "\" is neither an option nor the number of a process";
+    }
+  }
+  if (!options.process) return "name a process by its number";
+  return std::nullopt;
+}
+
+/// What the process answers; empty where it does not.
+auto ask(int process, char question) -> std::string {
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) throw std::system_error(errno, std::generic_category(), "no socket");
+  ::sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "braid.%d", process);
+  const auto size = static_cast<::socklen_t>(offsetof(::sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  std::string text;
+  if (::connect(socket, reinterpret_cast<const ::sockaddr*>(&address), size) == 0 &&
+      ::send(socket, &question, 1, MSG_NOSIGNAL) == 1) {
+    std::array<char, 16'384> part;
+    for (::ssize_t got = 0; (got = ::recv(socket, part.data(), part.size(), 0)) > 0;)
+      text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  ::close(socket);
+  return text.ends_with("# EOF\n") ? text : "";
+}
+
+/// What tasks wait for is asked once a second, because all homes have to answer for it.
+class looks {
+ public:
+  explicit looks(int process) noexcept : process_(process) {}
+
+  /// False where the process does not answer.
+  auto look() -> bool {
+    const bool asks_tasks = clock::now() >= next_waits_;
+    const std::string text = ask(process_, asks_tasks ? 'w' : 'm');
+    if (text.empty()) return false;
+    before_ = std::exchange(now_, parse_samples(text));
+    seconds_ = std::chrono::duration<double>(clock::now() - std::exchange(looked_, clock::now())).count();
+    if (asks_tasks) {
+      waits_.clear();
+      for (const top_sample& each : now_)
+        if (each.family == "braid_waiting_tasks") waits_.push_back(each);
+      next_waits_ = clock::now() + 1s;
+    } else {
+      now_.insert(now_.end(), waits_.begin(), waits_.end());
+    }
+    return true;
+  }
+
+  [[nodiscard]] auto table() const -> std::string { return to_table(before_, now_, seconds_); }
+
+ private:
+  int process_;
+  double seconds_ = 0;
+  clock::time_point looked_;
+  clock::time_point next_waits_;
+  std::vector<top_sample> before_;
+  std::vector<top_sample> now_;
+  std::vector<top_sample> waits_;
+};
+
+/// On a terminal each table takes the place of the one before.
+auto write(const std::string& table, bool is_first) -> bool {
+  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  const char* const before = is_terminal ? "\x1b[H\x1b[2J" : is_first ? "" : "\n";
+  return std::fputs(before, stdout) >= 0 && std::fputs(table.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+}
+
+auto show(const top_options& options) -> int {
+  looks at(*options.process);
+  if (!at.look()) {
+    std::fprintf(stderr,
+                 "braid-doctor: process %d does not answer: run it with BRAID_TOP=1, and this as its user or as root\n",
+                 *options.process);
+    return 1;
+  }
+  for (bool is_first = true;; is_first = false) {
+    std::this_thread::sleep_for(options.interval);
+    if (!at.look()) return 0;  // it has ended
+    if (!write(at.table(), is_first)) return 1;
+    if (options.is_once) return 0;
+  }
+}
+
+}  // namespace
+
+auto run_top(std::span<const std::string> words) -> int {
+  top_options options;
+  if (const auto problem = read(words, options)) return wrong(*problem);
+  try {
+    return show(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "braid-doctor: %s\n", escaped(error.what()).c_str());
+    return 1;
+  }
+}
+
+}  // namespace braid::doctor

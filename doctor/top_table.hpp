@@ -1,0 +1,30 @@
+// doctor/top_table.hpp: what a program that runs with BRAID_TOP=1 does, as a table.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid::doctor {
+
+/// A value of a program at some time.
+struct top_sample {
+  std::string family;  ///< such as `braid_worker_jobs`, without `_total`
+  bool is_counter = false;
+  std::map<std::string, std::string> labels;
+  double value = 0;
+};
+
+/// Reads metrics as OpenMetrics text. Lines that are none are left out.
+auto parse_samples(std::string_view text) -> std::vector<top_sample>;
+
+/// Workers, loops, queues, what tasks wait for, and rates of the rest by the difference of two looks, which are
+/// `seconds` apart.
+auto to_table(std::span<const top_sample> before, std::span<const top_sample> now, double seconds) -> std::string;
+
+/// The command `braid-doctor top`, without its name. Gives the exit status.
+auto run_top(std::span<const std::string> words) -> int;
+
+}  // namespace braid::doctor

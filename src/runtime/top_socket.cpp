@@ -1,0 +1,139 @@
+// src/runtime/top_socket.cpp: a thread that answers each connection with the metrics of all runtimes.
+#include "top_socket.hpp"
+
+#include "metrics_reader.hpp"
+
+#include <braid/coro/dump.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace braid::detail {
+namespace {
+
+int listener = -1;  // written before the thread starts, and in the child of a fork
+
+void refuse(const char* why) noexcept { std::fprintf(stderr, "braid: BRAID_TOP is ignored: %s\n", why); }
+
+/// A name in the abstract namespace goes with the process; no file is left.
+auto bound_socket() noexcept -> int {
+  const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (made < 0) return -1;
+  ::sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "braid.%d", ::getpid());
+  const auto size = static_cast<::socklen_t>(offsetof(::sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  constexpr int backlog = 8;
+  if (::bind(made, reinterpret_cast<const ::sockaddr*>(&address), size) == 0 && ::listen(made, backlog) == 0)
+    return made;
+  const int error = errno;
+  ::close(made);
+  errno = error;
+  return -1;
+}
+
+/// The user of this process, and root.
+auto may_ask(int client) noexcept -> bool {
+  ::ucred who{};
+  ::socklen_t size = sizeof who;
+  if (::getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return false;
+  return who.uid == 0 || who.uid == ::geteuid();
+}
+
+void add_waits(metric_list& to) {
+  for (const auto& [wait, tasks] : count_waits(100ms)) {
+    to.label({{"for", wait}});
+    to.gauge("braid_waiting_tasks", "Suspended tasks by what they wait for.", static_cast<double>(tasks));
+  }
+}
+
+void send_all(int client, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ::ssize_t sent = ::send(client, text.data(), text.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+/// One byte asks: `m` for metrics, `w` for what tasks wait for as well.
+void answer(int client) {
+  const ::timeval limit{.tv_sec = 1, .tv_usec = 0};
+  ::setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  ::setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  char asked = 0;
+  if (!may_ask(client) || ::recv(client, &asked, 1, 0) != 1) return;
+  metric_list all;
+  runtime_list::for_each([&all](runtime& each) { metrics_reader::add(each, all); });
+  if (asked == 'w') add_waits(all);
+  send_all(client, metrics_text(all.take(), metrics_format::open_metrics));
+}
+
+auto serve(void* /*nothing*/) -> void* {
+  ::prctl(PR_SET_NAME, "braid-top");
+  while (true) {
+    const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (client < 0) {
+      constexpr int pause_ms = 100;  // as without descriptors
+      if (errno != EINTR && errno != ECONNABORTED) ::poll(nullptr, 0, pause_ms);
+      continue;
+    }
+    try {
+      answer(client);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "braid: no metrics: %s\n", error.what());
+    }
+    ::close(client);
+  }
+}
+
+/// The thread takes no signals: they are for the program's own.
+auto start_thread() noexcept -> bool {
+  ::sigset_t all;
+  ::sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  ::pthread_t made{};
+  const int error = ::pthread_create(&made, nullptr, &serve, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error == 0) ::pthread_detach(made);
+  return error == 0;
+}
+
+/// The child of a fork has no such thread, and must not keep the name of its parent.
+void forget_in_child() noexcept {
+  ::close(listener);
+  listener = -1;
+}
+
+auto open_as_asked() noexcept -> bool {
+  const char* const value = ::secure_getenv("BRAID_TOP");
+  if (value == nullptr || value[0] == 0) return false;
+  if (std::string_view(value) != "1") return refuse("it is not 1"), false;
+  listener = bound_socket();
+  if (listener < 0) return refuse(std::strerror(errno)), false;
+  if (start_thread()) return ::pthread_atfork(nullptr, nullptr, &forget_in_child), true;
+  forget_in_child();
+  return refuse("no thread can be started"), false;
+}
+
+}  // namespace
+
+void begin_top_socket() noexcept { [[maybe_unused]] static const bool is_open = open_as_asked(); }
+
+}  // namespace braid::detail
