@@ -319,13 +319,21 @@ auto spans_named(const trace_file& trace, std::string_view id) -> std::vector<tr
   return found;
 }
 
+auto is_request(const recorded_track& track) -> bool {
+  return track.is_activity && track.name.starts_with("request ");
+}
+
+/// The nodes of a request have its id in their names as well.
+auto requests_called(const trace_file& trace, std::string_view id) -> std::vector<traced_request> {
+  const auto has_id = [id](const recorded_track& track) { return has_word(track.name, id); };
+  auto found = tracks_where(trace, [&](const recorded_track& track) { return is_request(track) && has_id(track); });
+  if (found.empty()) found = tracks_where(trace, has_id);
+  return !found.empty() ? found : spans_named(trace, id);
+}
+
 auto requests_in_any_order(const trace_file& trace, std::string_view id) -> std::vector<traced_request> {
-  if (!id.empty()) {
-    auto found = tracks_where(trace, [&](const recorded_track& track) { return has_word(track.name, id); });
-    return !found.empty() ? found : spans_named(trace, id);
-  }
-  auto found = tracks_where(
-      trace, [](const recorded_track& track) { return track.is_activity && track.name.starts_with("request "); });
+  if (!id.empty()) return requests_called(trace, id);
+  auto found = tracks_where(trace, is_request);
   if (found.empty()) found = tracks_where(trace, [](const recorded_track& track) { return track.is_activity; });
   if (found.empty()) found = tracks_where(trace, [](const recorded_track& /*track*/) { return true; });
   return found;

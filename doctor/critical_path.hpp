@@ -42,7 +42,7 @@ struct path_step {
   [[nodiscard]] auto length() const noexcept -> std::uint64_t { return end - begin; }
 };
 
-/// The requests whose name is `id`, or has it as a word; spans of threads where there is none. Without an id those of
+/// The requests whose name is `id`, or has it as a word; else activities and tasks, else spans of threads. Without an id those of
 /// rankd, else all activities, else all tasks. The slowest come first.
 auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request>;
 
