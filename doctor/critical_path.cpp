@@ -319,9 +319,7 @@ auto spans_named(const trace_file& trace, std::string_view id) -> std::vector<tr
   return found;
 }
 
-auto is_request(const recorded_track& track) -> bool {
-  return track.is_activity && track.name.starts_with("request ");
-}
+auto is_request(const recorded_track& track) -> bool { return track.is_activity && track.name.starts_with("request "); }
 
 /// The nodes of a request have its id in their names as well.
 auto requests_called(const trace_file& trace, std::string_view id) -> std::vector<traced_request> {

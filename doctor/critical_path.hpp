@@ -42,8 +42,8 @@ struct path_step {
   [[nodiscard]] auto length() const noexcept -> std::uint64_t { return end - begin; }
 };
 
-/// The requests whose name is `id`, or has it as a word; else activities and tasks, else spans of threads. Without an id those of
-/// rankd, else all activities, else all tasks. The slowest come first.
+/// The requests whose name is `id`, or has it as a word; else activities and tasks, else spans of threads. Without an
+/// id those of rankd, else all activities, else all tasks. The slowest come first.
 auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request>;
 
 /// The steps of the request in order, without gaps: they add up to its length, to the nanosecond.

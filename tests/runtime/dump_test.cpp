@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -40,4 +41,16 @@ TEST_CASE("a runtime shows the tasks of its loops and of its workers, and those 
     CHECK(has(text, "dozes"));
     CHECK_FALSE(has(text, "no answer"));
   }
+}
+
+TEST_CASE("tasks are counted by what they wait for, without their names") {
+  const auto mine = runtime::create({.workers = 1}).value();
+  const auto sleepers = [] {
+    for (const auto& [wait, tasks] : detail::count_waits(1s))
+      if (wait == "sleep") return tasks;
+    return std::size_t{0};
+  };
+  CHECK(sleepers() == 0);
+  for (int i = 0; i < 3; ++i) CHECK(post(*mine, dozes()));
+  CHECK(eventually([&] { return sleepers() == 3; }));
 }
