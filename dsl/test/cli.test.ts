@@ -159,7 +159,7 @@ test("check says what is wrong with plans and artifacts, for people and for prog
   assert.ok(!existsSync(join(folder, "plans/compiled/b.json")));
 });
 
-test("diff tells nodes, params and formulas, and nothing of plans that mean the same", () => {
+test("diff compares sources and artifacts, and its status is that of rankd diff", () => {
   const folder = projectFolder();
   assert.equal(dslc(folder, "build").status, 0);
   writeFiles(folder, {
@@ -170,12 +170,25 @@ test("diff tells nodes, params and formulas, and nothing of plans that mean the 
   writeFiles(folder, {
     "plans/a.plan.ts": plan("a", 5)
       .replace("score(2)", "score(2) + 1")
-      .replace(', as: "score"', ', as: "score", trace: "t"'),
+      .replace(', as: "score"', ', as: "points", trace: "t"'),
+    "yesterday.json": readFileSync(join(folder, "plans/compiled/a.json"), "utf8"),
   });
-  assert.equal(
-    dslc(folder, "diff", "plans/compiled/a.json", "plans/a.plan.ts").out,
-    '~ score: expr_id (key 1 * 2) → ((key 1 * 2) + 1)\n~ score: trace (none) → "t"\n~ take: count 3 → 5\n',
-  );
+  assert.deepEqual(dslc(folder, "diff", "yesterday.json", "plans/a.plan.ts"), {
+    status: 1,
+    out:
+      "renamed  score → points\nchanged  points: expr: Key.id * 2 → Key.id * 2 + 1\n" +
+      "changed  points: trace: (none) → t\nchanged  take: count: 3 → 5\n",
+    err: "",
+  });
+  const programs = dslc(folder, "diff", "--json", "yesterday.json", "plans/b.plan.ts");
+  assert.equal(programs.status, 0);
+  assert.equal((JSON.parse(programs.out) as { after: { plan: string } }).after.plan, "b");
+  writeFiles(folder, { "torn.json": "{", "plans/b.plan.ts": "export default 3;\n" });
+  for (const wrong of ["torn.json", "plans/b.plan.ts", "none.json"]) {
+    const { status, out, err } = dslc(folder, "diff", "yesterday.json", wrong);
+    assert.deepEqual([status, out], [2, ""], wrong);
+    assert.match(err, new RegExp(wrong.replace(/.*\//, "").replace(".", "\\.")));
+  }
 });
 
 test("limits come from the command line", () => {

@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { Compiler, difference } from "@rankd/dslc";
+import { Compiler } from "@rankd/dslc";
 
 import { compilerFor, project, repository, scratchFolder, writeFiles } from "./support.js";
 
@@ -517,26 +517,6 @@ test("a plan names the capability that its formulas need, and no other plan does
       diagnostics.map(({ code, place }) => `${code} ${place.line}:${place.column}`),
     ),
     [["unsupported_capability 7:62"], ["unsupported_capability 7:68"]],
-  );
-});
-
-test("diff spells further arithmetic as it is written", () => {
-  const plan = (tree: unknown): unknown => ({
-    nodes: [{ node_id: "v", op: "core::vm", inputs: [], params: { expr_id: "e" } }],
-    outputs: ["v"],
-    expr_table: { e: tree },
-  });
-  const id = { op: "key_ref", key_id: 1 };
-  const two = { op: "const_number", value: 2 };
-  const tree = {
-    op: "if",
-    pred: { op: "cmp", cmp: "<", a: id, b: two },
-    a: { op: "clamp", x: { op: "div", a: id, b: two }, lo: two, hi: id },
-    b: { op: "log1p", x: { op: "pow", a: id, b: two } },
-  };
-  assert.equal(
-    difference(plan(id), plan(tree)),
-    "~ v: expr_id key 1 → if((key 1 < 2), clamp((key 1 / 2), 2, key 1), log1p((key 1 ** 2)))\n",
   );
 });
 

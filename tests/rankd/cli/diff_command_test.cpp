@@ -2,7 +2,11 @@
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/rankd/tables/table.hpp>
 
+#include <cstddef>
+#include <filesystem>
+#include <sstream>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -114,4 +118,27 @@ TEST_CASE("ids of a plan cannot steer the terminal") {
   const auto file = project.write("other.json", plan.dump());
   CHECK(
       has(rankd_in(project.path(), {"diff", "reels_plan_a", file}).out, "changed  take: trace: (none) → a\\x1b[2J\n"));
+}
+
+TEST_CASE("each row of the table of differences is said, as the compiler of plans says it") {
+  using rankd::testing::table_file;
+  const braid::testing::scratch_folder folder;
+  for (const char* part : {"registry", "models"})
+    std::filesystem::copy(std::string("tests/rankd/tables/") + part, folder.path() / part,
+                          std::filesystem::copy_options::recursive);
+  folder.write("rankd.toml", table_file("diffs.toml"));
+  std::istringstream rows(table_file("diffs.ndjson"));
+  std::size_t count = 0;
+  for (std::string line; std::getline(rows, line); ++count) {
+    const json row = json::parse(line);
+    const std::string before = table_file(row.at("base").get<std::string>());
+    folder.write("before.json", before);
+    folder.write("after.json", rankd::testing::document_of(row, before));
+    std::string said;
+    for (const json& each : row.at("said")) said += each.get<std::string>() + "\n";
+    const process_end end = rankd_in(folder.path(), {"diff", "before.json", "after.json"});
+    CHECK_MESSAGE(end.out == said, row.at("case") << end.err);
+    CHECK(end.status == (said.empty() ? 0 : 1));
+  }
+  CHECK(count >= 30);
 }

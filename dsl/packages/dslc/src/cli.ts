@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { bindings } from "./bindings.js";
 import { artifactNameOf, type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
 import { printable, toLine } from "./diagnostic.js";
-import { difference } from "./diff.js";
+import { comparePlans, comparisonJson, comparisonText, type RightArtifact } from "./diff_report.js";
 import { parseExact } from "./exact_json.js";
 import { sourcesOf, testsOf, writeIndex } from "./folder.js";
 import { definesTests, testArtifact } from "./plan_tests.js";
@@ -23,7 +23,7 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   check [FILE…]   compile plans, write nothing; FILE may also be an artifact (.json)
   watch [FILE…]   compile plans, and again whenever they change
   test [FILE…]    compile plans and tests, and run the tests by rankd; FILE is NAME.test.ts
-  diff A B        how two plans differ (.plan.ts or .json)
+  diff A B        how two plans differ (.plan.ts or .json), by the rules of rankd diff
   bindings        write .rankd/ into the project: what editors and tsc know @rankd/plan by
 
   --out DIR           build, watch: where artifacts go; default: the project's folder of plans
@@ -33,12 +33,13 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   --project DIR       the folder with rankd.toml; default: at or above the first file, or here
   --root DIR          paths in artifacts are relative to it; default: the project
   --verify            build: write nothing, fail where an artifact would change
-  --json              diagnostics as JSON on standard output
+  --json              diagnostics as JSON on standard output; diff: what differs, as one object
   --time-limit-ms N   time that each plan may take to build; default ${defaultLimits.timeMs}
   --memory-limit-mb N memory that each plan may take; default ${defaultLimits.memoryMb}
   --help              this text
 
 Exit status: 0 success, 1 a plan is wrong or a test fails, 2 wrong usage.
+Of diff: 0 the plans do the same, 1 they differ, 2 every error.
 `;
 
 class UsageError extends Error {}
@@ -118,7 +119,7 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof ProjectError)) throw error;
     process.stderr.write(`dslc: ${printable(error.message)}\n`);
-    return error instanceof UsageError ? 2 : 1;
+    return error instanceof UsageError || args[0] === "diff" ? 2 : 1;
   }
 }
 
@@ -161,10 +162,18 @@ function filesOf(options: Options, project: Project): readonly string[] {
   return options.command === "test" ? withPlans(options.files) : options.files;
 }
 
-async function compileAll(files: readonly string[], project: Project, compiler: Compiler): Promise<Compiled[]> {
+/** Of artifacts, `names` says whether their plans must be called as their files. */
+async function compileAll(
+  files: readonly string[],
+  project: Project,
+  compiler: Compiler,
+  names: "names of files" | "any names" = "names of files",
+): Promise<Compiled[]> {
   const plans = files.filter((file) => !file.endsWith(".json"));
   const compiled = plans.length === 0 ? [] : await compiler.compile(plans);
-  return files.map((file) => (file.endsWith(".json") ? checkArtifact(file, project) : compiled.shift()!));
+  const stemOf = (file: string): string | undefined =>
+    names === "any names" ? undefined : planNameOf(file.replace(/\.json$/, ".ts"));
+  return files.map((file) => (file.endsWith(".json") ? checkArtifact(file, project, stemOf(file)) : compiled.shift()!));
 }
 
 function readBytes(file: string): Buffer {
@@ -175,19 +184,13 @@ function readBytes(file: string): Buffer {
   }
 }
 
-/** An artifact that was made elsewhere, held against the rules. */
-function checkArtifact(file: string, project: Project): Compiled {
+/** An artifact that was made elsewhere, held against the rules; `stem` is the name that its plan must have, if any. */
+function checkArtifact(file: string, project: Project, stem: string | undefined): Compiled {
   if (file.endsWith(testArtifact)) throw new ProjectError(`${file} has tests, which rankd test checks, and no plan`);
   const bytes = readBytes(file);
   const { value, problems } = parseExact(bytes);
   const said: readonly Problem[] =
-    problems.length > 0
-      ? problems
-      : validate(value, {
-          declared: project.declared,
-          stem: planNameOf(file.replace(/\.json$/, ".ts")),
-          bytes: bytes.length,
-        });
+    problems.length > 0 ? problems : validate(value, { declared: project.declared, stem, bytes: bytes.length });
   const place = { file, line: 1, column: 1, endLine: 1, endColumn: 1 };
   const diagnostics = said.map(({ code, pointer, message, hint }) => ({
     code,
@@ -256,10 +259,16 @@ function readOrEmpty(file: string): string {
 }
 
 async function diff(options: Options, project: Project, compiler: Compiler): Promise<number> {
-  const compiled = await compileAll(options.files, project, compiler);
-  report(compiled, options);
-  const [before, after] = compiled.map((each) => each.artifact);
-  if (before === undefined || after === undefined) return 1;
-  process.stdout.write(printable(difference(JSON.parse(before), JSON.parse(after))));
-  return 0;
+  const compiled = await compileAll(options.files, project, compiler, "any names");
+  const [before, after] = compiled.map(({ artifact }): RightArtifact | undefined => {
+    const bytes = Buffer.from(artifact ?? "");
+    return artifact === undefined ? undefined : { bytes, value: parseExact(bytes).value };
+  });
+  if (before === undefined || after === undefined) {
+    report(compiled, options);
+    return 2;
+  }
+  const found = comparePlans(before, after, project);
+  process.stdout.write(options.isJson ? comparisonJson(found) : comparisonText(found));
+  return found.equal ? 0 : 1;
 }

@@ -162,11 +162,13 @@ function substituteProblem(
   };
 }
 
-/** Complains where a hole of a key has no value, and where a node adds a column that the rows of its input may have, and its operator writes over none. */
-export function checkColumns(nodes: readonly ColumnNode[], declared: Registries, problems: Problem[]): void {
-  const matters = (node: ColumnNode): boolean =>
-    Object.hasOwn(addingOps, node.op?.name ?? "") || templateOf(node) !== undefined || node.fallback !== undefined;
-  if (!nodes.some(matters)) return;
+/** What a walk through a plan found: the keys that the rows of each node may have, and what is wrong at which node. */
+interface Walk {
+  readonly columns: readonly ReadonlySet<number>[];
+  readonly found: { node: number; problem: Problem }[];
+}
+
+function walk(nodes: readonly ColumnNode[], declared: Registries): Walk {
   const country = declared.keys.find((key) => key.name === "country")?.id ?? idKey;
   const columns = nodes.map(() => new Set<number>());
   const found: { node: number; problem: Problem }[] = [];
@@ -189,28 +191,46 @@ export function checkColumns(nodes: readonly ColumnNode[], declared: Registries,
       for (const key of givenBy(nodes, columns, source)!) own.add(key);
     const written = node.params["out_key"];
     if (written !== undefined && written !== null) own.add(Number(integerOf(written)));
-    const adds = Object.hasOwn(addingOps, name) ? addingOps[name] : undefined;
-    const param = adds?.params.find((each) => keysOf(node, each) !== undefined);
-    if (adds === undefined || param === undefined) continue;
-    for (const [index, key] of keysOf(node, param)!.entries()) {
-      if (own.has(key))
-        found.push({
-          node: at,
-          problem: {
-            code: "column_exists",
-            pointer: pointerTo(paramPointer(node, param), index),
-            message: `the rows may have key ${key} (${declared.keys.find((each) => each.id === key)!.name}) already, and \`${name}\` overwrites no column`,
-            hint: adds.hint,
-            node: node.id,
-          },
-        });
-      own.add(key);
-    }
+    for (const problem of addColumns(node, own, declared)) found.push({ node: at, problem });
   }
   for (const [at, node] of nodes.entries()) {
     const problem = substituteProblem(node, columns[at]!, nodes, columns, declared);
     if (problem !== undefined) found.push({ node: at, problem });
   }
+  return { columns, found };
+}
+
+/** Adds the columns of an operator that writes over none, and gives a problem for each that is there already. */
+function addColumns(node: ColumnNode, own: Set<number>, declared: Registries): Problem[] {
+  const name = node.op!.name;
+  const adds = Object.hasOwn(addingOps, name) ? addingOps[name] : undefined;
+  const param = adds?.params.find((each) => keysOf(node, each) !== undefined);
+  if (adds === undefined || param === undefined) return [];
+  return keysOf(node, param)!.flatMap((key, index) => {
+    const isThere = own.has(key);
+    own.add(key);
+    if (!isThere) return [];
+    return {
+      code: "column_exists",
+      pointer: pointerTo(paramPointer(node, param), index),
+      message: `the rows may have key ${key} (${declared.keys.find((each) => each.id === key)!.name}) already, and \`${name}\` overwrites no column`,
+      hint: adds.hint,
+      node: node.id,
+    };
+  });
+}
+
+/** The keys that the rows of each node may have; nothing is wrong with the nodes. */
+export function columnsOf(nodes: readonly ColumnNode[], declared: Registries): readonly ReadonlySet<number>[] {
+  return walk(nodes, declared).columns;
+}
+
+/** Complains where a hole of a key has no value, and where a node adds a column that the rows of its input may have, and its operator writes over none. */
+export function checkColumns(nodes: readonly ColumnNode[], declared: Registries, problems: Problem[]): void {
+  const matters = (node: ColumnNode): boolean =>
+    Object.hasOwn(addingOps, node.op?.name ?? "") || templateOf(node) !== undefined || node.fallback !== undefined;
+  if (!nodes.some(matters)) return;
+  const { found } = walk(nodes, declared);
   found.sort((a, b) => a.node - b.node);
   problems.push(...found.map((each) => each.problem));
 }

@@ -13,7 +13,7 @@ export class ExactInteger {
 const inlineWidth = 100;
 
 /** In the order of their UTF-8 bytes. */
-function byBytes(a: string, b: string): number {
+export function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 

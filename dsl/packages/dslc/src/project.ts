@@ -102,6 +102,10 @@ export interface Project {
   readonly root: string;
   readonly plans: string;
   readonly registry: string;
+  /** The folder of models, where there is one. */
+  readonly models: string | undefined;
+  /** The table `budget` of rankd.toml as it stands. */
+  readonly budget: Readonly<Record<string, unknown>>;
   readonly declared: Registries;
 }
 
@@ -241,6 +245,8 @@ export function loadProject(folder: string): Project {
     root,
     plans: join(root, text(settings, "plans") || "plans"),
     registry,
+    models: text(settings, "models") === "" ? undefined : join(root, text(settings, "models")),
+    budget: (settings["budget"] ?? {}) as Row,
     declared: loadRegistries(registry, text(settings, "environment") || "dev"),
   };
 }

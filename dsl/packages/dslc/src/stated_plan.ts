@@ -1,0 +1,148 @@
+// stated_plan.ts: a plan as its artifact states it: edges as positions, params and formulas as texts with names.
+import { isBound } from "./bound_params.js";
+import { Fraction } from "./exact_json.js";
+import { formulaText, floatText, inQuotes, keyText, numberText, paramText } from "./formula_text.js";
+import { type GraphNode, orderOf } from "./graph.js";
+import { floatOf } from "./items.js";
+import { canonicalJson, ExactInteger } from "./json.js";
+import type { Op, OpParam, Registries } from "./project.js";
+import { isObject, type JsonObject, sortedFields } from "./reader.js";
+
+/** One param that a node gives, as text. */
+export interface StatedField {
+  /** `expr` and `pred` of formulas, as in the source of a plan. */
+  readonly name: string;
+  readonly text: string;
+  /** The node that it names, of a param that is an edge. */
+  readonly edge: number | undefined;
+}
+
+/** A node, with the positions of the nodes that it takes rows from: its inputs, then those that params name. */
+export interface StatedNode extends GraphNode {
+  readonly op: Op;
+  readonly inputs: readonly number[];
+  readonly params: JsonObject;
+  /** In the order of the operator's description. */
+  readonly fields: readonly StatedField[];
+  readonly trace: string | undefined;
+  /** Capability → what the artifact says under it, as canonical JSON. */
+  readonly extensions: ReadonlyMap<string, string>;
+}
+
+/** A plan whose artifact was found right. */
+export interface StatedPlan {
+  readonly name: string;
+  readonly nodes: readonly StatedNode[];
+  readonly outputs: readonly number[];
+  /** Sources before their users. */
+  readonly order: readonly number[];
+  readonly capabilities: readonly string[];
+  readonly extensions: ReadonlyMap<string, string>;
+}
+
+/** Reads an artifact as `parseExact` gives it, in which `validate` finds nothing wrong. */
+export function statedPlan(artifact: unknown, declared: Registries): StatedPlan {
+  const top = artifact as JsonObject;
+  const stated = top["nodes"] as JsonObject[];
+  const at = new Map(stated.map((node, index) => [String(node["node_id"]), index]));
+  const texts = new FieldTexts(top, declared);
+  const nodes = stated.map((node): StatedNode => {
+    const op = declared.ops.find((each) => each.name === node["op"])!;
+    const params = isObject(node["params"]) ? node["params"] : {};
+    const inputs = (node["inputs"] as string[]).map((id) => at.get(id)!);
+    const fields = op.params.flatMap((param): StatedField[] => {
+      const value = params[param.name];
+      if (value === undefined || value === null) return [];
+      const edge = param.kind === "node_ref" ? at.get(String(value)) : undefined;
+      return [{ name: shownNames[param.kind] ?? param.name, text: texts.of(param, value), edge }];
+    });
+    return {
+      id: String(node["node_id"]),
+      pointer: "",
+      op,
+      inputs,
+      sources: [...inputs, ...fields.flatMap(({ edge }) => (edge === undefined ? [] : [edge]))],
+      params,
+      fields,
+      trace: typeof params["trace"] === "string" ? params["trace"] : undefined,
+      extensions: extensionsOf(node),
+    };
+  });
+  return {
+    name: String(top["plan_name"]),
+    nodes,
+    outputs: (top["outputs"] as string[]).map((id) => at.get(id)!),
+    order: orderOf(nodes),
+    capabilities: (top["capabilities_required"] ?? []) as string[],
+    extensions: extensionsOf(top),
+  };
+}
+
+const shownNames: Readonly<Record<string, string>> = { expr_id: "expr", pred_id: "pred", pred_ids: "preds" };
+
+function extensionsOf(of: JsonObject): Map<string, string> {
+  const all = isObject(of["extensions"]) ? sortedFields(of["extensions"]) : [];
+  return new Map(all.map(([capability, payload]) => [capability, canonicalJson(plain(payload))]));
+}
+
+/** The value with numbers that canonical JSON has. */
+function plain(value: unknown): unknown {
+  if (value instanceof Fraction) return value.value;
+  if (value instanceof ExactInteger) return BigInt(value.digits);
+  if (Array.isArray(value)) return value.map(plain);
+  if (!isObject(value)) return value;
+  const out = Object.create(null) as Record<string, unknown>;
+  for (const [name, field] of Object.entries(value)) out[name] = plain(field);
+  return out;
+}
+
+class FieldTexts {
+  constructor(
+    private readonly top: JsonObject,
+    private readonly declared: Registries,
+  ) {}
+
+  of(param: OpParam, value: unknown): string {
+    if (isBound(param, value)) return this.boundText(param, value);
+    switch (param.kind) {
+      case "expr_id":
+        return this.tree("expr_table", value);
+      case "pred_id":
+        return this.tree("pred_table", value);
+      case "node_ref":
+      case "choice":
+        return String(value);
+      case "endpoint_ref": {
+        const endpoint = this.declared.endpoints.find((each) => each.id === value);
+        return endpoint === undefined ? `EP[${String(value)}]` : `EP.${endpoint.name}`;
+      }
+      case "key_id":
+        return keyText(value, this.declared);
+      case "float":
+        return floatText(floatOf(value));
+      default:
+        return Array.isArray(value) ? `[${value.map((item) => this.item(param, item)).join(", ")}]` : scalarText(value);
+    }
+  }
+
+  private item(param: OpParam, item: unknown): string {
+    if (param.kind === "key_ids") return keyText(item, this.declared);
+    if (param.kind === "pred_ids") return this.tree("pred_table", item);
+    return param.kind === "ascending" ? floatText(floatOf(item)) : scalarText(item);
+  }
+
+  private tree(table: string, id: unknown): string {
+    return formulaText((this.top[table] as JsonObject)[String(id)], this.declared);
+  }
+
+  /** As authors write it: `P.page_size.within(1, 500)`. */
+  private boundText(param: OpParam, value: JsonObject): string {
+    const end = (of: unknown): string => (param.kind === "float" ? floatText(floatOf(of)) : numberText(of));
+    return `${paramText(value["param_id"], this.declared)}.within(${end(value["min"])}, ${end(value["max"])})`;
+  }
+}
+
+function scalarText(value: unknown): string {
+  if (typeof value === "string") return inQuotes(value);
+  return typeof value === "boolean" ? String(value) : numberText(value);
+}
