@@ -38,6 +38,11 @@ auto no_such_plan(std::string_view name, const Histories& all) -> std::unexpecte
   return unknown_plan(name, known);
 }
 
+auto no_such_version(std::string_view name, std::uint64_t number) -> std::unexpected<braid::diagnostics> {
+  return refused("unknown_version",
+                 "no version " + std::to_string(number) + " of plan `" + std::string(name) + "` is kept");
+}
+
 }  // namespace
 
 plan_library::plan_library(const registries& declared, plan_library_options options)
@@ -230,6 +235,14 @@ auto plan_library::find(std::string_view name) const -> braid::checked<plan_hand
   return unknown_plan(name, known);
 }
 
+auto plan_library::find(std::string_view name, std::uint64_t number) const -> braid::checked<plan_handle> {
+  const std::scoped_lock lock(changes_);
+  const auto at = histories_.find(name);
+  if (at == histories_.end()) return no_such_plan(name, histories_);
+  if (const version_ptr kept = at->second.find(number)) return plan_handle(kept, &kept->plan);
+  return no_such_version(name, number);
+}
+
 /// Under changes_. Requires a version that is kept.
 auto plan_library::pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info {
   version_histories next = histories_;
@@ -243,9 +256,7 @@ auto plan_library::pin(std::string_view name, std::uint64_t number) -> braid::ch
   const std::scoped_lock lock(changes_);
   const auto at = histories_.find(name);
   if (at == histories_.end()) return no_such_plan(name, histories_);
-  if (at->second.find(number) == nullptr)
-    return refused("unknown_version",
-                   "no version " + std::to_string(number) + " of plan `" + std::string(name) + "` is kept");
+  if (at->second.find(number) == nullptr) return no_such_version(name, number);
   return pin_kept(name, number);
 }
 

@@ -82,6 +82,9 @@ class plan_library {
   /// The version of a plan that serves. Errors: unknown_plan.
   [[nodiscard]] auto find(std::string_view name) const -> braid::checked<plan_handle>;
 
+  /// One that is kept, whether it serves or not. Errors: unknown_plan, unknown_version.
+  [[nodiscard]] auto find(std::string_view name, std::uint64_t number) const -> braid::checked<plan_handle>;
+
   /// All that serve.
   [[nodiscard]] auto current() const -> std::shared_ptr<const plan_set>;
 

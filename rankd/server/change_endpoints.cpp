@@ -1,9 +1,11 @@
-// rankd/server/change_endpoints.cpp: the versions of plans over HTTP: listed, pinned, rolled back, read anew.
+// rankd/server/change_endpoints.cpp: the versions of plans over HTTP: listed, compared, pinned, rolled back, read anew.
 #include <rankd/server/detail/shard.hpp>
 
+#include <rankd/engine/plan_comparison.hpp>
 #include <rankd/registry/json_text.hpp>
 
 #include <braid/coro/offload.hpp>
+#include <braid/net/http_client.hpp>
 
 #include <charconv>
 #include <optional>
@@ -74,8 +76,10 @@ auto status_of_change(const braid::diagnostics& problems) -> http_status {
 }  // namespace
 
 void shard::add_change_routes() {
-  if (all_->context.changes == nullptr || !all_->options.clients_change_plans) return;
+  serve_get("/v1/plans/{name}/diff", [this](braid::http_exchange& x) { return compare(x); });
+  if (all_->context.changes == nullptr) return;
   serve_get("/v1/plans/{name}/versions", [this](braid::http_exchange& x) { versions(x); });
+  if (!all_->options.clients_change_plans) return;
   serve_post("/v1/plans/{name}/versions/{number}/pin", [this](braid::http_exchange& x) { pin(x); });
   serve_post("/v1/plans/{name}/unpin", [this](braid::http_exchange& x) { unpin(x); });
   serve_post("/v1/plans/{name}/rollback", [this](braid::http_exchange& x) { roll_back(x); });
@@ -103,14 +107,55 @@ void shard::changed(braid::http_exchange& x, endpoint which, const braid::checke
   reply(x, which, http_status::ok, json_type, as_json(*version) + "\n");
 }
 
+void shard::no_version(braid::http_exchange& x, endpoint which, std::string_view number) {
+  reply(x, which,
+        answer_error(http_status::not_found, "unknown_version",
+                     "`" + std::string(number) + "` is not a version number", given_request_id(x.request())));
+}
+
+auto shard::asked_plan(braid::http_exchange& x, endpoint which, std::string_view name, std::string_view field)
+    -> plan_handle {
+  const std::string_view id = given_request_id(x.request());
+  if (const auto version = braid::query_value(x.request().query, field)) {
+    const auto number = number_in(*version);
+    if (!number) {
+      no_version(x, which, *version);
+      return nullptr;
+    }
+    auto kept = all_->context.plans->find(name, *number);
+    if (kept) return std::move(*kept);
+    refuse_change(x, which, kept.error());
+    return nullptr;
+  }
+  auto found = all_->context.plans->find(name);
+  if (!found)
+    reply(x, which, unknown_plan(name, {}, id));
+  else if (!found->bound)
+    reply(x, which, answer_left_out(found->name, found->problems, id));
+  return found ? std::move(found->bound) : nullptr;
+}
+
+/// Two plans may have 10 000 nodes each: the loop ranks meanwhile.
+auto shard::compare(braid::http_exchange& x) -> braid::task<void> {
+  if (!may_ask(x, endpoint::diff)) co_return;
+  const std::string name(x.value("name"));
+  const plan_handle before = asked_plan(x, endpoint::diff, name, "version");
+  if (before == nullptr) co_return;
+  const std::string with = braid::query_value(x.request().query, "with").value_or(name);
+  const plan_handle after = asked_plan(x, endpoint::diff, with, "with_version");
+  if (after == nullptr) co_return;
+  const auto both = [before, after, declared = all_->context.declared] {
+    return comparison_json(compare_plans(*before, *after, *declared), *before, *after);
+  };
+  auto comparing = braid::offload(on_->blocking(), both);
+  const std::string text = co_await std::move(comparing);
+  reply(x, endpoint::diff, http_status::ok, json_type, text);
+}
+
 void shard::pin(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::pin)) return;
   const auto number = number_in(x.value("number"));
-  if (!number)
-    return reply(x, endpoint::pin,
-                 answer_error(http_status::not_found, "unknown_version",
-                              "`" + std::string(x.value("number")) + "` is not a version number",
-                              given_request_id(x.request())));
+  if (!number) return no_version(x, endpoint::pin, x.value("number"));
   changed(x, endpoint::pin, all_->context.changes->pin(x.value("name"), *number));
 }
 

@@ -146,6 +146,7 @@ auto shard::client_of(braid::http_exchange& x) const -> std::optional<token_clie
 }
 
 auto shard::may_ask(braid::http_exchange& x, endpoint which) -> bool {
+  if (!may_come(x, which)) return false;
   if (client_of(x)) return true;
   static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
   reply(x, which,
@@ -170,12 +171,13 @@ auto shard::plan(braid::http_exchange& x) -> braid::task<void> {
     co_return reply(x, endpoint::plan,
                     answer_error(http_status::bad_request, "bad_form",
                                  "there is no form " + quote_name(*form) + "; `full` is the only one", id));
-  const auto found = all_->context.plans->find(x.value("name"));
-  if (!found) co_return reply(x, endpoint::plan, unknown_plan(x.value("name"), {}, id));
-  if (!found->bound) co_return reply(x, endpoint::plan, answer_left_out(found->name, found->problems, id));
-  if (!form) co_return reply(x, endpoint::plan, http_status::ok, json_type, described(*found));
+  const plan_handle found = asked_plan(x, endpoint::plan, x.value("name"), "version");
+  if (found == nullptr) co_return;
+  if (!form)
+    co_return reply(x, endpoint::plan, http_status::ok, json_type,
+                    described({.name = found->name, .bound = found, .problems = {}}));
   // A plan may have 10 000 nodes: the loop ranks meanwhile.
-  auto printing = braid::offload(on_->blocking(), [bound = found->bound, declared = all_->context.declared] {
+  auto printing = braid::offload(on_->blocking(), [bound = found, declared = all_->context.declared] {
     return graph_json(graph_of(*bound, *declared));
   });
   const std::string text = co_await std::move(printing);

@@ -1,7 +1,10 @@
 // rankd/server/plan_source.cpp: plans by name, those that stay and those of a library.
 #include <rankd/server/plan_source.hpp>
 
+#include <rankd/registry/diagnostic.hpp>
+
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace rankd {
@@ -14,6 +17,14 @@ auto fixed_plans::find(std::string_view name) const -> std::optional<known_plan>
   const auto found = std::ranges::lower_bound(plans_, name, {}, &known_plan::name);
   if (found == plans_.end() || found->name != name) return std::nullopt;
   return *found;
+}
+
+auto fixed_plans::find(std::string_view name, std::uint64_t version) const -> braid::checked<plan_handle> {
+  const std::optional<known_plan> found = find(name);
+  if (!found || !found->bound) return refused("unknown_plan", "no plan is called `" + std::string(name) + "`");
+  if (version == 1) return found->bound;
+  return refused("unknown_version",
+                 "no version " + std::to_string(version) + " of plan `" + std::string(name) + "` is kept");
 }
 
 auto library_plans::find(std::string_view name) const -> std::optional<known_plan> {

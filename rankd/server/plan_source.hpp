@@ -6,6 +6,7 @@
 
 #include <braid/base/error.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,16 +34,19 @@ class plan_source {
 
   /// The plan of that name as it is now; nothing where there is none. Cost: on the way of each request.
   [[nodiscard]] virtual auto find(std::string_view name) const -> std::optional<known_plan> = 0;
+  /// A version of a plan that is kept, whether it serves or not. Errors: unknown_plan, unknown_version.
+  [[nodiscard]] virtual auto find(std::string_view name, std::uint64_t version) const -> braid::checked<plan_handle> = 0;
   /// All plans, in the order of their names.
   [[nodiscard]] virtual auto list() const -> std::vector<known_plan> = 0;
 };
 
-/// Plans that stay as they are.
+/// Plans that stay as they are: each has one version, whose number is 1.
 class fixed_plans final : public plan_source {
  public:
   explicit fixed_plans(std::vector<known_plan> plans);
 
   [[nodiscard]] auto find(std::string_view name) const -> std::optional<known_plan> override;
+  [[nodiscard]] auto find(std::string_view name, std::uint64_t version) const -> braid::checked<plan_handle> override;
   [[nodiscard]] auto list() const -> std::vector<known_plan> override { return plans_; }
 
  private:
@@ -55,6 +59,9 @@ class library_plans final : public plan_source {
   explicit library_plans(const plan_library& from) noexcept : from_(&from) {}
 
   [[nodiscard]] auto find(std::string_view name) const -> std::optional<known_plan> override;
+  [[nodiscard]] auto find(std::string_view name, std::uint64_t version) const -> braid::checked<plan_handle> override {
+    return from_->find(name, version);
+  }
   [[nodiscard]] auto list() const -> std::vector<known_plan> override;
 
  private:

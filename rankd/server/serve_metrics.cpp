@@ -26,6 +26,7 @@ auto name_of(endpoint which) noexcept -> std::string_view {
     case endpoint::openapi: return "/v1/openapi.json";
     case endpoint::page: return "/ui";
     case endpoint::versions: return "/v1/plans/{name}/versions";
+    case endpoint::diff: return "/v1/plans/{name}/diff";
     case endpoint::pin: return "/v1/plans/{name}/versions/{number}/pin";
     case endpoint::unpin: return "/v1/plans/{name}/unpin";
     case endpoint::roll_back: return "/v1/plans/{name}/rollback";

@@ -36,6 +36,7 @@ enum class endpoint : std::uint8_t {
   openapi,
   page,
   versions,
+  diff,
   pin,
   unpin,
   roll_back,

@@ -200,10 +200,14 @@ void shard::add_routes() {
   add_change_routes();
   add_page_routes();
   // For every client.
-  routes_.get("/healthz", [this](braid::http_exchange& x) { health(x); });
-  routes_.get("/readyz", [this](braid::http_exchange& x) { ready(x); });
+  routes_.get("/healthz", [this](braid::http_exchange& x) {
+    if (may_come(x, endpoint::health)) health(x);
+  });
+  routes_.get("/readyz", [this](braid::http_exchange& x) {
+    if (may_come(x, endpoint::ready)) ready(x);
+  });
   routes_.get("/v1/openapi.json", [this](braid::http_exchange& x) {
-    reply(x, endpoint::openapi, braid::http_status::ok, json_type, openapi_text());
+    if (may_come(x, endpoint::openapi)) reply(x, endpoint::openapi, braid::http_status::ok, json_type, openapi_text());
   });
 }
 

@@ -161,6 +161,12 @@ class shard {
   // change_endpoints.cpp
   void add_change_routes();
   void versions(braid::http_exchange& x);
+  auto compare(braid::http_exchange& x) -> braid::task<void>;
+  /// The plan of that name, of the version that `field` of the query names where it does; null where there is none, and
+  /// then the request has been answered.
+  auto asked_plan(braid::http_exchange& x, endpoint which, std::string_view name, std::string_view field)
+      -> plan_handle;
+  void no_version(braid::http_exchange& x, endpoint which, std::string_view number);
   void pin(braid::http_exchange& x);
   void unpin(braid::http_exchange& x);
   void roll_back(braid::http_exchange& x);
@@ -171,6 +177,9 @@ class shard {
   // page_endpoint.cpp
   void add_page_routes();
   void page(braid::http_exchange& x, const page_file& file);
+  [[nodiscard]] auto is_foreign(const braid::http_exchange& x) const -> bool;
+  /// Whether the request may go on; if not, it has been answered.
+  auto may_come(braid::http_exchange& x, endpoint which) -> bool;
 
   // other_endpoints.cpp
   void plans(braid::http_exchange& x);
@@ -213,5 +222,8 @@ class shard {
 
 /// The field X-Request-Id of a request; nothing where it has none.
 [[nodiscard]] auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view;
+
+/// To a request that names a host for which this server does not answer.
+[[nodiscard]] auto foreign_host(std::string_view request_id) -> error_answer;
 
 }  // namespace rankd::detail

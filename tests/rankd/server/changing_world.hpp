@@ -34,7 +34,7 @@ inline auto mark_in(const std::string& body) -> int {
 class changing_world {
  public:
   explicit changing_world(bool clients_change = true, std::optional<token_list> tokens = {},
-                          bad_plans on_bad_plan = bad_plans::refuse_all)
+                          bad_plans on_bad_plan = bad_plans::refuse_all, bool shows_page = false)
       : library(reference_project::get().declared, {.on_bad_plan = on_bad_plan}) {
     write("a", 1);
     value_of(changes.reload());
@@ -44,6 +44,7 @@ class changing_world {
         std::chrono::minutes(1);  // a busy machine is no fault: a test that wants a deadline names one
     options.clients_change_plans = clients_change;
     options.tokens = std::move(tokens);
+    options.shows_page = shows_page;
     server_ = value_of(rank_server::start({.declared = &reference_project::get().declared,
                                            .stores = reference_project::get().stores,
                                            .plans = &plans_,

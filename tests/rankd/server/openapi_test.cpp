@@ -13,6 +13,8 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -130,6 +132,8 @@ void explore_others(explorer& out, serve_world& world) {
     out.note("get " + path, world.ask("GET", path));
   for (const char* name : {"ten", "ten?form=full", "ten?form=whole", "none", "broken"})
     out.note("get /v1/plans/{name}", world.ask("GET", std::string("/v1/plans/") + name));
+  for (const char* with : {"reels_plan_a", "none", "broken"})
+    out.note("get /v1/plans/{name}/diff", world.ask("GET", std::string("/v1/plans/ten/diff?with=") + with));
 }
 
 /// Each change once for plan `name`.
@@ -154,6 +158,19 @@ void explore_changes(explorer& out) {
   explore_changes(out, closed, "a");
   changing_world guarded(true, rankd::testing::value_of(token_list::parse("0123456789abcdef", "tokens")));
   explore_changes(out, guarded, "a");
+}
+
+/// Every operation under the name of another host, of a server that shows the page to this machine.
+void explore_hosts(explorer& out) {
+  changing_world world(true, {}, bad_plans::refuse_all, true);
+  for (const auto& [operation, statuses] : operations()) {
+    const std::size_t space = operation.find(' ');
+    std::string path = operation.substr(space + 1);
+    for (const auto& [name, value] : {std::pair("{name}", "a"), std::pair("{number}", "1")})
+      if (const std::size_t at = path.find(name); at != std::string::npos)
+        path.replace(at, std::string_view(name).size(), value);
+    out.note(operation, world.ask(operation.starts_with("get") ? "GET" : "POST", path));
+  }
 }
 
 auto small_options() -> serve_options {
@@ -182,9 +199,11 @@ TEST_CASE("every operation and every status of the description happens, and noth
   for (const std::string path : {"/v1/plans", "/metrics", "/v1/tasks"})
     found.note("get " + path, world.ask("GET", path));
   found.note("get /v1/plans/{name}", world.ask("GET", "/v1/plans/ten"));
+  found.note("get /v1/plans/{name}/diff", world.ask("GET", "/v1/plans/ten/diff"));
   found.note("post /v1/rank", world.rank("{}"));
   found.note("post /v1/rank/batch", world.ask("POST", "/v1/rank/batch", "{}"));
   explore_changes(found);
+  explore_hosts(found);
 
   const auto promised = operations();
   for (const auto& [operation, statuses] : promised) {

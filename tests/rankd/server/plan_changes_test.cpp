@@ -205,5 +205,38 @@ TEST_CASE("clients change nothing where nobody allowed it") {
   changing_world world(false);
   CHECK(world.ask("POST", "/v1/reload").status == 404);
   CHECK(world.ask("POST", "/v1/plans/a/rollback").status == 404);
-  CHECK(world.ask("GET", "/v1/plans/a/versions").status == 404);
+  CHECK(world.ask("POST", "/v1/plans/a/versions/1/pin").status == 404);
+  CHECK(world.ask("GET", "/v1/plans/a/versions").status == 200);
+}
+
+TEST_CASE("versions that are kept are described and compared, and so are two plans") {
+  changing_world world;
+  world.write("a", 2);
+  world.write("b", 3);
+  CHECK(world.ask("POST", "/v1/reload").status == 200);
+  const auto answer = [&world](const std::string& path) { return json::parse(world.ask("GET", path).body); };
+  CHECK(answer("/v1/plans/a?version=1&form=full") != answer("/v1/plans/a?form=full"));
+  CHECK(answer("/v1/plans/a?version=2&form=full") == answer("/v1/plans/a?form=full"));
+  CHECK(answer("/v1/plans/a?version=1").at("digest") == answer("/v1/plans/a?version=1&form=full").at("digest"));
+
+  const json older = answer("/v1/plans/a/diff?version=1");
+  CHECK(older.at("before").at("digest") == answer("/v1/plans/a?version=1").at("digest"));
+  CHECK(older.at("after").at("digest") == answer("/v1/plans/a").at("digest"));
+  CHECK(older.at("equal") == false);
+  CHECK(older.at("changes")[0].at("kind") == "changed");
+  CHECK(answer("/v1/plans/a/diff?with_version=1").at("before") == older.at("after"));
+  CHECK(answer("/v1/plans/a/diff?version=1&with_version=1").at("equal") == true);
+  CHECK(answer("/v1/plans/a/diff?with=b").at("after").at("plan") == "b");
+  CHECK(answer("/v1/plans/b/diff?with=a&with_version=1").at("after") == older.at("before"));
+
+  const auto code = [&world](const std::string& path) {
+    const auto refused = world.ask("GET", path);
+    return std::to_string(refused.status) + " " + json::parse(refused.body).at("error").at("code").get<std::string>();
+  };
+  CHECK(code("/v1/plans/c/diff?with=a") == "404 unknown_plan");
+  CHECK(code("/v1/plans/a/diff?with=c") == "404 unknown_plan");
+  CHECK(code("/v1/plans/a/diff?with=c&with_version=1") == "404 unknown_plan");
+  CHECK(code("/v1/plans/a/diff?version=9") == "404 unknown_version");
+  CHECK(code("/v1/plans/a/diff?with_version=x") == "404 unknown_version");
+  CHECK(code("/v1/plans/a?version=0") == "404 unknown_version");
 }
