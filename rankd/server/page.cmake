@@ -3,7 +3,8 @@ set(PAGE_CPP ${CMAKE_CURRENT_BINARY_DIR}/page_files.cpp)
 set(page_entries "")
 foreach(file "=page.html=text/html" /page.css=page.css=text/css /page.mjs=page.mjs=text/javascript
              /graph.mjs=graph.mjs=text/javascript /layout.mjs=layout.mjs=text/javascript
-             /model.mjs=model.mjs=text/javascript)
+             /model.mjs=model.mjs=text/javascript /dom.mjs=dom.mjs=text/javascript
+             /versions.mjs=versions.mjs=text/javascript)
   string(REGEX MATCH "^(.*)=(.+)=(.+)$" matched "${file}")
   set(path "/ui${CMAKE_MATCH_1}")
   set(name ${CMAKE_CURRENT_SOURCE_DIR}/page/${CMAKE_MATCH_2})

@@ -4,6 +4,7 @@ import { cut, formulaOf, timeText } from './model.mjs';
 export const box = { width: 240, height: 84 };
 const readable = 0.8; // a scale
 const letters = 31; // of a box's width, in the font of formulas
+const markColours = { added: 'good', removed: 'critical' };
 const colours = ['page', 'panel', 'line', 'text', 'muted', 'accent', 'critical', 'good', 'warn', 'node', 'edge', 'band'];
 
 /**
@@ -234,7 +235,10 @@ export class GraphView {
   /** What is special about a node: its colour, the width of its border, and words, since colour alone says nothing. */
   look(at) {
     const run = this.run?.[at];
-    if (this.marks?.has(at)) return { colour: this.colour.warn, width: 3, words: this.marks.get(at) };
+    if (this.marks?.has(at)) {
+      const words = this.marks.get(at);
+      return { colour: this.colour[markColours[words] ?? 'warn'], width: 3, words };
+    }
     if (this.fate?.dropped.has(at)) return { colour: this.colour.critical, width: 3, words: '✕ dropped' };
     if (this.fate?.made.has(at)) return { colour: this.colour.good, width: 3, words: '+ came from' };
     if (this.fate?.way.has(at)) return { colour: this.colour.good, width: 2, words: '' };

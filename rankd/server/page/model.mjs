@@ -254,6 +254,30 @@ export function nodeChanges(before, after) {
   return all;
 }
 
+/**
+ * What a comparison by the server (`/v1/plans/NAME/diff`) says of the nodes of two graphs. `left` and `right`: by
+ * position the words for what is not alike. `partner`: for each node of the first graph the one of the second that it
+ * became, and `back` the other way round; -1 for none.
+ */
+export function sidesOf(diff, before, after) {
+  const of = (kind) => diff.changes.filter((each) => each.kind === kind).map((each) => each.node);
+  const [removed, added] = [new Set(of('removed')), new Set(of('added'))];
+  const names = new Map(diff.changes.filter((each) => each.kind === 'renamed').map((each) => [each.was, each.node]));
+  const partner = before.nodes.map(({ node }) => (removed.has(node) ? -1 : after.at.get(names.get(node) ?? node) ?? -1));
+  const back = after.nodes.map(() => -1);
+  partner.forEach((at, from) => { if (at >= 0) back[at] = from; });
+  const right = new Map();
+  for (const { kind, node } of diff.changes) {
+    if (node === null || kind === 'removed') continue;
+    const at = after.at.get(node);
+    const words = right.get(at)?.split(', ') ?? [];
+    if (!words.includes(kind)) right.set(at, [...words, kind].join(', '));
+  }
+  const left = new Map([...removed].map((node) => [before.at.get(node), 'removed']));
+  for (const [at, words] of right) if (!added.has(after.nodes[at].node)) left.set(back[at], words);
+  return { left, right, partner, back };
+}
+
 /** The metrics of a plan's nodes in the text of `/metrics`: by name, `{runs, errors, rows, times, seconds}`. */
 export function nodeMetrics(text, plan) {
   const found = new Map();

@@ -1,38 +1,18 @@
-// page.mjs: the page of plans: asks the server, and puts what it says into the document. Text is only ever text.
+// page.mjs: the page of plans: asks the server, and puts what it says into the document.
+import { byId, make, nothingYet, number, pairs, row, table } from './dom.mjs';
 import { GraphView, box } from './graph.mjs';
 import { layout } from './layout.mjs';
 import {
   budgetText, columnsOf, compare, fateOf, formulaOf, graphOf, idText, nodeChanges, nodeMetrics, parseExact, requestText,
   runOf, slowest, timeText, valueText,
 } from './model.mjs';
+import { Versions } from './versions.mjs';
 
 const maxRuns = 20; // that are kept to be compared
 const maxListed = 500; // nodes of a list at a time
-const byId = (id) => document.getElementById(id);
-const state = { plan: null, graph: null, run: null, runs: [], fates: new Map(), selected: -1, token: '' };
+const state = { plans: [], plan: null, graph: null, run: null, runs: [], fates: new Map(), selected: -1, token: '' };
 const view = new GraphView(byId('graph'), select);
-
-/** An element with properties and children; text becomes text nodes. */
-function make(name, properties = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(properties))
-    if (key in made) made[key] = value;
-    else made.setAttribute(key, value);
-  made.append(...children.flat().filter((child) => child !== null));
-  return made;
-}
-
-function table(heads, rows) {
-  const head = heads.map((each) => make('th', { scope: 'col', className: each.number ? 'number' : '' }, each.title));
-  return make('table', {}, make('thead', {}, make('tr', {}, head)), make('tbody', {}, rows));
-}
-
-function row(cells, className = '') {
-  const made = cells.map((cell) => (cell instanceof Node && cell.nodeName === 'TD' ? cell : make('td', {}, cell)));
-  return make('tr', { className }, made);
-}
-
-const number = (text) => make('td', { className: 'number' }, String(text));
+const versions = new Versions({ ask, attempt, say, select, view });
 
 function say(text) {
   byId('said').textContent = text;
@@ -78,6 +58,7 @@ async function attempt(work) {
 
 async function listPlans() {
   const { plans } = await ask('v1/plans');
+  state.plans = plans;
   byId('plans').replaceChildren(...plans.map((plan) => {
     const about = plan.runnable ? `${plan.nodes} nodes` : 'cannot run';
     const problem = plan.message ? make('small', { className: 'bad' }, plan.message) : null;
@@ -105,6 +86,7 @@ async function openPlan(name) {
   byId('legend').textContent = '';
   byId('node-names').replaceChildren(...nodes.slice(0, 2000).map((node) => make('option', { value: node.node })));
   view.show(state.graph, layout(nodes.map(() => box), state.graph.edges));
+  versions.open(state.plan, state.graph, state.plans);
   showForm();
   showAll();
   say(`${name}: ${nodes.length} nodes`);
@@ -183,7 +165,7 @@ function showRun({ body, answer, failed }) {
   state.fates = new Map((answer.explain.ids ?? []).map((fate) => [String(fate.id), fate]));
   byId('legend').textContent =
     `total ${timeText(run.explain.total_us)} · critical path ${run.explain.critical_path?.length ?? 0} nodes`;
-  Object.assign(view, { run: run.nodes, fate: null, marks: null });
+  Object.assign(view, { run: run.nodes, fate: null, marks: versions.marks });
   view.draw();
   showAll();
   const first = answer.explain.ids?.[0];
@@ -230,8 +212,6 @@ function nodeButton(at) {
   return button;
 }
 
-const nothingYet = (text) => make('p', { className: 'muted' }, text);
-
 function showAnswer() {
   const panel = byId('panel-answer');
   if (!state.run) return panel.replaceChildren(nothingYet('Run a request to see its answer.'));
@@ -250,7 +230,7 @@ function showAnswer() {
 function showFate(id) {
   const fate = state.fates.get(id);
   const found = fateOf(state.graph, state.run.nodes, fate);
-  Object.assign(view, { fate: found.way.size > 0 ? found : null, marks: null });
+  Object.assign(view, { fate: found.way.size > 0 ? found : null, marks: versions.marks });
   view.draw();
   const clear = make('button', { type: 'button' }, 'Show times again');
   clear.addEventListener('click', () => { view.fate = null; view.draw(); });
@@ -335,7 +315,7 @@ function comparison(before, after) {
   ], each.move));
   const ids = table([{ title: 'id' }, { title: 'before', number: true }, { title: 'after', number: true }, { title: '' }], list);
   const changes = nodeChanges(before.plan, after.plan);
-  if (after.plan === state.plan) {
+  if (after.plan === state.plan && !versions.marks) {
     Object.assign(view, { fate: null, marks: changes.length === 0 ? null : new Map(changes
       .filter((each) => state.graph.at.has(each.node)).map((each) => [state.graph.at.get(each.node), each.change])) });
     view.draw();
@@ -404,11 +384,8 @@ function select(at) {
   if (at < 0) return;
   state.selected = at;
   view.select(at);
+  versions.chosen(at);
   showNode();
-}
-
-function pairs(entries) {
-  return make('dl', {}, entries.flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)]));
 }
 
 function showNode() {
@@ -427,6 +404,8 @@ function showNode() {
   ];
   const about = [['trace', node.trace], ['written at', node.place], ['works with', node.fused_with]];
   if (about.some(([, value]) => value)) parts.push(make('h3', {}, 'About'), pairs(about.filter(([, value]) => value)));
+  const changes = versions.about(state.selected);
+  if (changes.length > 0) parts.push(make('h3', {}, 'In the second graph'), pairs(changes));
   if (run) parts.push(make('h3', {}, `In ${state.run.name}`), pairs(runPairs(run)));
   return byId('node').replaceChildren(...parts);
 }
@@ -452,6 +431,7 @@ function openTab(name, focus = false) {
     if (isOpen && focus) tab.focus();
   }
   if (name === 'metrics' && state.plan) attempt(showMetrics);
+  if (name === 'versions' && state.plan) attempt(() => versions.listVersions());
 }
 
 function listen() {

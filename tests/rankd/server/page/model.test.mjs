@@ -168,6 +168,29 @@ test('two plans side by side say which nodes are not alike', () => {
   assert.deepEqual(model.nodeChanges(plan, plan), []);
 });
 
+test('the sides of a comparison have words for what is not alike, and each node its partner', () => {
+  const before = model.graphOf(plan);
+  const after = model.graphOf({ ...plan, nodes: plan.nodes.map((each) => ({
+    ...each,
+    node: { near: 'close', far: 'sorted' }[each.node] ?? each.node,
+    inputs: each.inputs.map((input) => ({ near: 'close' })[input] ?? input),
+    refs: each.refs && { rhs: 'sorted' },
+  })) });
+  const change = (kind, node, was = null, field = null) => ({ kind, node, was, field, before: null, after: null });
+  const diff = { changes: [
+    change('removed', 'far'), change('renamed', 'close', 'near'), change('changed', 'close', 'near', 'fanout'),
+    change('changed', 'close', 'near', 'trace'), change('added', 'sorted'), change('moved', 'all', null, 'rhs'),
+    change('changed', null, null, 'outputs'),
+  ] };
+  const found = model.sidesOf(diff, before, after);
+  assert.deepEqual([...found.left], [[2, 'removed'], [1, 'renamed, changed'], [3, 'moved']]);
+  assert.deepEqual([...found.right], [[1, 'renamed, changed'], [2, 'added'], [3, 'moved']]);
+  assert.deepEqual(found.partner, [0, 1, -1, 3, 4, 5]);
+  assert.deepEqual(found.back, [0, 1, -1, 3, 4, 5]);
+  const same = model.sidesOf({ changes: [] }, before, before);
+  assert.deepEqual([same.left.size, same.right.size, same.partner], [0, 0, [0, 1, 2, 3, 4, 5]]);
+});
+
 test('metrics of a plan are read by node; time in queues is no time of work', () => {
   const text = `# TYPE rankd_node_runs_total counter
 rankd_node_runs_total{plan="feed",node="near"} 8
