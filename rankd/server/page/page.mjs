@@ -269,12 +269,12 @@ function showTimes() {
     bar((step.io_us ?? step.run_us) / total, true)]));
   steps.push(row(['', 'answering', '', number(timeText(explain.answering_us)), '', bar(explain.answering_us / total)]));
   const path = [{ title: '#', number: true }, { title: 'critical path' }, { title: 'waited', number: true },
-    { title: 'took', number: true }, { title: '' }, { title: 'of the total' }];
+    { title: 'took', number: true }, { title: 'by' }, { title: 'of the total' }];
   const all = slowest(state.graph, nodes).slice(0, maxListed).map((node) => row([
     nodeButton(node.at), node.critical ? make('td', { className: 'critical' }, `critical ${node.critical}`) : '',
     number(timeText(node.queue)), number(timeText(node.took)), number(node.rowsIn), number(node.rowsOut),
     bar(node.took / total, node.critical > 0)]));
-  const heads = [{ title: 'slowest nodes' }, { title: '' }, { title: 'queue', number: true },
+  const heads = [{ title: 'slowest nodes' }, { title: 'critical path' }, { title: 'queue', number: true },
     { title: 'took', number: true }, { title: 'rows in', number: true }, { title: 'rows out', number: true },
     { title: 'of the total' }];
   const note = nothingYet(`The critical path and the answering add up to the total, ${timeText(explain.total_us)}.`);
@@ -313,7 +313,7 @@ function comparison(before, after) {
   const list = rows.slice(0, 1000).map((each) => row([
     make('td', { className: 'mono' }, each.id), number(each.before || '–'), number(each.after || '–'), moves[each.move],
   ], each.move));
-  const ids = table([{ title: 'id' }, { title: 'before', number: true }, { title: 'after', number: true }, { title: '' }], list);
+  const ids = table([{ title: 'id' }, { title: 'before', number: true }, { title: 'after', number: true }, { title: 'move' }], list);
   const changes = nodeChanges(before.plan, after.plan);
   if (after.plan === state.plan && !versions.marks) {
     Object.assign(view, { fate: null, marks: changes.length === 0 ? null : new Map(changes
@@ -321,7 +321,7 @@ function comparison(before, after) {
     view.draw();
   }
   const nodes = changes.length === 0 ? nothingYet('Both plans have the same nodes.')
-    : table([{ title: 'node' }, { title: '' }], changes.map((each) => row([each.node, each.change])));
+    : table([{ title: 'node' }, { title: 'change' }], changes.map((each) => row([each.node, each.change])));
   const requests = before.body === after.body ? nothingYet('Both requests are the same.')
     : make('dl', {}, make('dt', {}, 'before'), make('dd', { className: 'mono' }, before.body),
       make('dt', {}, 'after'), make('dd', { className: 'mono' }, after.body));

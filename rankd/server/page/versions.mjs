@@ -83,7 +83,11 @@ export class Versions {
     this.other.show(this.otherGraph, layout(after.nodes.map(() => box), this.otherGraph.edges));
     this.other.marks = right;
     Object.assign(this.page.view, { fate: null, marks: left });
-    this.page.view.draw();
+    // Each has half of the room now.
+    for (const each of [this.page.view, this.other]) {
+      each.resize();
+      each.fit();
+    }
     this.result.replaceChildren(...this.report());
     this.page.say(diff.equal ? 'The plans do the same' : `${diff.changes.length} changes`);
   }
@@ -96,7 +100,7 @@ export class Versions {
     const changes = diff.changes.slice(0, maxListed).map((each) => row([
       make('td', { className: `change ${each.kind}` }, each.kind), this.button(each), each.field ?? '', text(each.before),
       text(each.after)]));
-    const heads = ['', 'node', 'what', 'before', 'after'].map((title) => ({ title: title === '' ? 'change' : title }));
+    const heads = ['change', 'node', 'what', 'before', 'after'].map((title) => ({ title }));
     const follows = diff.consequences.map((each) =>
       [each.what, `${each.before.join(', ') || '(none)'} → ${each.after.join(', ') || '(none)'}`]);
     return [
