@@ -109,8 +109,8 @@ void shard::changed(braid::http_exchange& x, endpoint which, const braid::checke
 
 void shard::no_version(braid::http_exchange& x, endpoint which, std::string_view number) {
   reply(x, which,
-        answer_error(http_status::not_found, "unknown_version",
-                     "`" + std::string(number) + "` is not a version number", given_request_id(x.request())));
+        answer_error(http_status::not_found, "unknown_version", "`" + std::string(number) + "` is not a version number",
+                     given_request_id(x.request())));
 }
 
 auto shard::asked_plan(braid::http_exchange& x, endpoint which, std::string_view name, std::string_view field)

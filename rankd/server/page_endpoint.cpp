@@ -1,5 +1,4 @@
-// rankd/server/page_endpoint.cpp: the page that shows plans, as files for a browser, and who may ask where it needs no
-// token.
+// rankd/server/page_endpoint.cpp: the page that shows plans, as files for a browser, and the hosts that it answers for.
 #include <rankd/server/detail/shard.hpp>
 
 #include <rankd/server/page.hpp>

@@ -35,7 +35,8 @@ class plan_source {
   /// The plan of that name as it is now; nothing where there is none. Cost: on the way of each request.
   [[nodiscard]] virtual auto find(std::string_view name) const -> std::optional<known_plan> = 0;
   /// A version of a plan that is kept, whether it serves or not. Errors: unknown_plan, unknown_version.
-  [[nodiscard]] virtual auto find(std::string_view name, std::uint64_t version) const -> braid::checked<plan_handle> = 0;
+  [[nodiscard]] virtual auto find(std::string_view name, std::uint64_t version) const
+      -> braid::checked<plan_handle> = 0;
   /// All plans, in the order of their names.
   [[nodiscard]] virtual auto list() const -> std::vector<known_plan> = 0;
 };

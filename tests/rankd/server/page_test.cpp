@@ -126,8 +126,8 @@ TEST_CASE("without tokens a server with the page answers to addresses and localh
     CHECK_MESSAGE(refused.status == 403, host);
     CHECK(json::parse(refused.body).at("error").at("code") == "foreign_host");
   }
-  for (const char* path : {"/ui", "/ui/page.mjs", "/metrics", "/healthz", "/readyz", "/v1/openapi.json",
-                           "/v1/plans/ten", "/v1/tasks"})
+  for (const char* path :
+       {"/ui", "/ui/page.mjs", "/metrics", "/healthz", "/readyz", "/v1/openapi.json", "/v1/plans/ten", "/v1/tasks"})
     CHECK_MESSAGE(ask_as(world, "evil.example", "GET", path).status == 403, path);
   for (const char* path : {"/v1/rank", "/v1/rank/batch", "/v1/reload", "/v1/plans"})
     CHECK_MESSAGE(ask_as(world, "evil.example", "POST", path, "{}").status == 403, path);
