@@ -34,6 +34,7 @@ interface Infix {
 const infix = (sign: string, binds: number, left: number, right: number): Infix => ({ sign, binds, left, right });
 const infixes: ReadonlyMap<string, Infix> = new Map([
   ["add", infix("+", binding.sum, binding.sum, binding.product)],
+  ["concat", infix("+", binding.sum, binding.sum, binding.product)],
   ["sub", infix("-", binding.sum, binding.sum, binding.product)],
   ["mul", infix("*", binding.product, binding.product, binding.sign)],
   ["div", infix("/", binding.product, binding.product, binding.sign)],
@@ -149,7 +150,10 @@ class Printer {
       }
       case "regex":
         return whole(this.regex(node));
-      case "bucket": {
+      case "const_text":
+        return whole(inQuotes(String(node["value"])));
+      case "bucket":
+      case "bucket_text": {
         const seed = typeof node["seed"] === "string" && node["seed"] !== "" ? `, ${inQuotes(node["seed"])}` : "";
         return whole(`E.bucket(${child("x").text}, ${numberText(node["count"])}${seed})`);
       }
