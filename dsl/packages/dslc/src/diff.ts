@@ -166,6 +166,7 @@ class Comparison {
     });
     if (!this.areSame(this.before.outputs, this.after.outputs))
       this.add("changed", undefined, "outputs", this.idsOf("before", "outputs"), this.idsOf("after", "outputs"));
+    this.compare(undefined, "fallback_plan", this.before.fallback, this.after.fallback);
     this.extensions(this.before.extensions, this.after.extensions, undefined);
     return this.changes;
   }

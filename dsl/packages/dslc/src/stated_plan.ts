@@ -1,12 +1,13 @@
 // stated_plan.ts: a plan as its artifact states it: edges as positions, params and formulas as texts with names.
 import { isBound } from "./bound_params.js";
 import { Fraction } from "./exact_json.js";
+import { type Fallback, linkFallbacks } from "./fallbacks.js";
 import { formulaText, floatText, inQuotes, keyText, numberText, paramText } from "./formula_text.js";
 import { type GraphNode, orderOf } from "./graph.js";
 import { floatOf } from "./items.js";
 import { canonicalJson, ExactInteger } from "./json.js";
 import type { Op, OpParam, Registries } from "./project.js";
-import { isObject, type JsonObject, sortedFields } from "./reader.js";
+import { integerOf, isObject, type JsonObject, sortedFields } from "./reader.js";
 
 /** One param that a node gives, as text. */
 export interface StatedField {
@@ -19,6 +20,7 @@ export interface StatedField {
 
 /** A node, with the positions of the nodes that it takes rows from: its inputs, then those that params name. */
 export interface StatedNode extends GraphNode {
+  readonly fallback: Fallback | undefined;
   readonly op: Op;
   readonly inputs: readonly number[];
   readonly params: JsonObject;
@@ -34,6 +36,8 @@ export interface StatedPlan {
   readonly name: string;
   readonly nodes: readonly StatedNode[];
   readonly outputs: readonly number[];
+  /** The plan that stands in for it, and for which failures. */
+  readonly fallback: string | undefined;
   /** Sources before their users. */
   readonly order: readonly number[];
   readonly capabilities: readonly string[];
@@ -46,7 +50,8 @@ export function statedPlan(artifact: unknown, declared: Registries): StatedPlan 
   const stated = top["nodes"] as JsonObject[];
   const at = new Map(stated.map((node, index) => [String(node["node_id"]), index]));
   const texts = new FieldTexts(top, declared);
-  const nodes = stated.map((node): StatedNode => {
+  const outputs = (top["outputs"] as string[]).map((id) => at.get(id)!);
+  const nodes = stated.map((node): StatedNode & { readonly after: number[] } => {
     const op = declared.ops.find((each) => each.name === node["op"])!;
     const params = isObject(node["params"]) ? node["params"] : {};
     const inputs = (node["inputs"] as string[]).map((id) => at.get(id)!);
@@ -56,27 +61,56 @@ export function statedPlan(artifact: unknown, declared: Registries): StatedPlan 
       const edge = param.kind === "node_ref" ? at.get(String(value)) : undefined;
       return [{ name: shownNames[param.kind] ?? param.name, text: texts.of(param, value), edge }];
     });
+    const fallback = fallbackOf(node["fallback"], at);
+    const sources = [...inputs, ...fields.flatMap(({ edge }) => (edge === undefined ? [] : [edge]))];
+    if (fallback !== undefined)
+      fields.push({ name: "fallback", text: fallbackText(node["fallback"] as JsonObject, declared), edge: undefined });
     return {
       id: String(node["node_id"]),
       pointer: "",
       op,
       inputs,
-      sources: [...inputs, ...fields.flatMap(({ edge }) => (edge === undefined ? [] : [edge]))],
+      sources,
+      after: [],
+      fallback,
       params,
       fields,
       trace: typeof params["trace"] === "string" ? params["trace"] : undefined,
       extensions: extensionsOf(node),
     };
   });
+  linkFallbacks(nodes, outputs, []);
   return {
     name: String(top["plan_name"]),
     nodes,
-    outputs: (top["outputs"] as string[]).map((id) => at.get(id)!),
+    outputs,
+    fallback: isObject(top["fallback_plan"]) ? planFallbackText(top["fallback_plan"]) : undefined,
     order: orderOf(nodes),
     capabilities: (top["capabilities_required"] ?? []) as string[],
     extensions: extensionsOf(top),
   };
 }
+
+function fallbackOf(stated: unknown, at: ReadonlyMap<string, number>): Fallback | undefined {
+  if (!isObject(stated)) return undefined;
+  const use = stated["use"];
+  return {
+    use: isObject(use) ? at.get(String(use["node"]))! : (use as "input" | "empty"),
+    nulls: ((stated["nulls"] ?? []) as unknown[]).map((key) => Number(integerOf(key))),
+    pointer: "",
+  };
+}
+
+/** `follow_2 on store_*, node_timeout`. */
+function fallbackText(stated: JsonObject, declared: Registries): string {
+  const use = stated["use"];
+  const nulls = ((stated["nulls"] ?? []) as unknown[]).map((key) => keyText(key, declared));
+  const text = `${String(isObject(use) ? use["node"] : use)} on ${(stated["on"] as string[]).join(", ")}`;
+  return nulls.length === 0 ? text : `${text}, nulls [${nulls.join(", ")}]`;
+}
+
+const planFallbackText = (stated: JsonObject): string =>
+  `${String(stated["plan"])} on ${(stated["on"] as string[]).join(", ")}, reserve_ms ${numberText(stated["reserve_ms"] ?? 0)}`;
 
 const shownNames: Readonly<Record<string, string>> = { expr_id: "expr", pred_id: "pred", pred_ids: "preds" };
 
