@@ -232,7 +232,7 @@ class Maker {
         };
       case "coalesce":
         return {
-          natural: `(${a.natural} ?? ${quoted})`,
+          natural: `coalesce(${a.natural}, ${quoted})`,
           builder: `E.coalesce(${a.builder}, ${quoted})`,
           of: (row) => a.of(row) ?? fixed,
         };

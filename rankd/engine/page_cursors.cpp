@@ -70,6 +70,12 @@ void append_value(std::string& out, const scalar& value) {
   if (const auto* text = std::get_if<std::string>(&value)) append_text(out, *text);
 }
 
+void append_id(std::string& out, const row_id& id) {
+  out += static_cast<char>('0' + id.index());
+  if (const auto* number = std::get_if<std::int64_t>(&id)) append_number(out, static_cast<std::uint64_t>(*number));
+  if (const auto* text = std::get_if<std::string>(&id)) append_text(out, *text);
+}
+
 auto is_among(const std::vector<std::size_t>& positions, std::size_t position) -> bool {
   return std::ranges::find(positions, position) != positions.end();
 }
@@ -90,7 +96,8 @@ auto ranking_identity(const bound_plan& plan, const rank_request& request, const
   std::string all;
   append_text(all, plan.name);
   append_text(all, plan.digest);
-  append_number(all, static_cast<std::uint64_t>(request.user_id));
+  if (request.user_id) append_id(all, *request.user_id);
+  all += '/';
   for (std::size_t at = 0; at < request.params.size(); ++at) {
     const param_entry& param = declared.params()[at];
     if (is_of_clock(request, param, at)) continue;
@@ -98,7 +105,8 @@ auto ranking_identity(const bound_plan& plan, const rank_request& request, const
     append_value(all, request.params[at]);
   }
   if (request.candidates != nullptr)
-    for (const std::int64_t id : request.candidates->rows.ids()) append_number(all, static_cast<std::uint64_t>(id));
+    for (std::uint32_t row = 0; row < request.candidates->rows.size(); ++row)
+      append_id(all, request.candidates->rows.id(row));
   return sha256_hex(all).substr(0, identity_bytes);
 }
 

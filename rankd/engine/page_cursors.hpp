@@ -28,7 +28,7 @@ struct page_place {
     -> std::string;
 
 /// Signs and reads cursors. A cursor is base64url of its place, its time and the identity of its ranking, with
-/// HMAC-SHA-256 behind them: whoever has not the key can neither make nor change one.
+/// HMAC-SHA-256 after them: a client without the key can neither make nor change one.
 /// Threads: any.
 class page_cursors {
  public:

@@ -249,7 +249,7 @@ def run_batch(rankd: Path, project: Project, case: Case) -> Outcome:
     """All requests of a case in one process."""
     requests = project.folder / "requests.ndjson"
     requests.write_text("".join(json.dumps(each) + "\n" for each in case.requests), encoding="utf-8")
-    return _run(rankd, project, case, ["batch", "--in", str(requests)])
+    return _run(rankd, project, case, ["batch", "--allow-degraded", "--in", str(requests)])
 
 
 def run_rank(rankd: Path, project: Project, case: Case) -> Outcome:
@@ -453,7 +453,7 @@ def disagreement_of_workers(rankd: Path, project: Project, case: Case) -> str | 
     plan_file = project.folder / "plans" / f"{name}.json"
     plan_file.write_text(json.dumps(case.plan), encoding="utf-8")
     write_experiments(project, case)
-    command = [str(rankd), "batch", "--in", str(requests_file), "--plan", name, "--project", str(project.folder)]
+    command = [str(rankd), "batch", "--allow-degraded", "--in", str(requests_file), "--plan", name, "--project", str(project.folder)]
     first: bytes | None = None
     for workers in WORKERS:
         done = subprocess.run(

@@ -20,6 +20,7 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 from oracle import compare  # noqa: E402
 from oracle.experiments import ArmError, arms_of, bucket_of, make_experiments, spelled  # noqa: E402
 from oracle.expressions import Scope, evaluate, holds, text_value  # noqa: E402
+from oracle.fallbacks import substitute  # noqa: E402
 from oracle.data import make_data, make_models  # noqa: E402
 from oracle.generate import make_plan, make_request  # noqa: E402
 from oracle.interpreter import Answer, Failure, Known, edges_into, interpret, order_of  # noqa: E402
@@ -738,6 +739,7 @@ class Generator(unittest.TestCase):
         for seed in range(100):
             plan, _ = make_plan(make_world(seed), seed, "p")
             read = {source for each in plan["nodes"] for source in edges_into(each)}
+            read |= {substitute(each) for each in plan["nodes"]} - {None}
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}

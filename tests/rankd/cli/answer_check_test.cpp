@@ -39,8 +39,8 @@ TEST_CASE("ids in order: the first position that differs is named") {
   CHECK(difference(ids("first_ids", "2,5")) == "position 2: 5 is expected, and 4 is there");
   const mismatch found = feed_outcome("[" + ids("ids", "2,5,4,8,9") + "]").failures.at(0);
   CHECK(found.position == 2);
-  CHECK((found.expected == std::vector<row_id>{2, 5, 4, 8, 9}));
-  CHECK((found.got == std::vector<row_id>{2, 4, 5, 8, 9}));
+  CHECK((found.expected == std::vector<rankd::row_id>{2, 5, 4, 8, 9}));
+  CHECK((found.got == std::vector<rankd::row_id>{2, 4, 5, 8, 9}));
   CHECK(found.missing.empty());
 }
 

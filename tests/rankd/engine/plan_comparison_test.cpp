@@ -13,8 +13,8 @@ using rankd::testing::reference_project;
 
 TEST_CASE("two plans differ in nodes, and in what follows from these") {
   engine_world world;
-  const auto one = world.reference_plan("concat_plan");
-  const auto other = world.reference_plan("reels_plan_a");
+  const auto& one = world.reference_plan("concat_plan");
+  const auto& other = world.reference_plan("reels_plan_a");
   const plan_comparison found = compare_plans(one, other, reference_project::get().declared);
   CHECK(!found.is_equal());
   const json text = json::parse(comparison_json(found, one, other));
@@ -30,7 +30,7 @@ TEST_CASE("two plans differ in nodes, and in what follows from these") {
 
 TEST_CASE("a plan and itself differ in nothing") {
   engine_world world;
-  const auto plan = world.reference_plan("concat_plan");
+  const auto& plan = world.reference_plan("concat_plan");
   const plan_comparison found = compare_plans(plan, plan, reference_project::get().declared);
   CHECK(found.is_equal());
   CHECK(json::parse(comparison_json(found, plan, plan)).at("equal") == true);

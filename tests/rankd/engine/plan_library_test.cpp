@@ -252,7 +252,7 @@ TEST_CASE("diagnostics of binding name the file, as those of loading do") {
   plan_library library(declared());
   const auto refused = library.reload(folder.path());
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().front().code == "wrong_key_type");
+  CHECK(refused.error().front().code == "expr_not_string");
   CHECK(refused.error().front().source == file.string());
 }
 

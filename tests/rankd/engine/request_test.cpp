@@ -61,9 +61,9 @@ TEST_CASE("where ids are strings, users, candidates and questions have such") {
 
   const auto refused = [&shop](const std::string& text) { return parse_request(text, shop).error().front(); };
   const std::string rule = " is a string of 1 to 128 bytes without NUL, not ";
-  CHECK(refused(R"({"user_id":7})").message == "a user_id of this project" + rule + "7");
+  CHECK(refused(R"({"user_id":7})").message == "a user_id of this project" + rule + "an integer: `7`");
   CHECK(refused(R"({"user_id":""})").message == "a user_id of this project" + rule + "an empty string");
-  CHECK(refused(R"({"candidates":[{"id":17}]})").message == "an id" + rule + "17");
+  CHECK(refused(R"({"candidates":[{"id":17}]})").message == "an id" + rule + "an integer: `17`");
   CHECK(refused(R"({"candidates":[{"id":"a\u0000"}]})").message == "an id" + rule + "a string with NUL");
   CHECK(refused(R"({"candidates":{"id":[")" + std::string(max_id_bytes + 1, 'x') + "\"]}}").message ==
         "an id" + rule + "a string of 129 bytes");
