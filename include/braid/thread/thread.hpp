@@ -178,12 +178,7 @@ concept small_handle = std::is_scalar_v<T> || std::same_as<T, thread_info>;
 template <thread_like T>
 class thread_view : public detail::thread_control<thread_view<T>> {
  public:
-  constexpr thread_view(T& viewed) noexcept
-    requires(!detail::small_handle<T>)
-      : viewed_(std::addressof(viewed)) {}
-  constexpr thread_view(T viewed) noexcept
-    requires detail::small_handle<T>
-      : viewed_(viewed) {}
+  constexpr thread_view(std::conditional_t<detail::small_handle<T>, T, T&> viewed) noexcept : viewed_(kept(viewed)) {}
 
   /// The object behind it.
   [[nodiscard]] constexpr auto get() const noexcept -> std::conditional_t<detail::small_handle<T>, T, T&> {
@@ -211,7 +206,22 @@ class thread_view : public detail::thread_control<thread_view<T>> {
   }
 
  private:
-  std::conditional_t<detail::small_handle<T>, T, T*> viewed_;
+  using copy_or_address = std::conditional_t<detail::small_handle<T>, T, T*>;
+
+  static constexpr auto kept(std::conditional_t<detail::small_handle<T>, T, T&> viewed) noexcept -> copy_or_address {
+    if constexpr (detail::small_handle<T>)
+      return viewed;
+    else
+      return std::addressof(viewed);
+  }
+
+  copy_or_address viewed_;
 };
+template <typename T>
+  requires(!detail::small_handle<T>)
+thread_view(T&) -> thread_view<T>;
+template <typename T>
+  requires detail::small_handle<T>
+thread_view(T) -> thread_view<T>;
 
 }  // namespace braid
