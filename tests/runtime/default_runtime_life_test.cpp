@@ -235,6 +235,7 @@ TEST_CASE("a job may end the process") {
     static_cast<void>(braid::post([] { std::exit(5); }));
     std::latch(1).wait();
   });
+  CAPTURE(end.errors);
   CHECK(end.signal == 0);
   CHECK(end.status == 5);
 }
