@@ -86,6 +86,19 @@ auto demangled(const std::string& name) -> std::string {
   return text != nullptr ? std::string(text.get()) : name;
 }
 
+/// g++ has a coroutine go on in `f(f(int)::MANGLED.Frame*) [clone .actor]`: that is `f(int)`. Other names stay.
+auto coroutine_in(std::string_view demangled) -> std::string_view {
+  constexpr std::string_view tail = ".Frame*) [clone .actor]";
+  if (!demangled.ends_with(tail)) return demangled;
+  const std::string_view twice = demangled.substr(0, demangled.rfind("::_Z"));
+  for (std::size_t at = twice.find('('); at != std::string_view::npos; at = twice.find('(', at + 1)) {
+    const std::string_view name = twice.substr(0, at);
+    const std::string_view rest = twice.substr(at + 1);
+    if (rest.starts_with(name) && rest.substr(name.size()).starts_with('(')) return rest;
+  }
+  return demangled;
+}
+
 }  // namespace
 
 auto short_function_name(std::string_view demangled) -> std::string {
@@ -95,6 +108,7 @@ auto short_function_name(std::string_view demangled) -> std::string {
   constexpr std::string_view closure = "closure_job<";
   constexpr std::size_t max_length = 200;
   if (demangled == "braid::detail::awaiter_base::resumed(braid::job&, braid::job::action)") return "resume";
+  demangled = coroutine_in(demangled);
   if (demangled.ends_with(frame_tail)) demangled.remove_suffix(frame_tail.size());
   if (demangled.ends_with(job_tail)) {
     demangled.remove_suffix(job_tail.size());
