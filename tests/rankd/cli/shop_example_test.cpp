@@ -100,7 +100,8 @@ TEST_CASE("explanations and graphs know the keys of the shop") {
   for (const char* node : {"known", "new", "in_stock", "similar"}) CHECK(has(why.out, node));
   const process_end graph = rankd_in(project.path(), {"plans", "home", "--json"});
   CHECK(graph.status == 0);
-  for (const json& node : json::parse(graph.out).at("nodes")) {
+  const json nodes = json::parse(graph.out).at("nodes");
+  for (const json& node : nodes) {
     if (node.at("node") == "trending") {
       CHECK(node.at("params").at("key") == R"("trending:{P.country}")");
       CHECK(node.at("reads") == json::array());
