@@ -207,6 +207,9 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
   if (found == nullptr) return about("unknown_plan", "is no plan that is right", "build it, or name another one");
   if (!substitute_name(*found).empty())
     return about("nested_fallback", "names a plan that stands in for it", "a substitute has none of its own");
+  if (plan.page_node || found->page_node)
+    return about("fallback_with_pages", "cannot go on with pages of another plan, or gives pages itself",
+                 "leave core::paginate out of both plans, or the fallback");
   plan.digest = sha256_hex(plan.digest + "\nfallback " + found->digest);
   plan.substitute = std::move(found);
   return {};

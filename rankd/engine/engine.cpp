@@ -205,7 +205,7 @@ auto refusal_of(const bound_plan& plan, const rank_request& request, rank_error 
 /// Of the page after this one; empty where there is none.
 auto next_cursor_of(const request_state& state, const ranking& answer, const engine_options& options) -> std::string {
   const std::optional<node_index> node = state.plan->page_node;
-  if (answer.error || !node || !state.nodes[*node].next_page) return {};
+  if (answer.error || !node || !state.failure_of(*node).empty() || !state.nodes[*node].next_page) return {};
   const asked_page& page = state.request.page;
   return options.cursors->sign({.begin = *state.nodes[*node].next_page, .first = page.first}, page.identity,
                                milliseconds_now());

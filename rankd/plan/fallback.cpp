@@ -240,9 +240,8 @@ class fallback_edges {
       nodes_[at].wakers.push_back(from);
       const std::vector<node_index>& sources = nodes_[at].sources;
       open.insert(open.end(), sources.begin(), sources.end());
-      // Those behind another such node wait for that one, which waits itself.
-      const bool waits = std::ranges::any_of(sources, [this](node_index source) { return !is_live_[source]; });
-      if (!waits && !add_edge(from, at)) return false;
+      // Each by itself: a choice may take none of the nodes behind which it would wait as well.
+      if (!add_edge(from, at)) return false;
       if (++edges_ > max_plan_edges) return false;
     }
     return true;

@@ -214,6 +214,9 @@ TEST_CASE("a plan and its substitute are one version, and a substitute has none"
   const std::string alone = plan.digest;
   CHECK(add_substitute(plan, std::make_shared<const bound_plan>(bound(on_failure))).front().code == "nested_fallback");
   CHECK(add_substitute(plan, nullptr).front().code == "unknown_plan");
+  const auto paged = std::make_shared<bound_plan>(bound(""));
+  paged->page_node = 0;
+  CHECK(add_substitute(plan, paged).front().code == "fallback_with_pages");
   CHECK(plan.digest == alone);
   CHECK(add_substitute(plan, std::make_shared<const bound_plan>(bound(""))).empty());
   CHECK(plan.digest != alone);

@@ -217,7 +217,7 @@ export function linkFallbacks(nodes: readonly FallbackNode[], outputs: readonly 
       seen.add(at);
       const { sources } = nodes[at]!;
       open.push(...sources);
-      if (sources.every((source) => live.has(source))) addEdge(from, at);
+      addEdge(from, at);
       ++edges;
     }
   }
