@@ -364,7 +364,7 @@ void add_ops(CLI::App& app, action& chosen) {
 }
 
 void add_init(CLI::App& app, action& chosen) {
-  auto* init = app.add_subcommand("init", "Make a project: `init demo DIR` or `init empty DIR`")->require_subcommand(1);
+  auto* init = app.add_subcommand("init", "Make a project: `init demo|shop|empty DIR`")->require_subcommand(1);
   auto* demo = init->add_subcommand("demo", "A project with plans, registries, made-up data and a README");
   auto options = std::make_shared<rankd::init_options>();
   demo->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
