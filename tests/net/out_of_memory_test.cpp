@@ -161,12 +161,17 @@ TEST_CASE("sockets, pipes, signals and connections to a store are made, or say t
 
 TEST_CASE("names are asked for, or there is no memory for the question") {
   const watchdog dog(600s);
-  blocking_pool blocking({.max_threads = 1});
-  fail_everywhere([&blocking] {
+  fail_everywhere([] {
+    // Its thread lets go of a job after the answer has come, so it ends before what is left is counted.
+    blocking_pool blocking({.max_threads = 1});
     own_loop here;
     resolver names(here.io(), blocking);
-    CHECK(run_on(here, names.resolve("127.0.0.1", 80)).size() == 1);
-    CHECK_FALSE(run_on(here, names.resolve("localhost", 80)).empty());
+    try {
+      CHECK(run_on(here, names.resolve("127.0.0.1", 80)).size() == 1);
+      CHECK_FALSE(run_on(here, names.resolve("localhost", 80)).empty());
+    } catch (const std::system_error& refused) {
+      if (refused.code() != errc::closed) throw;  // what a lane says that has no thread and gets none
+    }
   });
 }
 
