@@ -52,6 +52,19 @@ TEST_CASE("films are ranked by weighted ratings, and kept apart by their genres"
   CHECK((ids_of(project.ask(request_of("varied"))) == std::vector{2, 4, 5, 1, 8, 6, 3, 7}));
 }
 
+TEST_CASE("films are grouped by decade and genre, fused, boosted and sampled") {
+  const films_project project;
+  CHECK((ids_of(project.ask(request_of("decades"))) == std::vector{2, 3, 1, 5, 6, 4}));  // 2004, 2008, 1999, 1987, …
+  CHECK((ids_of(project.ask(request_of("genres"))) == std::vector{2, 4, 5, 6, 7}));      // no second drama
+  CHECK((ids_of(project.ask(request_of("famous"))) == std::vector{2, 1, 4, 3, 5, 8, 6, 7}));
+  json tonight = request_of("tonight");
+  tonight["param_overrides"] = {{"favourite", "Western"}, {"since", 1950}};
+  CHECK((ids_of(project.ask(tonight)) == std::vector{2, 1, 3, 5, 6, 7}));  // 6 is a western; 4 is of 1946, 8 of no year
+  json surprise = request_of("surprise");
+  const std::vector<int> today = ids_of(project.ask(surprise));
+  CHECK((today == std::vector{2, 1, 3, 4, 5}));  // all that are good: a sample keeps their order
+}
+
 TEST_CASE("the pages of films have each once, with labels, and refuse a cursor of other params") {
   const films_project project;
   json request = request_of("pages");
