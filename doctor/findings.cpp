@@ -5,9 +5,9 @@ namespace braid::doctor {
 
 auto gather(const std::filesystem::path& root) -> findings {
   findings found;
-  found.machine = read_topology(root);
-  found.quotas = cgroup_cpu_quotas(root);
-  found.cpuset = cgroup_cpu_set(root);
+  found.machine = topology::read(root);
+  found.quotas = cgroup::cpu_quotas(root);
+  found.cpuset = cgroup::allowed_cpus(root);
   found.workers = default_worker_count(root);
   found.environment = environment_of_this_process();
   if (root.lexically_normal() == "/") {

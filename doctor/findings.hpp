@@ -47,8 +47,8 @@ struct rights {
 
 struct findings {
   topology machine;
-  std::vector<cpu_quota> quotas;
-  std::optional<cgroup_cpus> cpuset;
+  std::vector<cgroup::quota> quotas;
+  std::optional<cgroup::cpuset> cpuset;
   worker_count workers;
   std::vector<variable> environment;
   std::optional<build_facts> build;  ///< these two only of the system that the program runs on

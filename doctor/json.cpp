@@ -15,7 +15,7 @@ void write_sets(json_writer& out, const char* name, const std::vector<cpu_set>& 
 void write_packages(json_writer& out, const topology& machine) {
   out.name("packages");
   out.array([&] {
-    for (const cpu_package& package : machine.packages)
+    for (const topology::package& package : machine.packages)
       out.object([&] {
         out.name("id");
         out.number(package.id);
@@ -24,7 +24,7 @@ void write_packages(json_writer& out, const topology& machine) {
   });
 }
 
-void write_node(json_writer& out, const numa_node& node) {
+void write_node(json_writer& out, const topology::node& node) {
   out.object([&] {
     out.name("id");
     out.number(node.id);
@@ -39,7 +39,7 @@ void write_node(json_writer& out, const numa_node& node) {
 void write_cores(json_writer& out, const topology& machine) {
   out.name("cores");
   out.array([&] {
-    for (const cpu_core& core : machine.cores)
+    for (const topology::core& core : machine.cores)
       out.object([&] {
         out.member("cpus", core.cpus.to_string());
         out.member("kind", name_of(core.kind));
@@ -58,7 +58,7 @@ void write_machine(json_writer& out, const topology& machine) {
     write_packages(out, machine);
     out.name("nodes");
     out.array([&] {
-      for (const numa_node& node : machine.nodes) write_node(out, node);
+      for (const topology::node& node : machine.nodes) write_node(out, node);
     });
     write_cores(out, machine);
     write_sets(out, "l2", machine.l2);
@@ -69,7 +69,7 @@ void write_machine(json_writer& out, const topology& machine) {
 void write_limits(json_writer& out, const findings& found) {
   out.name("quotas");
   out.array([&] {
-    for (const cpu_quota& quota : found.quotas)
+    for (const cgroup::quota& quota : found.quotas)
       out.object([&] {
         out.name("cpus");
         out.number(quota.cpus);

@@ -14,7 +14,7 @@ auto to_text(const findings& found) -> std::string;
 auto to_json(const findings& found) -> std::string;
 
 /// How a kind of core, or a source, is called.
-auto name_of(core_kind kind) -> const char*;
+auto name_of(topology::core_kind kind) -> const char*;
 auto name_of(topology_source source) -> const char*;
 
 }  // namespace braid::doctor

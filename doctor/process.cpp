@@ -40,7 +40,7 @@ auto verdict_on_workers() -> std::string {
 }
 
 auto verdict_on_io() -> std::string {
-  const auto made = make_io_backend();
+  const auto made = io_backend::make();
   return made ? "valid" : "event loops are refused: " + made.error().message();
 }
 
@@ -60,7 +60,7 @@ auto verdict_on(std::string_view name, std::string_view value) -> std::string {
 }
 
 auto backend_of_loops() -> std::string {
-  const auto made = make_io_backend();
+  const auto made = io_backend::make();
   return made ? std::string((*made)->name()) : "none: " + made.error().message();
 }
 
@@ -128,8 +128,12 @@ auto capability_to_nice() -> std::string {
 }  // namespace
 
 auto build_of_this_program() -> build_facts {
-  build_facts build{compiler(),      "shared",      "off",
-                    BRAID_SANITIZER, hwloc_state(), has_fibers() ? "yes" : "no: built without Boost.Context"};
+  build_facts build{compiler(),
+                    "shared",
+                    "off",
+                    BRAID_SANITIZER,
+                    topology::hwloc_state(),
+                    has_fibers() ? "yes" : "no: built without Boost.Context"};
 #if defined(BRAID_STATIC)
   build.library = "static";
 #endif

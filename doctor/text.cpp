@@ -46,10 +46,10 @@ auto or_dash(std::string text) -> std::string { return text.empty() ? "-" : std:
 
 /// Cores of one kind that share package, node and cache are one line.
 auto core_rows(const topology& machine) -> std::vector<row> {
-  using where = std::tuple<unsigned, unsigned, std::optional<unsigned>, core_kind>;
+  using where = std::tuple<unsigned, unsigned, std::optional<unsigned>, topology::core_kind>;
   std::map<where, std::pair<std::size_t, cpu_set>> groups;
-  for (const cpu_core& core : machine.cores) {
-    const cpu_location& location = *machine.location_of(*core.cpus.first());
+  for (const topology::core& core : machine.cores) {
+    const topology::location& location = *machine.location_of(*core.cpus.first());
     auto& [cores, cpus] = groups[{location.package, location.node, location.l3, core.kind}];
     ++cores;
     cpus |= core.cpus;
@@ -67,7 +67,7 @@ auto core_rows(const topology& machine) -> std::vector<row> {
 
 auto node_rows(const topology& machine) -> std::vector<row> {
   std::vector<row> rows{{"node", "CPUs", "distances"}};
-  for (const numa_node& node : machine.nodes) {
+  for (const topology::node& node : machine.nodes) {
     std::string distances;
     for (const unsigned distance : node.distances)
       distances += (distances.empty() ? "" : " ") + std::to_string(distance);
@@ -87,7 +87,7 @@ auto machine_text(const topology& machine) -> std::string {
 
 auto limits_text(const findings& found) -> std::string {
   std::vector<row> rows;
-  for (const cpu_quota& quota : found.quotas)
+  for (const cgroup::quota& quota : found.quotas)
     rows.push_back({"quota", "the time of " + shortest(quota.cpus) + " CPUs", quota.file.string()});
   if (found.cpuset) rows.push_back({"cpuset", found.cpuset->cpus.to_string(), found.cpuset->file.string()});
   if (rows.empty()) rows.push_back({"none"});
@@ -128,11 +128,11 @@ auto build_text(const build_facts& build) -> std::string {
 
 }  // namespace
 
-auto name_of(core_kind kind) -> const char* {
+auto name_of(topology::core_kind kind) -> const char* {
   switch (kind) {
-    case core_kind::performance: return "performance";
-    case core_kind::efficiency: return "efficiency";
-    case core_kind::alike: break;
+    case topology::core_kind::performance: return "performance";
+    case topology::core_kind::efficiency: return "efficiency";
+    case topology::core_kind::alike: break;
   }
   return "alike";
 }

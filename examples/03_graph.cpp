@@ -31,7 +31,7 @@ struct diamond {
 };
 
 braid::task<int> run_diamond(braid::pool& workers) {
-  const std::array<braid::graph_edge, 4> edges{{{0, 1}, {0, 2}, {1, 3}, {2, 3}}};
+  const std::array<braid::graph_shape::edge, 4> edges{{{0, 1}, {0, 2}, {1, 3}, {2, 3}}};
   const auto shape = braid::graph_shape::make(4, edges);
   diamond nodes;
   braid::scope inside(co_await braid::this_scope());

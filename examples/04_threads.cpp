@@ -21,7 +21,7 @@ int main() {
       braid::thread::create({.name = "indexer", .scheduling = braid::scheduling::batch{19}}, index_rows);
   if (!indexer) return 1;  // it could not be as wanted, so it never ran
 
-  const auto found = braid::find_thread("indexer");
+  const auto found = braid::thread_info::find("indexer");
   if (!found) return 1;
   if (const auto policy = found->scheduling()) std::printf("indexer: %s\n", policy->to_string().c_str());
 
@@ -33,7 +33,7 @@ int main() {
 
   const braid::pool workers({.workers = 2, .name = "rank", .placement = braid::worker_placement::spread});
   for (const auto& each : workers.settings_reports()) std::printf("worker: %s\n", each.to_string().c_str());
-  if (const auto first = braid::find_thread("rank-0"))
+  if (const auto first = braid::thread_info::find("rank-0"))
     if (const auto cpus = first->affinity()) std::printf("rank-0: %zu CPU\n", cpus->size());
 }
 // [/program]

@@ -53,8 +53,8 @@ void strands_and_blocking(pool& workers) {
   // [/bounded]
   // [observed]
   {
-    braid::observed_executor seen(workers, {.on_end = [](const braid::job_report& job) {
-                                    if (job.how == braid::job_end::failed)
+    braid::observed_executor seen(workers, {.on_end = [](const braid::observed_executor::job_report& job) {
+                                    if (job.how == braid::observed_executor::ending::failed)
                                       std::printf("job %d failed\n", static_cast<int>(job.id.number));
                                   }});
     for (const int part : {1, 0, 2})

@@ -87,7 +87,7 @@ int main() {
 
   // Their slots are used again by now, and the slab knows it.
   std::printf("the first job: %s\n", jobs.wait(hello).error().message().c_str());
-  jobs.stop(braid::stop_mode::drain);
+  jobs.stop(braid::job_slab::stop_mode::drain);
   braid::or_throw(jobs.join());
   // [/program]
 }

@@ -30,7 +30,7 @@ auto serve(http_server& server, stream_listener listener) -> task<void> {
 }
 
 auto ask(http_client& client, http_method method, std::string url, std::string body = {}) -> task<void> {
-  http_call call{.method = method, .url = std::move(url), .body = std::move(body)};
+  http_client::call call{.method = method, .url = std::move(url), .body = std::move(body)};
   const auto answer = co_await client.fetch(std::move(call));
   if (answer) std::printf("%d %s\n", static_cast<int>(answer->status), answer->body.c_str());
 }

@@ -11,8 +11,8 @@ namespace {
 // [dump]
 /// Prints what each task with a name waits for.
 void show(const braid::task_dump& all) {
-  for (const braid::dumped_home& home : all.homes)
-    for (const braid::dumped_task& each : home.tasks)
+  for (const braid::task_dump::home& home : all.homes)
+    for (const braid::task_dump::entry& each : home.tasks)
       if (!each.name.empty()) std::printf("%s waits for %s\n", each.name.c_str(), each.waits_for.c_str());
 }
 // [/dump]

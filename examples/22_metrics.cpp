@@ -26,7 +26,7 @@ auto sum_of(braid::runtime& runtime, std::string_view name) -> double {
 // [/metrics]
 
 // [stalls]
-auto with_watchdog() -> braid::runtime_options {
+auto with_watchdog() -> braid::runtime::options {
   return {.stall_limit = 500ms, .on_stall = [](const braid::stall& what) {
             std::fprintf(stderr, "%s does not come back\n", what.thread.c_str());
           }};

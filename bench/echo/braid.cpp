@@ -10,7 +10,7 @@ namespace {
 using bench::parameters;
 using bench::sample;
 
-template <braid::io_backend_kind Kind>
+template <braid::io_backend::kind Kind>
 auto ping_pong(const parameters& given) -> sample {
   const auto io = braid::loop::create({.backend = Kind}).value();
   return bench::timed_echo(
@@ -29,10 +29,10 @@ auto ping_pong(const parameters& given) -> sample {
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
-  using braid::io_backend_kind;
+  using braid::io_backend;
   return bench::run_program(
       count, arguments, "echo",
-      {{"ping_pong", bench::braid_contender("braid, io_uring"), &ping_pong<io_backend_kind::uring>},
-       {"ping_pong", bench::braid_contender("braid, epoll"), &ping_pong<io_backend_kind::epoll>},
-       {"ping_pong", bench::braid_contender("braid, poll"), &ping_pong<io_backend_kind::poll>}});
+      {{"ping_pong", bench::braid_contender("braid, io_uring"), &ping_pong<io_backend::kind::uring>},
+       {"ping_pong", bench::braid_contender("braid, epoll"), &ping_pong<io_backend::kind::epoll>},
+       {"ping_pong", bench::braid_contender("braid, poll"), &ping_pong<io_backend::kind::poll>}});
 }

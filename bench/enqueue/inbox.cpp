@@ -37,7 +37,7 @@ struct by_inbox {
 };
 
 struct by_remote_stack {
-  void post() { static_cast<void>(all.try_push(braid::make_job(&task))); }
+  void post() { static_cast<void>(all.try_push(braid::detail::make_job(&task))); }
 
   auto run_some() -> bool {
     braid::job* first = all.take();

@@ -51,7 +51,7 @@ auto build(const parameters& given) -> sample {
 
 auto build_shape(const parameters& given) -> sample {
   const dag what = bench::dag_of(given);
-  std::vector<braid::graph_edge> edges;
+  std::vector<braid::graph_shape::edge> edges;
   for (const auto [from, to] : what.edges) edges.push_back({from, to});
   sample measured = bench::timed(what.nodes, std::size_t{what.nodes},
                                  [&] { return braid::graph_shape::make(what.nodes, edges)->size(); });

@@ -34,7 +34,7 @@ auto serve(braid::http_server& server, braid::stream_listener listener) -> braid
   static_cast<void>(co_await server.serve(std::move(listener)));
 }
 
-template <braid::io_backend_kind Kind>
+template <braid::io_backend::kind Kind>
 auto hello(const parameters& given) -> sample {
   return bench::timed_server(given, [](auto ready) {
     const auto io = braid::loop::create({.backend = Kind}).value();
@@ -145,12 +145,12 @@ auto hello_with_tasks(const parameters& given) -> sample {
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
-  using braid::io_backend_kind;
+  using braid::io_backend;
   using braid::runtime_shape;
   return bench::run_program(
       count, arguments, "http",
-      {{"hello", bench::braid_contender("braid, io_uring"), &hello<io_backend_kind::uring>},
-       {"hello", bench::braid_contender("braid, epoll"), &hello<io_backend_kind::epoll>},
+      {{"hello", bench::braid_contender("braid, io_uring"), &hello<io_backend::kind::uring>},
+       {"hello", bench::braid_contender("braid, epoll"), &hello<io_backend::kind::epoll>},
        {"hello_with_tasks", bench::braid_contender("braid merged"), &hello_with_tasks<runtime_shape::merged>},
        {"hello_with_tasks", bench::braid_contender("braid separate"), &hello_with_tasks<runtime_shape::separate>}});
 }

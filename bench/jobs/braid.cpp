@@ -16,10 +16,10 @@ using bench::batches;
 using bench::parameters;
 using bench::sample;
 
-using handles = std::vector<braid::job_handle>;
+using handles = std::vector<braid::job_slab::handle>;
 
 /// When the last job of a chain has ended, the slots of others may still be on their way back from another thread.
-auto allocated(braid::job_slab& slab) -> braid::job_handle {
+auto allocated(braid::job_slab& slab) -> braid::job_slab::handle {
   for (int patience = 1'000'000; patience > 0; --patience) {
     if (const auto job = slab.allocate([] {})) return *job;
     std::this_thread::yield();

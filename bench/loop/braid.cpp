@@ -23,7 +23,7 @@ namespace {
 using bench::parameters;
 using bench::sample;
 using bench::timers_result;
-using braid::io_backend_kind;
+using braid::io_backend;
 using std::chrono::milliseconds;
 
 /// Counts itself. The last one stops the loop.
@@ -40,7 +40,7 @@ struct counted final : braid::job {
 };
 
 struct run_of {
-  braid::io_backend_kind kind;
+  braid::io_backend::kind kind;
   unsigned producers;
   std::size_t each;
 
@@ -58,7 +58,7 @@ struct run_of {
   }
 };
 
-template <io_backend_kind Kind>
+template <io_backend::kind Kind>
 auto post_jobs(const parameters& given) -> sample {
   const auto producers = static_cast<unsigned>(given.number("producers", 1));
   std::vector<std::vector<counted>> jobs;
@@ -78,7 +78,7 @@ auto post_jobs(const parameters& given) -> sample {
 
 auto post_closures(const parameters& given) -> sample {
   return bench::timed_posts(given, [](unsigned producers, std::size_t each) {
-    return run_of{.kind = io_backend_kind::automatic, .producers = producers, .each = each}(
+    return run_of{.kind = io_backend::kind::automatic, .producers = producers, .each = each}(
         [=](braid::loop& io, std::uint64_t& ran, unsigned) {
           const std::uint64_t expected = producers * each;
           const auto work = [&ran, &io, expected] {
@@ -104,7 +104,7 @@ struct counting : braid::timer {
   braid::loop* io = nullptr;
 };
 
-auto by_callbacks(braid::io_backend_kind kind, std::size_t count) -> timers_result {
+auto by_callbacks(braid::io_backend::kind kind, std::size_t count) -> timers_result {
   const auto io = braid::loop::create({.backend = kind}).value();
   timers_result result;
   std::vector<counting> all(count);
@@ -129,7 +129,7 @@ auto sleeper(braid::loop& io, timers_result& result, std::size_t expected) -> br
   if (result.fired == expected) io.stop();
 }
 
-auto by_coroutines(braid::io_backend_kind kind, std::size_t count) -> timers_result {
+auto by_coroutines(braid::io_backend::kind kind, std::size_t count) -> timers_result {
   const auto io = braid::loop::create({.backend = kind}).value();
   timers_result result;
   io->run([&] {
@@ -139,19 +139,19 @@ auto by_coroutines(braid::io_backend_kind kind, std::size_t count) -> timers_res
 }
 
 /// None of ours may be early.
-template <io_backend_kind Kind>
-auto timers(const parameters& given, timers_result (*run)(io_backend_kind, std::size_t)) -> sample {
+template <io_backend::kind Kind>
+auto timers(const parameters& given, timers_result (*run)(io_backend::kind, std::size_t)) -> sample {
   sample measured = bench::timed_timers(given, [run](std::size_t count) { return run(Kind, count); });
   measured.is_right = measured.is_right && measured.extra.at("early_timers") == 0;
   return measured;
 }
 
-template <io_backend_kind Kind>
+template <io_backend::kind Kind>
 auto callback_timers(const parameters& given) -> sample {
   return timers<Kind>(given, by_callbacks);
 }
 
-template <io_backend_kind Kind>
+template <io_backend::kind Kind>
 auto coroutine_timers(const parameters& given) -> sample {
   return timers<Kind>(given, by_coroutines);
 }
@@ -206,7 +206,7 @@ auto arm(const parameters& given) -> sample {
 /// A loop on a thread of its own, which is to be busy or not.
 class hopping_loop {
  public:
-  hopping_loop(io_backend_kind kind, bench::loop_is state)
+  hopping_loop(io_backend::kind kind, bench::loop_is state)
       : io_(braid::loop::create({.backend = kind}).value()),
         steps_(bench::steps_of(bench::busy_job_ns)),
         thread_([this, state] {
@@ -241,7 +241,7 @@ class hopping_loop {
   std::thread thread_;
 };
 
-template <io_backend_kind Kind>
+template <io_backend::kind Kind>
 auto hop(const parameters& given) -> sample {
   const bench::loop_is state = bench::loop_state(given);
   hopping_loop other(Kind, state);
@@ -251,7 +251,7 @@ auto hop(const parameters& given) -> sample {
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
-  using enum io_backend_kind;
+  using enum io_backend::kind;
   const bench::contender with_uring = bench::braid_contender("braid uring");
   const bench::contender with_epoll = bench::braid_contender("braid epoll");
   return bench::run_program(count, arguments, "loop",

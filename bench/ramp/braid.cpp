@@ -183,7 +183,7 @@ auto slab(const parameters& given) -> sample {
   leaves each(given);
   braid::job_slab jobs({.jobs_per_thread = each.count() + 1, .threads = given.workers() - 1});
   static_cast<void>(jobs.start());
-  std::vector<braid::job_handle> all(each.count());
+  std::vector<braid::job_slab::handle> all(each.count());
   return each.timed([&] {
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = jobs.allocate([&each, i] { each(i); }).value();
     for (const auto& one : all) static_cast<void>(jobs.schedule(one));

@@ -91,7 +91,7 @@ auto lines_in(const braid::file& text, std::uint64_t from, std::uint64_t to) -> 
 
 auto count_lines(braid::executor& blocking, std::string path) -> task<std::size_t> {
   constexpr std::uint64_t readers = 4;
-  const braid::file text = (co_await braid::file::open(blocking, path, braid::file_mode::read)).value();
+  const braid::file text = (co_await braid::file::open(blocking, path, braid::file::mode::read)).value();
   const std::uint64_t size = (co_await text.size()).value();
   std::vector<task<std::size_t>> parts;
   for (std::uint64_t i = 0; i < readers; ++i)

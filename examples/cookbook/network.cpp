@@ -17,9 +17,9 @@ using braid::http_exchange, braid::http_status, braid::scope, braid::task;
 
 // [files]
 auto send_file(braid::executor& blocking, std::string folder, http_exchange& x) -> task<void> {
-  const auto name = braid::percent_decoded(x.value("name"));
+  const auto name = braid::http_url::percent_decoded(x.value("name"));
   if (!name || name->find("..") != name->npos || name->starts_with('/')) co_return x.reply(http_status::not_found);
-  const auto text = co_await braid::read_file(blocking, folder + "/" + *name, 16 << 20);
+  const auto text = co_await braid::file::read(blocking, folder + "/" + *name, 16 << 20);
   if (!text) co_return x.reply(http_status::not_found);
   x.reply(http_status::ok, name->ends_with(".html") ? "text/html" : "application/octet-stream", *text);
 }
@@ -75,7 +75,7 @@ auto sizes(std::string url) -> task<void> {
 
 // [post]
 auto upload(braid::http_client& client, std::string url, std::string text) -> task<std::string> {
-  braid::http_call call{.method = braid::http_method::post, .url = std::move(url), .body = std::move(text)};
+  braid::http_client::call call{.method = braid::http_method::post, .url = std::move(url), .body = std::move(text)};
   call.fields.emplace_back("Content-Type", "text/plain");
   const auto answer = co_await braid::with_timeout(5s, client.fetch(std::move(call)));
   if (!answer) co_return answer.error().message();
@@ -125,7 +125,7 @@ auto serve_until_closing(braid::stream_listener& listener, braid::async_event& c
 auto output_of(std::string program, std::vector<std::string> arguments) -> task<braid::result<std::string>> {
   auto child = braid::child_process::start(
       braid::default_runtime().io(),
-      {.program = std::move(program), .arguments = std::move(arguments), .out = braid::child_stream::pipe});
+      {.program = std::move(program), .arguments = std::move(arguments), .out = braid::child_process::stream::pipe});
   if (!child) co_return braid::fail(child.error());
   std::string text;
   std::array<std::byte, 4096> room;

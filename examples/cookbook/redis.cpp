@@ -57,7 +57,7 @@ auto program(std::string folder) -> task<void> {
   const auto server = braid::child_process::start(
       io, {.program = "redis-server",
            .arguments = {"--port", "0", "--unixsocket", socket, "--dir", folder, "--save", "", "--loglevel", "warning"},
-           .out = braid::child_stream::null});
+           .out = braid::child_process::stream::null});
   if (!server) {
     std::printf("no redis-server: %s\n", server.error().message().c_str());
     co_return;

@@ -53,7 +53,7 @@ auto who_am_i() -> task<std::string> {
 auto worker_names() -> std::string {
   braid::pool workers({.workers = 2, .name = "shop"});
   std::string names;
-  const auto threads = braid::or_throw(braid::all_threads());
+  const auto threads = braid::or_throw(braid::thread_info::all());
   for (const braid::thread_info& each : threads)
     if (const auto name = each.name(); name && name->starts_with("shop")) names += *name + " ";
   return names;
@@ -62,7 +62,7 @@ auto worker_names() -> std::string {
 
 // [statistics]
 auto jobs_of(braid::pool& workers) -> std::uint64_t {
-  const braid::pool_statistics now = workers.statistics();
+  const braid::pool::totals now = workers.statistics();
   return now.jobs;  // beside it: steals, sleeps, wakes, forks, late
 }
 // [/statistics]
@@ -71,7 +71,8 @@ auto jobs_of(braid::pool& workers) -> std::uint64_t {
 auto report_of(int jobs) -> int {
   std::atomic<int> failed = 0;
   {
-    braid::pool workers({.workers = 2, .on_error = [&](std::exception_ptr, const braid::error_origin&) { ++failed; }});
+    braid::pool workers(
+        {.workers = 2, .on_error = [&](std::exception_ptr, const braid::error_callback::origin&) { ++failed; }});
     for (int i = 0; i < jobs; ++i) braid::or_throw(post(workers, [] { throw std::runtime_error("unheard"); }));
   }  // runs all jobs, and joins the workers
   return failed;

@@ -54,7 +54,7 @@ auto ask(braid::socket_address where, std::string question) -> task<void> {
   const auto server = co_await stream_socket::connect(braid::default_runtime().io(), where);
   if (!server) co_return std::puts(server.error().message().c_str()), void();
   braid::or_throw(co_await server->write_all(question));
-  braid::or_throw(server->shutdown(braid::socket_side::write));  // no more questions
+  braid::or_throw(server->shutdown(braid::stream_socket::side::write));  // no more questions
   braid::buffered_reader lines(*server);
   for (;;) {
     const auto line = co_await lines.read_until("\n");

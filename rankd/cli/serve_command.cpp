@@ -164,8 +164,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!options.tls_cert.empty()) {
     for (const std::string& file : {options.tls_cert, options.tls_key})
       if (const auto text = read_text_file(file); !text) return report(text.error());
-    server_options.tls = {.chain = braid::tls_pem::file(options.tls_cert),
-                          .key = braid::tls_pem::file(options.tls_key)};
+    server_options.tls = {.chain = braid::tls_context::pem::file(options.tls_cert),
+                          .key = braid::tls_context::pem::file(options.tls_key)};
   }
   server_options.engine.cursors = make_page_cursors(in->where.cursors);
   auto redacted = redaction::make(in->where.redacted, in->declared);

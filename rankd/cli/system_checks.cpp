@@ -113,7 +113,7 @@ void check_kernel(const fs::path& root, checkup& into) {
   into.ok("cpus", std::to_string(workers.workers) + " workers: " + workers.reason);
   ::utsname system{};
   const std::string release = ::uname(&system) == 0 ? std::string(system.sysname) + " " + system.release : "unknown";
-  const auto backend = braid::make_io_backend();
+  const auto backend = braid::io_backend::make();
   if (!backend)
     return into.fail("kernel", release + ": no event loop can be made: " + backend.error().message(),
                      "correct BRAID_IO, or allow epoll");

@@ -40,7 +40,7 @@ auto batch_runner::create(const registries& declared, const std::vector<store*>&
   }
   for (unsigned index = 0; index < workers; ++index) {
     auto started = braid::thread::create(
-        {.name = braid::indexed_thread_name("batch", index), .on_refused = braid::refusal::ignore},
+        {.name = braid::detail::indexed_thread_name("batch", index), .on_refused = braid::refusal::ignore},
         [self = runner.get(), index] { self->serve(*self->loops_[index]); });
     if (!started) return std::unexpected(no_runtime(started.error()));
     runner->threads_.push_back(std::move(*started));

@@ -24,15 +24,15 @@ auto conditions_of(const plan_node& node) -> const plan_param* {
 }
 
 /// Each node behind the one before it in an order.
-auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<braid::graph_edge> {
-  std::vector<braid::graph_edge> edges;
+auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<braid::graph_shape::edge> {
+  std::vector<braid::graph_shape::edge> edges;
   for (std::size_t at = 1; at < order.size(); ++at) edges.push_back({order[at - 1], order[at]});
   return edges;
 }
 
 /// The edges between nodes that run.
-auto edges_of(const plan& loaded, const plan_route& route) -> std::vector<braid::graph_edge> {
-  std::vector<braid::graph_edge> edges;
+auto edges_of(const plan& loaded, const plan_route& route) -> std::vector<braid::graph_shape::edge> {
+  std::vector<braid::graph_shape::edge> edges;
   for (node_index to = 0; to < loaded.nodes.size(); ++to) {
     if (route.bypasses(to)) continue;
     for (const node_index from : loaded.nodes[to].after)

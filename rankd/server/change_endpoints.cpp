@@ -116,7 +116,7 @@ void shard::no_version(braid::http_exchange& x, endpoint which, std::string_view
 auto shard::asked_plan(braid::http_exchange& x, endpoint which, std::string_view name, std::string_view field)
     -> plan_handle {
   const std::string_view id = given_request_id(x.request());
-  if (const auto version = braid::query_value(x.request().query, field)) {
+  if (const auto version = braid::http_url::query_value(x.request().query, field)) {
     const auto number = number_in(*version);
     if (!number) {
       no_version(x, which, *version);
@@ -141,7 +141,7 @@ auto shard::compare(braid::http_exchange& x) -> braid::task<void> {
   const std::string name(x.value("name"));
   const plan_handle before = asked_plan(x, endpoint::diff, name, "version");
   if (before == nullptr) co_return;
-  const std::string with = braid::query_value(x.request().query, "with").value_or(name);
+  const std::string with = braid::http_url::query_value(x.request().query, "with").value_or(name);
   const plan_handle after = asked_plan(x, endpoint::diff, with, "with_version");
   if (after == nullptr) co_return;
   const auto both = [before, after, declared = all_->context.declared] {

@@ -33,9 +33,9 @@ class http_target final : public load_target {
         fields_(fields_of(at)) {}
 
   auto answer(const std::string& request) -> braid::task<load_answer> override {
-    braid::http_call call{.method = braid::http_method::post, .url = url_, .fields = fields_, .body = request};
+    braid::http_client::call call{.method = braid::http_method::post, .url = url_, .fields = fields_, .body = request};
     auto asking = client_.fetch(std::move(call));
-    const braid::result<braid::http_answer> got = co_await std::move(asking);
+    const braid::result<braid::http_client::answer> got = co_await std::move(asking);
     if (!got) co_return load_answer{.bytes = 0, .failure = got.error().message()};
     load_answer answer{.bytes = got->body.size()};
     if (got->status != braid::http_status::ok)
@@ -51,10 +51,10 @@ class http_target final : public load_target {
 };
 
 auto ask_for_plan(braid::runtime& on, const http_load_address& at, const std::string& plan)
-    -> braid::task<braid::result<braid::http_answer>> {
+    -> braid::task<braid::result<braid::http_client::answer>> {
   braid::resolver names(on.io(), on.blocking());
   braid::http_client client(on.io(), {.names = &names});
-  braid::http_call call{.url = at.url + "/v1/plans/" + plan, .fields = fields_of(at)};
+  braid::http_client::call call{.url = at.url + "/v1/plans/" + plan, .fields = fields_of(at)};
   auto asking = client.fetch(std::move(call));
   co_return co_await std::move(asking);
 }

@@ -68,9 +68,9 @@ class line {
     std::optional<heard> head;
     for (std::size_t whole = 0;;) {
       if (!head && !held_.empty()) {
-        const braid::http_progress read = parser_.parse(held_, braid::http_method::post);
-        if (read == braid::http_progress::refused) co_return braid::fail(parser_.error());
-        if (read == braid::http_progress::complete) head = take_head(whole);
+        const braid::detail::http_progress read = parser_.parse(held_, braid::http_method::post);
+        if (read == braid::detail::http_progress::refused) co_return braid::fail(parser_.error());
+        if (read == braid::detail::http_progress::complete) head = take_head(whole);
       }
       if (head && held_.size() >= whole) co_return *head;
       const braid::result<std::size_t> got = co_await socket_.read_some(room_);
@@ -92,7 +92,7 @@ class line {
   braid::loop* on_;
   braid::socket_address to_;
   braid::stream_socket socket_;
-  braid::http_response_parser parser_;
+  braid::detail::http_response_parser parser_;
   std::string held_;
   std::array<std::byte, 8192> room_;
 };

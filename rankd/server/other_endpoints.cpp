@@ -166,7 +166,7 @@ void shard::plans(braid::http_exchange& x) {
 auto shard::plan(braid::http_exchange& x) -> braid::task<void> {
   if (!may_ask(x, endpoint::plan)) co_return;
   const std::string_view id = given_request_id(x.request());
-  const auto form = braid::query_value(x.request().query, "form");
+  const auto form = braid::http_url::query_value(x.request().query, "form");
   if (form && *form != "full")
     co_return reply(x, endpoint::plan,
                     answer_error(http_status::bad_request, "bad_form",

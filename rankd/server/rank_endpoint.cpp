@@ -282,7 +282,7 @@ auto shard::read_body(braid::http_exchange& x, held_body& into) -> braid::task<b
 
 void shard::fail_body(braid::http_exchange& x, request_record& record, std::error_code why) {
   if (why == braid::errc::full) return overloaded(x, record);
-  if (why.category() != braid::http_category()) why = braid::http_errc::truncated;
+  if (why.category() != braid::detail::http_category()) why = braid::http_errc::truncated;
   const auto fault = static_cast<braid::http_errc>(why.value());
   fail(x, record, answer_error(braid::status_of(fault), std::string(code_of(fault)), why.message(), record.request_id));
 }

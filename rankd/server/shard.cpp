@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view json_type = "application/json";
 
-auto server_options_of(const serve_options& options, shard_shares shares) -> braid::http_server_options {
-  braid::http_server_options out;
+auto server_options_of(const serve_options& options, shard_shares shares) -> braid::http_server::options {
+  braid::http_server::options out;
   out.limits = options.limits;
   out.connections = shares.connections;
   out.head_timeout = options.head_timeout;
@@ -35,8 +35,8 @@ struct refusal_message {
   std::string message;
 };
 
-auto message_of(const braid::http_refusal& refusal) -> refusal_message {
-  if (refusal.why && refusal.why.category() == braid::http_category())
+auto message_of(const braid::http_server::refusal& refusal) -> refusal_message {
+  if (refusal.why && refusal.why.category() == braid::detail::http_category())
     return {std::string(code_of(static_cast<braid::http_errc>(refusal.why.value()))), refusal.why.message()};
   switch (refusal.status) {
     case braid::http_status::not_found: return {"unknown_path", "there is no endpoint at this path"};
@@ -97,8 +97,8 @@ auto shard::serve(const braid::socket_address& at, port_use port, std::function<
 
 auto shard::listen(const braid::socket_address& at, port_use port, std::function<void()> on_end)
     -> braid::task<braid::result<braid::socket_address>> {
-  braid::http_server_options options = server_options_of(all_->options, shares_);
-  options.format_refusal = [this](const braid::http_refusal& refusal) { return format_refusal(refusal); };
+  braid::http_server::options options = server_options_of(all_->options, shares_);
+  options.format_refusal = [this](const braid::http_server::refusal& refusal) { return format_refusal(refusal); };
   options.pacing.share = all_->options.refusal_share;
   options.pacing.max_wait = all_->options.max_unread;
   options.pacing.room = [this] { return gate_.free_permits(); };
@@ -160,7 +160,7 @@ void shard::begin_stop(braid::duration grace) {
   }));
 }
 
-auto shard::format_refusal(const braid::http_refusal& refusal) -> braid::http_refusal_text {
+auto shard::format_refusal(const braid::http_server::refusal& refusal) -> braid::http_server::refusal_text {
   refusal_message words = message_of(refusal);
   const std::string_view id = refusal.request != nullptr ? given_request_id(*refusal.request) : std::string_view();
   error_answer answer = answer_error(refusal.status, std::move(words.code), words.message, id);
@@ -170,17 +170,17 @@ auto shard::format_refusal(const braid::http_refusal& refusal) -> braid::http_re
 
 /// The router answers other methods by itself, and knows nothing of tokens.
 void shard::refuse_other_methods(std::string_view pattern, braid::http_method only) {
-  braid::http_method_set allowed;
+  braid::http_router::method_set allowed;
   allowed.add(only);
   if (only == braid::http_method::get) allowed.add(braid::http_method::head);
-  for (std::uint8_t i = 0; i < braid::http_methods; ++i) {
+  for (std::uint8_t i = 0; i < braid::detail::http_methods; ++i) {
     const auto method = static_cast<braid::http_method>(i);
     if (allowed.contains(method)) continue;
     routes_.add(method, pattern, [this, allowed](braid::http_exchange& x) { refuse_method(x, allowed); });
   }
 }
 
-void shard::refuse_method(braid::http_exchange& x, braid::http_method_set allowed) {
+void shard::refuse_method(braid::http_exchange& x, braid::http_router::method_set allowed) {
   if (!may_ask(x, endpoint::other)) return;
   static_cast<void>(x.set_field("Allow", allowed.to_string()));
   if (x.request().method == braid::http_method::options)

@@ -43,8 +43,8 @@ auto redis_failure_code(std::error_code why) noexcept -> std::string_view {
   if (why == braid::errc::full) return "store_overloaded";
   if (why == braid::errc::closed) return "store_unreachable";
   if (why.category() == std::system_category() || why.category() == std::generic_category()) return "store_unreachable";
-  if (why.category() == braid::tls_category()) return "store_untrusted";
-  if (why.category() == braid::resp_category()) return "store_bad_reply";
+  if (why.category() == braid::detail::tls_category()) return "store_untrusted";
+  if (why.category() == braid::detail::resp_category()) return "store_bad_reply";
   const auto* const named = std::ranges::find_if(named_failures, [&](const auto& each) { return why == each.why; });
   return named == named_failures.end() ? "store_error" : named->code;
 }

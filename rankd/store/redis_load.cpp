@@ -238,7 +238,7 @@ void add_record(braid::redis_batch& batch, const parsed_record& record) {
 /// Where the value of a key is made in a cluster: in the same slot. Nothing where no such key can be written, because
 /// of a brace that would end the part in braces.
 auto draft_of(std::string_view key) -> std::optional<std::string> {
-  const std::string_view hashed = braid::redis_hashed_part(key);
+  const std::string_view hashed = braid::detail::redis_hashed_part(key);
   if (hashed.contains('}')) return std::nullopt;
   return "rankd:new:{" + std::string(hashed) + "}" + std::string(key);
 }
@@ -376,7 +376,7 @@ auto sender::commit(sender& self, braid::redis_cluster& redis) -> braid::task<br
 auto sender::first_error(std::span<const braid::resp_value> replies) const -> braid::checked<void> {
   for (const braid::resp_value& each : replies) {
     if (!each.is_error()) continue;
-    const std::error_code why = braid::redis_error_of(each.text());
+    const std::error_code why = braid::detail::redis_error_of(each.text());
     return refused(detail::redis_failure_code(why), detail::server_message(each.text()));
   }
   return {};

@@ -89,7 +89,7 @@ auto groups_of(const named_read& what, key_spread spread) -> std::vector<key_pos
   std::iota(order.begin(), order.end(), std::uint32_t{0});
   std::vector<std::uint16_t> slots(order.size(), 0);
   if (spread == key_spread::by_slot) {
-    std::ranges::transform(what.keys, slots.begin(), braid::redis_slot_of);
+    std::ranges::transform(what.keys, slots.begin(), braid::detail::redis_slot_of);
     std::ranges::sort(order, {}, [&](std::uint32_t at) { return std::pair(slots[at], at); });
   }
   std::vector<key_positions> out;

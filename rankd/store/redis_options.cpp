@@ -101,9 +101,9 @@ auto add_environment(braid::redis_options& server, std::string_view endpoint_id,
 
 /// A context for connections by TLS.
 auto add_tls(braid::redis_options& server, std::string_view endpoint_id) -> braid::checked<void> {
-  braid::tls_client_options trusted;
+  braid::tls_context::client_options trusted;
   const auto file = variable("AUTHORITIES", endpoint_id);
-  if (file) trusted.authorities = braid::tls_pem::file(file->value);
+  if (file) trusted.authorities = braid::tls_context::pem::file(file->value);
   auto context = braid::tls_context::client(trusted);
   if (!context)
     return refused("bad_environment",
@@ -145,7 +145,7 @@ struct redis_url {
   std::string user;
   std::string password;
   bool has_login = false;
-  std::vector<braid::redis_cluster_options::node> nodes;
+  std::vector<braid::redis_cluster::options::node> nodes;
   std::optional<std::uint32_t> database;
 };
 
@@ -165,8 +165,9 @@ auto bad_url(std::string message) -> std::unexpected<braid::diagnostics> {
 auto read_login(std::string_view text, redis_url& out) -> braid::checked<void> {
   const std::size_t colon = text.find(':');
   const auto user =
-      braid::percent_decoded(colon == std::string_view::npos ? std::string_view() : text.substr(0, colon));
-  const auto password = braid::percent_decoded(colon == std::string_view::npos ? text : text.substr(colon + 1));
+      braid::http_url::percent_decoded(colon == std::string_view::npos ? std::string_view() : text.substr(0, colon));
+  const auto password =
+      braid::http_url::percent_decoded(colon == std::string_view::npos ? text : text.substr(colon + 1));
   if (!user || !password) return bad_url("has a % without two digits in its user or password");
   if (password->empty()) return bad_url("has an @ without a password before it");
   out.user = *user;
@@ -228,7 +229,7 @@ auto parse(std::string_view url) -> braid::checked<redis_url> {
 // Both
 
 /// The places with addresses; the name that they were given goes into `server_name`.
-auto put_addresses(redis_address& server, std::vector<braid::redis_cluster_options::node> addresses, extent what)
+auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::options::node> addresses, extent what)
     -> braid::checked<void> {
   server.server_name = addresses.front().host;
   for (auto& each : addresses) {
@@ -257,7 +258,7 @@ auto completed(redis_address server, std::string_view endpoint_id, carrier by, g
 
 }  // namespace
 
-auto redis_address::as_cluster() const -> braid::redis_cluster_options {
+auto redis_address::as_cluster() const -> braid::redis_cluster::options {
   return {.nodes = nodes, .connection = *this, .reads = reads};
 }
 
@@ -270,12 +271,13 @@ auto check_redis_url(std::string_view url) -> braid::checked<void> {
 
 auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_address> {
   redis_address server;
-  std::vector<braid::redis_cluster_options::node> addresses;
+  std::vector<braid::redis_cluster::options::node> addresses;
   const auto* const cluster = std::get_if<endpoint_entry::cluster_resolver>(&endpoint.resolver);
   bool by_tls = false;
   if (cluster != nullptr) {
     for (const auto& each : cluster->nodes) addresses.push_back({each.host, each.port});
-    server.reads = cluster->from_replicas ? braid::redis_reads::replicas : braid::redis_reads::masters;
+    server.reads =
+        cluster->from_replicas ? braid::redis_cluster::reads::replicas : braid::redis_cluster::reads::masters;
     by_tls = cluster->by_tls;
   } else {
     const auto& one = std::get<endpoint_entry::static_resolver>(endpoint.resolver);

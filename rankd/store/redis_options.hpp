@@ -21,10 +21,10 @@ struct redis_address : braid::redis_options {
 
   [[nodiscard]] auto is_cluster() const noexcept -> bool { return !nodes.empty(); }
   /// Requires a cluster.
-  [[nodiscard]] auto as_cluster() const -> braid::redis_cluster_options;
+  [[nodiscard]] auto as_cluster() const -> braid::redis_cluster::options;
 
-  std::vector<braid::redis_cluster_options::node> nodes;  ///< of a cluster, whose host and port then mean nothing
-  braid::redis_reads reads = braid::redis_reads::masters;
+  std::vector<braid::redis_cluster::options::node> nodes;  ///< of a cluster, whose host and port then mean nothing
+  braid::redis_cluster::reads reads = braid::redis_cluster::reads::masters;
 };
 
 /// How to reach an endpoint whose resolver is static or a cluster, and how hard to use it: `max_inflight` commands are

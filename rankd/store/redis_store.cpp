@@ -28,7 +28,7 @@ using braid::resp_value;
 
 /// What an error reply means for the whole batch.
 auto refusal(const resp_value& reply) -> std::unexpected<store_error> {
-  const redis_errc code = braid::redis_error_of(reply.text());
+  const redis_errc code = braid::detail::redis_error_of(reply.text());
   const std::error_code why = code == redis_errc::wrong_type ? std::error_code(store_errc::wrong_type) : code;
   return std::unexpected(store_error(why, reply.text()));
 }

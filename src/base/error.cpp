@@ -53,7 +53,7 @@ class category final : public std::error_category {
 
 }  // namespace
 
-auto braid_category() noexcept -> const std::error_category& {
+auto detail::braid_category() noexcept -> const std::error_category& {
   static const category instance;
   return instance;
 }
@@ -61,11 +61,13 @@ auto braid_category() noexcept -> const std::error_category& {
 namespace {
 
 /// Made when the library is loaded: a thread that made it during a fork would leave its lock held in the child.
-[[maybe_unused]] const std::error_category& made_early = braid_category();
+[[maybe_unused]] const std::error_category& made_early = detail::braid_category();
 
 }  // namespace
 
-auto make_error_code(errc code) noexcept -> std::error_code { return {static_cast<int>(code), braid_category()}; }
+auto make_error_code(errc code) noexcept -> std::error_code {
+  return {static_cast<int>(code), detail::braid_category()};
+}
 
 auto last_system_error() noexcept -> std::error_code { return {errno, std::system_category()}; }
 

@@ -158,18 +158,18 @@ class dump_round {
     task_dump made;
     dump_tree trees;
     for (const asked_home& each : asked_) {
-      dumped_home& added = made.homes.emplace_back();
+      task_dump::home& added = made.homes.emplace_back();
       added.is_loop = each.thread != 0 || each.is_refused;
       if (auto& seen = given[each.number]) {
-        added.how = seen->is_whole ? dumped_home::answer::whole : dumped_home::answer::part;
+        added.how = seen->is_whole ? task_dump::home::answer::whole : task_dump::home::answer::part;
         added.thread = std::move(seen->thread);
         added.tasks = trees.of(*seen);
       } else {
-        added.how = each.is_refused ? dumped_home::answer::not_running : dumped_home::answer::late;
+        added.how = each.is_refused ? task_dump::home::answer::not_running : task_dump::home::answer::late;
         added.thread = name_of_thread(each.thread);
       }
     }
-    std::ranges::partition(made.homes, &dumped_home::is_loop);
+    std::ranges::partition(made.homes, &task_dump::home::is_loop);
     return made;
   }
 

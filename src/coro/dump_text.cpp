@@ -20,7 +20,7 @@ auto span_text(duration span) -> std::string {
   return text.data();
 }
 
-void add_head(std::string& text, const dumped_task& task) {
+void add_head(std::string& text, const task_dump::entry& task) {
   text += "task";
   if (task.id.number != 0) text += " " + std::to_string(task.id.number);
   if (!task.name.empty()) text += " \"" + task.name + "\"";
@@ -33,7 +33,7 @@ void add_head(std::string& text, const dumped_task& task) {
   text += "\n";
 }
 
-void add_task(std::string& text, const dumped_task& task) {
+void add_task(std::string& text, const task_dump::entry& task) {
   const std::string margin(2 * (task.depth + 1), ' ');
   text += margin;
   if (task.others != 0) {
@@ -48,17 +48,17 @@ void add_task(std::string& text, const dumped_task& task) {
   text += "\n";
 }
 
-void add_home(std::string& text, const dumped_home& home) {
+void add_home(std::string& text, const task_dump::home& home) {
   text += home.is_loop ? "loop" : "strand";
   if (!home.thread.empty()) text += " on thread " + home.thread;
   switch (home.how) {
-    case dumped_home::answer::whole: break;
-    case dumped_home::answer::part: text += ", not all for lack of memory"; break;
-    case dumped_home::answer::late: text += ": no answer, its thread is busy or blocked"; break;
-    case dumped_home::answer::not_running: text += ": does not run"; break;
+    case task_dump::home::answer::whole: break;
+    case task_dump::home::answer::part: text += ", not all for lack of memory"; break;
+    case task_dump::home::answer::late: text += ": no answer, its thread is busy or blocked"; break;
+    case task_dump::home::answer::not_running: text += ": does not run"; break;
   }
   text += "\n";
-  for (const dumped_task& each : home.tasks) add_task(text, each);
+  for (const task_dump::entry& each : home.tasks) add_task(text, each);
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ void detail::describe_time_left(std::string& text, time_point when, time_point n
 
 auto task_dump::to_text() const -> std::string {
   std::string text;
-  for (const dumped_home& each : homes) add_home(text, each);
+  for (const task_dump::home& each : homes) add_home(text, each);
   return text;
 }
 

@@ -81,8 +81,8 @@ auto dump_tree::name_of(const void* function) -> const std::string& {
   return found->second;
 }
 
-auto dump_tree::shown(const seen_home& seen, const seen_task& task, unsigned depth) -> dumped_task {
-  dumped_task made{.depth = depth, .time_left = task.time_left, .stopped_for = task.stopped_for};
+auto dump_tree::shown(const seen_home& seen, const seen_task& task, unsigned depth) -> task_dump::entry {
+  task_dump::entry made{.depth = depth, .time_left = task.time_left, .stopped_for = task.stopped_for};
   made.waits_for = task.waits_for;
   if (!task.details.empty()) made.waits_for += ", " + task.details;
   for (std::size_t i = task.functions; i > 0; --i) {
@@ -94,7 +94,7 @@ auto dump_tree::shown(const seen_home& seen, const seen_task& task, unsigned dep
 }
 
 /// By a stack of its own: tasks may lie in each other to any depth.
-auto dump_tree::of(const seen_home& seen) -> std::vector<dumped_task> {
+auto dump_tree::of(const seen_home& seen) -> std::vector<task_dump::entry> {
   struct branch {
     std::size_t task = none;
     std::size_t scope = none;
@@ -102,7 +102,7 @@ auto dump_tree::of(const seen_home& seen) -> std::vector<dumped_task> {
     unsigned depth = 0;
   };
   const relations all(seen);
-  std::vector<dumped_task> listed;
+  std::vector<task_dump::entry> listed;
   std::vector<branch> left;
   const auto leave_contents = [&](std::size_t scope, unsigned depth) {
     const contents& inside = all.in[scope];
@@ -128,7 +128,7 @@ auto dump_tree::of(const seen_home& seen) -> std::vector<dumped_task> {
       leave_contents(at.scope, at.depth);
     } else {
       const std::size_t main = all.in[at.scope].owner;
-      listed.push_back(main == none ? dumped_task{.depth = at.depth} : shown(seen, seen.tasks[main], at.depth));
+      listed.push_back(main == none ? task_dump::entry{.depth = at.depth} : shown(seen, seen.tasks[main], at.depth));
       listed.back().id = owner.id;
       listed.back().name = owner.name;
       leave_contents(at.scope, at.depth + 1);

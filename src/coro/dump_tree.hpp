@@ -15,11 +15,11 @@ namespace braid::detail {
 /// Threads: one. Remembers names of functions from home to home. Blocks: for files. Errors: std::bad_alloc.
 class dump_tree {
  public:
-  [[nodiscard]] auto of(const seen_home& seen) -> std::vector<dumped_task>;
+  [[nodiscard]] auto of(const seen_home& seen) -> std::vector<task_dump::entry>;
 
  private:
   auto name_of(const void* function) -> const std::string&;
-  auto shown(const seen_home& seen, const seen_task& task, unsigned depth) -> dumped_task;
+  auto shown(const seen_home& seen, const seen_task& task, unsigned depth) -> task_dump::entry;
 
   symbol_table symbols_;
   std::unordered_map<const void*, std::string> names_;

@@ -8,7 +8,7 @@
 
 namespace braid {
 
-auto graph_shape::make(std::size_t nodes, std::span<const graph_edge> edges) -> result<graph_shape> {
+auto graph_shape::make(std::size_t nodes, std::span<const graph_shape::edge> edges) -> result<graph_shape> {
   constexpr std::size_t max_count = std::numeric_limits<node_index>::max();
   if (nodes > max_count || edges.size() > max_count) return fail(errc::invalid_argument);
   graph_shape shape;

@@ -10,7 +10,7 @@ namespace {
 constexpr node_index none = std::numeric_limits<node_index>::max();
 
 /// Where the successors of each node begin, in a list of all; one more than there are nodes.
-auto begins_of(std::size_t nodes, std::span<const graph_edge> edges) -> std::vector<std::uint32_t> {
+auto begins_of(std::size_t nodes, std::span<const graph_shape::edge> edges) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> begins(nodes + 1, 0);
   for (const auto [from, to] : edges) ++begins[from + 1];
   for (std::size_t node = 0; node < nodes; ++node) begins[node + 1] += begins[node];
@@ -18,7 +18,7 @@ auto begins_of(std::size_t nodes, std::span<const graph_edge> edges) -> std::vec
 }
 
 /// The successors of all nodes, in the order in which they were given.
-auto targets_of(std::span<const graph_edge> edges, const std::vector<std::uint32_t>& begins)
+auto targets_of(std::span<const graph_shape::edge> edges, const std::vector<std::uint32_t>& begins)
     -> std::vector<node_index> {
   std::vector<node_index> targets(edges.size());
   std::vector<std::uint32_t> free(begins.begin(), begins.end() - 1);
@@ -28,11 +28,11 @@ auto targets_of(std::span<const graph_edge> edges, const std::vector<std::uint32
 
 }  // namespace
 
-auto repeated_edges(std::size_t nodes, std::span<const graph_edge> edges) -> std::vector<graph_edge> {
+auto repeated_edges(std::size_t nodes, std::span<const graph_shape::edge> edges) -> std::vector<graph_shape::edge> {
   const std::vector<std::uint32_t> begins = begins_of(nodes, edges);
   const std::vector<node_index> targets = targets_of(edges, begins);
   std::vector<node_index> seen_from(nodes, none);
-  std::vector<graph_edge> repeated;
+  std::vector<graph_shape::edge> repeated;
   for (node_index from = 0; from < nodes; ++from) {
     for (std::uint32_t at = begins[from]; at != begins[from + 1]; ++at) {
       if (seen_from[targets[at]] == from) repeated.push_back({from, targets[at]});
@@ -42,7 +42,7 @@ auto repeated_edges(std::size_t nodes, std::span<const graph_edge> edges) -> std
   return repeated;
 }
 
-static_layout::static_layout(std::size_t nodes, std::span<const graph_edge> edges) : given_(nodes) {
+static_layout::static_layout(std::size_t nodes, std::span<const graph_shape::edge> edges) : given_(nodes) {
   if (nodes == 0) return;
   collect(edges);
   for (node_index node = 0; node < given_; ++node) {
@@ -53,7 +53,7 @@ static_layout::static_layout(std::size_t nodes, std::span<const graph_edge> edge
   if (entry != none) put_in_order(entry);
 }
 
-void static_layout::collect(std::span<const graph_edge> edges) {
+void static_layout::collect(std::span<const graph_shape::edge> edges) {
   const std::vector<std::uint32_t> begins = begins_of(given_, edges);
   targets_ = targets_of(edges, begins);
   predecessors_.assign(given_, 0);

@@ -19,7 +19,7 @@ class static_layout {
   static constexpr std::uint32_t max_successors = 16;
 
   /// Requires that edges name nodes below `nodes`, no edge twice.
-  static_layout(std::size_t nodes, std::span<const graph_edge> edges);
+  static_layout(std::size_t nodes, std::span<const graph_shape::edge> edges);
 
   /// All nodes, the first to run in front. Fewer than there are where edges form a cycle.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
@@ -40,7 +40,7 @@ class static_layout {
     std::uint32_t count;
   };
 
-  void collect(std::span<const graph_edge> edges);
+  void collect(std::span<const graph_shape::edge> edges);
   auto add_hidden(list successors) -> node_index;
   auto narrowed(list wide) -> list;
   auto find_entry() -> node_index;
@@ -54,6 +54,7 @@ class static_layout {
 };
 
 /// The edges that were given before. Requires that they name nodes below `nodes`.
-[[nodiscard]] auto repeated_edges(std::size_t nodes, std::span<const graph_edge> edges) -> std::vector<graph_edge>;
+[[nodiscard]] auto repeated_edges(std::size_t nodes, std::span<const graph_shape::edge> edges)
+    -> std::vector<graph_shape::edge>;
 
 }  // namespace braid::detail

@@ -15,16 +15,16 @@ namespace braid {
 namespace {
 
 struct backend_type {
-  io_backend_kind kind;
+  io_backend::kind kind;
   std::string_view name;
   auto (*make)() -> result<std::unique_ptr<io_backend>>;
 };
 
 /// The best first.
 constexpr std::array types{
-    backend_type{.kind = io_backend_kind::uring, .name = "uring", .make = &detail::make_uring_backend},
-    backend_type{.kind = io_backend_kind::epoll, .name = "epoll", .make = &detail::make_epoll_backend},
-    backend_type{.kind = io_backend_kind::poll, .name = "poll", .make = &detail::make_poll_backend},
+    backend_type{.kind = io_backend::kind::uring, .name = "uring", .make = &detail::make_uring_backend},
+    backend_type{.kind = io_backend::kind::epoll, .name = "epoll", .make = &detail::make_epoll_backend},
+    backend_type{.kind = io_backend::kind::poll, .name = "poll", .make = &detail::make_poll_backend},
 };
 
 auto make_named(std::string_view name) -> result<std::unique_ptr<io_backend>> {
@@ -48,9 +48,9 @@ io_backend::~io_backend() = default;
 
 void io_backend::release(detail::io_registration& registration) noexcept { forget(registration); }
 
-auto make_io_backend(io_backend_kind kind) -> result<std::unique_ptr<io_backend>> {
+auto io_backend::make(kind of) -> result<std::unique_ptr<io_backend>> {
   for (const backend_type& type : types)
-    if (type.kind == kind) return type.make();
+    if (type.kind == of) return type.make();
   const char* named = std::getenv("BRAID_IO");
   return named != nullptr ? make_named(named) : make_first();
 }

@@ -23,7 +23,7 @@ auto failure_of(int error) -> std::unexpected<std::error_code> {
   return fail(std::error_code(error, std::system_category()));
 }
 
-auto status_of(const siginfo_t& about) noexcept -> exit_status {
+auto status_of(const siginfo_t& about) noexcept -> child_process::exit_status {
   if (about.si_code == CLD_EXITED) return {.code = about.si_status, .signal = 0};
   return {.code = 0, .signal = about.si_status};
 }
@@ -90,7 +90,7 @@ class killed_process {
 };
 
 /// The system takes words up to their first zero.
-auto has_zero(const child_options& how) -> bool {
+auto has_zero(const child_process::options& how) -> bool {
   const auto holds = [](const std::string& word) { return word.find('\0') != std::string::npos; };
   return holds(how.program) || holds(how.folder) || std::ranges::any_of(how.arguments, holds) ||
          (how.environment && std::ranges::any_of(*how.environment, holds));
@@ -110,12 +110,12 @@ auto stream_of(loop& on, descriptor end) -> result<pipe_stream> {
 
 }  // namespace
 
-auto child_process::start(loop& on, const child_options& how) -> result<child_process> {
+auto child_process::start(loop& on, const child_process::options& how) -> result<child_process> {
   if (has_zero(how)) return fail(errc::invalid_argument);
   if (loses_statuses()) return fail(errc::status_lost);
   detail::program_start program(how);
   child_process made;
-  const std::array<std::pair<child_stream, pipe_stream*>, 3> streams{
+  const std::array<std::pair<child_process::stream, pipe_stream*>, 3> streams{
       {{how.in, &made.in_}, {how.out, &made.out_}, {how.err, &made.err_}}};
   for (int number = 0; number < 3; ++number) {
     const auto& [where, ours] = streams[static_cast<std::size_t>(number)];
@@ -149,7 +149,7 @@ child_process::~child_process() {
   }
 }
 
-auto child_process::wait() -> task<result<exit_status>> {
+auto child_process::wait() -> task<result<child_process::exit_status>> {
   if (ended_) co_return *ended_;
   siginfo_t about{};
   const int error = co_await exit_operation(process_.get(), about);

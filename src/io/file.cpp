@@ -35,13 +35,13 @@ auto there(executor& blocking, Call call) -> task<std::invoke_result_t<Call&>> {
   }
 }
 
-auto flags_of(file_mode mode) noexcept -> int {
+auto flags_of(file::mode mode) noexcept -> int {
   switch (mode) {
-    case file_mode::read: return O_RDONLY;
-    case file_mode::write: return O_RDWR;
-    case file_mode::create: return O_RDWR | O_CREAT;
-    case file_mode::make: return O_RDWR | O_CREAT | O_EXCL;
-    case file_mode::truncate: return O_RDWR | O_CREAT | O_TRUNC;
+    case file::mode::read: return O_RDONLY;
+    case file::mode::write: return O_RDWR;
+    case file::mode::create: return O_RDWR | O_CREAT;
+    case file::mode::make: return O_RDWR | O_CREAT | O_EXCL;
+    case file::mode::truncate: return O_RDWR | O_CREAT | O_TRUNC;
   }
   return O_RDONLY;
 }
@@ -59,7 +59,7 @@ auto open_with(const std::string& path, int flags) -> result<descriptor> {
 }
 
 /// Without O_NONBLOCK the open of a FIFO would wait for the other end, perhaps for ever, and no stop could end that.
-auto open_now(const std::string& path, file_mode mode) -> result<descriptor> {
+auto open_now(const std::string& path, file::mode mode) -> result<descriptor> {
   if (!is_whole(path)) return fail(errc::invalid_argument);
   auto opened = open_with(path, flags_of(mode) | O_NONBLOCK);
   // A lease that another process holds on a regular file: the system asks for it back while this waits.
@@ -104,7 +104,7 @@ auto size_now(int number) -> result<std::uint64_t> {
 /// Files of /proc say that they are empty; so it reads until there is nothing, or a byte too much.
 auto read_whole(const std::string& path, std::uint64_t max_bytes) -> result<std::string> {
   const auto too_large = [] { return fail(std::make_error_code(std::errc::file_too_large)); };
-  const auto opened = open_now(path, file_mode::read);
+  const auto opened = open_now(path, file::mode::read);
   if (!opened) return fail(opened.error());
   const auto size = size_now(opened->number());
   if (!size) return fail(size.error());
@@ -134,40 +134,40 @@ auto act_on(const std::string& path, Call call) -> result<void> {
   return detail::checked(call(path.c_str()));
 }
 
-auto kind_of(unsigned char type) noexcept -> entry_kind {
+auto kind_of(unsigned char type) noexcept -> file::kind {
   switch (type) {
-    case DT_REG: return entry_kind::file;
-    case DT_DIR: return entry_kind::folder;
-    case DT_LNK: return entry_kind::link;
-    default: return entry_kind::other;
+    case DT_REG: return file::kind::file;
+    case DT_DIR: return file::kind::folder;
+    case DT_LNK: return file::kind::link;
+    default: return file::kind::other;
   }
 }
 
 /// Where the file system does not say the kind, the file does.
-auto kind_of(int folder, const dirent& entry) noexcept -> entry_kind {
+auto kind_of(int folder, const dirent& entry) noexcept -> file::kind {
   if (entry.d_type != DT_UNKNOWN) return kind_of(entry.d_type);
   struct stat about{};
-  if (::fstatat(folder, entry.d_name, &about, AT_SYMLINK_NOFOLLOW) != 0) return entry_kind::other;
+  if (::fstatat(folder, entry.d_name, &about, AT_SYMLINK_NOFOLLOW) != 0) return file::kind::other;
   return kind_of(static_cast<unsigned char>(IFTODT(about.st_mode)));
 }
 
-auto status_now(const std::string& path, link_rule links) -> result<file_status> {
+auto status_now(const std::string& path, file::links links) -> result<file::status> {
   if (!is_whole(path)) return fail(errc::invalid_argument);
   struct stat about{};
-  const int flags = links == link_rule::follow ? 0 : AT_SYMLINK_NOFOLLOW;
+  const int flags = links == file::links::follow ? 0 : AT_SYMLINK_NOFOLLOW;
   if (::fstatat(AT_FDCWD, path.c_str(), &about, flags) != 0) return fail(last_system_error());
   using namespace std::chrono;
   const auto since = seconds(about.st_mtim.tv_sec) + nanoseconds(about.st_mtim.tv_nsec);
-  return file_status{.kind = kind_of(static_cast<unsigned char>(IFTODT(about.st_mode))),
-                     .size = static_cast<std::uint64_t>(about.st_size),
-                     .modified = system_clock::time_point(duration_cast<system_clock::duration>(since))};
+  return file::status{.kind = kind_of(static_cast<unsigned char>(IFTODT(about.st_mode))),
+                      .size = static_cast<std::uint64_t>(about.st_size),
+                      .modified = system_clock::time_point(duration_cast<system_clock::duration>(since))};
 }
 
-auto list_now(const std::string& path) -> result<std::vector<folder_entry>> {
+auto list_now(const std::string& path) -> result<std::vector<file::entry>> {
   if (!is_whole(path)) return fail(errc::invalid_argument);
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), &::closedir);
   if (folder == nullptr) return fail(last_system_error());
-  std::vector<folder_entry> all;
+  std::vector<file::entry> all;
   for (;;) {
     errno = 0;
     const dirent* const entry = ::readdir(folder.get());
@@ -176,13 +176,13 @@ auto list_now(const std::string& path) -> result<std::vector<folder_entry>> {
     const std::string name(entry->d_name);
     if (name != "." && name != "..") all.push_back({.name = name, .kind = kind_of(::dirfd(folder.get()), *entry)});
   }
-  std::ranges::sort(all, {}, &folder_entry::name);
+  std::ranges::sort(all, {}, &file::entry::name);
   return all;
 }
 
 }  // namespace
 
-auto file::open(executor& blocking, std::string path, file_mode mode) -> task<result<file>> {
+auto file::open(executor& blocking, std::string path, file::mode mode) -> task<result<file>> {
   auto opening = there(blocking, [&path, mode] { return open_now(path, mode); });
   auto opened = co_await std::move(opening);
   if (!opened) co_return fail(opened.error());
@@ -211,38 +211,38 @@ auto file::sync() const -> task<result<void>> {
   return there(*blocking_, [number = opened_.number()] { return detail::checked(::fsync(number)); });
 }
 
-auto read_file(executor& blocking, std::string path, std::uint64_t max_bytes) -> task<result<std::string>> {
-  auto reading = there(blocking, [&path, max_bytes] { return read_whole(path, max_bytes); });
+auto file::read(executor& blocking, std::string path, std::uint64_t limit) -> task<result<std::string>> {
+  auto reading = there(blocking, [&path, limit] { return read_whole(path, limit); });
   co_return co_await std::move(reading);
 }
 
-auto list_folder(executor& blocking, std::string path) -> task<result<std::vector<folder_entry>>> {
+auto file::list_folder(executor& blocking, std::string path) -> task<result<std::vector<file::entry>>> {
   auto listing = there(blocking, [&path] { return list_now(path); });
   co_return co_await std::move(listing);
 }
 
-auto status_of(executor& blocking, std::string path, link_rule links) -> task<result<file_status>> {
+auto file::status_of(executor& blocking, std::string path, file::links links) -> task<result<file::status>> {
   auto looking = there(blocking, [&path, links] { return status_now(path, links); });
   co_return co_await std::move(looking);
 }
 
-auto make_folder(executor& blocking, std::string path) -> task<result<void>> {
+auto file::make_folder(executor& blocking, std::string path) -> task<result<void>> {
   constexpr mode_t everybody = 0777;
   auto making = there(blocking, [&path] { return act_on(path, [](const char* p) { return ::mkdir(p, everybody); }); });
   co_return co_await std::move(making);
 }
 
-auto remove_file(executor& blocking, std::string path) -> task<result<void>> {
+auto file::remove(executor& blocking, std::string path) -> task<result<void>> {
   auto removing = there(blocking, [&path] { return act_on(path, [](const char* p) { return ::unlink(p); }); });
   co_return co_await std::move(removing);
 }
 
-auto remove_folder(executor& blocking, std::string path) -> task<result<void>> {
+auto file::remove_folder(executor& blocking, std::string path) -> task<result<void>> {
   auto removing = there(blocking, [&path] { return act_on(path, [](const char* p) { return ::rmdir(p); }); });
   co_return co_await std::move(removing);
 }
 
-auto rename_entry(executor& blocking, std::string from, std::string to) -> task<result<void>> {
+auto file::rename(executor& blocking, std::string from, std::string to) -> task<result<void>> {
   auto renaming = there(blocking, [&from, &to]() -> result<void> {
     if (!is_whole(to)) return fail(errc::invalid_argument);
     return act_on(from, [&to](const char* p) { return ::rename(p, to.c_str()); });

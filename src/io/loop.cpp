@@ -42,13 +42,13 @@ constinit thread_local loop* current_loop __attribute__((tls_model("initial-exec
 
 }  // namespace
 
-auto loop::create(loop_options options) -> result<std::unique_ptr<loop>> {
-  auto backend = make_io_backend(options.backend);
+auto loop::create(loop::options options) -> result<std::unique_ptr<loop>> {
+  auto backend = io_backend::make(options.backend);
   if (!backend) return fail(backend.error());
   return std::unique_ptr<loop>(new loop(std::move(options), std::move(*backend)));
 }
 
-loop::loop(loop_options options, std::unique_ptr<io_backend> backend)
+loop::loop(loop::options options, std::unique_ptr<io_backend> backend)
     : options_(std::move(options)),
       clock_(options_.clock != nullptr ? options_.clock : &steady_time()),
       backend_(std::move(backend)),

@@ -242,8 +242,8 @@ auto openssl_engine::protocol() const noexcept -> std::string_view {
   return {reinterpret_cast<const char*>(name), size};
 }
 
-auto openssl_engine::version() const noexcept -> tls_version {
-  return ::SSL_version(ssl_.get()) == TLS1_3_VERSION ? tls_version::tls_1_3 : tls_version::tls_1_2;
+auto openssl_engine::version() const noexcept -> tls_context::version {
+  return ::SSL_version(ssl_.get()) == TLS1_3_VERSION ? tls_context::version::tls_1_3 : tls_context::version::tls_1_2;
 }
 
 auto openssl_engine::resumed() const noexcept -> bool { return ::SSL_session_reused(ssl_.get()) == 1; }

@@ -44,7 +44,7 @@ class openssl_engine final : public tls_engine {
 
   [[nodiscard]] auto setup() const noexcept -> const tls_setup& override { return *setup_; }
   [[nodiscard]] auto protocol() const noexcept -> std::string_view override;
-  [[nodiscard]] auto version() const noexcept -> tls_version override;
+  [[nodiscard]] auto version() const noexcept -> tls_context::version override;
   [[nodiscard]] auto resumed() const noexcept -> bool override;
   [[nodiscard]] auto server_name() const noexcept -> std::string_view override;
   [[nodiscard]] auto peer_certificate() const -> std::vector<std::byte> override;

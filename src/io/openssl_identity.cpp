@@ -32,7 +32,7 @@ auto reader_of(const std::string& text) -> bio_ptr {
 /// No password is asked for: OpenSSL by itself would ask at the terminal.
 auto no_password(char* /*into*/, int /*size*/, int /*writing*/, void* /*user*/) noexcept -> int { return -1; }
 
-auto certificates_in(const tls_pem& pem) -> result<std::vector<certificate_ptr>> {
+auto certificates_in(const tls_context::pem& pem) -> result<std::vector<certificate_ptr>> {
   const auto text = pem.load();
   if (!text) return fail(text.error());
   ::ERR_clear_error();
@@ -48,7 +48,7 @@ auto certificates_in(const tls_pem& pem) -> result<std::vector<certificate_ptr>>
   return all;
 }
 
-auto key_in(const tls_pem& pem) -> result<key_ptr> {
+auto key_in(const tls_context::pem& pem) -> result<key_ptr> {
   auto loaded = pem.load();
   if (!loaded) return fail(loaded.error());
   const secret_text text(std::move(*loaded));
@@ -61,7 +61,7 @@ auto key_in(const tls_pem& pem) -> result<key_ptr> {
 
 }  // namespace
 
-auto use_identity(SSL_CTX* context, const tls_identity& identity) -> result<void> {
+auto use_identity(SSL_CTX* context, const tls_context::identity& identity) -> result<void> {
   const auto chain = certificates_in(identity.chain);
   if (!chain) return fail(chain.error());
   const auto key = key_in(identity.key);
@@ -74,7 +74,7 @@ auto use_identity(SSL_CTX* context, const tls_identity& identity) -> result<void
   return {};
 }
 
-auto trust(SSL_CTX* context, const tls_pem& pem) -> result<void> {
+auto trust(SSL_CTX* context, const tls_context::pem& pem) -> result<void> {
   const auto authorities = certificates_in(pem);
   if (!authorities) return fail(authorities.error());
   X509_STORE* const store = ::SSL_CTX_get_cert_store(context);

@@ -9,10 +9,10 @@
 namespace braid::detail {
 
 /// Certificate, chain and key. Errors: what OpenSSL says, also where they do not belong together.
-[[nodiscard]] auto use_identity(SSL_CTX* context, const tls_identity& identity) -> result<void>;
+[[nodiscard]] auto use_identity(SSL_CTX* context, const tls_context::identity& identity) -> result<void>;
 
 /// Trusts every certificate of `pem`, and names them to clients that are asked for theirs. Errors: as above, also
 /// where there is none.
-[[nodiscard]] auto trust(SSL_CTX* context, const tls_pem& pem) -> result<void>;
+[[nodiscard]] auto trust(SSL_CTX* context, const tls_context::pem& pem) -> result<void>;
 
 }  // namespace braid::detail

@@ -37,12 +37,12 @@ auto bytes_in(const std::string& text) noexcept -> const unsigned char* {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-auto set_common(SSL_CTX* context, tls_version min_version) -> result<void> {
+auto set_common(SSL_CTX* context, tls_context::version min_version) -> result<void> {
   ::SSL_CTX_set_security_level(context, security_level);
   ::SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   ::SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
-  const int lowest = min_version == tls_version::tls_1_2 ? TLS1_2_VERSION : TLS1_3_VERSION;
+  const int lowest = min_version == tls_context::version::tls_1_2 ? TLS1_2_VERSION : TLS1_3_VERSION;
   const bool taken =
       ::SSL_CTX_set_min_proto_version(context, lowest) == 1 && ::SSL_CTX_set_cipher_list(context, ciphers_of_1_2) == 1;
   if (!taken) return fail(tls_failure());
@@ -66,14 +66,14 @@ auto openssl_setup::begin(tls_side side, const Options& options, std::size_t max
   return made;
 }
 
-auto openssl_setup::of_client(const tls_client_options& options) -> result<std::shared_ptr<const tls_setup>> {
+auto openssl_setup::of_client(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>> {
   auto made = begin(tls_side::client, options, options.max_sessions);
   if (!made) return fail(made.error());
   if (auto set = (*made)->set_up_client(options); !set) return fail(set.error());
   return *made;
 }
 
-auto openssl_setup::of_server(const tls_server_options& options) -> result<std::shared_ptr<const tls_setup>> {
+auto openssl_setup::of_server(const tls_context::server_options& options) -> result<std::shared_ptr<const tls_setup>> {
   auto made = begin(tls_side::server, options, 0);
   if (!made) return fail(made.error());
   if (auto set = (*made)->set_up_server(options); !set) return fail(set.error());
@@ -84,9 +84,9 @@ auto openssl_setup::open(std::string host) const -> result<std::unique_ptr<tls_e
   return openssl_engine::create(shared_from_this(), std::move(host));
 }
 
-auto openssl_setup::set_up_client(const tls_client_options& options) -> result<void> {
+auto openssl_setup::set_up_client(const tls_context::client_options& options) -> result<void> {
   SSL_CTX* const context = context_.get();
-  verifies_ = options.verification == tls_verification::peer;
+  verifies_ = options.verification == tls_context::verification::peer;
   ::SSL_CTX_set_verify(context, verifies_ ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   // Sessions are kept in our own list; OpenSSL gives each to the callback of the connection that it is of.
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
@@ -102,7 +102,7 @@ auto openssl_setup::set_up_client(const tls_client_options& options) -> result<v
   return {};
 }
 
-auto openssl_setup::set_up_server(const tls_server_options& options) -> result<void> {
+auto openssl_setup::set_up_server(const tls_context::server_options& options) -> result<void> {
   SSL_CTX* const context = context_.get();
   // Tickets hold the whole session, sealed with a key of this context: nothing is kept here, and nothing is shared.
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
@@ -113,10 +113,10 @@ auto openssl_setup::set_up_server(const tls_server_options& options) -> result<v
   constexpr std::string_view name = "braid";
   ::SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(name.data()), name.size());
   if (!protocols_.empty()) ::SSL_CTX_set_alpn_select_cb(context, &openssl_setup::choose_protocol, this);
-  verifies_ = options.client_certificate != tls_client_certificate::none;
+  verifies_ = options.client_certificate != tls_context::client_certificate::none;
   if (verifies_ != static_cast<bool>(options.client_authorities)) return fail(errc::invalid_argument);
   const int refuses =
-      options.client_certificate == tls_client_certificate::required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
+      options.client_certificate == tls_context::client_certificate::required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
   ::SSL_CTX_set_verify(context, verifies_ ? SSL_VERIFY_PEER | refuses : SSL_VERIFY_NONE, nullptr);
   if (auto used = use_identity(context, options.identity); !used) return used;
   return verifies_ ? trust(context, options.client_authorities) : result<void>();

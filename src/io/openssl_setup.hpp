@@ -19,8 +19,8 @@ namespace braid::detail {
 /// The SSL_CTX has locks of its own, and so have the sessions.
 class openssl_setup final : public tls_setup, public std::enable_shared_from_this<openssl_setup> {
  public:
-  static auto of_client(const tls_client_options& options) -> result<std::shared_ptr<const tls_setup>>;
-  static auto of_server(const tls_server_options& options) -> result<std::shared_ptr<const tls_setup>>;
+  static auto of_client(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>>;
+  static auto of_server(const tls_context::server_options& options) -> result<std::shared_ptr<const tls_setup>>;
 
   [[nodiscard]] auto open(std::string host) const -> result<std::unique_ptr<tls_engine>> override;
 
@@ -37,8 +37,8 @@ class openssl_setup final : public tls_setup, public std::enable_shared_from_thi
   template <typename Options>
   static auto begin(tls_side side, const Options& options, std::size_t max_sessions)
       -> result<std::shared_ptr<openssl_setup>>;
-  [[nodiscard]] auto set_up_client(const tls_client_options& options) -> result<void>;
-  [[nodiscard]] auto set_up_server(const tls_server_options& options) -> result<void>;
+  [[nodiscard]] auto set_up_client(const tls_context::client_options& options) -> result<void>;
+  [[nodiscard]] auto set_up_server(const tls_context::server_options& options) -> result<void>;
 
   static auto choose_protocol(SSL* connection, const unsigned char** chosen, unsigned char* size,
                               const unsigned char* offered, unsigned offered_size, void* self) noexcept -> int;

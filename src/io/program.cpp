@@ -151,7 +151,7 @@ running_program::~running_program() {
   reap(process_.number());
 }
 
-program_start::program_start(const child_options& how) : stack_(std::make_unique<std::byte[]>(stack_size)) {
+program_start::program_start(const child_process::options& how) : stack_(std::make_unique<std::byte[]>(stack_size)) {
   list_paths(how.program);
   words_.push_back(const_cast<char*>(how.program.c_str()));
   for (const std::string& each : how.arguments) words_.push_back(const_cast<char*>(each.c_str()));
@@ -184,10 +184,10 @@ void program_start::list_paths(const std::string& program) {
   paths_.push_back(nullptr);
 }
 
-auto program_start::lead(int stream, child_stream where) -> result<descriptor> {
+auto program_start::lead(int stream, child_process::stream where) -> result<descriptor> {
   const auto at = static_cast<std::size_t>(stream);
-  view_.sources[at] = where == child_stream::null ? nothing : inherited;
-  if (where != child_stream::pipe) return descriptor();
+  view_.sources[at] = where == child_process::stream::null ? nothing : inherited;
+  if (where != child_process::stream::pipe) return descriptor();
   std::array<int, 2> numbers{};
   if (::pipe2(numbers.data(), O_CLOEXEC) != 0) return fail(last_system_error());
   std::array ends{above_streams(descriptor(numbers[0])), above_streams(descriptor(numbers[1]))};

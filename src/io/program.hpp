@@ -39,10 +39,10 @@ class running_program {
 class program_start {
  public:
   /// Lifetime: of the options, until `run` has returned.
-  explicit program_start(const child_options& how);
+  explicit program_start(const child_process::options& how);
 
   /// Our end of a pipe, or none.
-  [[nodiscard]] auto lead(int stream, child_stream where) -> result<descriptor>;
+  [[nodiscard]] auto lead(int stream, child_process::stream where) -> result<descriptor>;
 
   /// Errors: the system's. Where it fails no program has begun, and no process is left.
   [[nodiscard]] auto run() -> result<running_program>;

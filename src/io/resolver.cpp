@@ -30,9 +30,9 @@ auto failure_of_lookup(int status) -> std::error_code {
   }
 }
 
-auto with_port(const result<addresses>& found, std::uint16_t port) -> result<addresses> {
+auto with_port(const result<socket_address::list>& found, std::uint16_t port) -> result<socket_address::list> {
   if (!found) return found;
-  addresses all;
+  socket_address::list all;
   for (const socket_address& each : *found) {
     const auto one = socket_address::ip(each.host(), port);
     if (one) all.push_back(*one);
@@ -43,7 +43,7 @@ auto with_port(const result<addresses>& found, std::uint16_t port) -> result<add
 /// Several tries of one connection; touched at home only.
 struct tries {
   loop* on;
-  stream_options options;
+  stream_socket::options options;
   std::optional<stream_socket> made;
   std::error_code why_not;  // of the first that failed
   std::size_t failed = 0;
@@ -64,7 +64,7 @@ struct tries {
 
 }  // namespace
 
-auto lookup_host(const std::string& name) -> result<addresses> {
+auto detail::lookup_host(const std::string& name) -> result<socket_address::list> {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = AI_ADDRCONFIG;
@@ -76,7 +76,7 @@ auto lookup_host(const std::string& name) -> result<addresses> {
   }
   if (status != 0) return fail(failure_of_lookup(status));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(first, &::freeaddrinfo);
-  addresses all;
+  socket_address::list all;
   for (const addrinfo* each = first; each != nullptr; each = each->ai_next)
     if (const auto one = socket_address::from_system(each->ai_addr, each->ai_addrlen))
       if (one->is_ip() && std::ranges::find(all, *one) == all.end()) all.push_back(*one);
@@ -84,7 +84,7 @@ auto lookup_host(const std::string& name) -> result<addresses> {
   return all;
 }
 
-resolver::resolver(loop& on, executor& blocking, resolver_options options)
+resolver::resolver(loop& on, executor& blocking, resolver::options options)
     : on_(&on), blocking_(&blocking), options_(std::move(options)) {}
 
 auto resolver::is_fresh(const answer& known) const -> bool {
@@ -116,12 +116,12 @@ auto resolver::ask(const std::string& host) -> answer {
   return asked;
 }
 
-auto resolver::resolve(std::string host, std::uint16_t port) -> task<result<addresses>> {
-  if (const auto number = socket_address::ip(host, port)) co_return addresses{*number};
+auto resolver::resolve(std::string host, std::uint16_t port) -> task<result<socket_address::list>> {
+  if (const auto number = socket_address::ip(host, port)) co_return socket_address::list{*number};
   if (host.empty() || host.find('\0') != host.npos) co_return fail(errc::unknown_host);
   co_await resume_home();
   const answer asked = ask(host);
-  auto copied = asked.future.then_inline([](const result<addresses>& found) { return found; });
+  auto copied = asked.future.then_inline([](const result<socket_address::list>& found) { return found; });
   try {
     co_return with_port(co_await std::move(copied), port);
   } catch (const std::system_error& refused) {
@@ -129,8 +129,8 @@ auto resolver::resolve(std::string host, std::uint16_t port) -> task<result<addr
   }
 }
 
-auto connect_to_first(loop& on, addresses to, stream_options options, duration head_start)
-    -> task<result<stream_socket>> {
+auto stream_socket::connect_to_first(loop& on, socket_address::list to, stream_socket::options options,
+                                     duration head_start) -> task<result<stream_socket>> {
   if (to.empty()) co_return fail(errc::invalid_argument);
   tries all{.on = &on, .options = options, .made = {}, .why_not = {}, .failed = 0};
   std::vector<std::unique_ptr<event>> over;

@@ -53,7 +53,7 @@ auto set_option(int number, int level, int name, int value) noexcept -> result<v
   return checked(::setsockopt(number, level, name, &value, sizeof(value)));
 }
 
-auto set_stream_options(int number, int family, const stream_options& options) noexcept -> result<void> {
+auto set_stream_options(int number, int family, const stream_socket::options& options) noexcept -> result<void> {
   result<void> set;
   const bool is_tcp = family == AF_INET || family == AF_INET6;
   if (is_tcp) set = set_option(number, IPPROTO_TCP, TCP_NODELAY, options.no_delay ? 1 : 0);

@@ -11,7 +11,7 @@ namespace braid::detail {
 auto make_socket(int family, int type) -> result<descriptor>;
 auto do_not_block(int number) noexcept -> result<void>;  // and close on exec
 auto set_option(int number, int level, int name, int value) noexcept -> result<void>;
-auto set_stream_options(int number, int family, const stream_options& options) noexcept -> result<void>;
+auto set_stream_options(int number, int family, const stream_socket::options& options) noexcept -> result<void>;
 auto local_address_of(int number) -> result<socket_address>;
 auto peer_address_of(int number) -> result<socket_address>;
 

@@ -47,7 +47,7 @@ auto passes_by_itself(int error) noexcept -> bool {
   return is_want_of_descriptors(error) || is_of_one_connection(error) || error == ENOBUFS || error == ENOMEM;
 }
 
-auto bind_options(int number, int family, const listener_options& options) noexcept -> result<void> {
+auto bind_options(int number, int family, const stream_listener::options& options) noexcept -> result<void> {
   result<void> set = detail::set_stream_options(number, family, options.connection);  // accepted sockets inherit them
   const bool is_tcp = family != AF_UNIX;
   if (set && is_tcp) set = detail::set_option(number, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -102,14 +102,14 @@ stream_listener::stream_listener(loop& on, descriptor owned, int family)
   keep_reserve();
 }
 
-auto stream_listener::listen(loop& on, std::string_view at, const listener_options& options)
+auto stream_listener::listen(loop& on, std::string_view at, const stream_listener::options& options)
     -> result<stream_listener> {
   const auto address = socket_address::parse(at);
   if (!address) return fail(address.error());
   return listen(on, *address, options);
 }
 
-auto stream_listener::listen(loop& on, const socket_address& at, const listener_options& options)
+auto stream_listener::listen(loop& on, const socket_address& at, const stream_listener::options& options)
     -> result<stream_listener> {
   auto made = detail::make_socket(at.family(), SOCK_STREAM);
   if (!made) return fail(made.error());

@@ -51,7 +51,8 @@ auto is_connected_to_itself(int number) -> bool {
 
 }  // namespace
 
-auto stream_socket::connect(loop& on, socket_address to, stream_options options) -> task<result<stream_socket>> {
+auto stream_socket::connect(loop& on, socket_address to, stream_socket::options options)
+    -> task<result<stream_socket>> {
   auto made = detail::make_socket(to.family(), SOCK_STREAM);
   if (!made) co_return fail(made.error());
   if (auto set = detail::set_stream_options(made->number(), to.family(), options); !set) co_return fail(set.error());
@@ -82,15 +83,17 @@ auto stream_socket::pair(loop& on) -> result<std::pair<stream_socket, stream_soc
   return std::pair(std::move(first), std::move(second));
 }
 
-auto stream_socket::shutdown(socket_side side) const noexcept -> result<void> {
-  const int how = side == socket_side::read ? SHUT_RD : side == socket_side::write ? SHUT_WR : SHUT_RDWR;
+auto stream_socket::shutdown(stream_socket::side side) const noexcept -> result<void> {
+  const int how = side == stream_socket::side::read    ? SHUT_RD
+                  : side == stream_socket::side::write ? SHUT_WR
+                                                       : SHUT_RDWR;
   return detail::checked(::shutdown(number(), how));
 }
 
 auto stream_socket::local_address() const -> result<socket_address> { return detail::local_address_of(number()); }
 auto stream_socket::peer_address() const -> result<socket_address> { return detail::peer_address_of(number()); }
 
-auto stream_socket::set_options(const stream_options& options) const noexcept -> result<void> {
+auto stream_socket::set_options(const stream_socket::options& options) const noexcept -> result<void> {
   const auto address = local_address();
   if (!address) return fail(address.error());
   return detail::set_stream_options(number(), address->family(), options);

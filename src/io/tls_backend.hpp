@@ -15,8 +15,8 @@ namespace braid::detail {
 /// Everything that calls OpenSSL lies behind these: src/io/openssl_*. In the shared form that is a library of its own,
 /// libbraid_tls, so that a program that does not use TLS has nothing of it in its memory.
 struct tls_backend {
-  auto (*client)(const tls_client_options& options) -> result<std::shared_ptr<const tls_setup>>;
-  auto (*server)(const tls_server_options& options) -> result<std::shared_ptr<const tls_setup>>;
+  auto (*client)(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>>;
+  auto (*server)(const tls_context::server_options& options) -> result<std::shared_ptr<const tls_setup>>;
   /// What OpenSSL says of a value of `tls_category` from `errors_of_certificates` on.
   auto (*message)(int value) -> std::string;
 };

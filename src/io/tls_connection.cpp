@@ -149,7 +149,7 @@ auto tls_connection::shutdown() -> task<result<void>> {
   if (const auto ended = engine_->end(); !ended) co_return fail(ended.error());
   if (const auto sent = co_await send(); !sent) co_return fail(sent.error());
   if (again) co_return result<void>();
-  co_return socket_.shutdown(socket_side::write);
+  co_return socket_.shutdown(stream_socket::side::write);
 }
 
 /// A task that is sending meanwhile sends the notice as well.
@@ -158,7 +158,7 @@ auto tls_connection::try_shutdown() noexcept -> bool {
   if (!engine_->end()) return false;
   send_what_goes();
   if (engine_->unsent() != 0) return false;
-  return again || socket_.shutdown(socket_side::write).has_value();
+  return again || socket_.shutdown(stream_socket::side::write).has_value();
 }
 
 /// Sends all that the engine has put out, also what it puts out meanwhile.

@@ -39,14 +39,14 @@ auto without_backend() noexcept -> std::error_code { return {ELIBACC, std::syste
 
 }  // namespace
 
-auto tls_pem::load() const -> result<std::string> {
+auto tls_context::pem::load() const -> result<std::string> {
   if (kind_ == kind::none) return fail(errc::invalid_argument);
   if (kind_ == kind::file) return read_whole(value_);
   if (value_.size() > max_bytes) return fail(std::make_error_code(std::errc::file_too_large));
   return value_;
 }
 
-auto tls_context::client(const tls_client_options& options) -> result<tls_context> {
+auto tls_context::client(const tls_context::client_options& options) -> result<tls_context> {
   const detail::tls_backend* const openssl = detail::find_tls_backend();
   if (openssl == nullptr) return fail(without_backend());
   auto made = openssl->client(options);
@@ -54,7 +54,7 @@ auto tls_context::client(const tls_client_options& options) -> result<tls_contex
   return tls_context(std::move(*made));
 }
 
-auto tls_context::server(const tls_server_options& options) -> result<tls_context> {
+auto tls_context::server(const tls_context::server_options& options) -> result<tls_context> {
   const detail::tls_backend* const openssl = detail::find_tls_backend();
   if (openssl == nullptr) return fail(without_backend());
   auto made = openssl->server(options);

@@ -67,7 +67,7 @@ class BRAID_API tls_engine {
 
   // What the handshake has found out, as in tls_stream.
   [[nodiscard]] virtual auto protocol() const noexcept -> std::string_view = 0;
-  [[nodiscard]] virtual auto version() const noexcept -> tls_version = 0;
+  [[nodiscard]] virtual auto version() const noexcept -> tls_context::version = 0;
   [[nodiscard]] virtual auto resumed() const noexcept -> bool = 0;
   [[nodiscard]] virtual auto server_name() const noexcept -> std::string_view = 0;
   [[nodiscard]] virtual auto peer_certificate() const -> std::vector<std::byte> = 0;

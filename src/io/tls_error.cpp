@@ -28,7 +28,7 @@ class category final : public std::error_category {
 
 }  // namespace
 
-auto tls_category() noexcept -> const std::error_category& {
+auto detail::tls_category() noexcept -> const std::error_category& {
   static const category instance;
   return instance;
 }
@@ -36,10 +36,12 @@ auto tls_category() noexcept -> const std::error_category& {
 namespace {
 
 /// Made when the library is loaded: a thread that made it during a fork would leave its lock held in the child.
-[[maybe_unused]] const std::error_category& made_early = tls_category();
+[[maybe_unused]] const std::error_category& made_early = detail::tls_category();
 
 }  // namespace
 
-auto make_error_code(tls_errc code) noexcept -> std::error_code { return {static_cast<int>(code), tls_category()}; }
+auto make_error_code(tls_errc code) noexcept -> std::error_code {
+  return {static_cast<int>(code), detail::tls_category()};
+}
 
 }  // namespace braid

@@ -81,7 +81,7 @@ void tls_stream::close() noexcept { connection_.reset(); }
 auto tls_stream::is_drained() const noexcept -> bool { return link().is_drained(); }
 
 auto tls_stream::protocol() const noexcept -> std::string_view { return link().engine().protocol(); }
-auto tls_stream::version() const noexcept -> tls_version { return link().engine().version(); }
+auto tls_stream::version() const noexcept -> tls_context::version { return link().engine().version(); }
 auto tls_stream::resumed() const noexcept -> bool { return link().engine().resumed(); }
 auto tls_stream::server_name() const noexcept -> std::string_view { return link().engine().server_name(); }
 auto tls_stream::peer_certificate() const -> std::vector<std::byte> { return link().engine().peer_certificate(); }

@@ -12,7 +12,7 @@
 namespace braid {
 namespace {
 
-auto set_udp_options(int number, const udp_options& options) noexcept -> result<void> {
+auto set_udp_options(int number, const udp_socket::options& options) noexcept -> result<void> {
   result<void> set;
   if (options.reuse_port) set = detail::set_option(number, SOL_SOCKET, SO_REUSEPORT, 1);
   if (set && options.broadcast) set = detail::set_option(number, SOL_SOCKET, SO_BROADCAST, 1);
@@ -85,7 +85,7 @@ auto send_operation::absorb(int outcome) noexcept -> bool {
 
 }  // namespace detail
 
-auto udp_socket::bind(loop& on, const socket_address& at, const udp_options& options) -> result<udp_socket> {
+auto udp_socket::bind(loop& on, const socket_address& at, const udp_socket::options& options) -> result<udp_socket> {
   if (!at.is_ip()) return fail(errc::invalid_argument);
   auto made = detail::make_socket(at.family(), SOCK_DGRAM);
   if (!made) return fail(made.error());

@@ -197,7 +197,7 @@ auto http_body_decoder::take_trailers(std::string_view input) -> std::expected<s
   const auto all = trailer_reader_.read_fields(trailer_text_);
   if (!all) return std::unexpected(trailer_error(all.error()));
   if (!*all) return trailer_text_.size() - before;
-  for (const http_field field : trailers())
+  for (const http_fields::field field : trailers())
     if (is_forbidden_trailer(field.name)) return std::unexpected(http_errc::forbidden_trailer);
   state_ = state::finished;
   return trailer_reader_.size() - before;

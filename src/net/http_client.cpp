@@ -14,9 +14,9 @@ namespace {
 using fields = std::vector<std::pair<std::string, std::string>>;
 
 /// Head and body of a call as they are sent, but for a body in pieces.
-auto text_of_call(const http_call& call, const http_url& url) -> std::expected<std::string, http_errc> {
+auto text_of_call(const http_client::call& call, const http_url& url) -> std::expected<std::string, http_errc> {
   using kind = http_framing::kind;
-  std::vector<http_field> views;
+  std::vector<http_fields::field> views;
   for (const auto& [name, value] : call.fields) views.push_back({name, value});
   http_framing body;
   if (call.pieces)
@@ -49,7 +49,7 @@ auto redirected(const http_url& from, std::string_view location) -> std::optiona
 }
 
 /// The next call of a chain of redirects. False where there is none.
-auto follow(http_call& call, const http_answer& answer) -> bool {
+auto follow(http_client::call& call, const http_client::answer& answer) -> bool {
   const auto location = answer.field("Location");
   const auto from = http_url::parse(call.url);
   if (!is_redirect(answer.status) || !location || !from || call.pieces) return false;
@@ -73,40 +73,40 @@ auto follow(http_call& call, const http_answer& answer) -> bool {
 
 auto copied(const http_fields& from) -> fields {
   fields out;
-  for (const http_field field : from) out.emplace_back(field.name, field.value);
+  for (const http_fields::field field : from) out.emplace_back(field.name, field.value);
   return out;
 }
 
 }  // namespace
 
-auto http_answer::field(std::string_view name) const noexcept -> std::optional<std::string_view> {
+auto http_client::answer::field(std::string_view name) const noexcept -> std::optional<std::string_view> {
   for (const auto& [known, value] : fields)
     if (detail::same_name(known, name)) return value;
   return std::nullopt;
 }
 
-http_incoming::http_incoming(std::unique_ptr<detail::http_lease> lease) noexcept : lease_(std::move(lease)) {}
-http_incoming::http_incoming(http_incoming&& other) noexcept = default;
-auto http_incoming::operator=(http_incoming&&) noexcept -> http_incoming& = default;
-http_incoming::~http_incoming() = default;
+http_client::incoming::incoming(std::unique_ptr<detail::http_lease> lease) noexcept : lease_(std::move(lease)) {}
+http_client::incoming::incoming(http_client::incoming&& other) noexcept = default;
+auto http_client::incoming::operator=(http_client::incoming&&) noexcept -> http_client::incoming& = default;
+http_client::incoming::~incoming() = default;
 
-auto http_incoming::head() const noexcept -> const http_response_head& { return lease_->head(); }
-auto http_incoming::read_some() -> task<result<std::string_view>> { return lease_->read_some(); }
+auto http_client::incoming::head() const noexcept -> const http_response_head& { return lease_->head(); }
+auto http_client::incoming::read_some() -> task<result<std::string_view>> { return lease_->read_some(); }
 
-http_client::http_client(loop& on, http_client_options options)
+http_client::http_client(loop& on, http_client::options options)
     : pool_(std::make_unique<detail::http_pool>(on, std::move(options))) {}
 http_client::~http_client() = default;
 
 auto http_client::idle_connections() const noexcept -> std::size_t { return pool_->free_lines(); }
 
-auto http_client::open(http_call call) -> task<result<http_incoming>> {
+auto http_client::open(http_client::call call) -> task<result<http_client::incoming>> {
   const auto url = http_url::parse(call.url);
   if (!url) co_return fail(url.error());
   const auto text = text_of_call(call, *url);
   if (!text) co_return fail(text.error());
   const std::shared_ptr<detail::http_host> host = pool_->host(*url);
   auto permit = co_await host->room.acquire();
-  const bool may_repeat = is_idempotent(call.method) && !call.pieces;
+  const bool may_repeat = detail::is_idempotent(call.method) && !call.pieces;
   std::unique_ptr<detail::http_line> line = pool_->take(*host);
   for (;;) {
     if (line == nullptr) {
@@ -116,17 +116,17 @@ auto http_client::open(http_call call) -> task<result<http_incoming>> {
     }
     auto lease = std::make_unique<detail::http_lease>(*pool_, host, std::move(permit), std::move(line));
     const result<void> heard = co_await lease->converse(*text, call);
-    if (heard) co_return http_incoming(std::move(lease));
+    if (heard) co_return http_client::incoming(std::move(lease));
     if (!may_repeat || !lease->came_too_late()) co_return fail(heard.error());
     permit = lease->take_permit();
   }
 }
 
-auto http_client::fetch(http_call call) -> task<result<http_answer>> {
+auto http_client::fetch(http_client::call call) -> task<result<http_client::answer>> {
   for (unsigned left = pool_->options().redirects;; --left) {
     auto opened = co_await open(call);
     if (!opened) co_return fail(opened.error());
-    http_answer answer{
+    http_client::answer answer{
         .status = opened->head().status, .fields = copied(opened->head().fields), .body = {}, .url = call.url};
     for (;;) {
       const result<std::string_view> piece = co_await opened->read_some();
@@ -139,6 +139,6 @@ auto http_client::fetch(http_call call) -> task<result<http_answer>> {
   }
 }
 
-auto http_client::get(std::string url) -> task<result<http_answer>> { return fetch({.url = std::move(url)}); }
+auto http_client::get(std::string url) -> task<result<http_client::answer>> { return fetch({.url = std::move(url)}); }
 
 }  // namespace braid

@@ -44,7 +44,7 @@ void http_service::report(std::exception_ptr error, const http_request_head& of)
 
 /// Threads: any.
 void http_service::add_metrics(const void* self, metric_list& to) {
-  const http_server_counts& counts = static_cast<const http_service*>(self)->counts;
+  const http_server::totals& counts = static_cast<const http_service*>(self)->counts;
   const auto now = [](const auto& count) { return static_cast<double>(read_count(count)); };
   to.counter("braid_http_connections_accepted", "Connections that HTTP servers accepted.", now(counts.accepted));
   to.gauge("braid_http_connections", "Connections of HTTP servers that are open.", now(counts.open));
@@ -96,7 +96,7 @@ void http_connection::fired(timer& self) noexcept {
   const bool was_notified = late.waits_for_ == wait::linger || late.waits_for_ == wait::idle;
   if (!was_notified) add_to_count(late.by_->counts.timeouts);
   if (sends)
-    static_cast<void>(late.socket_->shutdown(socket_side::both));
+    static_cast<void>(late.socket_->shutdown(stream_socket::side::both));
   else
     late.end_read();
 }
@@ -111,7 +111,7 @@ void http_connection::end_read() noexcept {
 
 /// When it is time.
 void http_connection::cut() noexcept {
-  if (by_->on.now() >= *cut_at_) return static_cast<void>(socket_->shutdown(socket_side::both));
+  if (by_->on.now() >= *cut_at_) return static_cast<void>(socket_->shutdown(stream_socket::side::both));
   if (timer_.is_armed() && armed_for_ <= *cut_at_) return;
   armed_for_ = *cut_at_;
   by_->on.arm(timer_, armed_for_);
@@ -188,7 +188,7 @@ void http_connection::refuse(http_errc why) {
 
 /// An answer of the server's own.
 void http_connection::say(http_status status, std::error_code why) {
-  http_refusal_text text;
+  http_server::refusal_text text;
   if (by_->options.format_refusal)
     text = by_->options.format_refusal({.status = status, .why = why, .request = in_request_ ? &head() : nullptr});
   else
@@ -218,7 +218,7 @@ void http_connection::begin_request() {
 
 auto http_connection::call_handler(http_exchange& exchange) -> called {
   called out;
-  const http_handler* const handler = work_->match.handler();
+  const http_router::handler* const handler = work_->match.handler();
   if (handler == nullptr) {
     answer_without_handler();
     out.ended.set_value();
@@ -237,7 +237,7 @@ auto http_connection::call_handler(http_exchange& exchange) -> called {
 }
 
 void http_connection::answer_without_handler() {
-  const http_method_set allowed = work_->match.allowed();
+  const http_router::method_set allowed = work_->match.allowed();
   if (head().path == "*") return reply(http_status::no_content, {}, {});
   if (allowed.empty()) return say(http_status::not_found);
   work_->own_fields.emplace_back("Allow", allowed.to_string());

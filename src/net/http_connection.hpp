@@ -32,7 +32,7 @@ class http_connection;
 
 /// What the connections of a server share. Touched on its loop only.
 struct http_service {
-  http_service(loop& l, const http_router& r, http_server_options o)
+  http_service(loop& l, const http_router& r, http_server::options o)
       : on(l),
         routes(r),
         options(std::move(o)),
@@ -49,8 +49,8 @@ struct http_service {
 
   loop& on;
   const http_router& routes;
-  http_server_options options;
-  http_server_counts counts;
+  http_server::options options;
+  http_server::totals counts;
   http_pacer pacer;
   http_workspaces workspaces;
   intrusive_list<http_connection> idle;  // those that have sent nothing of a request, the longest first

@@ -30,15 +30,15 @@ class head_writer {
   void number(std::uint64_t value, int base = 10) noexcept {
     at_ = std::to_chars(at_, at_ + max_number, value, base).ptr;
   }
-  void field(http_field one) noexcept {
+  void field(http_fields::field one) noexcept {
     text(one.name);
     text(": ");
     text(one.value);
     text("\r\n");
   }
   void framing(const http_framing& body, http_persistence connection) noexcept;
-  void fields(std::span<const http_field> all) noexcept {
-    for (const http_field& one : all) field(one);
+  void fields(std::span<const http_fields::field> all) noexcept {
+    for (const http_fields::field& one : all) field(one);
     text("\r\n");
   }
 
@@ -71,9 +71,9 @@ void append_written(std::string& out, std::size_t max_count, Write write) {
   });
 }
 
-auto size_of(std::span<const http_field> fields) noexcept -> std::size_t {
+auto size_of(std::span<const http_fields::field> fields) noexcept -> std::size_t {
   std::size_t out = 0;
-  for (const http_field& one : fields) out += one.name.size() + one.value.size() + 4;
+  for (const http_fields::field& one : fields) out += one.name.size() + one.value.size() + 4;
   return out;
 }
 
@@ -81,8 +81,8 @@ auto is_value(std::string_view text) noexcept -> bool {
   return find_control(text.data(), 0, text.size()) == text.size();
 }
 
-auto check_fields(std::span<const http_field> fields) noexcept -> std::expected<void, http_errc> {
-  for (const http_field& one : fields)
+auto check_fields(std::span<const http_fields::field> fields) noexcept -> std::expected<void, http_errc> {
+  for (const http_fields::field& one : fields)
     if (const auto fine = check_field(one); !fine) return fine;
   return {};
 }
@@ -111,7 +111,7 @@ auto usually_has_body(http_method method) -> bool {
 
 }  // namespace
 
-auto check_field(http_field field) noexcept -> std::expected<void, http_errc> {
+auto check_field(http_fields::field field) noexcept -> std::expected<void, http_errc> {
   if (!all_http(field.name, in_token) || !is_value(field.value)) return std::unexpected(http_errc::bad_field);
   if (is_reserved(field.name)) return std::unexpected(http_errc::reserved_field);
   return {};
@@ -176,7 +176,8 @@ void append_chunk(std::string& out, std::string_view data) {
   out += "\r\n";
 }
 
-auto append_last_chunk(std::string& out, std::span<const http_field> trailers) -> std::expected<void, http_errc> {
+auto append_last_chunk(std::string& out, std::span<const http_fields::field> trailers)
+    -> std::expected<void, http_errc> {
   if (const auto fine = check_fields(trailers); !fine) return fine;
   append_written(out, max_around + size_of(trailers), [&](head_writer& to) {
     to.text("0\r\n");

@@ -40,7 +40,7 @@ class category final : public std::error_category {
       case http_errc::no_answer: return "it ended without an answer: call reply, or begin and write";
       case http_errc::bad_url: return "not a URL: write http://host:port/path or https://…, without a user";
       case http_errc::no_resolver:
-        return "the client has no resolver for the name of a host: set http_client_options::names";
+        return "the client has no resolver for the name of a host: set http_client::options::names";
     }
     return "unknown error of HTTP";
   }
@@ -53,7 +53,7 @@ class category final : public std::error_category {
 
 }  // namespace
 
-auto http_category() noexcept -> const std::error_category& {
+auto detail::http_category() noexcept -> const std::error_category& {
   static const category instance;
   return instance;
 }
@@ -61,11 +61,13 @@ auto http_category() noexcept -> const std::error_category& {
 namespace {
 
 /// Made when the library is loaded: a thread that made it during a fork would leave its lock held in the child.
-[[maybe_unused]] const std::error_category& made_early = http_category();
+[[maybe_unused]] const std::error_category& made_early = detail::http_category();
 
 }  // namespace
 
-auto make_error_code(http_errc code) noexcept -> std::error_code { return {static_cast<int>(code), http_category()}; }
+auto make_error_code(http_errc code) noexcept -> std::error_code {
+  return {static_cast<int>(code), detail::http_category()};
+}
 
 auto status_of(http_errc code) noexcept -> http_status {
   switch (code) {

@@ -12,7 +12,7 @@ auto detail::same_name(std::string_view a, std::string_view b) noexcept -> bool 
 
 auto http_fields::find(std::string_view name) const noexcept -> std::optional<std::string_view> {
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const http_field field = (*this)[i];
+    const http_fields::field field = (*this)[i];
     if (detail::same_name(field.name, name)) return field.value;
   }
   return std::nullopt;

@@ -19,7 +19,7 @@ auto in_nanoseconds(duration span) noexcept -> double { return nanoseconds(span)
 
 }  // namespace
 
-http_pacer::http_pacer(loop& on, const http_pacing& how) noexcept
+http_pacer::http_pacer(loop& on, const http_server::pacing& how) noexcept
     : on_(&on),
       how_(&how),
       account_(how.share * in_nanoseconds(saved_for)),

@@ -19,7 +19,7 @@ class http_pacer {
  public:
   class waiter;
 
-  http_pacer(loop& on, const http_pacing& how) noexcept;
+  http_pacer(loop& on, const http_server::pacing& how) noexcept;
   http_pacer(const http_pacer&) = delete;
   auto operator=(const http_pacer&) -> http_pacer& = delete;
 
@@ -43,7 +43,7 @@ class http_pacer {
   void leave(waiter& one) noexcept;
 
   loop* on_;
-  const http_pacing* how_;
+  const http_server::pacing* how_;
   double account_;  // nanoseconds; below zero: overdrawn
   double mean_;     // nanoseconds of the last refusals
   time_point refilled_;

@@ -28,7 +28,7 @@ struct usual_context {
   executor* handshakes;  // what lies in folders is read when a certificate is verified
 
   auto operator()() const -> result<tls_context> {
-    tls_client_options options;
+    tls_context::client_options options;
     options.protocols = {"http/1.1"};
     options.handshakes = handshakes;
     return tls_context::client(options);
@@ -142,10 +142,10 @@ auto http_pool::free_lines() const noexcept -> std::size_t {
   return all;
 }
 
-auto http_pool::addresses_of(const http_url& url) -> task<result<addresses>> {
+auto http_pool::addresses_of(const http_url& url) -> task<result<socket_address::list>> {
   const std::string_view name = url.name == "localhost" ? std::string_view("127.0.0.1") : std::string_view(url.name);
   const auto number = socket_address::ip(name, url.port);
-  if (number) co_return addresses{*number};
+  if (number) co_return socket_address::list{*number};
   if (options_.names == nullptr) co_return fail(http_errc::no_resolver);
   auto asking = options_.names->resolve(url.name, url.port);
   co_return co_await std::move(asking);
@@ -157,9 +157,9 @@ auto http_pool::connect(http_url to) -> task<result<std::unique_ptr<http_line>>>
 }
 
 auto http_pool::make_line(http_url to) -> task<result<std::unique_ptr<http_line>>> {
-  result<addresses> known = co_await addresses_of(to);
+  result<socket_address::list> known = co_await addresses_of(to);
   if (!known) co_return fail(known.error());
-  auto connecting = connect_to_first(on_, std::move(*known));
+  auto connecting = stream_socket::connect_to_first(on_, std::move(*known));
   result<stream_socket> socket = co_await std::move(connecting);
   if (!socket) co_return fail(socket.error());
   if (to.scheme == http_scheme::http) co_return std::make_unique<http_line>(std::move(*socket));
@@ -171,7 +171,7 @@ auto http_pool::context() -> task<result<tls_context>> {
   if (options_.tls) co_return *options_.tls;
   const async_mutex::guard alone = co_await making_context_.lock();
   if (options_.tls) co_return *options_.tls;
-  if (!blocking_) blocking_.emplace(blocking_pool_options{.max_threads = 4, .name = "https"});
+  if (!blocking_) blocking_.emplace(blocking_pool::options{.max_threads = 4, .name = "https"});
   try {
     auto making = offload(*blocking_, usual_context{&*blocking_});
     result<tls_context> made = co_await making;
@@ -196,7 +196,7 @@ auto http_pool::shake_hands(stream_socket socket, std::string name) -> task<resu
 
 // A call
 
-auto http_lease::converse(std::string_view head_and_body, const http_call& call) -> task<result<void>> {
+auto http_lease::converse(std::string_view head_and_body, const http_client::call& call) -> task<result<void>> {
   result<void> heard;
   if (!call.pieces && head_and_body.size() <= short_call) {
     note_sent(co_await line_->write(head_and_body));
@@ -210,7 +210,7 @@ auto http_lease::converse(std::string_view head_and_body, const http_call& call)
   co_return heard;
 }
 
-auto http_lease::send_and_receive(std::string_view head_and_body, const http_call& call) -> task<result<void>> {
+auto http_lease::send_and_receive(std::string_view head_and_body, const http_client::call& call) -> task<result<void>> {
   auto both = [&](scope& children) -> task<result<void>> {
     children.spawn(send(head_and_body, call));
     const result<void> heard = co_await receive_head(call.method);
@@ -241,13 +241,13 @@ void http_lease::note_sent(const result<void>& sent) noexcept {
   sends_on_ = false;
 }
 
-auto http_lease::send(std::string_view head_and_body, const http_call& call) -> task<void> {
+auto http_lease::send(std::string_view head_and_body, const http_client::call& call) -> task<void> {
   auto sending = call.pieces ? send_pieces(head_and_body, call) : line_->write(head_and_body);
   note_sent(co_await std::move(sending));
   if (receives_beside_ || has_no_pieces_) line_->end_waits();
 }
 
-auto http_lease::send_pieces(std::string_view head, const http_call& call) -> task<result<void>> {
+auto http_lease::send_pieces(std::string_view head, const http_client::call& call) -> task<result<void>> {
   if (const auto sent = co_await line_->write(head); !sent) co_return sent;
   for (;;) {
     line_->half_sent = true;

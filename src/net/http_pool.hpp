@@ -73,13 +73,13 @@ struct http_host {
 
 class http_pool {
  public:
-  http_pool(loop& on, http_client_options options) : on_(on), options_(std::move(options)) {}
+  http_pool(loop& on, http_client::options options) : on_(on), options_(std::move(options)) {}
   http_pool(const http_pool&) = delete;
   auto operator=(const http_pool&) -> http_pool& = delete;
   ~http_pool();
 
   [[nodiscard]] auto on() const noexcept -> loop& { return on_; }
-  [[nodiscard]] auto options() const noexcept -> const http_client_options& { return options_; }
+  [[nodiscard]] auto options() const noexcept -> const http_client::options& { return options_; }
   [[nodiscard]] auto host(const http_url& url) -> std::shared_ptr<http_host>;
   /// A connection that is free and still there; null for none.
   [[nodiscard]] auto take(http_host& from) -> std::unique_ptr<http_line>;
@@ -95,7 +95,7 @@ class http_pool {
   };
 
   void close_idle() noexcept;
-  auto addresses_of(const http_url& url) -> task<result<addresses>>;
+  auto addresses_of(const http_url& url) -> task<result<socket_address::list>>;
   auto make_line(http_url to) -> task<result<std::unique_ptr<http_line>>>;
   /// The one of the options, or the usual one.
   auto context() -> task<result<tls_context>>;
@@ -104,7 +104,7 @@ class http_pool {
 
   loop& on_;
   std::optional<blocking_pool> blocking_;  // what the usual context needs threads for; ends after the connections
-  http_client_options options_;            // has the usual context as soon as it is made
+  http_client::options options_;           // has the usual context as soon as it is made
   async_mutex making_context_;
   std::map<std::string, std::shared_ptr<http_host>> hosts_;  // by origin
   std::size_t many_hosts_ = 64;                              // with so many, those without connections are forgotten
@@ -130,7 +130,7 @@ class http_lease {
   /// Sends the call and receives the head of its answer. What is long is sent while the answer is received: a server
   /// may say no before it has all, or send while it receives. Errors: those of receiving; where that fails, too, those
   /// of sending; those of the call's own pieces.
-  auto converse(std::string_view head_and_body, const http_call& call) -> task<result<void>>;
+  auto converse(std::string_view head_and_body, const http_client::call& call) -> task<result<void>>;
   auto read_some() -> task<result<std::string_view>>;
 
   [[nodiscard]] auto head() const noexcept -> const http_response_head& { return parser_.head(); }
@@ -140,9 +140,9 @@ class http_lease {
   [[nodiscard]] auto take_permit() noexcept -> async_semaphore::permit { return std::move(permit_); }
 
  private:
-  auto send(std::string_view head_and_body, const http_call& call) -> task<void>;
-  auto send_pieces(std::string_view head, const http_call& call) -> task<result<void>>;
-  auto send_and_receive(std::string_view head_and_body, const http_call& call) -> task<result<void>>;
+  auto send(std::string_view head_and_body, const http_client::call& call) -> task<void>;
+  auto send_pieces(std::string_view head, const http_client::call& call) -> task<result<void>>;
+  auto send_and_receive(std::string_view head_and_body, const http_client::call& call) -> task<result<void>>;
   auto receive_head(http_method asked) -> task<result<void>>;
   auto receive_beside() -> task<void>;
   void note_sent(const result<void>& sent) noexcept;

@@ -41,13 +41,13 @@ auto authority_of(std::string_view target) -> std::size_t {
 
 }  // namespace
 
-auto http_request_parser::refuse(http_errc why) -> http_progress {
+auto detail::http_request_parser::refuse(http_errc why) -> detail::http_progress {
   state_ = state::refused;
   error_ = why;
-  return http_progress::refused;
+  return detail::http_progress::refused;
 }
 
-void http_request_parser::reset() noexcept {
+void detail::http_request_parser::reset() noexcept {
   reader_.reset();
   state_ = state::begin;
   started_ = false;
@@ -55,23 +55,23 @@ void http_request_parser::reset() noexcept {
   authority_ = {};
 }
 
-auto http_request_parser::parse(std::string_view input) -> http_progress {
+auto detail::http_request_parser::parse(std::string_view input) -> detail::http_progress {
   started_ |= !input.empty();
   if (state_ == state::begin || state_ == state::start_line) {
-    const http_progress line = read_start_line(input);
-    if (line != http_progress::complete) return line;
+    const detail::http_progress line = read_start_line(input);
+    if (line != detail::http_progress::complete) return line;
   }
   if (state_ == state::fields) {
     const auto all = reader_.read_fields(input);
     if (!all) return refuse(all.error());
-    return *all ? finish(input) : http_progress::needs_more;
+    return *all ? finish(input) : detail::http_progress::needs_more;
   }
-  if (state_ == state::refused) return http_progress::refused;
+  if (state_ == state::refused) return detail::http_progress::refused;
   place_views(input);
-  return http_progress::complete;
+  return detail::http_progress::complete;
 }
 
-auto http_request_parser::read_start_line(std::string_view input) -> http_progress {
+auto detail::http_request_parser::read_start_line(std::string_view input) -> detail::http_progress {
   const std::size_t room = max_method + limits_.target_bytes + 12;  // two spaces, the version, and the line's end
   const std::size_t max_count = std::min(limits_.head_bytes, line_at_ + room);
   const auto line = reader_.next_line(input, max_count);
@@ -80,7 +80,7 @@ auto http_request_parser::read_start_line(std::string_view input) -> http_progre
     return refuse(begin.contains(' ') ? http_errc::target_too_long : http_errc::bad_start_line);
   }
   if (!line) return refuse(line.error());
-  if (!*line) return http_progress::needs_more;
+  if (!*line) return detail::http_progress::needs_more;
   if ((*line)->empty()) {
     if (state_ == state::start_line) return refuse(http_errc::bad_start_line);
     state_ = state::start_line;  // one empty line is forgiven: some clients send it after a body
@@ -89,10 +89,10 @@ auto http_request_parser::read_start_line(std::string_view input) -> http_progre
   }
   if (const auto wrong = parse_start_line(**line)) return refuse(*wrong);
   state_ = state::fields;
-  return http_progress::complete;
+  return detail::http_progress::complete;
 }
 
-auto http_request_parser::parse_start_line(std::string_view line) -> std::optional<http_errc> {
+auto detail::http_request_parser::parse_start_line(std::string_view line) -> std::optional<http_errc> {
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
   if (first == last || first == 0) return http_errc::bad_start_line;
@@ -108,7 +108,7 @@ auto http_request_parser::parse_start_line(std::string_view line) -> std::option
   return parse_target(line.substr(first + 1, target_.size));
 }
 
-auto http_request_parser::parse_target(std::string_view target) -> std::optional<http_errc> {
+auto detail::http_request_parser::parse_target(std::string_view target) -> std::optional<http_errc> {
   if (target.size() > limits_.target_bytes) return http_errc::target_too_long;
   path_ = target_;
   if (target == "*") return head_.method == http_method::options ? std::nullopt : std::optional(http_errc::bad_target);
@@ -124,7 +124,7 @@ auto http_request_parser::parse_target(std::string_view target) -> std::optional
   return is_target(target) ? std::nullopt : std::optional(http_errc::bad_target);
 }
 
-auto http_request_parser::finish(std::string_view input) -> http_progress {
+auto detail::http_request_parser::finish(std::string_view input) -> detail::http_progress {
   const http_known_fields& known = reader_.known();
   if (head_.minor_version == 1 && !known.host) return refuse(http_errc::bad_host);
   // A server of HTTP/1.0 in front would not see the encoding, and would see another end of the body.
@@ -137,10 +137,10 @@ auto http_request_parser::finish(std::string_view input) -> http_progress {
   head_.expects_continue = known.expects_continue && head_.minor_version == 1;
   state_ = state::complete;
   place_views(input);
-  return http_progress::complete;
+  return detail::http_progress::complete;
 }
 
-void http_request_parser::place_views(std::string_view input) {
+void detail::http_request_parser::place_views(std::string_view input) {
   const auto view = [&](part of) { return input.substr(of.at, of.size); };
   head_.target = view(target_);
   const std::string_view local = view(path_);

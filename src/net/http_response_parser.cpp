@@ -12,36 +12,36 @@ constexpr std::size_t reason_at = 13;  // behind `HTTP/1.1 200 `
 
 }  // namespace
 
-auto http_response_parser::refuse(http_errc why) -> http_progress {
+auto detail::http_response_parser::refuse(http_errc why) -> detail::http_progress {
   state_ = state::refused;
   error_ = why;
-  return http_progress::refused;
+  return detail::http_progress::refused;
 }
 
-void http_response_parser::reset() noexcept {
+void detail::http_response_parser::reset() noexcept {
   reader_.reset();
   state_ = state::start_line;
 }
 
-auto http_response_parser::parse(std::string_view input, http_method asked) -> http_progress {
+auto detail::http_response_parser::parse(std::string_view input, http_method asked) -> detail::http_progress {
   if (state_ == state::start_line) {
     const auto line = reader_.next_line(input, limits_.head_bytes);
     if (!line) return refuse(line.error());
-    if (!*line) return http_progress::needs_more;
+    if (!*line) return detail::http_progress::needs_more;
     if (const auto wrong = parse_start_line(**line)) return refuse(*wrong);
     state_ = state::fields;
   }
   if (state_ == state::fields) {
     const auto all = reader_.read_fields(input);
     if (!all) return refuse(all.error());
-    return *all ? finish(input, asked) : http_progress::needs_more;
+    return *all ? finish(input, asked) : detail::http_progress::needs_more;
   }
-  if (state_ == state::refused) return http_progress::refused;
+  if (state_ == state::refused) return detail::http_progress::refused;
   place_views(input);
-  return http_progress::complete;
+  return detail::http_progress::complete;
 }
 
-auto http_response_parser::parse_start_line(std::string_view line) -> std::optional<http_errc> {
+auto detail::http_response_parser::parse_start_line(std::string_view line) -> std::optional<http_errc> {
   // A server may leave the reason away, and some leave the space before it away as well.
   if (line.size() < reason_at - 1 || !line.starts_with("HTTP/") || line[6] != '.') return http_errc::bad_start_line;
   if (!is_http(line[5], is_digit) || !is_http(line[7], is_digit)) return http_errc::bad_start_line;
@@ -54,7 +54,7 @@ auto http_response_parser::parse_start_line(std::string_view line) -> std::optio
   return std::nullopt;
 }
 
-auto http_response_parser::finish(std::string_view input, http_method asked) -> http_progress {
+auto detail::http_response_parser::finish(std::string_view input, http_method asked) -> detail::http_progress {
   using kind = http_framing::kind;
   const http_known_fields& known = reader_.known();
   head_.keep_alive = !known.close && (head_.minor_version == 1 || known.keep_alive);
@@ -70,10 +70,10 @@ auto http_response_parser::finish(std::string_view input, http_method asked) -> 
   if (head_.body.how == kind::until_close) head_.keep_alive = false;
   state_ = state::complete;
   place_views(input);
-  return http_progress::complete;
+  return detail::http_progress::complete;
 }
 
-void http_response_parser::place_views(std::string_view input) {
+void detail::http_response_parser::place_views(std::string_view input) {
   head_.reason = reason_size_ == 0 ? std::string_view() : input.substr(reason_at, reason_size_);
   head_.fields = reader_.fields(input);
 }

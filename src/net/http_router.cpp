@@ -8,7 +8,7 @@
 namespace braid {
 
 struct http_router::route {
-  http_handler handler;
+  http_router::handler handler;
   std::vector<std::string> names;
 };
 
@@ -17,8 +17,8 @@ struct http_router::node {
   std::vector<std::unique_ptr<node>> written_out;
   std::unique_ptr<node> named;
   std::unique_ptr<node> rest;
-  std::array<std::unique_ptr<route>, http_methods> routes;
-  http_method_set allowed;  // those that have a route, and HEAD where GET has one
+  std::array<std::unique_ptr<route>, detail::http_methods> routes;
+  http_router::method_set allowed;  // those that have a route, and HEAD where GET has one
 
   [[nodiscard]] auto find(std::string_view wanted) const noexcept -> node* {
     for (const auto& child : written_out)
@@ -53,9 +53,9 @@ http_router::http_router(http_router&&) noexcept = default;
 auto http_router::operator=(http_router&&) noexcept -> http_router& = default;
 http_router::~http_router() = default;
 
-auto http_method_set::to_string() const -> std::string {
+auto http_router::method_set::to_string() const -> std::string {
   std::string out;
-  for (std::uint8_t i = 0; i < http_methods; ++i) {
+  for (std::uint8_t i = 0; i < detail::http_methods; ++i) {
     if (!contains(static_cast<http_method>(i))) continue;
     if (!out.empty()) out += ", ";
     out += name_of(static_cast<http_method>(i));
@@ -63,7 +63,7 @@ auto http_method_set::to_string() const -> std::string {
   return out;
 }
 
-void http_router::insert(http_method method, std::string_view pattern, http_handler handler) {
+void http_router::insert(http_method method, std::string_view pattern, http_router::handler handler) {
   BRAID_EXPECTS(pattern.starts_with('/'), "a pattern begins with a slash");
   auto made = std::make_unique<route>();
   made->handler = std::move(handler);
@@ -126,7 +126,7 @@ auto http_router::search(const node& at, http_method method, std::string_view re
   return try_route(*at.rest, method, into);
 }
 
-auto http_router::match::handler() const noexcept -> const http_handler* {
+auto http_router::match::handler() const noexcept -> const http_router::handler* {
   return route_ == nullptr ? nullptr : &route_->handler;
 }
 

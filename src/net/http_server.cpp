@@ -29,7 +29,7 @@ constexpr auto pause_after_error = 10ms;
 
 class http_server::state : public detail::http_service {
  public:
-  state(loop& l, const http_router& r, http_server_options o)
+  state(loop& l, const http_router& r, http_server::options o)
       : http_service(l, r, std::move(o)), room_(options.connections) {}
 
   auto serve(stream_listener listener) -> task<result<void>>;
@@ -270,7 +270,7 @@ auto http_server::state::stop(duration grace) -> task<void> {
   if (phase_ == phase::serving) co_await over_;
 }
 
-http_server::http_server(loop& on, const http_router& routes, http_server_options options)
+http_server::http_server(loop& on, const http_router& routes, http_server::options options)
     : state_(std::make_unique<state>(on, routes, std::move(options))) {}
 http_server::~http_server() {
   BRAID_EXPECTS(!state_->is_serving(),
@@ -282,8 +282,8 @@ void http_server::replace_tls(tls_context by) {
   state_->options.tls = std::move(by);
 }
 
-auto http_server::counts() const noexcept -> http_server_counts {
-  http_server_counts now = state_->counts;
+auto http_server::counts() const noexcept -> http_server::totals {
+  http_server::totals now = state_->counts;
   now.paced = state_->pacer.waiting();
   return now;
 }

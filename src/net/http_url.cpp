@@ -61,7 +61,7 @@ auto http_url::parse(std::string_view text) -> result<http_url> {
 
 auto http_url::origin() const -> std::string { return std::string(prefix_of(scheme)) + host; }
 
-auto percent_decoded(std::string_view text) -> result<std::string> {
+auto http_url::percent_decoded(std::string_view text) -> result<std::string> {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
@@ -76,7 +76,7 @@ auto percent_decoded(std::string_view text) -> result<std::string> {
   return out;
 }
 
-auto query_value(std::string_view query, std::string_view name) -> std::optional<std::string> {
+auto http_url::query_value(std::string_view query, std::string_view name) -> std::optional<std::string> {
   while (!query.empty()) {
     const std::size_t end = std::min(query.find('&'), query.size());
     const std::string_view pair = query.substr(0, end);

@@ -26,7 +26,7 @@ struct http_workspace {
   std::string output;
   http_router::match match;
   std::vector<std::pair<std::string, std::string>> own_fields;
-  std::vector<http_field> fields;  // views, for the encoder
+  std::vector<http_fields::field> fields;  // views, for the encoder
   http_status status = http_status::ok;
   http_framing framing;
   std::uint64_t written = 0;  // of the body of the answer

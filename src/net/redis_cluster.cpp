@@ -19,14 +19,14 @@ auto sent_by(detail::redis_cluster_state& cluster, Command command, arena& memor
   const auto access = Command::is_read ? detail::redis_access::read : detail::redis_access::write;
   const auto got = co_await cluster.send(bytes.bytes(), access, memory, deadline);
   if (!got) co_return fail(got.error());
-  if (got->is_error()) co_return fail(redis_error_of(got->text()));
+  if (got->is_error()) co_return fail(detail::redis_error_of(got->text()));
   if ((Command::types & detail::redis_type_bit(got->type())) == 0) co_return fail(redis_errc::unexpected_reply);
   co_return Command::read(*got);
 }
 
 }  // namespace
 
-redis_cluster::redis_cluster(loop& on, redis_cluster_options options)
+redis_cluster::redis_cluster(loop& on, redis_cluster::options options)
     : state_(std::make_unique<detail::redis_cluster_state>(on, std::move(options))) {}
 
 redis_cluster::~redis_cluster() = default;

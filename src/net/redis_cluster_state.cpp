@@ -75,7 +75,7 @@ class redis_cluster_state::watch {
   bool is_over_ = false;
 };
 
-redis_cluster_state::redis_cluster_state(loop& on, redis_cluster_options options)
+redis_cluster_state::redis_cluster_state(loop& on, redis_cluster::options options)
     : on_(&on), options_(std::move(options)) {
   for (const auto& each : options_.nodes) node_at(each.host, each.port);
 }
@@ -150,7 +150,7 @@ auto redis_cluster_state::choose(const way& of) -> place {
 /// yet. All of them try to connect meanwhile, so a replica that comes back is asked again.
 auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
   const bool may_be_replica =
-      options_.reads == redis_reads::replicas && of.access == redis_access::read && !of.masters_only;
+      options_.reads == redis_cluster::reads::replicas && of.access == redis_access::read && !of.masters_only;
   place untried;
   for (std::size_t left = may_be_replica ? owner.replicas.size() : 0; left > 0; --left) {
     redis_node& replica = *owner.replicas[owner.next_replica++ % owner.replicas.size()];

@@ -44,7 +44,7 @@ void take_reason(std::error_code& why, std::error_code now, redis_access asked) 
 
 class redis_cluster_state {
  public:
-  redis_cluster_state(loop& on, redis_cluster_options options);
+  redis_cluster_state(loop& on, redis_cluster::options options);
 
   /// Sends one command, which is encoded, and follows redirections until there is a reply or `deadline`.
   auto send(std::string_view command, redis_access access, arena& memory, time_point deadline)
@@ -103,7 +103,7 @@ class redis_cluster_state {
   void part_failed(part& of, std::error_code error, const place& asked);
 
   loop* on_;
-  redis_cluster_options options_;
+  redis_cluster::options options_;
   std::vector<std::unique_ptr<redis_node>> nodes_;
   std::array<redis_node*, redis_slots> owners_{};
   time_point refreshed_{};

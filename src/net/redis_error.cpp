@@ -90,7 +90,7 @@ auto number_of(std::string_view text) noexcept -> std::optional<T> {
 
 }  // namespace
 
-auto redis_category() noexcept -> const std::error_category& {
+auto detail::redis_category() noexcept -> const std::error_category& {
   static const category instance;
   return instance;
 }
@@ -98,13 +98,15 @@ auto redis_category() noexcept -> const std::error_category& {
 namespace {
 
 /// Made when the library is loaded: a thread that made it during a fork would leave its lock held in the child.
-[[maybe_unused]] const std::error_category& made_early = redis_category();
+[[maybe_unused]] const std::error_category& made_early = detail::redis_category();
 
 }  // namespace
 
-auto make_error_code(redis_errc code) noexcept -> std::error_code { return {static_cast<int>(code), redis_category()}; }
+auto make_error_code(redis_errc code) noexcept -> std::error_code {
+  return {static_cast<int>(code), detail::redis_category()};
+}
 
-auto redis_error_of(std::string_view text) noexcept -> redis_errc {
+auto detail::redis_error_of(std::string_view text) noexcept -> redis_errc {
   for (const named_error& each : named_errors)
     if (begins_with_words(text, each.word)) return each.code;
   return redis_errc::refused;

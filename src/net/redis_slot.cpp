@@ -21,7 +21,7 @@ constexpr std::array<std::uint16_t, 256> table = make_table();
 
 }  // namespace
 
-auto redis_hashed_part(std::string_view key) noexcept -> std::string_view {
+auto detail::redis_hashed_part(std::string_view key) noexcept -> std::string_view {
   const std::size_t open = key.find('{');
   if (open == std::string_view::npos) return key;
   const std::size_t close = key.find('}', open + 1);
@@ -29,11 +29,11 @@ auto redis_hashed_part(std::string_view key) noexcept -> std::string_view {
   return key.substr(open + 1, close - open - 1);
 }
 
-auto redis_slot_of(std::string_view key) noexcept -> std::uint16_t {
+auto detail::redis_slot_of(std::string_view key) noexcept -> std::uint16_t {
   unsigned sum = 0;
-  for (const char c : redis_hashed_part(key))
+  for (const char c : detail::redis_hashed_part(key))
     sum = ((sum << 8U) & 0xffffU) ^ table[(sum >> 8U) ^ static_cast<unsigned char>(c)];
-  return static_cast<std::uint16_t>(sum % redis_slots);
+  return static_cast<std::uint16_t>(sum % detail::redis_slots);
 }
 
 }  // namespace braid

@@ -118,9 +118,9 @@ auto redis_transport::connect() -> task<result<stream_socket>> {
   }
   if (is_file || options_.names == nullptr) co_return fail(redis_errc::no_address);
   auto resolving = options_.names->resolve(options_.host, options_.port);
-  result<addresses> found = co_await std::move(resolving);
+  result<socket_address::list> found = co_await std::move(resolving);
   if (!found) co_return fail(found.error());
-  auto connecting = connect_to_first(*on_, std::move(*found));
+  auto connecting = stream_socket::connect_to_first(*on_, std::move(*found));
   co_return co_await std::move(connecting);
 }
 
@@ -176,7 +176,8 @@ void redis_transport::give_up() noexcept {
     const auto* const secure = std::get_if<tls_stream>(&stream_);
     // Not in the middle of what is being sent: that is cut, and the server shall see so.
     if (secure != nullptr && idle_writer_ != nullptr) static_cast<void>(secure->try_shutdown());
-    std::visit([](const auto& open) { static_cast<void>(socket_of(open).shutdown(socket_side::both)); }, stream_);
+    std::visit([](const auto& open) { static_cast<void>(socket_of(open).shutdown(stream_socket::side::both)); },
+               stream_);
   }
   if (around_ != nullptr) around_->request_stop();
 }

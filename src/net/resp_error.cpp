@@ -38,7 +38,7 @@ auto printable(unsigned char byte) -> std::string {
 
 }  // namespace
 
-auto resp_category() noexcept -> const std::error_category& {
+auto detail::resp_category() noexcept -> const std::error_category& {
   static const category instance;
   return instance;
 }
@@ -46,13 +46,15 @@ auto resp_category() noexcept -> const std::error_category& {
 namespace {
 
 /// Made when the library is loaded: a thread that made it during a fork would leave its lock held in the child.
-[[maybe_unused]] const std::error_category& made_early = resp_category();
+[[maybe_unused]] const std::error_category& made_early = detail::resp_category();
 
 }  // namespace
 
-auto make_error_code(resp_errc code) noexcept -> std::error_code { return {static_cast<int>(code), resp_category()}; }
+auto make_error_code(resp_errc code) noexcept -> std::error_code {
+  return {static_cast<int>(code), detail::resp_category()};
+}
 
-auto resp_fault::to_text() const -> std::string {
+auto detail::resp_fault::to_text() const -> std::string {
   return "byte " + std::to_string(offset) + " of the reply, in a value that begins with " + printable(byte) + ": " +
          make_error_code(code).message();
 }

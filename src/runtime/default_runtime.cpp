@@ -74,7 +74,7 @@ void end_with_process() noexcept {
 }
 
 /// Under the lock.
-auto make(process_runtime& state, runtime_options options) -> result<runtime*> {
+auto make(process_runtime& state, runtime::options options) -> result<runtime*> {
   if (!state.ends_with_process) {
     if (std::atexit(&end_with_process) != 0) return fail(std::make_error_code(std::errc::not_enough_memory));
     state.ends_with_process = true;
@@ -132,7 +132,7 @@ auto finalize_by(Fn shut_down) -> result<void> {
 
 /// The one that has ended stays until its place is taken, and goes outside of the lock: it waits for threads that
 /// post there at this moment.
-auto initialize(runtime_options options) -> result<void> {
+auto initialize(runtime::options options) -> result<void> {
   process_runtime& state = only.state;
   std::unique_ptr<runtime> ended;
   std::unique_lock lock(state.mutex);

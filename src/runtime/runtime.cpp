@@ -22,8 +22,8 @@ namespace braid {
 namespace {
 
 /// What the pool of a runtime with these options is to be, but for what its workers sleep in.
-auto pool_of(const runtime_options& options) -> pool_options {
-  pool_options wanted;
+auto pool_of(const runtime::options& options) -> pool::options {
+  pool::options wanted;
   wanted.workers = options.workers;
   wanted.name = options.name;
   wanted.scheduler = options.scheduler;
@@ -56,7 +56,7 @@ class in_flight_guard {
 };
 
 /// Errors: std::system_error.
-auto made_loop(const runtime_options& options) -> std::unique_ptr<loop> {
+auto made_loop(const runtime::options& options) -> std::unique_ptr<loop> {
   auto made = loop::create({.on_error = options.on_error});
   if (!made) throw std::system_error(made.error(), "the loop of a runtime");
   return std::move(*made);
@@ -64,7 +64,7 @@ auto made_loop(const runtime_options& options) -> std::unique_ptr<loop> {
 
 }  // namespace
 
-auto runtime::create(runtime_options options) -> result<std::unique_ptr<runtime>> {
+auto runtime::create(runtime::options options) -> result<std::unique_ptr<runtime>> {
   const bool has_workers = options.scheduler != scheduler::current_thread && options.scheduler != scheduler::run_inline;
   if (options.shape == runtime_shape::merged && !has_workers) return fail(errc::invalid_argument);
   try {
@@ -78,8 +78,8 @@ auto runtime::create(runtime_options options) -> result<std::unique_ptr<runtime>
   }
 }
 
-runtime::runtime(runtime_options options) : shape_(options.shape) {
-  blocking_ = std::make_unique<blocking_pool>(blocking_pool_options{
+runtime::runtime(runtime::options options) : shape_(options.shape) {
+  blocking_ = std::make_unique<blocking_pool>(blocking_pool::options{
       .max_threads = options.max_blocking_threads, .name = options.name + "-b", .on_error = options.on_error});
   if (shape_ == runtime_shape::merged)
     start_merged(options);
@@ -88,13 +88,13 @@ runtime::runtime(runtime_options options) : shape_(options.shape) {
   watch_for_stalls(options);
 }
 
-void runtime::start_separate(const runtime_options& options) {
+void runtime::start_separate(const runtime::options& options) {
   loop_ = made_loop(options);
   loops_.push_back(loop_.get());
   pool_ = std::make_unique<pool>(pool_of(options));
   detail::parker started;
   constexpr std::string_view suffix = "-loop";
-  const std::string loop_name = options.name.substr(0, max_thread_name - suffix.size()).append(suffix);
+  const std::string loop_name = options.name.substr(0, detail::max_thread_name - suffix.size()).append(suffix);
   loop_thread_ = std::thread([this, &started, loop_name] {
     static_cast<void>(this_thread::set_name(loop_name));
     loop_->run([&started] { started.unpark(); });
@@ -103,8 +103,8 @@ void runtime::start_separate(const runtime_options& options) {
 }
 
 /// When the pool is made its workers run their loops: the hooks have been called by then.
-void runtime::start_merged(const runtime_options& options) {
-  pool_options wanted = pool_of(options);
+void runtime::start_merged(const runtime::options& options) {
+  pool::options wanted = pool_of(options);
   if (wanted.workers == 0) wanted.workers = default_worker_count().workers;
   drivers_.reserve(wanted.workers);
   loops_.reserve(wanted.workers);
@@ -161,7 +161,7 @@ void runtime::start(task<void> work) {
 
 /// On a worker that has come to it, and so has time.
 void runtime::start_here(task<void> work) {
-  const std::size_t here = current_worker()->index;
+  const std::size_t here = detail::current_worker()->index;
   if (!loops_[here]->is_current()) return;  // it has stopped already, as the task would
   const std::size_t there = home_for_one_more(here);
   if (here == there) return loops_[here]->spawn(std::move(work));
@@ -187,7 +187,7 @@ auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t 
   return load_of(here) > max_count && loops_[min_load]->status() == loop::state::running ? min_load : here;
 }
 
-void runtime::watch_for_stalls(const runtime_options& options) {
+void runtime::watch_for_stalls(const runtime::options& options) {
   duration limit = options.stall_limit;
   if (const char* const asked = limit == duration::zero() ? ::secure_getenv("BRAID_STALL") : nullptr) {
     const auto parsed = detail::parse_stall_limit(asked);

@@ -81,7 +81,7 @@ void answer(int client) {
   metric_list all;
   runtime_list::for_each([&all](runtime& each) { metrics_reader::add(each, all); });
   if (asked == 'w') add_waits(all);
-  send_all(client, metrics_text(all.take(), metrics_format::open_metrics));
+  send_all(client, metrics_text(all.take(), metric::format::open_metrics));
 }
 
 auto serve(void* /*nothing*/) -> void* {

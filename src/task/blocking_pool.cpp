@@ -16,7 +16,7 @@ constinit thread_local const blocking_pool* current_pool = nullptr;
 
 }  // namespace
 
-blocking_pool::blocking_pool(blocking_pool_options options) : options_(std::move(options)) {
+blocking_pool::blocking_pool(blocking_pool::options options) : options_(std::move(options)) {
   BRAID_EXPECTS(options_.max_threads != 0, "a blocking pool has at least one thread");
 }
 
@@ -58,7 +58,7 @@ void blocking_pool::start_thread() {
 }
 
 void blocking_pool::work(thread_list::iterator self, std::size_t number) noexcept {
-  static_cast<void>(this_thread::set_name(indexed_thread_name(options_.name, number)));
+  static_cast<void>(this_thread::set_name(detail::indexed_thread_name(options_.name, number)));
   current_pool = this;
   std::unique_lock lock(mutex_);
   while (job* const found = next(lock)) {

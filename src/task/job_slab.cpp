@@ -39,8 +39,8 @@ auto number_of_thread() noexcept -> std::uint64_t {
   return own_number;
 }
 
-auto threads_wanted(const job_slab_options& options) -> unsigned {
-  return options.threads == job_slab_options::all_threads ? default_worker_count().workers - 1 : options.threads;
+auto threads_wanted(const job_slab::options& options) -> unsigned {
+  return options.threads == job_slab::options::all_threads ? default_worker_count().workers - 1 : options.threads;
 }
 
 using failure = std::exception_ptr;
@@ -64,7 +64,7 @@ void keep_failure(slab_slot& slot, failure thrown) noexcept {
 constinit thread_local detail::known_slab_context detail::known_context
     __attribute__((tls_model("initial-exec"))){0, nullptr};
 
-job_slab::job_slab(job_slab_options options)
+job_slab::job_slab(job_slab::options options)
     : threads_(threads_wanted(options)),
       per_thread_(static_cast<std::uint32_t>(options.jobs_per_thread)),
       slot_count_(per_thread_ * (threads_ + 2)),
@@ -87,7 +87,7 @@ job_slab::job_slab(job_slab_options options)
 }
 
 job_slab::~job_slab() {
-  stop(stop_mode::drop);
+  stop(job_slab::stop_mode::drop);
   BRAID_EXPECTS(join().has_value(), "a job slab is not destroyed by one of its jobs");
   for (std::uint32_t slot = 0; slot < slot_count_; ++slot) destroy_callable(slots_[slot]);
 }
@@ -110,13 +110,13 @@ auto job_slab::standing(std::uint32_t slot) const noexcept -> slab_access {
                                                                                   : slab_access::other;
 }
 
-auto job_slab::check(job_handle job) const noexcept -> std::error_code {
+auto job_slab::check(job_slab::handle job) const noexcept -> std::error_code {
   if (job.generation_ == 0) return errc::invalid_argument;
   if (job.slot_ >= slot_count_ && !was_inline(job)) return errc::invalid_argument;
   return {};
 }
 
-job_slab::looking::looking(job_slab& slab, job_handle job) noexcept
+job_slab::looking::looking(job_slab& slab, job_slab::handle job) noexcept
     : slab_(slab),
       own_([&] {
         slab_context* const self = slab.find_context();
@@ -154,7 +154,7 @@ auto job_slab::reserve_shared() noexcept -> reserved {
 
 // --- what depends on what ---
 
-auto job_slab::schedule_slowly(job_handle job) -> braid::result<void> {
+auto job_slab::schedule_slowly(job_slab::handle job) -> braid::result<void> {
   if (is_closed()) return fail(errc::closed);
   if (const std::error_code wrong = check(job)) return fail(wrong);
   if (was_inline(job)) return {};
@@ -166,7 +166,7 @@ auto job_slab::schedule_slowly(job_handle job) -> braid::result<void> {
 }
 
 /// Between the claim and the end the callable is this thread's alone, as that of a job that runs.
-auto job_slab::discard(job_handle job) -> braid::result<void> {
+auto job_slab::discard(job_slab::handle job) -> braid::result<void> {
   if (is_closed()) return fail(errc::closed);
   if (const std::error_code wrong = check(job)) return fail(wrong);
   if (was_inline(job)) return fail(errc::finished);
@@ -180,7 +180,7 @@ auto job_slab::discard(job_handle job) -> braid::result<void> {
   return {};
 }
 
-auto job_slab::continue_with(job_handle first, job_handle next) -> braid::result<void> {
+auto job_slab::continue_with(job_slab::handle first, job_slab::handle next) -> braid::result<void> {
   if (is_closed()) return fail(errc::closed);
   if (const std::error_code wrong = check(first)) return fail(wrong);
   if (const std::error_code wrong = check(next)) return fail(wrong);
@@ -206,7 +206,7 @@ auto job_slab::continue_with(job_handle first, job_handle next) -> braid::result
   return {};
 }
 
-auto job_slab::finish_with(job_handle child, job_handle parent) -> braid::result<void> {
+auto job_slab::finish_with(job_slab::handle child, job_slab::handle parent) -> braid::result<void> {
   if (is_closed()) return fail(errc::closed);
   if (const std::error_code wrong = check(child)) return fail(wrong);
   if (const std::error_code wrong = check(parent)) return fail(wrong);
@@ -404,7 +404,7 @@ auto job_slab::start() -> braid::result<void> {
   } catch (...) {
     for (std::size_t context = running_.size(); context < threads_; ++context)
       contexts_[context]->working.store(0, relaxed);
-    stop(stop_mode::drop);
+    stop(job_slab::stop_mode::drop);
     throw;
   }
   return {};
@@ -466,7 +466,7 @@ void job_slab::end_search() noexcept {
   if (anything_queued()) sleepers_.wake_one();
 }
 
-auto job_slab::wait_slowly(job_handle job) -> braid::result<void> {
+auto job_slab::wait_slowly(job_slab::handle job) -> braid::result<void> {
   if (const std::error_code wrong = check(job)) return fail(wrong);
   if (was_inline(job)) return {};
   const looking place(*this, job);
@@ -517,8 +517,8 @@ auto job_slab::outcome(std::uint64_t word, const slab_slot& slot) -> braid::resu
 
 // --- the end ---
 
-auto job_slab::stop(stop_mode how) -> std::size_t {
-  const mode wanted = how == stop_mode::drop ? mode::dropping : mode::draining;
+auto job_slab::stop(job_slab::stop_mode how) -> std::size_t {
+  const mode wanted = how == job_slab::stop_mode::drop ? mode::dropping : mode::draining;
   mode seen = mode_.load(relaxed);
   while (seen < wanted && !mode_.compare_exchange_weak(seen, wanted, relaxed, relaxed)) {}
   barrier_.heavy();  // a job of a thread that missed this is found by the scans below

@@ -42,7 +42,7 @@ void job_outcome::note_stop(const job& work, errc reason) noexcept {
 
 }  // namespace detail
 
-auto job_report::function() const -> std::string {
+auto observed_executor::job_report::function() const -> std::string {
   static std::mutex lock;
   static detail::symbol_table names;
   const std::lock_guard guard(lock);
@@ -60,14 +60,15 @@ class observed_executor::seen_job final : public job {
     auto& seen = static_cast<seen_job&>(self);
     observed_executor& by = *seen.by_;
     job& work = *seen.work_;
-    const job_report report{.id = {seen.id_}, .code = work.code(), .queued = by.clock_.now() - seen.posted_};
+    const observed_executor::job_report report{
+        .id = {seen.id_}, .code = work.code(), .queued = by.clock_.now() - seen.posted_};
     detail::free_block<seen_job>(&seen);
     if (what == action::run) return run(by, work, report);
     work.drop();
-    by.end(report, {}, job_end::dropped, detail::failure_of(errc::dropped));
+    by.end(report, {}, observed_executor::ending::dropped, detail::failure_of(errc::dropped));
   }
 
-  static void run(observed_executor& by, job& work, job_report report) {
+  static void run(observed_executor& by, job& work, observed_executor::job_report report) {
     by.begin(report);
     const time_point began = by.clock_.now();
     std::exception_ptr thrown;
@@ -78,7 +79,9 @@ class observed_executor::seen_job final : public job {
       thrown = std::current_exception();
     }
     const std::exception_ptr& error = thrown != nullptr ? thrown : outcome.error;
-    const job_end how = outcome.is_stopped ? job_end::stopped : error != nullptr ? job_end::failed : job_end::finished;
+    const observed_executor::ending how = outcome.is_stopped ? observed_executor::ending::stopped
+                                          : error != nullptr ? observed_executor::ending::failed
+                                                             : observed_executor::ending::finished;
     by.end(report, by.clock_.now() - began, how, error);
     if (thrown != nullptr) std::rethrow_exception(thrown);
   }
@@ -107,8 +110,8 @@ class observed_executor::wait_for_all final : public detail::blocking_wait {
   observed_executor* in_;
 };
 
-observed_executor::observed_executor(executor& over, job_hooks hooks, const clock_source& clock)
-    : executor_layer(over), clock_(clock), hooks_(std::make_shared<const job_hooks>(std::move(hooks))) {}
+observed_executor::observed_executor(executor& over, observed_executor::hooks hooks, const clock_source& clock)
+    : executor_layer(over), clock_(clock), hooks_(std::make_shared<const observed_executor::hooks>(std::move(hooks))) {}
 
 observed_executor::~observed_executor() {
   wait_for_all ended(*this);
@@ -134,18 +137,18 @@ auto observed_executor::try_post(job& work) noexcept -> bool {
   return false;
 }
 
-void observed_executor::set_hooks(job_hooks hooks) {
-  auto wanted = std::make_shared<const job_hooks>(std::move(hooks));
+void observed_executor::set_hooks(observed_executor::hooks hooks) {
+  auto wanted = std::make_shared<const observed_executor::hooks>(std::move(hooks));
   const std::lock_guard lock(mutex_);
   hooks_.swap(wanted);
 }
 
-auto observed_executor::counts() const -> job_counts {
+auto observed_executor::counts() const -> observed_executor::totals {
   const std::lock_guard lock(mutex_);
   return counts_;
 }
 
-void observed_executor::begin(const job_report& report) noexcept {
+void observed_executor::begin(const observed_executor::job_report& report) noexcept {
   shared_hooks hooks;
   {
     const std::lock_guard lock(mutex_);
@@ -159,14 +162,15 @@ void observed_executor::begin(const job_report& report) noexcept {
 }
 
 /// The job is counted before its hook is called; the object may go once the lock is given up the second time.
-void observed_executor::end(job_report report, duration ran, job_end how, const std::exception_ptr& error) noexcept {
+void observed_executor::end(observed_executor::job_report report, duration ran, observed_executor::ending how,
+                            const std::exception_ptr& error) noexcept {
   report.ran = ran;
   report.how = how;
   report.error = error;
   shared_hooks hooks;
   {
     const std::lock_guard lock(mutex_);
-    --(how == job_end::dropped ? counts_.pending : counts_.running);
+    --(how == observed_executor::ending::dropped ? counts_.pending : counts_.running);
     ++count_of(how);
     counts_.ran += ran;
     counts_.max_ran = std::max(counts_.max_ran, ran);
@@ -177,17 +181,18 @@ void observed_executor::end(job_report report, duration ran, job_end how, const 
   if (--inside_ == 0) none_.notify_all();
 }
 
-auto observed_executor::count_of(job_end how) noexcept -> std::uint64_t& {
+auto observed_executor::count_of(observed_executor::ending how) noexcept -> std::uint64_t& {
   switch (how) {
-    case job_end::failed: return counts_.failed;
-    case job_end::stopped: return counts_.stopped;
-    case job_end::dropped: return counts_.dropped;
-    case job_end::finished: break;
+    case observed_executor::ending::failed: return counts_.failed;
+    case observed_executor::ending::stopped: return counts_.stopped;
+    case observed_executor::ending::dropped: return counts_.dropped;
+    case observed_executor::ending::finished: break;
   }
   return counts_.finished;
 }
 
-void observed_executor::call(const std::function<void(const job_report&)>& hook, const job_report& report) noexcept {
+void observed_executor::call(const std::function<void(const observed_executor::job_report&)>& hook,
+                             const observed_executor::job_report& report) noexcept {
   if (!hook) return;
   try {
     hook(report);

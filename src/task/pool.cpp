@@ -56,9 +56,9 @@ auto one_of_these(const cpu_set& cpus, std::size_t index) -> cpu_set {
 
 /// What a worker of a pool with these options is to have. Called by the worker, whose affinity is that of the thread
 /// that makes the pool.
-auto worker_profile(const pool_options& options, std::size_t index) -> thread_profile {
+auto worker_profile(const pool::options& options, std::size_t index) -> thread_profile {
   thread_profile wanted = options.profile.value_or(thread_profile());
-  wanted.name = indexed_thread_name(options.name, index);
+  wanted.name = detail::indexed_thread_name(options.name, index);
   if (options.scheduling) wanted.scheduling = options.scheduling;
   if (options.affinity) wanted.affinity = options.affinity;
   if (options.placement == worker_placement::anywhere) return wanted;
@@ -67,14 +67,14 @@ auto worker_profile(const pool_options& options, std::size_t index) -> thread_pr
   return wanted;
 }
 
-auto register_worker(const pool_options& options, std::size_t index) -> std::unique_ptr<registration> {
+auto register_worker(const pool::options& options, std::size_t index) -> std::unique_ptr<registration> {
   if (!options.registration) return nullptr;
-  thread_label label{.tag = options.registration->tag, .name = indexed_thread_name(options.name, index)};
+  thread_label label{.tag = options.registration->tag, .name = detail::indexed_thread_name(options.name, index)};
   return std::make_unique<registration>(options.registration->registry, std::move(label));
 }
 
 /// The victims of a worker, in the order in which it tries to steal from them.
-auto victims_of(const pool_options& options, std::size_t index) -> std::vector<std::size_t> {
+auto victims_of(const pool::options& options, std::size_t index) -> std::vector<std::size_t> {
   std::vector<std::size_t> others;
   others.reserve(options.workers - 1);
   for (std::size_t step = 1; step < options.workers; ++step) others.push_back((index + step) % options.workers);
@@ -85,7 +85,7 @@ auto victims_of(const pool_options& options, std::size_t index) -> std::vector<s
     if (!affinity || affinity->empty()) return others;
     cpus.push_back(*affinity->first());
   }
-  return detail::steal_order(read_topology(), cpus, index);
+  return detail::steal_order(topology::read(), cpus, index);
 }
 
 /// What the number of workers follows from and may change: BRAID_WORKERS, and the affinity mask of the first thread,
@@ -132,7 +132,7 @@ auto needs_threads(scheduler chosen) noexcept -> bool {
   return chosen != scheduler::current_thread && chosen != scheduler::run_inline;
 }
 
-auto with_worker_total(pool_options options, detail::scheduler_factory make) -> pool_options {
+auto with_worker_total(pool::options options, detail::scheduler_factory make) -> pool::options {
   if (make == nullptr && !needs_threads(options.scheduler))
     options.workers = 1;
   else if (options.workers == 0)
@@ -142,7 +142,7 @@ auto with_worker_total(pool_options options, detail::scheduler_factory make) -> 
 
 /// How often a worker without jobs looks for more, about once a microsecond. Not at all where it would keep the only
 /// CPU from workers that have some. The kernel takes the CPUs of cgroups off the affinity, so that no file is read.
-auto looks_before_sleep(const pool_options& options) -> std::uint32_t {
+auto looks_before_sleep(const pool::options& options) -> std::uint32_t {
   if (options.stay_awake <= 0us) return 0;
   const auto usable = options.affinity ? *options.affinity : this_thread::affinity().value_or(cpu_set());
   if (usable.size() == 1) return 0;
@@ -166,7 +166,8 @@ namespace detail {
 
 scheduler_base::~scheduler_base() = default;
 
-void report_job_exception(const error_callback& on_error, std::exception_ptr error, const error_origin& from) noexcept {
+void report_job_exception(const error_callback& on_error, std::exception_ptr error,
+                          const error_callback::origin& from) noexcept {
   if (!on_error) return print(std::move(error), from.what);
   try {
     on_error(error, from);
@@ -182,9 +183,9 @@ void back_off(std::uint32_t pauses) noexcept {
 
 }  // namespace detail
 
-pool::pool(pool_options options) : pool(std::move(options), nullptr) {}
+pool::pool(pool::options options) : pool(std::move(options), nullptr) {}
 
-pool::pool(pool_options options, detail::scheduler_factory make)
+pool::pool(pool::options options, detail::scheduler_factory make)
     : options_(with_worker_total(std::move(options), make)),
       has_threads_(make != nullptr || needs_threads(options_.scheduler)),
       looks_before_sleep_(looks_before_sleep(options_)),
@@ -309,7 +310,7 @@ void pool::call_hook(const std::function<void(std::size_t)>& hook, std::size_t i
 }
 
 void pool::report(std::exception_ptr error) noexcept {
-  error_origin from;
+  error_callback::origin from;
   if (const worker* self = poster(); self != nullptr)
     from = {.worker = self->index, .job = self->counters.jobs.load(relaxed)};
   detail::report_job_exception(options_.on_error, std::move(error), from);
@@ -339,8 +340,8 @@ auto pool::poll() noexcept -> bool {
   return scheduler_->run_one(*workers_.front(), search::routine);
 }
 
-auto pool::statistics() const noexcept -> pool_statistics {
-  pool_statistics total;
+auto pool::statistics() const noexcept -> pool::totals {
+  pool::totals total;
   for (const auto& each : workers_) {
     total.jobs += each->counters.jobs.load(relaxed);
     total.steals += each->counters.steals.load(relaxed);

@@ -26,7 +26,7 @@ void wake_on_time() noexcept { static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL,
 
 /// Timers, and the process that their thread is in.
 struct made_timers {
-  explicit made_timers(timer_thread_options&& how) : made(std::move(how)) {}
+  explicit made_timers(timer_thread::options&& how) : made(std::move(how)) {}
 
   const ::pid_t process = ::getpid();
   timer_thread made;
@@ -39,7 +39,7 @@ constinit atomic<made_timers*> known_timers{nullptr};
 auto detail::timers_of_process() -> shared_timers& {
   made_timers* known = known_timers.load(acquire);  // edge scheduled.timers: observe, the timers are seen made
   while (known == nullptr || known->process != ::getpid()) {
-    timer_thread_options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
+    timer_thread::options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
     auto mine = std::make_unique<made_timers>(std::move(usual));
     // edge scheduled.timers: publish, observe, the timers are seen made
     if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return mine.release()->made;
@@ -47,9 +47,9 @@ auto detail::timers_of_process() -> shared_timers& {
   return known->made;
 }
 
-timer_thread::timer_thread(timer_thread_options options) : thread_(started(start(std::move(options)))) {}
+timer_thread::timer_thread(timer_thread::options options) : thread_(started(start(std::move(options)))) {}
 
-auto timer_thread::start(timer_thread_options options) -> result<thread> {
+auto timer_thread::start(timer_thread::options options) -> result<thread> {
   if (!options.thread.name) options.thread.name = "braid-timer";
   const auto serve = [this] {
     wake_on_time();

@@ -11,9 +11,9 @@ constinit thread_local bool thread_runs_a_loop __attribute__((tls_model("initial
 
 }  // namespace detail
 
-[[gnu::noinline]] auto current_worker() noexcept -> worker* { return detail::worker_of_thread; }
+[[gnu::noinline]] auto detail::current_worker() noexcept -> worker* { return detail::worker_of_thread; }
 
-[[gnu::noinline]] auto waits_for_io() noexcept -> bool {
+[[gnu::noinline]] auto detail::waits_for_io() noexcept -> bool {
   if (detail::thread_runs_a_loop) return true;
   return detail::worker_of_thread != nullptr && detail::worker_of_thread->has_own_work;
 }

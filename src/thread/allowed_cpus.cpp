@@ -55,7 +55,7 @@ auto limits_of(const fs::path& root) -> std::vector<named_set> {
     limits.push_back({mask_of_this_process(), "affinity mask"});
   else if (auto mask = mask_in_status(root))
     limits.push_back({*std::move(mask), "affinity mask"});
-  if (auto group = cgroup_cpu_set(root))
+  if (auto group = cgroup::allowed_cpus(root))
     limits.push_back({std::move(group->cpus), "cpuset of " + group->file.string()});
   if (auto online = detail::cpus_in(root / "sys/devices/system/cpu/online"))
     limits.push_back({*std::move(online), "online CPUs"});

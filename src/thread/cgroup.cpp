@@ -175,7 +175,7 @@ auto ratio(std::string_view granted, std::string_view period) -> std::optional<d
 }
 
 /// cpu.max is `max 100000` or `150000 100000`; version 1 has a file for each of both numbers.
-auto quota_in(const fs::path& root, version kind, const fs::path& folder) -> std::optional<cpu_quota> {
+auto quota_in(const fs::path& root, version kind, const fs::path& folder) -> std::optional<cgroup::quota> {
   const fs::path file = folder / (kind == version::v2 ? "cpu.max" : "cpu.cfs_quota_us");
   const std::string line = first_line_of(under(root, file));
   std::string_view period = line;
@@ -183,14 +183,14 @@ auto quota_in(const fs::path& root, version kind, const fs::path& folder) -> std
   const auto cpus =
       ratio(granted, kind == version::v2 ? period : first_line_of(under(root, folder / "cpu.cfs_period_us")));
   if (!cpus) return std::nullopt;
-  return cpu_quota{*cpus, file};
+  return cgroup::quota{*cpus, file};
 }
 
-auto cpus_of_folder(const fs::path& root, version kind, const fs::path& folder) -> std::optional<cgroup_cpus> {
-  const auto read = [&](const char* name) -> std::optional<cgroup_cpus> {
+auto cpus_of_folder(const fs::path& root, version kind, const fs::path& folder) -> std::optional<cgroup::cpuset> {
+  const auto read = [&](const char* name) -> std::optional<cgroup::cpuset> {
     auto cpus = detail::cpus_in(under(root, folder / name));
     if (!cpus) return std::nullopt;
-    return cgroup_cpus{*std::move(cpus), folder / name};
+    return cgroup::cpuset{*std::move(cpus), folder / name};
   };
   if (kind == version::v2) return read("cpuset.cpus.effective");
   auto effective = read("cpuset.effective_cpus");
@@ -223,8 +223,8 @@ auto thread_file_of(const struct ::statfs& facts) -> const char* {
 
 }  // namespace
 
-auto cgroup_cpu_quotas(const fs::path& root) -> std::vector<cpu_quota> {
-  std::vector<cpu_quota> all;
+auto cgroup::cpu_quotas(const fs::path& root) -> std::vector<quota> {
+  std::vector<cgroup::quota> all;
   const std::vector<cgroup_location> locations = locations_of_process(root, "cpu");
   for (const cgroup_location& location : locations) {
     const std::vector<fs::path> folders = folders_of(location);
@@ -234,14 +234,14 @@ auto cgroup_cpu_quotas(const fs::path& root) -> std::vector<cpu_quota> {
   return all;
 }
 
-auto cgroup_cpu_quota(const fs::path& root) -> std::optional<cpu_quota> {
-  const std::vector<cpu_quota> all = cgroup_cpu_quotas(root);
-  const auto smallest = std::ranges::min_element(all, {}, &cpu_quota::cpus);
+auto cgroup::cpu_quota(const fs::path& root) -> std::optional<quota> {
+  const std::vector<cgroup::quota> all = cpu_quotas(root);
+  const auto smallest = std::ranges::min_element(all, {}, &cgroup::quota::cpus);
   if (smallest == all.end()) return std::nullopt;
   return *smallest;
 }
 
-auto cgroup_cpu_set(const fs::path& root) -> std::optional<cgroup_cpus> {
+auto cgroup::allowed_cpus(const fs::path& root) -> std::optional<cpuset> {
   const std::vector<cgroup_location> locations = locations_of_process(root, "cpuset");
   for (const cgroup_location& location : locations) {
     const std::vector<fs::path> folders = folders_of(location);
@@ -251,7 +251,7 @@ auto cgroup_cpu_set(const fs::path& root) -> std::optional<cgroup_cpus> {
   return std::nullopt;
 }
 
-auto attach_to_cgroup(const fs::path& folder, ::pid_t thread) -> result<void> {
+auto cgroup::attach(const fs::path& folder, ::pid_t thread) -> result<void> {
   const std::error_code refused = errc::invalid_argument;
   if (thread < 1) return fail(refused);
   const descriptor group(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -269,7 +269,7 @@ auto attach_to_cgroup(const fs::path& folder, ::pid_t thread) -> result<void> {
 }
 
 auto this_thread::attach_to_cgroup(const fs::path& folder) -> result<void> {
-  return braid::attach_to_cgroup(folder, static_cast<::pid_t>(::syscall(SYS_gettid)));
+  return cgroup::attach(folder, static_cast<::pid_t>(::syscall(SYS_gettid)));
 }
 
 }  // namespace braid

@@ -53,7 +53,7 @@ struct disturbed {
 /// One thread, what it had, and what it has been given.
 struct target {
   thread_info thread;
-  chaos_sequence sequence;
+  detail::chaos_sequence sequence;
   disturbed<cpu_set> affinity;
   disturbed<braid::scheduling> scheduling;
 };
@@ -73,7 +73,7 @@ auto change(const thread_info& thread, disturbed<T>& setting, const T& wanted, G
   return changed || has_ended(changed.error());
 }
 
-auto give(target& to, const disturbed_settings& wanted) -> std::size_t {
+auto give(target& to, const detail::disturbed_settings& wanted) -> std::size_t {
   const bool moved =
       change(to.thread, to.affinity, wanted.affinity, &thread_info::affinity, &thread_info::set_affinity);
   const bool weighed =
@@ -83,11 +83,11 @@ auto give(target& to, const disturbed_settings& wanted) -> std::size_t {
 
 }  // namespace
 
-chaos_sequence::chaos_sequence(std::uint64_t seed, std::size_t index) noexcept
+detail::chaos_sequence::chaos_sequence(std::uint64_t seed, std::size_t index) noexcept
     : random_(random_source(seed)() ^ random_source(~std::uint64_t{index})()) {}
 
-auto chaos_sequence::next(const disturbed_settings& before) -> disturbed_settings {
-  disturbed_settings given{.affinity = some_of(before.affinity, random_), .scheduling = before.scheduling};
+auto detail::chaos_sequence::next(const detail::disturbed_settings& before) -> detail::disturbed_settings {
+  detail::disturbed_settings given{.affinity = some_of(before.affinity, random_), .scheduling = before.scheduling};
   const std::uint64_t more = random_();  // drawn in any case, so that a policy does not shift what comes later
   if (const auto nice = before.scheduling.nice()) {
     const auto room = static_cast<std::uint64_t>(nice_value::largest - nice->value()) + 1;
@@ -116,7 +116,7 @@ void chaos::state::look_at(const std::vector<thread_info>& threads, std::uint64_
     const auto policy = threads[index].scheduling();
     if (!affinity || !policy) continue;
     targets.push_back({.thread = threads[index],
-                       .sequence = chaos_sequence(seed, index),
+                       .sequence = detail::chaos_sequence(seed, index),
                        .affinity = disturbed(*affinity),
                        .scheduling = disturbed(*policy)});
     const auto nice = policy->nice();
@@ -146,7 +146,7 @@ void chaos::state::restore() {
   for (target& each : targets) give(each, {.affinity = each.affinity.before, .scheduling = each.scheduling.before});
 }
 
-auto chaos::start(const std::vector<thread_info>& threads, chaos_options options) -> result<chaos> {
+auto chaos::start(const std::vector<thread_info>& threads, chaos::options options) -> result<chaos> {
   if (options.interval <= duration::zero()) return fail(errc::invalid_argument);
   auto running = std::make_unique<state>();
   auto looks = thread::create({}, [&] { running->look_at(threads, options.seed); });  // its nice value may suffer

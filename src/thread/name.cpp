@@ -10,9 +10,9 @@
 
 namespace braid {
 
-auto indexed_thread_name(std::string_view prefix, std::size_t index) -> std::string {
+auto detail::indexed_thread_name(std::string_view prefix, std::size_t index) -> std::string {
   const std::string suffix = "-" + std::to_string(index);
-  const std::size_t room = max_thread_name - std::min(suffix.size(), max_thread_name);
+  const std::size_t room = detail::max_thread_name - std::min(suffix.size(), detail::max_thread_name);
   return std::string(prefix.substr(0, room)) + suffix;
 }
 
@@ -27,7 +27,7 @@ auto set_name(std::string_view name) -> result<void> {
 }
 
 auto name() -> std::string {
-  std::array<char, max_thread_name + 1> buffer{};
+  std::array<char, detail::max_thread_name + 1> buffer{};
   if (::pthread_getname_np(::pthread_self(), buffer.data(), buffer.size()) != 0) return {};
   return buffer.data();
 }

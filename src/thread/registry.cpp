@@ -43,7 +43,7 @@ auto time_since_boot() noexcept -> std::chrono::nanoseconds {
 
 }  // namespace
 
-void observer::call(std::function<void(const thread_entry&)> registry_hooks::* which,
+void observer::call(std::function<void(const thread_entry&)> registry_observer::hooks::* which,
                     const thread_entry& entry) noexcept {
   if (!(hooks.*which)) return;
   {
@@ -78,7 +78,7 @@ void registry_state::add(registered_thread_node& node) noexcept {
     notified = watching;
   }
   if (!notified) return;
-  for (const auto& each : *notified) each->call(&registry_hooks::registered, node.entry);
+  for (const auto& each : *notified) each->call(&registry_observer::hooks::registered, node.entry);
 }
 
 void registry_state::remove(registered_thread_node& node) noexcept {
@@ -90,7 +90,7 @@ void registry_state::remove(registered_thread_node& node) noexcept {
     notified = watching;
   }
   if (!notified) return;
-  for (const auto& each : *notified) each->call(&registry_hooks::unregistered, node.entry);
+  for (const auto& each : *notified) each->call(&registry_observer::hooks::unregistered, node.entry);
 }
 
 }  // namespace detail
@@ -122,7 +122,7 @@ auto thread_registry::stage() const -> detail::snapshot_stage<thread_entry> {
   return {std::make_shared<const std::vector<thread_entry>>(entries())};
 }
 
-auto merged(std::initializer_list<thread_registry> registries) -> thread_query {
+auto thread_registry::merged(std::initializer_list<thread_registry> registries) -> thread_query {
   std::vector<thread_entry> all;
   for (const thread_registry& registry : registries) {
     auto entries = registry.entries();
@@ -131,10 +131,10 @@ auto merged(std::initializer_list<thread_registry> registries) -> thread_query {
   std::ranges::sort(all, {}, &thread_entry::generation);
   const auto again = std::ranges::unique(all, {}, &thread_entry::generation);
   all.erase(again.begin(), again.end());
-  return query_over(std::move(all));
+  return detail::query_over(std::move(all));
 }
 
-registry_observer::registry_observer(const thread_registry& registry, registry_hooks hooks)
+registry_observer::registry_observer(const thread_registry& registry, registry_observer::hooks hooks)
     : registry_(registry.state_), observer_(std::make_shared<detail::observer>(std::move(hooks))) {
   const std::lock_guard lock(registry_->mutex);
   auto more = registry_->watching ? *registry_->watching : detail::observers();
@@ -174,7 +174,7 @@ namespace {
 struct default_registries {
   detail::fork_safe_mutex mutex;
   thread_registry always;
-  std::vector<std::pair<const scoped_default_registry*, thread_registry>> scoped;
+  std::vector<std::pair<const thread_registry::scoped_default*, thread_registry>> scoped;
 };
 
 /// Never destroyed: threads may unregister after the static objects of the process.
@@ -194,13 +194,13 @@ auto default_registry() -> thread_registry {
   return all.scoped.empty() ? all.always : all.scoped.back().second;
 }
 
-scoped_default_registry::scoped_default_registry(const thread_registry& registry) {
+thread_registry::scoped_default::scoped_default(const thread_registry& registry) {
   auto& all = defaults();
   const std::lock_guard lock(all.mutex);
   all.scoped.emplace_back(this, registry);
 }
 
-scoped_default_registry::~scoped_default_registry() {
+thread_registry::scoped_default::~scoped_default() {
   auto& all = defaults();
   thread_registry ended = all.always;  // a registry is not destroyed under the lock
   const std::lock_guard lock(all.mutex);

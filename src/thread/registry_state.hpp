@@ -20,13 +20,14 @@ struct registered_thread_node : list_hook {
 
 /// The hooks of one observer, with a count of running calls to wait for.
 struct observer {
-  explicit observer(registry_hooks called) : hooks(std::move(called)) {}
+  explicit observer(registry_observer::hooks called) : hooks(std::move(called)) {}
 
   /// Calls the hook, unless the observer has ended.
-  void call(std::function<void(const thread_entry&)> registry_hooks::* which, const thread_entry& entry) noexcept;
+  void call(std::function<void(const thread_entry&)> registry_observer::hooks::* which,
+            const thread_entry& entry) noexcept;
   void end() noexcept;
 
-  registry_hooks hooks;
+  registry_observer::hooks hooks;
   std::mutex mutex;
   std::condition_variable left;
   std::size_t inside = 0;  // calls that run

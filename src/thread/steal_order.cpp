@@ -9,7 +9,7 @@
 namespace braid::detail {
 namespace {
 
-auto nearness(const cpu_location* a, const cpu_location* b) -> cpu_nearness {
+auto nearness(const topology::location* a, const topology::location* b) -> cpu_nearness {
   if (a == nullptr || b == nullptr) return cpu_nearness::unknown;
   if (a->cpu == b->cpu) return cpu_nearness::same_cpu;
   if (a->core == b->core) return cpu_nearness::same_core;
@@ -19,7 +19,7 @@ auto nearness(const cpu_location* a, const cpu_location* b) -> cpu_nearness {
 }
 
 /// How far away: what is shared, then the distance between the nodes where they differ.
-auto distance(const topology& machine, const cpu_location* from, const cpu_location* to)
+auto distance(const topology& machine, const topology::location* from, const topology::location* to)
     -> std::pair<cpu_nearness, unsigned> {
   const cpu_nearness near = nearness(from, to);
   if (near != cpu_nearness::other_node) return {near, 0};
@@ -35,7 +35,7 @@ auto nearness_of(const topology& machine, unsigned a, unsigned b) -> cpu_nearnes
 auto steal_order(const topology& machine, std::span<const unsigned> cpus, std::size_t worker)
     -> std::vector<std::size_t> {
   BRAID_EXPECTS(worker < cpus.size(), "the worker is one of those whose CPUs are named");
-  const cpu_location* const own = machine.location_of(cpus[worker]);
+  const topology::location* const own = machine.location_of(cpus[worker]);
   std::vector<std::pair<std::pair<cpu_nearness, unsigned>, std::size_t>> victims;  // how far away, how many steps on
   for (std::size_t step = 1; step < cpus.size(); ++step)
     victims.emplace_back(distance(machine, own, machine.location_of(cpus[(worker + step) % cpus.size()])), step);

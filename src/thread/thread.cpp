@@ -43,7 +43,7 @@ class attributes {
 
 /// What the new thread takes over and what it answers; it lies on the stack of the thread that waits for the answer.
 struct thread::beginning {
-  thread_options options;
+  thread::options options;
   std::unique_ptr<detail::thread_body> body;
   settings_report report;
   std::exception_ptr failure;  // of the settings, such as bad_alloc; then nothing is called
@@ -100,7 +100,7 @@ auto thread::join() -> result<void> {
   return joined;
 }
 
-auto thread::start(thread_options options, std::unique_ptr<detail::thread_body> body, std::stop_source stop)
+auto thread::start(thread::options options, std::unique_ptr<detail::thread_body> body, std::stop_source stop)
     -> result<thread> {
   beginning first{.options = std::move(options), .body = std::move(body), .report = {}, .failure = {}, .settled = {}};
   thread started;
@@ -118,7 +118,7 @@ auto thread::launch(beginning& first) -> result<void> {
   if (first.options.stack_size) {
     auto launched = launch_with_stack(first);
     if (launched || first.options.on_refused == refusal::fail) return launched;
-    first.report.add(thread_setting::stack_size, launched);
+    first.report.add(settings_report::setting::stack_size, launched);
   }
   try {
     held_ = std::thread([&first] { run(first); });
@@ -136,7 +136,7 @@ auto thread::launch_with_stack(beginning& first) -> result<void> {
     run(*static_cast<beginning*>(argument));
     return nullptr;
   };
-  first.report.add(thread_setting::stack_size, {});  // here, where what is thrown has somewhere to go
+  first.report.add(settings_report::setting::stack_size, {});  // here, where what is thrown has somewhere to go
   ::pthread_t handle{};
   const auto created = status(::pthread_create(&handle, wanted.get(), entry, &first));
   if (created)
@@ -166,7 +166,7 @@ void thread::configure(beginning& first) {
   const thread_profile wanted{
       .name = first.options.name, .affinity = first.options.affinity, .scheduling = first.options.scheduling};
   const settings_report applied = this_thread::apply(wanted);
-  for (const setting_outcome& each : applied.outcomes()) first.report.add(each.setting, each.outcome);
+  for (const settings_report::outcome& each : applied.outcomes()) first.report.add(each.setting, each.outcome);
 }
 
 }  // namespace braid

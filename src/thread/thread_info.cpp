@@ -192,7 +192,7 @@ auto thread_info::set_priority(realtime_priority wanted) const -> result<void> {
   return command(*this, [wanted](::pid_t id) { return detail::set_priority_of(id, wanted); });
 }
 
-auto all_threads() -> result<std::vector<thread_info>> {
+auto thread_info::all() -> result<std::vector<thread_info>> {
   const std::unique_ptr<::DIR, decltype([](::DIR* open) { ::closedir(open); })> folder(::opendir("/proc/self/task"));
   if (!folder) return fail(last_system_error());
   std::vector<thread_info> threads;
@@ -206,15 +206,15 @@ auto all_threads() -> result<std::vector<thread_info>> {
   return threads;
 }
 
-auto find_threads(std::string_view name) -> result<std::vector<thread_info>> {
-  auto threads = all_threads();
+auto thread_info::find_all(std::string_view name) -> result<std::vector<thread_info>> {
+  auto threads = all();
   if (!threads) return threads;
   std::erase_if(*threads, [name](const thread_info& thread) { return thread.name() != result<std::string>(name); });
   return threads;
 }
 
-auto find_thread(std::string_view name) -> result<thread_info> {
-  const auto threads = find_threads(name);
+auto thread_info::find(std::string_view name) -> result<thread_info> {
+  const auto threads = find_all(name);
   if (!threads) return fail(threads.error());
   if (threads->empty()) return no_such_thread();
   return threads->front();

@@ -24,17 +24,17 @@ auto first_answer(const std::filesystem::path& root, topology_source first) -> d
 
 }  // namespace
 
-auto topology::location_of(unsigned cpu) const noexcept -> const cpu_location* {
-  const auto found = std::ranges::lower_bound(locations, cpu, {}, &cpu_location::cpu);
+auto topology::location_of(unsigned cpu) const noexcept -> const topology::location* {
+  const auto found = std::ranges::lower_bound(locations, cpu, {}, &topology::location::cpu);
   return found != locations.end() && found->cpu == cpu ? &*found : nullptr;
 }
 
-auto topology::node_with_id(unsigned id) const noexcept -> const numa_node* {
-  const auto found = std::ranges::find(nodes, id, &numa_node::id);
+auto topology::node_with_id(unsigned id) const noexcept -> const topology::node* {
+  const auto found = std::ranges::find(nodes, id, &topology::node::id);
   return found == nodes.end() ? nullptr : &*found;
 }
 
-auto read_topology(const std::filesystem::path& root, topology_source first) -> topology {
+auto topology::read(const std::filesystem::path& root, topology_source first) -> topology {
   detail::topology_draft draft = first_answer(root, first);
   if (draft.source != topology_source::nothing) {
     detail::add_capacities(root, draft);

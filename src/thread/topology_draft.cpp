@@ -86,15 +86,16 @@ class settlement {
 
   void place_nodes() {
     made_.nodes = std::move(draft_.nodes);
-    std::ranges::sort(made_.nodes, {}, [](const numa_node& node) { return std::pair(node.id, node.cpus.first()); });
-    const auto repeated = std::ranges::unique(made_.nodes, {}, &numa_node::id);
+    std::ranges::sort(made_.nodes, {},
+                      [](const topology::node& node) { return std::pair(node.id, node.cpus.first()); });
+    const auto repeated = std::ranges::unique(made_.nodes, {}, &topology::node::id);
     made_.nodes.erase(repeated.begin(), repeated.end());
     if (made_.nodes.empty()) {
       made_.nodes.push_back({0, made_.online, {}});
       note("no memory node is named");
     }
     cpu_set left = made_.online;
-    for (numa_node& node : made_.nodes) {
+    for (topology::node& node : made_.nodes) {
       node.cpus &= left;
       left -= node.cpus;
     }
@@ -141,7 +142,7 @@ class settlement {
     for (const unsigned cpu : made_.online) {
       if (core_of_.contains(cpu)) continue;
       if (claim_of(cpu).core.empty()) ++missing;
-      cpu_core core{{cpu}, core_kind::alike};
+      topology::core core{{cpu}, topology::core_kind::alike};
       for (const unsigned other : claim_of(cpu).core & made_.online)
         if (!core_of_.contains(other) && lie_together(cpu, other)) core.cpus.add(other);
       for (const unsigned member : core.cpus) core_of_[member] = static_cast<unsigned>(made_.cores.size());
@@ -151,7 +152,7 @@ class settlement {
   }
 
   /// The capacity of the fastest CPU of a core; nothing where one of them has none.
-  [[nodiscard]] auto capacity_of(const cpu_core& core) const -> std::optional<double> {
+  [[nodiscard]] auto capacity_of(const topology::core& core) const -> std::optional<double> {
     double fastest = 0;
     for (const unsigned cpu : core.cpus) {
       const auto capacity = claim_of(cpu).capacity;
@@ -163,7 +164,7 @@ class settlement {
 
   void name_kinds() {
     std::vector<double> capacities;
-    for (const cpu_core& core : made_.cores) {
+    for (const topology::core& core : made_.cores) {
       const auto capacity = capacity_of(core);
       if (!capacity) return;
       capacities.push_back(*capacity);
@@ -171,7 +172,8 @@ class settlement {
     const double fastest = std::ranges::max(capacities);
     if (std::ranges::min(capacities) >= fastest * alike_from) return;
     for (std::size_t at = 0; at < made_.cores.size(); ++at)
-      made_.cores[at].kind = capacities[at] < fastest * alike_from ? core_kind::efficiency : core_kind::performance;
+      made_.cores[at].kind =
+          capacities[at] < fastest * alike_from ? topology::core_kind::efficiency : topology::core_kind::performance;
   }
 
   topology_draft draft_;

@@ -149,7 +149,7 @@ auto draft_from_hwloc() -> topology_draft {
 
 }  // namespace braid::detail
 
-auto braid::hwloc_state() -> std::string {
+auto braid::topology::hwloc_state() -> std::string {
   const auto& loaded = detail::hwloc();
   if (!loaded) return loaded.error();
   const unsigned version = loaded->get_api_version();
@@ -160,10 +160,10 @@ auto braid::hwloc_state() -> std::string {
 
 auto braid::detail::draft_from_hwloc() -> topology_draft {
   topology_draft draft;
-  draft.reason = hwloc_state();
+  draft.reason = topology::hwloc_state();
   return draft;
 }
 
-auto braid::hwloc_state() -> std::string { return "braid was built without hwloc"; }
+auto braid::topology::hwloc_state() -> std::string { return "braid was built without hwloc"; }
 
 #endif

@@ -95,7 +95,7 @@ void add_capacities(const fs::path& root, topology_draft& draft) {
 }
 
 void add_distances(const fs::path& root, topology_draft& draft) {
-  for (numa_node& node : draft.nodes)
+  for (topology::node& node : draft.nodes)
     node.distances = distances_in(numbered(root / node_folder, "node", node.id) / "distance");
 }
 

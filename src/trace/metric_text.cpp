@@ -22,15 +22,15 @@ void append_escaped(std::string& out, std::string_view text, bool is_quoted) {
 
 class writer {
  public:
-  explicit writer(metrics_format how) noexcept : how_(how) {}
+  explicit writer(metric::format how) noexcept : how_(how) {}
 
   void begin_family(const metric& of) {
     sample_ = of.name + (of.kind == metric::type::counter ? "_total" : "");
-    const std::string& family = how_ == metrics_format::open_metrics ? of.name : sample_;
+    const std::string& family = how_ == metric::format::open_metrics ? of.name : sample_;
     ((text_ += "# HELP ") += family) += ' ';
-    append_escaped(text_, of.help, how_ == metrics_format::open_metrics);
+    append_escaped(text_, of.help, how_ == metric::format::open_metrics);
     (((text_ += "\n# TYPE ") += family) += of.kind == metric::type::counter ? " counter" : " gauge") += '\n';
-    if (how_ == metrics_format::open_metrics && !of.unit.empty())
+    if (how_ == metric::format::open_metrics && !of.unit.empty())
       ((((text_ += "# UNIT ") += family) += ' ') += of.unit) += '\n';
   }
 
@@ -50,19 +50,19 @@ class writer {
   }
 
   auto end() -> std::string {
-    if (how_ == metrics_format::open_metrics) text_ += "# EOF\n";
+    if (how_ == metric::format::open_metrics) text_ += "# EOF\n";
     return std::move(text_);
   }
 
  private:
-  metrics_format how_;
+  metric::format how_;
   std::string sample_;
   std::string text_;
 };
 
 }  // namespace
 
-auto metrics_text(std::span<const metric> all, metrics_format how) -> std::string {
+auto metrics_text(std::span<const metric> all, metric::format how) -> std::string {
   std::map<std::string_view, std::size_t> known;
   std::vector<std::vector<const metric*>> families;
   for (const metric& each : all) {

@@ -35,8 +35,8 @@ TEST_CASE("every code has a sentence, and no two have the same") {
 }
 
 TEST_CASE("zero and numbers without a code are unknown") {
-  CHECK(braid::braid_category().message(0) == "unknown error of braid");
-  CHECK(braid::braid_category().message(std::size(all_codes) + 1) == "unknown error of braid");
+  CHECK(braid::detail::braid_category().message(0) == "unknown error of braid");
+  CHECK(braid::detail::braid_category().message(std::size(all_codes) + 1) == "unknown error of braid");
 }
 
 TEST_CASE("no code reads as success") {
@@ -79,7 +79,7 @@ TEST_CASE("a code that the system has as well compares equal to the same conditi
 
 TEST_CASE("a code that braid alone has is a condition of its own") {
   const std::error_condition cycle = braid::make_error_code(errc::cycle).default_error_condition();
-  CHECK(cycle.category() == braid::braid_category());
+  CHECK(cycle.category() == braid::detail::braid_category());
   CHECK(cycle.value() == static_cast<int>(errc::cycle));
 }
 

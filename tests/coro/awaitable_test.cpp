@@ -32,9 +32,9 @@ namespace {
 
 auto give(int value) -> task<int> { co_return value; }
 
-static_assert(awaitable<task<int>> && std::same_as<await_result_t<task<int>>, int>);
-static_assert(awaitable<event&> && !awaitable_work<int> && !awaitable<int>);
-static_assert(std::same_as<await_result_t<future<int>>, int>);
+static_assert(awaitable<task<int>> && std::same_as<braid::detail::await_result_t<task<int>>, int>);
+static_assert(awaitable<event&> && !braid::detail::awaitable_work<int> && !awaitable<int>);
+static_assert(std::same_as<braid::detail::await_result_t<future<int>>, int>);
 static_assert(std::same_as<decltype(as_task(give(1))), task<int>>);
 
 }  // namespace

@@ -32,8 +32,8 @@ using testing::test_loop;
 
 namespace {
 
-auto with_workers(unsigned count) -> pool_options {
-  pool_options options;
+auto with_workers(unsigned count) -> pool::options {
+  pool::options options;
   options.workers = count;
   return options;
 }

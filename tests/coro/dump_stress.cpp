@@ -69,14 +69,14 @@ TEST_CASE("dumps in the middle of spawns, stops and ends are answered, and chang
       });
     while (storms.load(relaxed) != 0) {
       const task_dump all = dump(60s);
-      for (const dumped_home& each : all.homes) {
+      for (const task_dump::home& each : all.homes) {
         seen += each.tasks.size();
-        if (each.how == dumped_home::answer::late) ++late;
+        if (each.how == task_dump::home::answer::late) ++late;
       }
       if (all.to_text().empty()) ++late;
     }
     for (std::thread& each : threads) each.join();
-    for (const dumped_home& each : dump(60s).homes) CHECK(each.tasks.empty());
+    for (const task_dump::home& each : dump(60s).homes) CHECK(each.tasks.empty());
   }
   CHECK(seen > 0);
   CHECK(late == 0);

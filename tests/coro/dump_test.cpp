@@ -37,10 +37,10 @@ auto dump_at(const executor& where, duration limit = 10s) -> task_dump {
   return detail::dump_of(std::array{where.id()}, limit);
 }
 
-auto tasks_at(const executor& where) -> std::vector<dumped_task> {
+auto tasks_at(const executor& where) -> std::vector<task_dump::entry> {
   task_dump all = dump_at(where);
   REQUIRE(all.homes.size() == 1);
-  CHECK(all.homes[0].how == dumped_home::answer::whole);
+  CHECK(all.homes[0].how == task_dump::home::answer::whole);
   return std::move(all.homes[0].tasks);
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("each way to wait is named") {
 
   const auto tasks = tasks_at(here.io());
   std::vector<std::string> waits;
-  for (const dumped_task& each : tasks) waits.push_back(each.waits_for);
+  for (const task_dump::entry& each : tasks) waits.push_back(each.waits_for);
   std::ranges::sort(waits);
   CHECK(waits == std::vector<std::string>{"channel with a value", "channel with room", "event", "future", "offload"});
   empty.close();
@@ -211,7 +211,7 @@ TEST_CASE("a home whose thread is blocked is named as late") {
   where.run_all();
   const auto all = dump_at(where, duration::zero());
   REQUIRE(all.homes.size() == 1);
-  CHECK(all.homes[0].how == dumped_home::answer::late);
+  CHECK(all.homes[0].how == task_dump::home::answer::late);
   CHECK(has(all.to_text(), "no answer"));
   ahead.request_stop();
   where.run_all();  // the question as well, which finds that nobody waits for it
@@ -221,5 +221,5 @@ TEST_CASE("a loop that does not run is named") {
   const auto idle = loop::create().value();
   const auto all = dump_at(*idle);
   REQUIRE(all.homes.size() == 1);
-  CHECK(all.homes[0].how == dumped_home::answer::not_running);
+  CHECK(all.homes[0].how == task_dump::home::answer::not_running);
 }

@@ -113,23 +113,23 @@ TEST_CASE("a wait at any depth suspends the fiber and not the thread") {
 TEST_CASE("a fiber knows that it is one, and nobody else does") {
   if (!has_fibers()) return;
   test_loop here;
-  CHECK_FALSE(is_fiber());
+  CHECK_FALSE(braid::detail::is_fiber());
   bool inside = false;
   bool beside = true;
   auto beside_it = [&]() -> task<void> {
     co_await yield();
-    beside = is_fiber();
+    beside = braid::detail::is_fiber();
   };
   here.io().spawn(beside_it());
   auto body = [&] {
-    inside = is_fiber();
+    inside = braid::detail::is_fiber();
     fiber_await(sleep_for(1ms));
-    inside = inside && is_fiber();
+    inside = inside && braid::detail::is_fiber();
   };
   CHECK(here.run_through(run_fiber(body), 200us).has_value());
   CHECK(inside);
   CHECK_FALSE(beside);
-  CHECK_FALSE(is_fiber());
+  CHECK_FALSE(braid::detail::is_fiber());
 }
 
 TEST_CASE("everything that a task can await can be awaited on a fiber") {

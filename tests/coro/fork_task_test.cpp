@@ -154,7 +154,7 @@ TEST_CASE_FIXTURE(watched, "values, references, nothing and what can only be mov
   auto pointer = []() -> fork_task<std::unique_ptr<int>> { co_return std::make_unique<int>(9); };
   auto convert = []() -> fork_task<std::string> { co_return "converted"; };
   auto body = [&]() -> fork_task<void> {
-    static_assert(std::is_void_v<await_result_t<decltype(fork_join(nothing(), nothing()))>>);
+    static_assert(std::is_void_v<braid::detail::await_result_t<decltype(fork_join(nothing(), nothing()))>>);
     co_await fork_join(nothing(), nothing(), nothing());
     auto [one, two, three] = co_await fork_join(refer(), nothing(), pointer());
     static_assert(std::is_same_v<decltype(two), std::monostate>);
@@ -535,7 +535,7 @@ TEST_CASE_FIXTURE(watched, "a group that outlives the children leaves its functi
 TEST_CASE_FIXTURE(watched, "more forks in each other than a deque holds") {
   auto asks = [](auto& self, int n) -> fork_task<int> {
     if (n == 0) co_return 0;
-    current_worker()->forks.ask();  // so that the next fork goes to the deque, however many lie there
+    braid::detail::current_worker()->forks.ask();  // so that the next fork goes to the deque, however many lie there
     const auto [rest, one] = co_await fork_join(self(self, n - 1), give(1));
     co_return rest + one;
   };

@@ -26,7 +26,7 @@ static_assert(fit<task<int>, scope, channel<int>, broadcast<int>, watch<int>, as
 static_assert(fit<loop, braid::detail::loop_timers, stream_socket, stream_listener, tls_stream, udp_socket,
                   buffered_reader, child_process, signal_set, resolver>);
 static_assert(fit<http_server, http_client, http_router, redis_connection, redis_pool, redis_cluster>);
-static_assert(fit<static_graph, graph_builder, runtime_options, thread, thread_registry, registered_thread>);
+static_assert(fit<static_graph, graph_builder, runtime::options, thread, thread_registry, registered_thread>);
 
 auto compute_in_frame(unsigned workers) -> task<int> {
   pool mine({.workers = workers});

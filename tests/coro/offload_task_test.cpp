@@ -26,8 +26,8 @@ using testing::test_loop;
 
 namespace {
 
-auto one_worker() -> pool_options {
-  pool_options options;
+auto one_worker() -> pool::options {
+  pool::options options;
   options.workers = 1;
   return options;
 }

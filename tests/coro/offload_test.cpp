@@ -39,8 +39,8 @@ auto code_of(const outcome<T>& ended) -> std::error_code {
   }
 }
 
-auto with_workers(unsigned count) -> pool_options {
-  pool_options options;
+auto with_workers(unsigned count) -> pool::options {
+  pool::options options;
   options.workers = count;
   return options;
 }

@@ -180,7 +180,7 @@ TEST_CASE("pools and lanes end after what ran late there, and have counted it") 
   std::latch opened(3);
   std::latch begun(2);
   auto blocking_threads = std::make_unique<blocking_pool>();
-  auto workers = std::make_unique<pool>(pool_options{.workers = 1});
+  auto workers = std::make_unique<pool>(pool::options{.workers = 1});
   atomic<int> ended{0};
   auto waits = [&](executor& where) -> task<void> {
     auto timed = offload(where, {.timeout = 1ms}, [&] {

@@ -29,7 +29,7 @@ using testing::mortal;
 namespace {
 
 auto small_pool() -> std::unique_ptr<pool> {
-  pool_options one;
+  pool::options one;
   one.workers = 1;
   return std::make_unique<pool>(std::move(one));
 }

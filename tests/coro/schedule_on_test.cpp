@@ -217,7 +217,7 @@ TEST_CASE("a refusal and a drop are errors that the task sees at home") {
 }
 
 TEST_CASE("a task without a home goes on in a pool, and who waits for it learns of the end") {
-  pool_options options;
+  pool::options options;
   options.workers = 2;
   pool workers(std::move(options));
   auto body = [&]() -> task<std::thread::id> {

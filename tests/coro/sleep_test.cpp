@@ -312,7 +312,7 @@ auto wait_at(home& where) -> waits_of_home {
 
 TEST_CASE("by the system's clock nothing wakes early after computing or idleness, on any backend and any home") {
   std::vector<std::unique_ptr<loop>> loops;
-  for (const auto kind : {io_backend_kind::poll, io_backend_kind::epoll, io_backend_kind::uring})
+  for (const auto kind : {io_backend::kind::poll, io_backend::kind::epoll, io_backend::kind::uring})
     if (auto made = loop::create({.backend = kind})) loops.push_back(std::move(*made));
   CHECK(loops.size() >= 2);
   const auto merged = runtime::create({.workers = 2, .shape = runtime_shape::merged}).value();

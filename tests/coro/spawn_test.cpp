@@ -382,7 +382,7 @@ TEST_CASE("a function that takes a token and was stopped before it began is left
 
 TEST_CASE("what a posted task throws is reported at its home, also when it ends before the post returns") {
   std::vector<std::string> reported;
-  pool_options options;
+  pool::options options;
   options.scheduler = scheduler::run_inline;
   options.on_error = [&](std::exception_ptr error) {
     try {
@@ -410,7 +410,7 @@ TEST_CASE("a task on a pool may begin another one at its own home, and end first
     scope& own = co_await this_scope();
     CHECK(post(own.where(), sleeps()).has_value());
   };
-  pool workers(pool_options{.workers = 2});
+  pool workers(pool::options{.workers = 2});
   spawn(workers, begins()).get();
   ended.wait(false);
 }

@@ -59,7 +59,7 @@ auto one_pool(random_source& random, ledger& counts) -> std::size_t {
   std::vector<future<int>> all;
   std::size_t values = 0;
   {
-    pool_options options;
+    pool::options options;
     options.workers = 1 + static_cast<unsigned>(random.below(3));
     pool workers(std::move(options));
     strand_home shared(workers);

@@ -33,8 +33,8 @@ using testing::mortal;
 
 namespace {
 
-auto with_workers(unsigned count) -> pool_options {
-  pool_options options;
+auto with_workers(unsigned count) -> pool::options {
+  pool::options options;
   options.workers = count;
   return options;
 }

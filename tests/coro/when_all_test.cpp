@@ -148,7 +148,7 @@ TEST_CASE("a stop of the caller stops all, and one that ends as stopped stops al
 
 TEST_CASE("parts that compute elsewhere come home with their values") {
   test_loop here;
-  pool_options options;
+  pool::options options;
   options.workers = 2;
   pool workers(std::move(options));
   auto square = [](int n) { return n * n; };

@@ -14,9 +14,9 @@ using namespace braid::testing;
 namespace {
 
 /// The fields that `append_head` does not write by itself.
-auto free_fields(const http_request_head& head) -> std::vector<http_field> {
-  std::vector<http_field> out;
-  for (const http_field field : head.fields) {
+auto free_fields(const http_request_head& head) -> std::vector<http_fields::field> {
+  std::vector<http_fields::field> out;
+  for (const http_fields::field field : head.fields) {
     const auto fine = braid::detail::check_field(field);
     BRAID_EXPECTS(fine || fine.error() == http_errc::reserved_field, "what was read may be written");
     if (fine) out.push_back(field);
@@ -28,27 +28,27 @@ auto free_fields(const http_request_head& head) -> std::vector<http_field> {
 void write_anew(const http_request_head& head) {
   std::string target(head.path);
   if (head.target.find('?') != std::string_view::npos) (target += '?') += head.query;
-  const std::vector<http_field> fields = free_fields(head);
+  const std::vector<http_fields::field> fields = free_fields(head);
   const auto host = head.host.empty() ? std::string_view("none") : head.host;
   std::string text;
   const auto made = braid::detail::append_head(
       text, braid::detail::http_request_start{
                 .method = head.method, .target = target, .host = host, .body = head.body, .fields = fields});
   BRAID_EXPECTS(made.has_value(), "what was understood can be written");
-  http_request_parser again;
-  BRAID_EXPECTS(again.parse(text) == http_progress::complete, "what was written is understood");
+  braid::detail::http_request_parser again;
+  BRAID_EXPECTS(again.parse(text) == braid::detail::http_progress::complete, "what was written is understood");
   BRAID_EXPECTS(again.size() == text.size(), "all of it is the head");
   BRAID_EXPECTS(again.head().method == head.method && again.head().path == head.path, "it is for the same");
   BRAID_EXPECTS(again.head().query == head.query && again.head().host == host, "it is at the same place");
   BRAID_EXPECTS(again.head().body == head.body, "its body is as long");
-  for (const http_field field : fields)
+  for (const http_fields::field field : fields)
     BRAID_EXPECTS(again.head().fields.count(field.name) == head.fields.count(field.name), "no field is lost or new");
 }
 
 void run(std::string_view input) {
-  read_in_every_way<http_request_parser>(input);
-  http_request_parser parser(fuzz_limits);
-  if (parser.parse(input) != http_progress::complete) return;
+  read_in_every_way<braid::detail::http_request_parser>(input);
+  braid::detail::http_request_parser parser(fuzz_limits);
+  if (parser.parse(input) != braid::detail::http_progress::complete) return;
   BRAID_EXPECTS(parser.size() <= input.size() && parser.size() <= fuzz_limits.head_bytes, "a head keeps to its limit");
   BRAID_EXPECTS(parser.head().target.size() <= fuzz_limits.target_bytes, "a target keeps to its limit");
   BRAID_EXPECTS(parser.head().fields.size() <= fuzz_limits.fields, "the fields keep to their limit");

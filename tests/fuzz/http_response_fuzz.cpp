@@ -21,9 +21,9 @@ void expect_framing(const http_response_head& head, http_method asked) {
 
 void run(std::string_view input) {
   for (const http_method asked : {http_method::get, http_method::head}) {
-    read_in_every_way<http_response_parser>(input, asked);
-    http_response_parser parser(fuzz_limits);
-    if (parser.parse(input, asked) == http_progress::complete) expect_framing(parser.head(), asked);
+    read_in_every_way<braid::detail::http_response_parser>(input, asked);
+    braid::detail::http_response_parser parser(fuzz_limits);
+    if (parser.parse(input, asked) == braid::detail::http_progress::complete) expect_framing(parser.head(), asked);
   }
 }
 

@@ -67,7 +67,7 @@ struct outcome_of_reply {
   status state = status::incomplete;
   std::size_t used = 0;
   resp_value value;
-  resp_fault fault;
+  braid::detail::resp_fault fault;
 };
 
 /// The first reply of `input`, given in pieces that `piece()` sizes.
@@ -148,7 +148,7 @@ auto announced_until(std::string_view bytes, std::size_t place) -> announced {
 
 /// Where ours is stricter than hiredis, and the bytes are what it says they are: a CR or LF alone in a line; something
 /// else than CR LF behind a counted text; a line, a length or a reply beyond our limits.
-auto is_stricter(const resp_fault& fault, std::string_view bytes) -> bool {
+auto is_stricter(const braid::detail::resp_fault& fault, std::string_view bytes) -> bool {
   const auto place = static_cast<std::size_t>(fault.offset);
   const announced before = announced_until(bytes, place);
   switch (fault.code) {
@@ -189,7 +189,7 @@ class other_reader {
 
   /// Ends the program where hiredis reads on after what ours refuses, and where ours is not stricter than it. The line
   /// that ours has refused before its end is ended first.
-  void refuses_too(const resp_fault& ours, std::string_view bytes) {
+  void refuses_too(const braid::detail::resp_fault& ours, std::string_view bytes) {
     void* read = nullptr;
     int status_of_read = ::redisReaderGetReply(reader_.get(), &read);
     if (status_of_read == REDIS_OK && read == nullptr) {

@@ -40,13 +40,13 @@ TEST_CASE("a node that has not run has no times, and one that has tells how long
 
 TEST_CASE("a graph without nodes, or of which none has run, has an empty path") {
   CHECK(critical_path(graph_shape(), at(0), {}).empty());
-  const std::vector<graph_edge> edges{{0, 1}};
+  const std::vector<graph_shape::edge> edges{{0, 1}};
   const auto shape = graph_shape::make(2, edges).value();
   CHECK(critical_path(shape, at(0), std::vector<node_times>(2)).empty());
 }
 
 TEST_CASE("the path of a diamond goes through its slower side") {
-  const std::vector<graph_edge> edges{{0, 1}, {0, 2}, {1, 3}, {2, 3}};
+  const std::vector<graph_shape::edge> edges{{0, 1}, {0, 2}, {1, 3}, {2, 3}};
   const auto shape = graph_shape::make(4, edges).value();
   const std::vector<node_times> times{ran(105, 110), ran(111, 115), ran(112, 130), ran(133, 140)};
   const std::vector<critical_step> expected{step(0, 5, 5), step(2, 2, 18), step(3, 3, 7)};
@@ -54,21 +54,21 @@ TEST_CASE("the path of a diamond goes through its slower side") {
 }
 
 TEST_CASE("a node that others do not wait for may end last, and is then the end of the path") {
-  const std::vector<graph_edge> edges{{0, 1}};
+  const std::vector<graph_shape::edge> edges{{0, 1}};
   const auto shape = graph_shape::make(3, edges).value();
   const std::vector<node_times> times{ran(0, 10), ran(10, 20), ran(1, 50)};
   CHECK(critical_path(shape, at(0), times) == std::vector{step(2, 1, 49)});
 }
 
 TEST_CASE("of nodes that end at once the first in the order is taken") {
-  const std::vector<graph_edge> edges{{0, 2}, {1, 2}};
+  const std::vector<graph_shape::edge> edges{{0, 2}, {1, 2}};
   const auto shape = graph_shape::make(4, edges).value();
   const std::vector<node_times> times{ran(0, 10), ran(5, 10), ran(10, 12), ran(0, 12)};
   CHECK(critical_path(shape, at(0), times) == std::vector{step(0, 0, 10), step(2, 0, 2)});
 }
 
 TEST_CASE("nodes that did not run are passed over") {
-  const std::vector<graph_edge> edges{{0, 1}, {1, 2}};
+  const std::vector<graph_shape::edge> edges{{0, 1}, {1, 2}};
   const auto shape = graph_shape::make(3, edges).value();
   const std::vector<node_times> times{ran(2, 10), node_times{}, node_times{}};
   CHECK(critical_path(shape, at(0), times) == std::vector{step(0, 2, 8)});
@@ -84,7 +84,7 @@ TEST_CASE("the steps of a random run are a way through its graph, and add up to 
     time_point last = at(1000);
     for (const node_index node : shape.order()) {
       time_point ready = at(1000);
-      for (const graph_edge edge : edges)
+      for (const graph_shape::edge edge : edges)
         if (edge.to == node) ready = std::max(ready, times[edge.from].ended);
       const time_point started = ready + duration(static_cast<duration::rep>(random.below(50)));
       times[node] = {ready, started, started + duration(static_cast<duration::rep>(random.below(50)))};

@@ -32,7 +32,7 @@ class replaceable : public testing::test_nodes {
 
 /// A run of such nodes, whose workers and clock a test turns by hand.
 struct bench {
-  bench(std::size_t count, const std::vector<graph_edge>& edges)
+  bench(std::size_t count, const std::vector<graph_shape::edge>& edges)
       : shape(graph_shape::make(count, edges).value()), nodes(count) {}
   bench(const bench&) = delete;
   auto operator=(const bench&) -> bench& = delete;

@@ -41,7 +41,7 @@ struct plan {
 /// Satisfies `graph_nodes`; looks at every start whether it may happen.
 class checked_nodes {
  public:
-  checked_nodes(std::vector<plan> plans, const std::vector<graph_edge>& edges)
+  checked_nodes(std::vector<plan> plans, const std::vector<graph_shape::edge>& edges)
       : plans_(std::move(plans)), started_(plans_.size()), ended_(plans_.size()), before_(plans_.size()) {
     for (const auto [from, to] : edges) before_[to].push_back(from);
   }

@@ -30,8 +30,8 @@ namespace {
 
 using cause = graph_failure::cause;
 
-auto chain_of(node_index length) -> std::vector<graph_edge> {
-  std::vector<graph_edge> edges;
+auto chain_of(node_index length) -> std::vector<graph_shape::edge> {
+  std::vector<graph_shape::edge> edges;
   for (node_index node = 1; node < length; ++node) edges.push_back({node - 1, node});
   return edges;
 }
@@ -110,7 +110,7 @@ TEST_CASE("nodes that run elsewhere are on their way before a node that runs her
 
 TEST_CASE("tasks of one fan wait side by side") {
   constexpr node_index fan = 1000;
-  std::vector<graph_edge> edges;
+  std::vector<graph_shape::edge> edges;
   for (node_index node = 1; node <= fan; ++node) {
     edges.push_back({0, node});
     edges.push_back({node, fan + 1});

@@ -16,23 +16,24 @@ using namespace braid;
 
 namespace {
 
-auto shape_of(std::size_t nodes, const std::vector<graph_edge>& edges) -> result<graph_shape> {
+auto shape_of(std::size_t nodes, const std::vector<graph_shape::edge>& edges) -> result<graph_shape> {
   return graph_shape::make(nodes, edges);
 }
 
-auto order_of(std::size_t nodes, const std::vector<graph_edge>& edges) -> std::vector<node_index> {
+auto order_of(std::size_t nodes, const std::vector<graph_shape::edge>& edges) -> std::vector<node_index> {
   const graph_shape shape = shape_of(nodes, edges).value();
   return {shape.order().begin(), shape.order().end()};
 }
 
 /// The order by its definition: again and again the smallest node whose predecessors all stand already.
-auto order_by_definition(std::size_t nodes, const std::vector<graph_edge>& edges) -> std::vector<node_index> {
+auto order_by_definition(std::size_t nodes, const std::vector<graph_shape::edge>& edges) -> std::vector<node_index> {
   std::vector<node_index> order;
   std::set<node_index> left;
   for (std::size_t node = 0; node < nodes; ++node) left.insert(static_cast<node_index>(node));
   while (!left.empty()) {
     const auto next = std::ranges::find_if(left, [&](node_index node) {
-      return std::ranges::none_of(edges, [&](graph_edge edge) { return edge.to == node && left.contains(edge.from); });
+      return std::ranges::none_of(edges,
+                                  [&](graph_shape::edge edge) { return edge.to == node && left.contains(edge.from); });
     });
     if (next == left.end()) return {};
     order.push_back(*next);
@@ -94,7 +95,7 @@ TEST_CASE("more nodes than a node_index can number are refused") {
 
 TEST_CASE("a chain of a hundred thousand nodes, given backwards, is put in order") {
   constexpr node_index length = 100'000;
-  std::vector<graph_edge> edges;
+  std::vector<graph_shape::edge> edges;
   for (node_index node = 1; node < length; ++node) edges.push_back({node, node - 1});
   const std::vector<node_index> order = order_of(length, edges);
   REQUIRE(order.size() == length);

@@ -47,7 +47,7 @@ struct watch : io_watch {
 };
 
 /// The one that BRAID_IO names, or the best that there is.
-auto made() -> std::unique_ptr<io_backend> { return make_io_backend().value(); }
+auto made() -> std::unique_ptr<io_backend> { return io_backend::make().value(); }
 
 }  // namespace
 
@@ -322,20 +322,20 @@ TEST_CASE("without a free descriptor none is made, and the error is the system's
   ::rlimit none = before;
   none.rlim_cur = 0;
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
-  const auto refused = make_io_backend();
+  const auto refused = io_backend::make();
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error() == std::errc::too_many_files_open);
 }
 
 TEST_CASE("each backend can be chosen, by the caller and by a variable") {
-  const std::pair<io_backend_kind, const char*> kinds[] = {{io_backend_kind::epoll, "epoll"},
-                                                           {io_backend_kind::poll, "poll"}};
+  const std::pair<io_backend::kind, const char*> kinds[] = {{io_backend::kind::epoll, "epoll"},
+                                                            {io_backend::kind::poll, "poll"}};
   for (const auto& [kind, name] : kinds) {
     const testing::environment said("BRAID_IO", name);
-    CHECK(make_io_backend().value()->name() == name);
+    CHECK(io_backend::make().value()->name() == name);
     const testing::environment says_nothing("BRAID_IO", nullptr);
-    CHECK(make_io_backend(kind).value()->name() == name);
+    CHECK(io_backend::make(kind).value()->name() == name);
   }
 }
 
@@ -346,8 +346,8 @@ TEST_CASE("who insists on io_uring, by the variable or in the program, gets it o
 #endif
   MESSAGE("loops that nobody chooses for wait by ", refusal ? "epoll: " + refusal.message() : std::string("io_uring"));
   const testing::environment said("BRAID_IO", "uring");
-  for (const io_backend_kind kind : {io_backend_kind::automatic, io_backend_kind::uring}) {
-    const auto insisted = make_io_backend(kind);
+  for (const io_backend::kind kind : {io_backend::kind::automatic, io_backend::kind::uring}) {
+    const auto insisted = io_backend::make(kind);
     CHECK((insisted ? std::error_code() : insisted.error()) == refusal);
     if (insisted) CHECK((*insisted)->name() == "uring");
   }
@@ -358,10 +358,10 @@ TEST_CASE("who insists on io_uring, by the variable or in the program, gets it o
 TEST_CASE("a variable that names no backend is refused, unless the caller has chosen") {
   for (const char* wrong : {"", "kqueue", "EPOLL", "uring "}) {
     const testing::environment said("BRAID_IO", wrong);
-    const auto refused = make_io_backend();
+    const auto refused = io_backend::make();
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error() == errc::unknown_backend);
-    CHECK(make_io_backend(io_backend_kind::epoll).has_value());
+    CHECK(io_backend::make(io_backend::kind::epoll).has_value());
   }
 }
 
@@ -369,11 +369,11 @@ TEST_CASE("where the system refuses io_uring, the next is taken, and who insists
   const testing::environment says_nothing("BRAID_IO", nullptr);
   const testing::child_end end = testing::run_in_child([] {
     if (!testing::refuse_io_uring()) ::_exit(1);
-    if (make_io_backend().value()->name() != "epoll") ::_exit(2);
-    const auto insisted = make_io_backend(io_backend_kind::uring);
+    if (io_backend::make().value()->name() != "epoll") ::_exit(2);
+    const auto insisted = io_backend::make(io_backend::kind::uring);
     if (insisted) ::_exit(3);
     const testing::environment said("BRAID_IO", "uring");
-    const auto named = make_io_backend();
+    const auto named = io_backend::make();
     if (named || named.error() != insisted.error()) ::_exit(4);
     std::fputs(insisted.error().message().c_str(), stderr);
   });

@@ -38,7 +38,8 @@ using testing::test_loop;
 
 namespace {
 
-auto shell(std::string script, child_stream streams = child_stream::inherit) -> child_options {
+auto shell(std::string script, child_process::stream streams = child_process::stream::inherit)
+    -> child_process::options {
   return {.program = "sh", .arguments = {"-c", std::move(script)}, .in = streams, .out = streams, .err = streams};
 }
 
@@ -53,7 +54,7 @@ auto all_of(const byte_stream& from) -> task<std::string> {
   co_return text;
 }
 
-auto status_of(loop& io, child_options how) -> task<exit_status> {
+auto status_of(loop& io, child_process::options how) -> task<child_process::exit_status> {
   child_process child = child_process::start(io, how).value();
   const auto ended = co_await child.wait();
   co_return ended.value();
@@ -76,15 +77,17 @@ auto has_children() -> bool { return ::waitpid(-1, nullptr, WNOHANG) != -1 || er
 TEST_CASE("the status says how a program ended") {
   test_loop here;
   CHECK(here.run(status_of(here.io(), shell("exit 0"))).take().is_success());
-  CHECK(here.run(status_of(here.io(), shell("exit 3"))).take() == exit_status{.code = 3, .signal = 0});
-  CHECK(here.run(status_of(here.io(), shell("kill -9 $$"))).take() == exit_status{.code = 0, .signal = SIGKILL});
+  CHECK(here.run(status_of(here.io(), shell("exit 3"))).take() == child_process::exit_status{.code = 3, .signal = 0});
+  CHECK(here.run(status_of(here.io(), shell("kill -9 $$"))).take() ==
+        child_process::exit_status{.code = 0, .signal = SIGKILL});
   CHECK_FALSE(has_children());
 }
 
 TEST_CASE("what is written to a program comes back by its streams") {
   test_loop here;
   auto body = [&]() -> task<void> {
-    child_process child = child_process::start(here.io(), shell("cat; echo problem >&2", child_stream::pipe)).value();
+    child_process child =
+        child_process::start(here.io(), shell("cat; echo problem >&2", child_process::stream::pipe)).value();
     const auto wrote = co_await child.in().write_all(bytes_of("one\ntwo\n"));
     CHECK(wrote.has_value());
     child.in().close();
@@ -105,7 +108,7 @@ TEST_CASE("folder, environment and arguments are those that were given") {
   test_loop here;
   const testing::scratch_folder folder;
   auto body = [&]() -> task<std::string> {
-    child_options how = shell("pwd; echo $WORD $0", child_stream::pipe);
+    child_process::options how = shell("pwd; echo $WORD $0", child_process::stream::pipe);
     how.arguments.emplace_back("name");
     how.folder = folder.path();
     how.environment = std::vector<std::string>{"WORD=bird", "PATH=/usr/bin:/bin"};
@@ -125,14 +128,14 @@ TEST_CASE("a program has none of our descriptors but its streams") {
   std::string name(100, '\0');
   const std::string link = "/proc/self/fd/" + std::to_string(ours.first.number());
   name.resize(static_cast<std::size_t>(::readlink(link.c_str(), name.data(), name.size())));
-  auto body = [&](child_stream in) -> task<std::string> {
-    child_options how = shell("ls -l /proc/$$/fd");
+  auto body = [&](child_process::stream in) -> task<std::string> {
+    child_process::options how = shell("ls -l /proc/$$/fd");
     how.in = in;
-    how.out = child_stream::pipe;
+    how.out = child_process::stream::pipe;
     child_process child = child_process::start(here.io(), how).value();
     co_return co_await all_of(child.out());
   };
-  const std::string with_null = here.run(body(child_stream::null)).take();
+  const std::string with_null = here.run(body(child_process::stream::null)).take();
   CHECK(with_null.find("0 -> /dev/null") != std::string::npos);
   CHECK(with_null.find("1 -> pipe:") != std::string::npos);
   CHECK(with_null.find("2 -> ") != std::string::npos);
@@ -142,8 +145,8 @@ TEST_CASE("a program has none of our descriptors but its streams") {
 TEST_CASE("a program that is not there, or may not run, or a folder that is not there is the error of the system") {
   test_loop here;
   const std::size_t before = testing::open_descriptors();
-  const auto error_of = [&](child_options how) {
-    how.in = how.out = how.err = child_stream::pipe;
+  const auto error_of = [&](child_process::options how) {
+    how.in = how.out = how.err = child_process::stream::pipe;
     return child_process::start(here.io(), how).error();
   };
   CHECK(error_of({.program = "/no/such/program"}) == std::errc::no_such_file_or_directory);
@@ -164,7 +167,8 @@ TEST_CASE("a stop kills the program and awaits its end") {
   const std::size_t before = testing::open_descriptors();
   pid_t id = -1;
   auto runs = [&]() -> task<void> {
-    child_process child = child_process::start(here.io(), shell("exec sleep 1000", child_stream::pipe)).value();
+    child_process child =
+        child_process::start(here.io(), shell("exec sleep 1000", child_process::stream::pipe)).value();
     id = child.id();
     static_cast<void>(co_await child.wait());
   };
@@ -213,19 +217,20 @@ TEST_CASE("a loop that is stopped leaves no process either") {
 
 TEST_CASE("a signal that is sent ends the program") {
   test_loop here;
-  auto body = [&]() -> task<exit_status> {
+  auto body = [&]() -> task<child_process::exit_status> {
     child_process child = child_process::start(here.io(), shell("exec sleep 1000")).value();
     CHECK(child.kill(SIGTERM).has_value());
     const auto ended = co_await child.wait();
     co_return ended.value();
   };
-  CHECK(here.run(body()).take() == exit_status{.code = 0, .signal = SIGTERM});
+  CHECK(here.run(body()).take() == child_process::exit_status{.code = 0, .signal = SIGTERM});
 }
 
 TEST_CASE("a program that does not read is a broken pipe, and no signal") {
   test_loop here;
   auto body = [&]() -> task<void> {
-    child_process child = child_process::start(here.io(), shell("exec <&-; echo closed", child_stream::pipe)).value();
+    child_process child =
+        child_process::start(here.io(), shell("exec <&-; echo closed", child_process::stream::pipe)).value();
     buffered_reader out(child.out());
     const auto line = co_await out.read_until("\n");
     CHECK(text_of(line.value()) == "closed\n");
@@ -240,7 +245,7 @@ TEST_CASE("many programs at once are all awaited") {
   test_loop here;
   int done = 0;
   auto one = [&](int number) -> task<void> {
-    const exit_status ended = co_await status_of(here.io(), shell("exit " + std::to_string(number)));
+    const child_process::exit_status ended = co_await status_of(here.io(), shell("exit " + std::to_string(number)));
     if (ended.code == number) ++done;
   };
   for (int i = 0; i < 30; ++i) here.io().spawn(one(i));
@@ -253,7 +258,7 @@ TEST_CASE("a program may be started, and waited for, before its loop runs") {
   child_process child = child_process::start(*io, shell("exit 3")).value();
   auto body = [&]() -> task<void> {
     const auto ended = co_await child.wait();
-    CHECK(ended == exit_status{.code = 3, .signal = 0});
+    CHECK(ended == child_process::exit_status{.code = 3, .signal = 0});
     io->stop();
   };
   io->spawn(body());
@@ -367,7 +372,8 @@ TEST_CASE("a program has no blocked signal; what is ignored stays so, but for SI
   sigset_t unblocked;
   REQUIRE(::pthread_sigmask(SIG_BLOCK, &blocked, &unblocked) == 0);
   auto body = [&]() -> task<std::string> {
-    child_options how{.program = "grep", .arguments = {"^Sig[BI]", "/proc/self/status"}, .out = child_stream::pipe};
+    child_process::options how{
+        .program = "grep", .arguments = {"^Sig[BI]", "/proc/self/status"}, .out = child_process::stream::pipe};
     child_process child = child_process::start(here.io(), how).value();
     std::string text = co_await all_of(child.out());
     static_cast<void>(co_await child.wait());
@@ -391,7 +397,7 @@ TEST_CASE("a name is looked for in the parts of PATH, in their order") {
   const auto said_by = [&](const char* name, const std::string& path) {
     const testing::environment search("PATH", path.c_str());
     auto body = [&]() -> task<std::string> {
-      child_options how{.program = name, .folder = folder.path(), .out = child_stream::pipe};
+      child_process::options how{.program = name, .folder = folder.path(), .out = child_process::stream::pipe};
       auto child = child_process::start(here.io(), how);
       if (!child) co_return child.error().message();
       std::string text = co_await all_of(child->out());

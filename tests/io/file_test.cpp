@@ -34,7 +34,7 @@ using testing::test_loop;
 
 namespace {
 
-auto error_of_open(test_loop& here, executor& blocking_threads, const std::string& path, file_mode mode)
+auto error_of_open(test_loop& here, executor& blocking_threads, const std::string& path, file::mode mode)
     -> std::error_code {
   auto opened = here.run(file::open(blocking_threads, path, mode)).take();
   return opened ? std::error_code() : opened.error();
@@ -50,21 +50,21 @@ TEST_CASE("a FIFO is refused, whether it has another end or not, and no thread w
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   for (const bool has_writer : {false, true}) {
     const descriptor other(has_writer ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1);
-    const auto whole = here.run(read_file(blocking_threads, path)).take();
+    const auto whole = here.run(file::read(blocking_threads, path)).take();
     CHECK(whole.error() == std::errc::invalid_seek);
-    CHECK(error_of_open(here, blocking_threads, path, file_mode::read) == std::errc::invalid_seek);
-    CHECK(error_of_open(here, blocking_threads, path, file_mode::create) == std::errc::invalid_seek);
+    CHECK(error_of_open(here, blocking_threads, path, file::mode::read) == std::errc::invalid_seek);
+    CHECK(error_of_open(here, blocking_threads, path, file::mode::create) == std::errc::invalid_seek);
   }
 }
 
 TEST_CASE("what is open blocks as files do, and a device that has no end is read up to the limit") {
   test_loop here;
   blocking_pool blocking_threads;
-  const auto whole = here.run(read_file(blocking_threads, "/dev/zero", 1000)).take();
+  const auto whole = here.run(file::read(blocking_threads, "/dev/zero", 1000)).take();
   CHECK(whole.error() == std::errc::file_too_large);
-  const auto nothing = here.run(read_file(blocking_threads, "/dev/null")).take();
+  const auto nothing = here.run(file::read(blocking_threads, "/dev/null")).take();
   CHECK(nothing == std::string());
-  const auto folder = here.run(read_file(blocking_threads, "/")).take();
+  const auto folder = here.run(file::read(blocking_threads, "/")).take();
   CHECK(folder.error() == std::errc::is_a_directory);
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("what is written at a place is read there, and the size is as far as i
   const testing::scratch_folder folder;
   const std::string path = folder.path() / "data";
   auto body = [&]() -> task<void> {
-    const auto opened = co_await file::open(blocking_threads, path, file_mode::create);
+    const auto opened = co_await file::open(blocking_threads, path, file::mode::create);
     REQUIRE(opened.has_value());
     const auto first = co_await opened->write_at(4, bytes_of("later"));
     CHECK(first.has_value());
@@ -103,18 +103,18 @@ TEST_CASE("modes make, keep, empty and refuse files as they say") {
   blocking_pool blocking_threads;
   const testing::scratch_folder folder;
   const std::string path = folder.path() / "data";
-  CHECK(error_of_open(here, blocking_threads, path, file_mode::read) == std::errc::no_such_file_or_directory);
-  CHECK(error_of_open(here, blocking_threads, path, file_mode::write) == std::errc::no_such_file_or_directory);
-  CHECK_FALSE(error_of_open(here, blocking_threads, path, file_mode::make));
-  CHECK(error_of_open(here, blocking_threads, path, file_mode::make) == std::errc::file_exists);
+  CHECK(error_of_open(here, blocking_threads, path, file::mode::read) == std::errc::no_such_file_or_directory);
+  CHECK(error_of_open(here, blocking_threads, path, file::mode::write) == std::errc::no_such_file_or_directory);
+  CHECK_FALSE(error_of_open(here, blocking_threads, path, file::mode::make));
+  CHECK(error_of_open(here, blocking_threads, path, file::mode::make) == std::errc::file_exists);
   folder.write("data", "kept");
-  CHECK_FALSE(error_of_open(here, blocking_threads, path, file_mode::create));
+  CHECK_FALSE(error_of_open(here, blocking_threads, path, file::mode::create));
   CHECK(std::filesystem::file_size(path) == 4);
-  CHECK_FALSE(error_of_open(here, blocking_threads, path, file_mode::truncate));
+  CHECK_FALSE(error_of_open(here, blocking_threads, path, file::mode::truncate));
   CHECK(std::filesystem::file_size(path) == 0);
-  CHECK(error_of_open(here, blocking_threads, folder.path(), file_mode::write) == std::errc::is_a_directory);
+  CHECK(error_of_open(here, blocking_threads, folder.path(), file::mode::write) == std::errc::is_a_directory);
   auto body = [&]() -> task<std::error_code> {
-    const auto opened = co_await file::open(blocking_threads, path, file_mode::read);
+    const auto opened = co_await file::open(blocking_threads, path, file::mode::read);
     const auto wrote = co_await opened->write_at(0, bytes_of("x"));
     co_return wrote.error();
   };
@@ -126,15 +126,16 @@ TEST_CASE("a file is read whole, one that says it is empty included") {
   blocking_pool blocking_threads;
   const testing::scratch_folder folder;
   const std::string text(100'000, 't');
-  CHECK(here.run(read_file(blocking_threads, folder.write("big", text))).take().value() == text);
-  CHECK(here.run(read_file(blocking_threads, folder.write("empty", ""))).take().value().empty());
-  CHECK(here.run(read_file(blocking_threads, "/proc/self/status")).take().value().starts_with("Name:"));
-  CHECK(here.run(read_file(blocking_threads, folder.path() / "none")).take().error() ==
+  CHECK(here.run(file::read(blocking_threads, folder.write("big", text))).take().value() == text);
+  CHECK(here.run(file::read(blocking_threads, folder.write("empty", ""))).take().value().empty());
+  CHECK(here.run(file::read(blocking_threads, "/proc/self/status")).take().value().starts_with("Name:"));
+  CHECK(here.run(file::read(blocking_threads, folder.path() / "none")).take().error() ==
         std::errc::no_such_file_or_directory);
-  CHECK(here.run(read_file(blocking_threads, folder.path())).take().error() == std::errc::is_a_directory);
+  CHECK(here.run(file::read(blocking_threads, folder.path())).take().error() == std::errc::is_a_directory);
   const std::string cut = std::string("/proc/self/status") + '\0' + ".txt";  // the system would read the first
-  CHECK(here.run(read_file(blocking_threads, cut)).take().error() == std::errc::invalid_argument);
-  CHECK(here.run(list_folder(blocking_threads, std::string("/\0x", 3))).take().error() == std::errc::invalid_argument);
+  CHECK(here.run(file::read(blocking_threads, cut)).take().error() == std::errc::invalid_argument);
+  CHECK(here.run(file::list_folder(blocking_threads, std::string("/\0x", 3))).take().error() ==
+        std::errc::invalid_argument);
 }
 
 TEST_CASE("a file is read up to a limit, whatever it says of its size") {
@@ -142,14 +143,14 @@ TEST_CASE("a file is read up to a limit, whatever it says of its size") {
   blocking_pool blocking_threads;
   const testing::scratch_folder folder;
   const std::string path = folder.write("ten", "0123456789");
-  CHECK(here.run(read_file(blocking_threads, path, 10)).take().value().size() == 10);
-  CHECK(here.run(read_file(blocking_threads, path, 9)).take().error() == std::errc::file_too_large);
-  CHECK(here.run(read_file(blocking_threads, path, 0)).take().error() == std::errc::file_too_large);
-  CHECK(here.run(read_file(blocking_threads, folder.write("empty", ""), 0)).take().value().empty());
-  CHECK(here.run(read_file(blocking_threads, "/dev/zero", 100'000)).take().error() == std::errc::file_too_large);
+  CHECK(here.run(file::read(blocking_threads, path, 10)).take().value().size() == 10);
+  CHECK(here.run(file::read(blocking_threads, path, 9)).take().error() == std::errc::file_too_large);
+  CHECK(here.run(file::read(blocking_threads, path, 0)).take().error() == std::errc::file_too_large);
+  CHECK(here.run(file::read(blocking_threads, folder.write("empty", ""), 0)).take().value().empty());
+  CHECK(here.run(file::read(blocking_threads, "/dev/zero", 100'000)).take().error() == std::errc::file_too_large);
   const std::string sparse = folder.write("sparse", "");
   std::filesystem::resize_file(sparse, std::uintmax_t{1} << 40U);
-  CHECK(here.run(read_file(blocking_threads, sparse)).take().error() == std::errc::file_too_large);
+  CHECK(here.run(file::read(blocking_threads, sparse)).take().error() == std::errc::file_too_large);
 }
 
 #if !defined(BRAID_TEST_ADDRESS) && !defined(BRAID_TEST_THREAD)  // which need more addresses than that
@@ -164,9 +165,9 @@ TEST_CASE("a file for which there is no memory is an error") {
     test_loop here;
     blocking_pool blocking_threads({.max_threads = 1});
     const auto everything = std::numeric_limits<std::uint64_t>::max();
-    const auto refused = here.run(read_file(blocking_threads, sparse, everything)).take();
+    const auto refused = here.run(file::read(blocking_threads, sparse, everything)).take();
     if (refused || refused.error() != std::errc::not_enough_memory) ::_exit(1);
-    ::_exit(here.run(read_file(blocking_threads, small, everything)).take().value() == "small" ? 0 : 2);
+    ::_exit(here.run(file::read(blocking_threads, small, everything)).take().value() == "small" ? 0 : 2);
   });
   CHECK(end.signal == 0);
   CHECK(end.status == 0);
@@ -188,39 +189,40 @@ TEST_CASE("folders are made and removed, files are renamed and removed, and what
   blocking_pool blocking_threads;
   const testing::scratch_folder folder;
   const std::string base = folder.path();
-  CHECK_FALSE(error_of(here, make_folder(blocking_threads, base + "/new")));
+  CHECK_FALSE(error_of(here, file::make_folder(blocking_threads, base + "/new")));
   CHECK(std::filesystem::is_directory(base + "/new"));
-  CHECK(error_of(here, make_folder(blocking_threads, base + "/new")) == std::errc::file_exists);
-  CHECK(error_of(here, make_folder(blocking_threads, base + "/none/new")) == std::errc::no_such_file_or_directory);
+  CHECK(error_of(here, file::make_folder(blocking_threads, base + "/new")) == std::errc::file_exists);
+  CHECK(error_of(here, file::make_folder(blocking_threads, base + "/none/new")) ==
+        std::errc::no_such_file_or_directory);
 
   folder.write("one", "1");
   folder.write("two", "22");
-  CHECK_FALSE(error_of(here, rename_entry(blocking_threads, base + "/one", base + "/two")));
+  CHECK_FALSE(error_of(here, file::rename(blocking_threads, base + "/one", base + "/two")));
   CHECK_FALSE(std::filesystem::exists(base + "/one"));
   CHECK(std::filesystem::file_size(base + "/two") == 1);
-  CHECK(error_of(here, rename_entry(blocking_threads, base + "/one", base + "/two")) ==
+  CHECK(error_of(here, file::rename(blocking_threads, base + "/one", base + "/two")) ==
         std::errc::no_such_file_or_directory);
-  CHECK_FALSE(error_of(here, rename_entry(blocking_threads, base + "/two", base + "/new/two")));
+  CHECK_FALSE(error_of(here, file::rename(blocking_threads, base + "/two", base + "/new/two")));
 
-  CHECK(error_of(here, remove_folder(blocking_threads, base + "/new")) == std::errc::directory_not_empty);
-  CHECK(error_of(here, remove_folder(blocking_threads, base + "/new/two")) == std::errc::not_a_directory);
-  CHECK(error_of(here, remove_file(blocking_threads, base + "/new")) == std::errc::is_a_directory);
-  CHECK_FALSE(error_of(here, remove_file(blocking_threads, base + "/new/two")));
-  CHECK(error_of(here, remove_file(blocking_threads, base + "/new/two")) == std::errc::no_such_file_or_directory);
-  CHECK_FALSE(error_of(here, remove_folder(blocking_threads, base + "/new")));
+  CHECK(error_of(here, file::remove_folder(blocking_threads, base + "/new")) == std::errc::directory_not_empty);
+  CHECK(error_of(here, file::remove_folder(blocking_threads, base + "/new/two")) == std::errc::not_a_directory);
+  CHECK(error_of(here, file::remove(blocking_threads, base + "/new")) == std::errc::is_a_directory);
+  CHECK_FALSE(error_of(here, file::remove(blocking_threads, base + "/new/two")));
+  CHECK(error_of(here, file::remove(blocking_threads, base + "/new/two")) == std::errc::no_such_file_or_directory);
+  CHECK_FALSE(error_of(here, file::remove_folder(blocking_threads, base + "/new")));
   CHECK_FALSE(std::filesystem::exists(base + "/new"));
 
   const std::string cut = base + std::string("/x\0y", 4);
   folder.write("x", "stays");
-  CHECK(error_of(here, remove_file(blocking_threads, cut)) == std::errc::invalid_argument);
-  CHECK(error_of(here, remove_folder(blocking_threads, cut)) == std::errc::invalid_argument);
-  CHECK(error_of(here, make_folder(blocking_threads, cut)) == std::errc::invalid_argument);
-  CHECK(error_of(here, rename_entry(blocking_threads, cut, base + "/z")) == std::errc::invalid_argument);
-  CHECK(error_of(here, rename_entry(blocking_threads, base + "/x", cut)) == std::errc::invalid_argument);
-  CHECK(error_of(here, status_of(blocking_threads, cut)) == std::errc::invalid_argument);
+  CHECK(error_of(here, file::remove(blocking_threads, cut)) == std::errc::invalid_argument);
+  CHECK(error_of(here, file::remove_folder(blocking_threads, cut)) == std::errc::invalid_argument);
+  CHECK(error_of(here, file::make_folder(blocking_threads, cut)) == std::errc::invalid_argument);
+  CHECK(error_of(here, file::rename(blocking_threads, cut, base + "/z")) == std::errc::invalid_argument);
+  CHECK(error_of(here, file::rename(blocking_threads, base + "/x", cut)) == std::errc::invalid_argument);
+  CHECK(error_of(here, file::status_of(blocking_threads, cut)) == std::errc::invalid_argument);
   CHECK(std::filesystem::exists(base + "/x"));
   REQUIRE(blocking_threads.shutdown(shutdown_mode::drain));
-  CHECK(error_of(here, make_folder(blocking_threads, base + "/new")) == errc::closed);
+  CHECK(error_of(here, file::make_folder(blocking_threads, base + "/new")) == errc::closed);
 }
 
 TEST_CASE("the status of a file tells kind, size and time, of a link itself where that is wanted") {
@@ -236,20 +238,20 @@ TEST_CASE("the status of a file tells kind, size and time, of a link itself wher
       ::timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
       ::timespec{.tv_sec = std::chrono::floor<std::chrono::seconds>(since).count(), .tv_nsec = 250'000'000}};
   REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);
-  const auto status = [&](const std::string& of, link_rule links) {
-    return here.run(status_of(blocking_threads, folder.path() / of, links)).take();
+  const auto status = [&](const std::string& of, file::links links) {
+    return here.run(file::status_of(blocking_threads, folder.path() / of, links)).take();
   };
   for (const char* const name : {"data", "link"}) {
-    const file_status seen = status(name, link_rule::follow).value();
-    CHECK(seen.kind == entry_kind::file);
+    const file::status seen = status(name, file::links::follow).value();
+    CHECK(seen.kind == file::kind::file);
     CHECK(seen.size == 5);
     CHECK(seen.modified == when);
   }
-  CHECK(status("link", link_rule::stay).value().kind == entry_kind::link);
-  CHECK(status("loose", link_rule::stay).value().kind == entry_kind::link);
-  CHECK(status("loose", link_rule::follow).error() == std::errc::no_such_file_or_directory);
-  CHECK(status(".", link_rule::follow).value().kind == entry_kind::folder);
-  CHECK(here.run(status_of(blocking_threads, "/dev/null")).take().value().kind == entry_kind::other);
+  CHECK(status("link", file::links::stay).value().kind == file::kind::link);
+  CHECK(status("loose", file::links::stay).value().kind == file::kind::link);
+  CHECK(status("loose", file::links::follow).error() == std::errc::no_such_file_or_directory);
+  CHECK(status(".", file::links::follow).value().kind == file::kind::folder);
+  CHECK(here.run(file::status_of(blocking_threads, "/dev/null")).take().value().kind == file::kind::other);
 }
 
 TEST_CASE("a folder is listed by name, with the kinds of what it holds") {
@@ -259,13 +261,14 @@ TEST_CASE("a folder is listed by name, with the kinds of what it holds") {
   folder.write("b", "");
   folder.write("a/inner", "");
   std::filesystem::create_symlink("b", folder.path() / "c");
-  const auto listed = here.run(list_folder(blocking_threads, folder.path())).take().value();
-  CHECK((listed == std::vector<folder_entry>{{.name = "a", .kind = entry_kind::folder},
-                                             {.name = "b", .kind = entry_kind::file},
-                                             {.name = "c", .kind = entry_kind::link}}));
-  CHECK(here.run(list_folder(blocking_threads, folder.path() / "none")).take().error() ==
+  const auto listed = here.run(file::list_folder(blocking_threads, folder.path())).take().value();
+  CHECK((listed == std::vector<file::entry>{{.name = "a", .kind = file::kind::folder},
+                                            {.name = "b", .kind = file::kind::file},
+                                            {.name = "c", .kind = file::kind::link}}));
+  CHECK(here.run(file::list_folder(blocking_threads, folder.path() / "none")).take().error() ==
         std::errc::no_such_file_or_directory);
-  CHECK(here.run(list_folder(blocking_threads, folder.path() / "b")).take().error() == std::errc::not_a_directory);
+  CHECK(here.run(file::list_folder(blocking_threads, folder.path() / "b")).take().error() ==
+        std::errc::not_a_directory);
 }
 
 TEST_CASE("a hundred files at once leave no descriptor open, and a closed lane refuses") {
@@ -275,9 +278,9 @@ TEST_CASE("a hundred files at once leave no descriptor open, and a closed lane r
   const std::size_t before = testing::open_descriptors();
   auto one = [&](int number) -> task<bool> {
     const std::string path = folder.path() / std::to_string(number);
-    const auto opened = co_await file::open(blocking_threads, path, file_mode::make);
+    const auto opened = co_await file::open(blocking_threads, path, file::mode::make);
     const auto wrote = co_await opened->write_at(0, bytes_of(path));
-    const auto text = co_await read_file(blocking_threads, path);
+    const auto text = co_await file::read(blocking_threads, path);
     co_return wrote&& text.value() == path;
   };
   std::vector<task<bool>> all;
@@ -286,5 +289,5 @@ TEST_CASE("a hundred files at once leave no descriptor open, and a closed lane r
   for (const bool each : done) CHECK(each);
   CHECK(testing::open_descriptors() == before);
   REQUIRE(blocking_threads.shutdown(shutdown_mode::drain));
-  CHECK(error_of_open(here, blocking_threads, folder.path() / "0", file_mode::read) == errc::closed);
+  CHECK(error_of_open(here, blocking_threads, folder.path() / "0", file::mode::read) == errc::closed);
 }

@@ -30,7 +30,7 @@ namespace {
 
 /// A driver whose worker is the test's thread.
 struct driven {
-  explicit driven(loop_options options = {}) : driver(loop::create(std::move(options)).value()) { driver.begin(); }
+  explicit driven(loop::options options = {}) : driver(loop::create(std::move(options)).value()) { driver.begin(); }
   driven(const driven&) = delete;
   auto operator=(const driven&) -> driven& = delete;
   ~driven() { driver.end(); }

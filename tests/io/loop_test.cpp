@@ -38,7 +38,7 @@ namespace {
 /// A loop on a thread of its own, from `running` on.
 class threaded_loop {
  public:
-  explicit threaded_loop(loop_options options = {})
+  explicit threaded_loop(loop::options options = {})
       : io_(loop::create(std::move(options)).value()), thread_([this] { io_->run([this] { started_.unpark(); }); }) {
     started_.park();
   }
@@ -418,7 +418,7 @@ TEST_CASE("what jobs and tasks throw goes to on_error, and the loop goes on") {
       errors.emplace_back(thrown.what());
     }
   };
-  test_loop here(loop_options{.clock = nullptr, .on_error = note});
+  test_loop here(loop::options{.clock = nullptr, .on_error = note});
   bool ran = false;
   auto body = []() -> task<void> {
     co_await sleep_for(0ns);
@@ -437,7 +437,7 @@ TEST_CASE("what jobs and tasks throw goes to on_error, and the loop goes on") {
 TEST_CASE("a task that ends away counts until it is home, and what it throws is told there") {
   manual_executor away;
   int errors = 0;
-  test_loop here(loop_options{.clock = nullptr, .on_error = [&](const std::exception_ptr&) { ++errors; }});
+  test_loop here(loop::options{.clock = nullptr, .on_error = [&](const std::exception_ptr&) { ++errors; }});
   auto body = [&]() -> task<void> {
     co_await schedule_on(away);
     throw std::runtime_error("away");
@@ -453,7 +453,7 @@ TEST_CASE("a task that ends away counts until it is home, and what it throws is 
 
 TEST_CASE("an on_error that throws does not hurt the loop") {
   const auto rethrow = [](std::exception_ptr error) { std::rethrow_exception(std::move(error)); };
-  test_loop here(loop_options{.clock = nullptr, .on_error = rethrow});
+  test_loop here(loop::options{.clock = nullptr, .on_error = rethrow});
   bool ran = false;
   REQUIRE(post(here.io(), [] { throw std::runtime_error("on purpose, for a test"); }));
   REQUIRE(post(here.io(), [&] { ran = true; }));
@@ -478,7 +478,7 @@ TEST_CASE("a resumption for a loop that has stopped ends the program, because it
     io->run_once();
     io->stop();
     while (io->run_once()) {}
-    io->post_resumption(make_job([] {}));
+    io->post_resumption(braid::detail::make_job([] {}));
   });
   CHECK(end.signal == SIGABRT);
   CHECK(end.errors.find("a task cannot outlive its loop") != std::string::npos);

@@ -33,11 +33,11 @@ namespace {
 /// Answers by a rule, and counts the questions.
 struct oracle {
   std::atomic<int> asked{0};
-  auto options() -> resolver_options {
-    return {.lookup = [this](const std::string& name) -> result<addresses> {
+  auto options() -> resolver::options {
+    return {.lookup = [this](const std::string& name) -> result<socket_address::list> {
       ++asked;
       if (name == "nowhere") return fail(errc::unknown_host);
-      return addresses{socket_address::ip("10.0.0.1", 0).value(), socket_address::ip("::1", 0).value()};
+      return socket_address::list{socket_address::ip("10.0.0.1", 0).value(), socket_address::ip("::1", 0).value()};
     }};
   }
 };
@@ -124,10 +124,10 @@ TEST_CASE("who asks meanwhile waits for the same answer, and a deadline ends the
   blocking_pool blocking_threads;
   std::latch may_answer(1);
   std::atomic<int> asked{0};
-  resolver names(here.io(), blocking_threads, {.lookup = [&](const std::string&) -> result<addresses> {
+  resolver names(here.io(), blocking_threads, {.lookup = [&](const std::string&) -> result<socket_address::list> {
                    ++asked;
                    may_answer.wait();
-                   return addresses{socket_address::loopback(0)};
+                   return socket_address::list{socket_address::loopback(0)};
                  }});
   std::size_t found = 0;
   auto asks = [&]() -> task<void> { found += (co_await names.resolve("slow", 1))->size(); };
@@ -154,10 +154,10 @@ TEST_CASE("where the executor takes nothing the error says so, and the next ques
 }
 
 TEST_CASE("the system knows this machine by its name, and no name that cannot be") {
-  const auto own = lookup_host("localhost");
+  const auto own = braid::detail::lookup_host("localhost");
   REQUIRE(own.has_value());
   for (const auto& each : *own) CHECK((each.host() == "127.0.0.1" || each.host() == "::1"));
-  CHECK_FALSE(lookup_host("no such host.invalid"));
+  CHECK_FALSE(braid::detail::lookup_host("no such host.invalid"));
 }
 
 TEST_CASE("the first address that answers is taken, whatever stands before it") {
@@ -165,12 +165,12 @@ TEST_CASE("the first address that answers is taken, whatever stands before it") 
   stream_listener listener = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
   const auto good = listener.local_address().value();
   const auto bad = socket_address::unix_abstract("braid-nobody-is-here").value();
-  auto made = here.run(connect_to_first(here.io(), {bad, bad, good})).take();
+  auto made = here.run(stream_socket::connect_to_first(here.io(), {bad, bad, good})).take();
   REQUIRE(made.has_value());
   CHECK(made->peer_address().value() == good);
-  const auto none = here.run(connect_to_first(here.io(), {bad, bad})).take();
+  const auto none = here.run(stream_socket::connect_to_first(here.io(), {bad, bad})).take();
   CHECK(none.error() == std::errc::connection_refused);
-  CHECK(here.run(connect_to_first(here.io(), {})).take().error() == errc::invalid_argument);
+  CHECK(here.run(stream_socket::connect_to_first(here.io(), {})).take().error() == errc::invalid_argument);
   CHECK_FALSE(here.io().backend().has_watches());
 }
 
@@ -182,11 +182,12 @@ TEST_CASE("an address that does not answer is overtaken by the next one") {
   stream_listener listener = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
   const auto good = listener.local_address().value();
   const std::size_t before = testing::open_descriptors();
-  auto made = here.run_through(connect_to_first(here.io(), {silent, good}), 10ms).take();
+  auto made = here.run_through(stream_socket::connect_to_first(here.io(), {silent, good}), 10ms).take();
   REQUIRE(made.has_value());
   CHECK(made->peer_address().value() == good);
   CHECK(testing::open_descriptors() <= before + 2);
-  auto late = here.run_through(with_timeout(1s, connect_to_first(here.io(), {silent, silent})), 10ms).take();
+  auto late =
+      here.run_through(with_timeout(1s, stream_socket::connect_to_first(here.io(), {silent, silent})), 10ms).take();
   CHECK(late.error() == errc::deadline_exceeded);
 }
 

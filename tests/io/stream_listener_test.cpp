@@ -51,7 +51,7 @@ using testing::test_loop;
 
 namespace {
 
-auto on_loopback(loop& io, listener_options options = {}) -> stream_listener {
+auto on_loopback(loop& io, stream_listener::options options = {}) -> stream_listener {
   return stream_listener::listen(io, socket_address::loopback(0), options).value();
 }
 

@@ -161,7 +161,7 @@ TEST_CASE("a deadline ends a connect that gets no answer, and its descriptor is 
 TEST_CASE("shutdown ends one direction and leaves the other") {
   test_loop here;
   served_peer both = served_peer::on(here.io());
-  CHECK(both.served.shutdown(socket_side::write));
+  CHECK(both.served.shutdown(stream_socket::side::write));
   CHECK(both.peer.receive().empty());
   both.peer.send("still");
   auto body = [&]() -> task<void> {
@@ -169,10 +169,10 @@ TEST_CASE("shutdown ends one direction and leaves the other") {
     CHECK(text == "still");
     const auto wrote = co_await both.served.write_all(bytes_of("no more"));
     CHECK(wrote.error() == std::errc::broken_pipe);
-    CHECK(both.served.shutdown(socket_side::read));
+    CHECK(both.served.shutdown(stream_socket::side::read));
     const std::string end = co_await read_text(both.served);
     CHECK(end.empty());
-    CHECK(both.served.shutdown(socket_side::both).has_value());
+    CHECK(both.served.shutdown(stream_socket::side::both).has_value());
   };
   CHECK(here.run(body()).has_value());
 }
@@ -187,7 +187,7 @@ TEST_CASE("a shutdown wakes the reader that waits") {
   };
   here.io().spawn(body());
   here.run_once();
-  CHECK(both.served.shutdown(socket_side::both));
+  CHECK(both.served.shutdown(stream_socket::side::both));
   CHECK(here.run_until([&] { return over; }));
 }
 

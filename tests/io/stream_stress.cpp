@@ -154,7 +154,7 @@ auto own_id() -> ::pid_t { return static_cast<::pid_t>(::syscall(SYS_gettid)); }
 auto is_refused_a_fifo(blocking_pool& blocking_threads, std::string path) -> task<bool> {
   const std::uint64_t first = interrupter::taken();
   while (interrupter::taken() < first + 500) {
-    const auto got = co_await file::open(blocking_threads, path, file_mode::read);
+    const auto got = co_await file::open(blocking_threads, path, file::mode::read);
     if (got || got.error() != std::errc::invalid_seek) co_return false;
     co_await sleep_for(100us);
   }
@@ -163,17 +163,17 @@ auto is_refused_a_fifo(blocking_pool& blocking_threads, std::string path) -> tas
 
 /// Writes a file, reads it in both ways, renames and removes it.
 auto use_file(blocking_pool& blocking_threads, std::string path, std::string text) -> task<bool> {
-  const auto made = co_await file::open(blocking_threads, path, file_mode::make);
+  const auto made = co_await file::open(blocking_threads, path, file::mode::make);
   if (!made) co_return false;
   if (const auto wrote = co_await made->write_at(0, bytes_of(text)); !wrote) co_return false;
   if (const auto synced = co_await made->sync(); !synced) co_return false;
   std::vector<std::byte> back(text.size());
   const auto read = co_await made->read_at(0, back);
   if (!read || *read != text.size() || text_of(back) != text) co_return false;
-  if (const auto renamed = co_await rename_entry(blocking_threads, path, path + ".new"); !renamed) co_return false;
-  const auto whole = co_await read_file(blocking_threads, path + ".new");
+  if (const auto renamed = co_await file::rename(blocking_threads, path, path + ".new"); !renamed) co_return false;
+  const auto whole = co_await file::read(blocking_threads, path + ".new");
   if (!whole || *whole != text) co_return false;
-  const auto removed = co_await remove_file(blocking_threads, path + ".new");
+  const auto removed = co_await file::remove(blocking_threads, path + ".new");
   co_return removed.has_value();
 }
 

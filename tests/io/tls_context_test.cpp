@@ -17,12 +17,12 @@ using testing::tls_people;
 
 namespace {
 
-auto with_identity(tls_pem chain, tls_pem key) -> result<tls_context> {
+auto with_identity(tls_context::pem chain, tls_context::pem key) -> result<tls_context> {
   return tls_context::server({.identity = {.chain = std::move(chain), .key = std::move(key)}});
 }
 
 auto as_text(const certified& who) -> result<tls_context> {
-  return with_identity(tls_pem::text(who.certificate), tls_pem::text(who.key));
+  return with_identity(tls_context::pem::text(who.certificate), tls_context::pem::text(who.key));
 }
 
 }  // namespace
@@ -33,35 +33,39 @@ TEST_CASE("certificates, keys and authorities come from text or from files") {
   const auto chain = folder.write("chain.pem", people.server.certificate + people.authority.certificate);
   const auto key = folder.write("key.pem", people.server.key);
   const auto authority = folder.write("authority.pem", people.authority.certificate);
-  CHECK(with_identity(tls_pem::file(chain), tls_pem::file(key)).has_value());
-  CHECK(with_identity(tls_pem::file(chain), tls_pem::text(people.server.key)).has_value());
-  CHECK(tls_context::client({.authorities = tls_pem::file(authority)}).has_value());
+  CHECK(with_identity(tls_context::pem::file(chain), tls_context::pem::file(key)).has_value());
+  CHECK(with_identity(tls_context::pem::file(chain), tls_context::pem::text(people.server.key)).has_value());
+  CHECK(tls_context::client({.authorities = tls_context::pem::file(authority)}).has_value());
   CHECK(tls_context::client().has_value());
 }
 
 TEST_CASE("a file that is not there, and one that cannot be read, are errors of the system") {
   const testing::scratch_folder folder;
   const auto& server = tls_people::known().server;
-  const auto missing = with_identity(tls_pem::file(folder.path() / "none.pem"), tls_pem::text(server.key));
+  const auto missing =
+      with_identity(tls_context::pem::file(folder.path() / "none.pem"), tls_context::pem::text(server.key));
   CHECK(missing.error() == std::errc::no_such_file_or_directory);
-  const auto is_folder = with_identity(tls_pem::text(server.certificate), tls_pem::file(folder.path()));
+  const auto is_folder =
+      with_identity(tls_context::pem::text(server.certificate), tls_context::pem::file(folder.path()));
   CHECK(is_folder.error() == std::errc::is_a_directory);
 }
 
 TEST_CASE("what is no certificate, no key, or only half of one is refused with what OpenSSL says") {
   const auto& server = tls_people::known().server;
-  const auto empty = with_identity(tls_pem::text(""), tls_pem::text(server.key));
-  CHECK(empty.error().category() == tls_category());
+  const auto empty = with_identity(tls_context::pem::text(""), tls_context::pem::text(server.key));
+  CHECK(empty.error().category() == braid::detail::tls_category());
   CHECK(empty.error().message() == "no start line");
   CHECK(with_identity({}, {}).error() == errc::invalid_argument);
   const std::string half = server.certificate.substr(0, server.certificate.size() / 2);
-  const auto cut = with_identity(tls_pem::text(half), tls_pem::text(server.key));
-  CHECK(cut.error().category() == tls_category());
-  const auto second_cut = with_identity(tls_pem::text(server.certificate + half), tls_pem::text(server.key));
-  CHECK(second_cut.error().category() == tls_category());
-  const auto swapped = with_identity(tls_pem::text(server.key), tls_pem::text(server.certificate));
-  CHECK(swapped.error().category() == tls_category());
-  CHECK(tls_context::client({.authorities = tls_pem::text("nothing")}).error().category() == tls_category());
+  const auto cut = with_identity(tls_context::pem::text(half), tls_context::pem::text(server.key));
+  CHECK(cut.error().category() == braid::detail::tls_category());
+  const auto second_cut =
+      with_identity(tls_context::pem::text(server.certificate + half), tls_context::pem::text(server.key));
+  CHECK(second_cut.error().category() == braid::detail::tls_category());
+  const auto swapped = with_identity(tls_context::pem::text(server.key), tls_context::pem::text(server.certificate));
+  CHECK(swapped.error().category() == braid::detail::tls_category());
+  CHECK(tls_context::client({.authorities = tls_context::pem::text("nothing")}).error().category() ==
+        braid::detail::tls_category());
 }
 
 TEST_CASE("a key that belongs to another certificate is refused") {
@@ -82,7 +86,7 @@ TEST_CASE("a key that is locked by a password is refused, and nobody is asked fo
   const auto& server = tls_people::known().server;
   const auto locked = as_text({.certificate = server.certificate, .key = testing::locked_key(server.key)});
   REQUIRE_FALSE(locked.has_value());
-  CHECK(locked.error().category() == tls_category());
+  CHECK(locked.error().category() == braid::detail::tls_category());
 }
 
 TEST_CASE("names of protocols have one to 255 bytes") {
@@ -97,10 +101,10 @@ TEST_CASE("names of protocols have one to 255 bytes") {
 
 TEST_CASE("a server that asks clients for certificates says whom it trusts, and another one does not") {
   auto asks = testing::known_server();
-  asks.client_certificate = tls_client_certificate::required;
+  asks.client_certificate = tls_context::client_certificate::required;
   CHECK(tls_context::server(asks).error() == errc::invalid_argument);
-  asks.client_authorities = tls_pem::text(tls_people::known().authority.certificate);
+  asks.client_authorities = tls_context::pem::text(tls_people::known().authority.certificate);
   CHECK(tls_context::server(asks).has_value());
-  asks.client_certificate = tls_client_certificate::none;
+  asks.client_certificate = tls_context::client_certificate::none;
   CHECK(tls_context::server(asks).error() == errc::invalid_argument);
 }

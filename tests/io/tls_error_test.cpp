@@ -14,7 +14,7 @@ using namespace braid;
 
 TEST_CASE("each named error has a sentence of its own") {
   const std::error_code truncated = tls_errc::truncated;
-  CHECK(truncated.category() == tls_category());
+  CHECK(truncated.category() == braid::detail::tls_category());
   CHECK(truncated.category().name() == std::string("tls"));
   CHECK(truncated.message() == "the connection ended without the peer's notice that it ends");
   CHECK(make_error_code(tls_errc::no_application_protocol).message() ==
@@ -35,9 +35,10 @@ TEST_CASE("a verdict on a certificate says what OpenSSL says") {
 }
 
 TEST_CASE("other errors of OpenSSL keep their number and their words") {
-  const std::error_code other(static_cast<int>(ERR_PACK(ERR_LIB_SSL, 0, SSL_R_WRONG_VERSION_NUMBER)), tls_category());
+  const std::error_code other(static_cast<int>(ERR_PACK(ERR_LIB_SSL, 0, SSL_R_WRONG_VERSION_NUMBER)),
+                              braid::detail::tls_category());
   CHECK(other.message() == "wrong version number");
-  CHECK(std::error_code(3000, tls_category()).message() == "unknown error of TLS");
-  const std::error_code unknown(static_cast<int>(ERR_PACK(ERR_LIB_SSL, 0, 4000)), tls_category());
+  CHECK(std::error_code(3000, braid::detail::tls_category()).message() == "unknown error of TLS");
+  const std::error_code unknown(static_cast<int>(ERR_PACK(ERR_LIB_SSL, 0, 4000)), braid::detail::tls_category());
   CHECK_FALSE(unknown.message().empty());
 }

@@ -130,8 +130,8 @@ TEST_CASE("both ends agree on the newest version, and the client knows the serve
   const auto ends = run_handshake(here, client_context(), server_context());
   REQUIRE(ends.client.has_value());
   REQUIRE(ends.server.has_value());
-  CHECK(ends.client->version() == tls_version::tls_1_3);
-  CHECK(ends.server->version() == tls_version::tls_1_3);
+  CHECK(ends.client->version() == tls_context::version::tls_1_3);
+  CHECK(ends.server->version() == tls_context::version::tls_1_3);
   CHECK(ends.server->server_name() == "localhost");
   CHECK(ends.client->peer_certificate().size() > 100);
   CHECK(ends.server->peer_certificate().empty());
@@ -191,8 +191,8 @@ TEST_CASE("who verifies nothing takes any server") {
   test_loop here;
   auto server = testing::known_server();
   server.identity = testing::identity_of(make_certificate({.name = "self", .until = -60}));
-  const auto ends =
-      run_handshake(here, client_context({.verification = tls_verification::none}), server_context(server), "");
+  const auto ends = run_handshake(here, client_context({.verification = tls_context::verification::none}),
+                                  server_context(server), "");
   CHECK(ends.client.has_value());
   CHECK(ends.server.has_value());
 }
@@ -220,7 +220,7 @@ TEST_CASE("versions before TLS 1.2 are refused on both sides, and TLS 1.2 where 
   const raw_context client(raw_context::side::client);
   const raw_context server(raw_context::side::server, &tls_people::known().server);
   auto only_new = testing::known_server();
-  only_new.min_version = tls_version::tls_1_3;
+  only_new.min_version = tls_context::version::tls_1_3;
   for (const int version : {TLS1_1_VERSION, TLS1_2_VERSION}) {
     ::SSL_CTX_set_max_proto_version(client.get(), version);
     ::SSL_CTX_set_max_proto_version(server.get(), version);
@@ -231,7 +231,7 @@ TEST_CASE("versions before TLS 1.2 are refused on both sides, and TLS 1.2 where 
     const auto accepted = against(here, server_context(is_old ? testing::known_server() : only_new), "", hands(client));
     CHECK(accepted.error().message() == "unsupported protocol");
     auto newest = testing::trusting_client();
-    if (!is_old) newest.min_version = tls_version::tls_1_3;
+    if (!is_old) newest.min_version = tls_context::version::tls_1_3;
     const auto connected = against(here, client_context(newest), "localhost", hands(server));
     REQUIRE_FALSE(connected.has_value());
     CHECK(connected.error().message() == "tlsv1 alert protocol version");
@@ -333,7 +333,7 @@ TEST_CASE("sessions of TLS 1.2 are resumed on both sides") {
     const auto made = against(here, client, "localhost", [&](testing::plain_peer& end) {
       CHECK(raw_tls(peer_server, end.number()).shake_hands());
     });
-    CHECK(made.value().version() == tls_version::tls_1_2);
+    CHECK(made.value().version() == tls_context::version::tls_1_2);
     CHECK(made->resumed() == again);
   }
   const raw_context peer_client(raw_context::side::client);
@@ -357,8 +357,8 @@ TEST_CASE("a server that wants a certificate takes a good one, and refuses anoth
   test_loop here;
   const auto& people = tls_people::known();
   auto wants = testing::known_server();
-  wants.client_certificate = tls_client_certificate::required;
-  wants.client_authorities = tls_pem::text(people.authority.certificate);
+  wants.client_certificate = tls_context::client_certificate::required;
+  wants.client_authorities = tls_context::pem::text(people.authority.certificate);
   const tls_context server = server_context(wants);
   auto good = testing::trusting_client();
   good.identity = testing::identity_of(signed_server({.name = "client", .purpose = "clientAuth"}));
@@ -377,7 +377,7 @@ TEST_CASE("a server that wants a certificate takes a good one, and refuses anoth
   bad.identity = testing::identity_of(make_certificate({.name = "client", .purpose = "clientAuth"}));
   CHECK(run_handshake(here, client_context(bad), server).server.error() == tls_errc::self_signed);
 
-  wants.client_certificate = tls_client_certificate::asked;
+  wants.client_certificate = tls_context::client_certificate::asked;
   const tls_context asking = server_context(wants);
   CHECK(run_handshake(here, client_context(), asking).server.has_value());
   CHECK(run_handshake(here, client_context(bad), asking).server.error() == tls_errc::self_signed);
@@ -386,8 +386,8 @@ TEST_CASE("a server that wants a certificate takes a good one, and refuses anoth
 TEST_CASE("a client of a server that verifies it resumes its session, certificate and all") {
   test_loop here;
   auto wants = testing::known_server();
-  wants.client_certificate = tls_client_certificate::required;
-  wants.client_authorities = tls_pem::text(tls_people::known().authority.certificate);
+  wants.client_certificate = tls_context::client_certificate::required;
+  wants.client_authorities = tls_context::pem::text(tls_people::known().authority.certificate);
   const tls_context server = server_context(wants);
   auto good = testing::trusting_client();
   good.identity = testing::identity_of(signed_server({.name = "client", .purpose = "clientAuth"}));
@@ -426,7 +426,7 @@ TEST_CASE("what is no TLS is refused at once") {
       end.end_writing();
     });
     REQUIRE_FALSE(made.has_value());
-    CHECK(made.error().category() == tls_category());
+    CHECK(made.error().category() == braid::detail::tls_category());
     if (!one.diagnostic.empty()) CHECK(made.error().message() == one.diagnostic);
   }
 }

@@ -302,7 +302,7 @@ TEST_CASE("what is no record, or was changed on its way, ends both directions") 
       });
       const auto [text, why] = here.run(read_to_end(pair.ours)).take();
       CHECK(text == "before");
-      CHECK(why.category() == tls_category());
+      CHECK(why.category() == braid::detail::tls_category());
       CHECK(why.message() == one.diagnostic);
       CHECK(here.run(pair.ours.write_all(bytes_of("more"))).take().error() == why);
       CHECK(here.run(pair.ours.shutdown()).take().error() == why);
@@ -328,7 +328,7 @@ TEST_CASE("a client that wants to negotiate anew is refused") {
     });
     const auto [text, why] = here.run(read_to_end(pair.ours)).take();
     CHECK(text == "before");
-    CHECK(why.category() == tls_category());  // the client breaks off
+    CHECK(why.category() == braid::detail::tls_category());  // the client breaks off
   }
   CHECK(answer == "no renegotiation");
 }

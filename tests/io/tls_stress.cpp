@@ -174,8 +174,8 @@ struct cut_wire {
       const auto wrote = co_await to.write_all(std::span<const std::byte>(room).first(size));
       if (!wrote) break;
     }
-    static_cast<void>(to.shutdown(socket_side::write));
-    if (was_cut) static_cast<void>(from.shutdown(socket_side::both));
+    static_cast<void>(to.shutdown(stream_socket::side::write));
+    if (was_cut) static_cast<void>(from.shutdown(stream_socket::side::both));
   }
   static auto pass_all(const stream_socket& from, const stream_socket& to) -> task<void> {
     std::array<std::byte, 4096> room{};
@@ -187,7 +187,7 @@ struct cut_wire {
       const auto wrote = co_await to.write_all(std::span<const std::byte>(room).first(*got));
       takes = wrote.has_value();
     }
-    static_cast<void>(to.shutdown(socket_side::write));
+    static_cast<void>(to.shutdown(stream_socket::side::write));
   }
 };
 

@@ -54,7 +54,7 @@ class probe : public braid::detail::io_transfer {
   iovec part_{};
 };
 
-auto made() -> std::unique_ptr<io_backend> { return make_io_backend().value(); }
+auto made() -> std::unique_ptr<io_backend> { return io_backend::make().value(); }
 
 /// Waits until a cancelled transfer is over: at once, or with an answer.
 void cancel(io_backend& backend, probe& item) {

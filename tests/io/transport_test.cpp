@@ -105,11 +105,11 @@ TEST_CASE("a server and a client of TLS need few lines") {
   // [contexts]
   blocking_pool blocking_threads;
   const result<tls_context> server = tls_context::server({
-      .identity = {.chain = tls_pem::file(at + "chain.pem"), .key = tls_pem::file(at + "key.pem")},
+      .identity = {.chain = tls_context::pem::file(at + "chain.pem"), .key = tls_context::pem::file(at + "key.pem")},
       .protocols = {"http/1.1"},
       .handshakes = &blocking_threads,
   });
-  const result<tls_context> client = tls_context::client({.authorities = tls_pem::file(at + "authority.pem")});
+  const result<tls_context> client = tls_context::client({.authorities = tls_context::pem::file(at + "authority.pem")});
   // [/contexts]
   REQUIRE(server.has_value());
   REQUIRE(client.has_value());

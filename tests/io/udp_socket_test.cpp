@@ -23,7 +23,7 @@ using testing::test_loop;
 
 namespace {
 
-auto on_loopback(loop& io, udp_options options = {}) -> udp_socket {
+auto on_loopback(loop& io, udp_socket::options options = {}) -> udp_socket {
   return udp_socket::bind(io, socket_address::loopback(0), options).value();
 }
 

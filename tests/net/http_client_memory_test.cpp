@@ -29,7 +29,7 @@ using testing::test_loop;
 
 namespace {
 
-using answered = result<http_answer>;
+using answered = result<http_client::answer>;
 
 /// What a call of the client gives whose allocation `n` fails, counted from 0; and `then` how many after it.
 template <typename Ask>
@@ -109,7 +109,7 @@ TEST_CASE(
 TEST_CASE("whichever allocation fails for a call in pieces, the client answers the next one") {
   const http_child server;
   fail_calls(server, "one two ", [&](http_client& by) {
-    http_call call{.method = http_method::post, .url = server.url()};
+    http_client::call call{.method = http_method::post, .url = server.url()};
     call.pieces = [left = 2]() mutable -> task<result<std::string>> {
       const int now = left--;
       co_return now == 2 ? "one " : now == 1 ? "two " : "";
@@ -128,8 +128,8 @@ TEST_CASE("a router, a server and a client are made, or say that there is no mem
     http_router routes;
     routes.get("/one/and/two", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "hello"); });
     routes.post("/", [](http_exchange&) -> task<void> { co_return; });
-    http_server_options options;
-    options.format_refusal = [](const http_refusal&) { return http_refusal_text(); };
+    http_server::options options;
+    options.format_refusal = [](const http_server::refusal&) { return http_server::refusal_text(); };
     const http_server server(**io, routes, options);
     const http_client client(**io);
   });

@@ -78,16 +78,16 @@ auto test_routes() -> http_router {
 }
 
 struct client_scene : http_scene {
-  explicit client_scene(http_client_options how = {})
+  explicit client_scene(http_client::options how = {})
       : http_scene(routes, {.limits = {.body_bytes = 64U << 20U}}),
         client(here.io(), testing::tested(std::move(how))) {}
 
   [[nodiscard]] auto url(std::string_view path) const -> std::string { return testing::tested_url(address(), path); }
-  auto fetch(http_call call) -> result<http_answer> {
-    outcome<result<http_answer>> ended = here.run(client.fetch(std::move(call)));
+  auto fetch(http_client::call call) -> result<http_client::answer> {
+    outcome<result<http_client::answer>> ended = here.run(client.fetch(std::move(call)));
     return ended.take();
   }
-  auto get(std::string_view path) -> result<http_answer> { return fetch({.url = url(path)}); }
+  auto get(std::string_view path) -> result<http_client::answer> { return fetch({.url = url(path)}); }
 
   static inline const http_router routes = test_routes();
   http_client client;
@@ -179,8 +179,8 @@ class deserter {
 
 template <typename Server>
 auto fetch_from(Server& server, test_loop& here, http_client& client, http_method method = http_method::get)
-    -> result<http_answer> {
-  outcome<result<http_answer>> ended = here.run(client.fetch({.method = method, .url = server.url()}));
+    -> result<http_client::answer> {
+  outcome<result<http_client::answer>> ended = here.run(client.fetch({.method = method, .url = server.url()}));
   return ended.take();
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("a client without a resolver says so when a URL names a host") {
   const auto refused = here.run(client.get("http://somewhere.test/")).take();
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error() == http_errc::no_resolver);
-  CHECK(refused.error().message().find("http_client_options::names") != std::string::npos);
+  CHECK(refused.error().message().find("http_client::options::names") != std::string::npos);
 }
 
 TEST_CASE("fields and bodies go along, in one piece or in several") {
@@ -290,7 +290,7 @@ TEST_CASE("a connection over which a call was not sent to its end is not used ag
   const std::string refusal = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno";
   const std::string welcome = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
   liar server(here, {refusal, refusal, welcome}, liar::afterwards::keeps);
-  http_client client(here.io(), testing::tested(http_client_options()));
+  http_client client(here.io(), testing::tested(http_client::options()));
   bool is_first = true;
   auto pieces = [&]() -> task<result<std::string>> {
     if (std::exchange(is_first, false)) co_return "part";
@@ -298,9 +298,9 @@ TEST_CASE("a connection over which a call was not sent to its end is not used ag
     co_await never;
     co_return std::string();
   };
-  http_call endless{.method = http_method::post, .url = server.url(), .pieces = pieces};
-  http_call large{.method = http_method::post, .url = server.url(), .body = std::string(16'000'000, 'x')};
-  for (const http_call& call : {endless, large}) {
+  http_client::call endless{.method = http_method::post, .url = server.url(), .pieces = pieces};
+  http_client::call large{.method = http_method::post, .url = server.url(), .body = std::string(16'000'000, 'x')};
+  for (const http_client::call& call : {endless, large}) {
     const auto answer = here.run(client.fetch(call)).take();
     REQUIRE(answer.has_value());
     CHECK(answer->body == "no");
@@ -314,9 +314,9 @@ TEST_CASE("a connection over which a call was not sent to its end is not used ag
 TEST_CASE("a connection that dies while a call is sent, and says why, has said why") {
   test_loop here;
   liar server(here, {"HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno", ""});
-  http_client client(here.io(), testing::tested(http_client_options()));
+  http_client client(here.io(), testing::tested(http_client::options()));
   auto endless = [&]() -> task<result<std::string>> { co_return std::string(100'000, 'x'); };
-  http_call call{.method = http_method::post, .url = server.url(), .pieces = endless};
+  http_client::call call{.method = http_method::post, .url = server.url(), .pieces = endless};
   const auto answer = here.run(client.fetch(call)).take();
   REQUIRE(answer.has_value());
   CHECK(answer->body == "no");
@@ -333,7 +333,7 @@ TEST_CASE("pieces that fail or throw end the call, whatever the server says") {
     };
     CHECK(scene.fetch({.method = http_method::post, .url = scene.url(path), .pieces = fails}).error() == errc::full);
     auto throws = [&]() -> task<result<std::string>> { throw std::runtime_error("no piece"); };
-    http_call call{.method = http_method::post, .url = scene.url(path), .pieces = throws};
+    http_client::call call{.method = http_method::post, .url = scene.url(path), .pieces = throws};
     CHECK_THROWS_AS(static_cast<void>(scene.fetch(call)), std::runtime_error);
     CHECK(scene.client.idle_connections() == 0);
   }
@@ -374,7 +374,7 @@ TEST_CASE("what would smuggle something into a request is not sent") {
 TEST_CASE("a body is read piece by piece, and given up it closes the connection") {
   client_scene scene;
   auto read = [&](std::size_t max_count) -> task<std::size_t> {
-    http_call call{.url = scene.url("/pieces")};
+    http_client::call call{.url = scene.url("/pieces")};
     auto opened = co_await scene.client.open(std::move(call));
     REQUIRE(opened.has_value());
     CHECK(opened->head().status == http_status::ok);
@@ -396,7 +396,7 @@ TEST_CASE("a body is read piece by piece, and given up it closes the connection"
 TEST_CASE("a body that is given up where it has not all come closes the connection") {
   client_scene scene;
   auto read_part = [&]() -> task<std::string> {
-    http_call call{.url = scene.url("/part")};
+    http_client::call call{.url = scene.url("/part")};
     auto opened = co_await scene.client.open(std::move(call));
     const auto piece = co_await opened->read_some();
     co_return std::string(*piece);
@@ -408,7 +408,7 @@ TEST_CASE("a body that is given up where it has not all come closes the connecti
 TEST_CASE("an answer that was read to its end takes no connection, though somebody holds it") {
   client_scene scene({.connections_per_host = 1});
   auto hold_and_ask = [&]() -> task<std::string> {
-    http_call call{.url = scene.url("/pieces")};
+    http_client::call call{.url = scene.url("/pieces")};
     auto held = co_await scene.client.open(std::move(call));
     for (bool more = true; more;) {
       const auto piece = co_await held->read_some();
@@ -438,15 +438,15 @@ TEST_CASE("credentials do not follow a redirect to another host") {
   client_scene other;
   test_loop& here = other.here;
   liar server(here, {"HTTP/1.1 302 Found\r\nLocation: " + other.url("/user") + "\r\nContent-Length: 0\r\n\r\n"});
-  http_client client(here.io(), testing::tested(http_client_options{.redirects = 1}));
-  http_call call{.url = server.url(), .fields = {{"Authorization", "secret"}, {"User-Agent", "kept"}}};
-  outcome<result<http_answer>> ended = here.run(client.fetch(std::move(call)));
+  http_client client(here.io(), testing::tested(http_client::options{.redirects = 1}));
+  http_client::call call{.url = server.url(), .fields = {{"Authorization", "secret"}, {"User-Agent", "kept"}}};
+  outcome<result<http_client::answer>> ended = here.run(client.fetch(std::move(call)));
   CHECK(ended.take()->body == "kept");
   liar other_server(here,
                     {"HTTP/1.1 302 Found\r\nLocation: " + other.url("/secret") + "\r\nContent-Length: 0\r\n\r\n"});
-  http_call secret{.url = other_server.url(), .fields = {{"authorization", "secret"}}};
+  http_client::call secret{.url = other_server.url(), .fields = {{"authorization", "secret"}}};
   CHECK(here.run(client.fetch(std::move(secret))).take()->body == "none");
-  http_call direct{.url = other.url("/secret"), .fields = {{"Authorization", "secret"}}};
+  http_client::call direct{.url = other.url("/secret"), .fields = {{"Authorization", "secret"}}};
   CHECK(here.run(client.fetch(std::move(direct))).take()->body == "secret");
 }
 
@@ -454,7 +454,7 @@ TEST_CASE("a connection that died while it was free is replaced") {
   test_loop here;
   const std::string fine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
   liar server(here, {fine + "ok", fine + "ok"});
-  http_client client(here.io(), testing::tested(http_client_options()));
+  http_client client(here.io(), testing::tested(http_client::options()));
   CHECK(fetch_from(server, here, client)->body == "ok");
   here.run_once(20);
   CHECK(fetch_from(server, here, client, http_method::post)->body == "ok");
@@ -467,7 +467,7 @@ TEST_CASE("a call is sent again where a used connection died without a word, unl
     INFO(name_of(method));
     test_loop here;
     deserter server(here, "");
-    http_client client(here.io(), testing::tested(http_client_options()));
+    http_client client(here.io(), testing::tested(http_client::options()));
     REQUIRE(fetch_from(server, here, client).has_value());
     const bool may_be_repeated = method == http_method::get || method == http_method::put;
     CHECK(fetch_from(server, here, client, method).has_value() == may_be_repeated);
@@ -478,7 +478,7 @@ TEST_CASE("a call is sent again where a used connection died without a word, unl
 TEST_CASE("a call that got the beginning of an answer is not sent again") {
   test_loop here;
   deserter server(here, "HTTP/1.1 2");
-  http_client client(here.io(), testing::tested(http_client_options()));
+  http_client client(here.io(), testing::tested(http_client::options()));
   REQUIRE(fetch_from(server, here, client).has_value());
   CHECK(fetch_from(server, here, client).error() == http_errc::truncated);
   CHECK(server.requests() == 2);
@@ -488,7 +488,7 @@ TEST_CASE("a connection that the server will close is not kept") {
   for (const std::string end : {"Connection: close\r\n", "Connection: x, Close\r\n"}) {
     test_loop here;
     deserter server(here, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + end + "\r\nok");
-    http_client client(here.io(), testing::tested(http_client_options()));
+    http_client client(here.io(), testing::tested(http_client::options()));
     REQUIRE(fetch_from(server, here, client).has_value());
     CHECK(client.idle_connections() == 1);
     CHECK(fetch_from(server, here, client)->body == "ok");
@@ -499,7 +499,7 @@ TEST_CASE("a connection that the server will close is not kept") {
 TEST_CASE("a call over a new connection that dies is not repeated") {
   test_loop here;
   liar server(here, {"", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"});
-  http_client client(here.io(), testing::tested(http_client_options()));
+  http_client client(here.io(), testing::tested(http_client::options()));
   CHECK_FALSE(fetch_from(server, here, client).has_value());
   CHECK(server.requests() == 1);
 }
@@ -517,7 +517,7 @@ TEST_CASE("answers that lie are errors, and their connection is not used again")
     INFO(text);
     test_loop here;
     liar server(here, {text});
-    http_client client(here.io(), testing::tested(http_client_options()));
+    http_client client(here.io(), testing::tested(http_client::options()));
     const auto answer = fetch_from(server, here, client);
     REQUIRE_FALSE(answer.has_value());
     CHECK(answer.error() == error);
@@ -530,7 +530,7 @@ TEST_CASE("informational answers are passed over, and what follows an answer end
   std::string hints;
   for (int i = 0; i < 3; ++i) hints += "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
   liar server(here, {hints + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n"});
-  http_client client(here.io(), testing::tested(http_client_options()));
+  http_client client(here.io(), testing::tested(http_client::options()));
   CHECK(fetch_from(server, here, client)->body == "ok");
   CHECK(client.idle_connections() == 0);
   std::string endless;
@@ -541,8 +541,8 @@ TEST_CASE("informational answers are passed over, and what follows an answer end
 
 TEST_CASE("a deadline ends a call and closes its connection") {
   client_scene scene;
-  auto limited = [&]() -> task<result<http_answer>> {
-    task<result<http_answer>> call = scene.client.fetch({.url = scene.url("/never")});
+  auto limited = [&]() -> task<result<http_client::answer>> {
+    task<result<http_client::answer>> call = scene.client.fetch({.url = scene.url("/never")});
     co_return co_await with_timeout(1s, std::move(call));
   };
   auto ended = scene.here.run_through(limited(), 10ms);
@@ -553,7 +553,7 @@ TEST_CASE("a deadline ends a call and closes its connection") {
 TEST_CASE("calls beyond the limit of a host wait for a connection") {
   client_scene scene({.connections_per_host = 2});
   auto all = [&]() -> task<int> {
-    std::vector<task<result<http_answer>>> calls;
+    std::vector<task<result<http_client::answer>>> calls;
     for (int i = 0; i < 20; ++i) calls.push_back(scene.client.fetch({.url = scene.url("/")}));
     int fine = 0;
     for (const auto& answer : co_await when_all(std::move(calls))) fine += answer && answer->body == "hello" ? 1 : 0;
@@ -571,9 +571,9 @@ TEST_CASE("a limit of connections that nobody reaches is no limit") {
 
 TEST_CASE("nobody there is an error of the system, a name needs a resolver") {
   test_loop here;
-  http_client client(here.io(), testing::tested(http_client_options()));
-  outcome<result<http_answer>> nobody = here.run(client.get("http://127.0.0.1:1/"));
+  http_client client(here.io(), testing::tested(http_client::options()));
+  outcome<result<http_client::answer>> nobody = here.run(client.get("http://127.0.0.1:1/"));
   CHECK(nobody.take().error() == std::errc::connection_refused);
-  outcome<result<http_answer>> nameless = here.run(client.get("http://example.org/"));
+  outcome<result<http_client::answer>> nameless = here.run(client.get("http://example.org/"));
   CHECK_FALSE(nameless.take().has_value());
 }

@@ -50,7 +50,7 @@ auto routes_of(std::string& last_error) -> http_router {
 }
 
 struct scene_of_slow : http_scene {
-  explicit scene_of_slow(http_server_options options = {}) : http_scene(routes, std::move(options)) {}
+  explicit scene_of_slow(http_server::options options = {}) : http_scene(routes, std::move(options)) {}
   static inline std::string last_error;
   static inline const http_router routes = routes_of(last_error);
 };

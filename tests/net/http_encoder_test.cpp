@@ -25,7 +25,7 @@ auto text_of_head(const auto& start) -> std::string {
 }  // namespace
 
 TEST_CASE("a response says its status, its length and its fields") {
-  const std::array fields{http_field{"Content-Type", "text/plain"}, http_field{"X", "a\tb"}};
+  const std::array fields{http_fields::field{"Content-Type", "text/plain"}, http_fields::field{"X", "a\tb"}};
   CHECK(text_of_head(braid::detail::http_response_start{.body = {kind::length, 5}, .date = "now", .fields = fields}) ==
         "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Length: 5\r\nContent-Type: text/plain\r\nX: a\tb\r\n\r\n");
   CHECK(text_of_head(braid::detail::http_response_start{.status = http_status::not_found}) ==
@@ -38,9 +38,10 @@ TEST_CASE("a head has room for the longest of everything") {
   constexpr std::string_view max_count = "18446744073709551615";
   const std::string date(1'000, 'd');
   const std::string value(5'000, 'v');
-  const std::vector<http_field> fields(100, {"Name", value});
+  const std::vector<http_fields::field> fields(100, {"Name", value});
   std::string all;
-  for (const http_field& field : fields) all += std::string(field.name) + ": " + std::string(field.value) + "\r\n";
+  for (const http_fields::field& field : fields)
+    all += std::string(field.name) + ": " + std::string(field.value) + "\r\n";
   const std::string target = "/" + value;
   const http_framing body{kind::length, std::numeric_limits<std::uint64_t>::max()};
   CHECK(text_of_head(braid::detail::http_response_start{.status = http_status{65'535},
@@ -66,7 +67,7 @@ TEST_CASE("a head has room for the longest of everything") {
 }
 
 TEST_CASE("the type of a response stands before its other fields, and smuggles nothing in") {
-  const http_field field{"X", "a"};
+  const http_fields::field field{"X", "a"};
   CHECK(text_of_head(braid::detail::http_response_start{.date = "now", .type = "text/plain", .fields = {&field, 1}}) ==
         "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Length: 0\r\nContent-Type: text/plain\r\nX: a\r\n\r\n");
   for (const std::string_view type : {"a\r\nX: b", "\n", "a\x7f"}) {
@@ -102,18 +103,18 @@ TEST_CASE("a request says its host, and a length where one is expected") {
 
 TEST_CASE("nothing can be smuggled in by a field") {
   const std::string nul("a\0b", 3);
-  const std::vector<http_field> bad{{"X", "a\r\nSet-Cookie: b"},
-                                    {"X", "a\nb"},
-                                    {"X", "a\rb"},
-                                    {"X", nul},
-                                    {"X\r\nY", "a"},
-                                    {"X: a\r\nY", "b"},
-                                    {"", "a"},
-                                    {"X Y", "a"},
-                                    {"X:", "a"},
-                                    {"X", "\x7f"},
-                                    {"\xc3\xa9", "a"}};
-  for (const http_field& field : bad) {
+  const std::vector<http_fields::field> bad{{"X", "a\r\nSet-Cookie: b"},
+                                            {"X", "a\nb"},
+                                            {"X", "a\rb"},
+                                            {"X", nul},
+                                            {"X\r\nY", "a"},
+                                            {"X: a\r\nY", "b"},
+                                            {"", "a"},
+                                            {"X Y", "a"},
+                                            {"X:", "a"},
+                                            {"X", "\x7f"},
+                                            {"\xc3\xa9", "a"}};
+  for (const http_fields::field& field : bad) {
     std::string out = "before";
     CHECK(braid::detail::append_head(out, braid::detail::http_response_start{.fields = {&field, 1}}).error() ==
           http_errc::bad_field);
@@ -127,7 +128,7 @@ TEST_CASE("nothing can be smuggled in by a field") {
 TEST_CASE("what the library writes itself is not taken from elsewhere") {
   for (const std::string_view name : {"content-length", "Transfer-Encoding", "CONNECTION", "Date", "host"}) {
     std::string out;
-    const http_field field{name, "1"};
+    const http_fields::field field{name, "1"};
     CHECK(braid::detail::append_head(out, braid::detail::http_response_start{.fields = {&field, 1}}).error() ==
           http_errc::reserved_field);
     CHECK(braid::detail::append_last_chunk(out, {&field, 1}).error() == http_errc::reserved_field);
@@ -151,7 +152,7 @@ TEST_CASE("chunks say their size, and only the last one is empty") {
   braid::detail::append_chunk(out, "");
   CHECK(out.empty());
   braid::detail::append_chunk(out, std::string(26, 'x'));
-  const std::array trailers{http_field{"Sum", "1"}};
+  const std::array trailers{http_fields::field{"Sum", "1"}};
   REQUIRE(braid::detail::append_last_chunk(out, trailers).has_value());
   CHECK(out == "1a\r\n" + std::string(26, 'x') + "\r\n0\r\nSum: 1\r\n\r\n");
 }

@@ -11,9 +11,9 @@ using namespace braid;
 TEST_CASE("every error has a sentence of its own") {
   std::set<std::string> sentences;
   const int last = static_cast<int>(http_errc::no_resolver);
-  for (int code = 1; code <= last; ++code) sentences.insert(http_category().message(code));
+  for (int code = 1; code <= last; ++code) sentences.insert(braid::detail::http_category().message(code));
   CHECK(sentences.size() == static_cast<std::size_t>(last));
-  CHECK_FALSE(sentences.contains(http_category().message(last + 1)));
+  CHECK_FALSE(sentences.contains(braid::detail::http_category().message(last + 1)));
   const std::error_code error = http_errc::bad_host;
   CHECK(error.category().name() == std::string("braid.http"));
 }

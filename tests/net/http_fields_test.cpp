@@ -47,7 +47,7 @@ TEST_CASE("the first field of a name is found, and all are counted") {
 
 TEST_CASE("fields come in the order in which they stand") {
   std::string all;
-  for (const http_field field : http_fields(text, places)) ((all += field.name) += '=') += field.value;
+  for (const http_fields::field field : http_fields(text, places)) ((all += field.name) += '=') += field.value;
   CHECK(all == "Accept=aX=baccept=c");
   CHECK(http_fields().empty());
 }

@@ -6,7 +6,7 @@
 using namespace braid;
 
 TEST_CASE("every method is found by its name, in upper case only") {
-  for (std::uint8_t i = 0; i < http_methods; ++i) {
+  for (std::uint8_t i = 0; i < braid::detail::http_methods; ++i) {
     const auto method = static_cast<http_method>(i);
     CHECK(method_named(name_of(method)) == method);
   }
@@ -17,9 +17,9 @@ TEST_CASE("every method is found by its name, in upper case only") {
 }
 
 TEST_CASE("only what creates or changes is not good twice") {
-  CHECK(is_idempotent(http_method::get));
-  CHECK(is_idempotent(http_method::put));
-  CHECK(is_idempotent(http_method::delete_));
-  CHECK_FALSE(is_idempotent(http_method::post));
-  CHECK_FALSE(is_idempotent(http_method::patch));
+  CHECK(braid::detail::is_idempotent(http_method::get));
+  CHECK(braid::detail::is_idempotent(http_method::put));
+  CHECK(braid::detail::is_idempotent(http_method::delete_));
+  CHECK_FALSE(braid::detail::is_idempotent(http_method::post));
+  CHECK_FALSE(braid::detail::is_idempotent(http_method::patch));
 }

@@ -16,7 +16,7 @@ using testing::http_row;
 
 namespace {
 
-using dialogue = testing::http_dialogue<http_request_parser>;
+using dialogue = testing::http_dialogue<braid::detail::http_request_parser>;
 
 /// Outcomes with the status that answers a refusal.
 auto outcomes(const dialogue& seen) -> std::string {
@@ -66,11 +66,11 @@ TEST_CASE("the pieces in which bytes come change nothing") {
 }
 
 TEST_CASE("a head tells what it says") {
-  http_request_parser parser;
+  braid::detail::http_request_parser parser;
   const std::string text =
       "PUT /a/b%20c?d=e?f HTTP/1.1\r\nHost: x.example:80\r\nConnection: foo, Close\r\nX-Y:  z \r\n"
       "Expect: 100-continue\r\nContent-Length: 12\r\n\r\nbody";
-  REQUIRE(parser.parse(text) == http_progress::complete);
+  REQUIRE(parser.parse(text) == braid::detail::http_progress::complete);
   const http_request_head& head = parser.head();
   CHECK(head.method == http_method::put);
   CHECK(head.target == "/a/b%20c?d=e?f");
@@ -87,21 +87,22 @@ TEST_CASE("a head tells what it says") {
 }
 
 TEST_CASE("an absolute target names the host") {
-  http_request_parser parser;
-  REQUIRE(parser.parse("GET http://real:81?q HTTP/1.1\r\nHost: other\r\n\r\n") == http_progress::complete);
+  braid::detail::http_request_parser parser;
+  REQUIRE(parser.parse("GET http://real:81?q HTTP/1.1\r\nHost: other\r\n\r\n") ==
+          braid::detail::http_progress::complete);
   CHECK(parser.head().host == "real:81");
   CHECK(parser.head().path == "/");
   CHECK(parser.head().query == "q");
 }
 
 TEST_CASE("views lie in the last input, wherever the earlier ones were") {
-  http_request_parser parser;
+  braid::detail::http_request_parser parser;
   const std::string text = "GET /path?query HTTP/1.1\r\nHost: host\r\nName: value\r\n\r\n";
   for (std::size_t size = 0; size < text.size(); ++size) {
     const std::string piece = text.substr(0, size);
-    REQUIRE(parser.parse(piece) == http_progress::needs_more);
+    REQUIRE(parser.parse(piece) == braid::detail::http_progress::needs_more);
   }
-  REQUIRE(parser.parse(text) == http_progress::complete);
+  REQUIRE(parser.parse(text) == braid::detail::http_progress::complete);
   const auto within = [&](std::string_view view) {
     return view.data() >= text.data() && view.data() + view.size() <= text.data() + text.size();
   };
@@ -110,31 +111,32 @@ TEST_CASE("views lie in the last input, wherever the earlier ones were") {
   CHECK(within(parser.head().host));
   CHECK(within(parser.head().fields[1].value));
   const std::string copy = text;
-  REQUIRE(parser.parse(copy) == http_progress::complete);
+  REQUIRE(parser.parse(copy) == braid::detail::http_progress::complete);
   CHECK(parser.head().path.data() == copy.data() + 4);
 }
 
 TEST_CASE("HTTP/1.0 stays only where it says so, and never waits") {
-  http_request_parser parser;
-  REQUIRE(parser.parse("GET / HTTP/1.0\r\n\r\n") == http_progress::complete);
+  braid::detail::http_request_parser parser;
+  REQUIRE(parser.parse("GET / HTTP/1.0\r\n\r\n") == braid::detail::http_progress::complete);
   CHECK_FALSE(parser.head().keep_alive);
   parser.reset();
   REQUIRE(parser.parse("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\nExpect: 100-continue\r\n\r\n") ==
-          http_progress::complete);
+          braid::detail::http_progress::complete);
   CHECK(parser.head().keep_alive);
   CHECK_FALSE(parser.head().expects_continue);
   parser.reset();
-  REQUIRE(parser.parse("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n") == http_progress::complete);
+  REQUIRE(parser.parse("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n") ==
+          braid::detail::http_progress::complete);
   CHECK_FALSE(parser.head().keep_alive);
 }
 
 TEST_CASE("nothing of one request is left in the next") {
-  http_request_parser parser;
+  braid::detail::http_request_parser parser;
   REQUIRE(parser.parse("POST http://a/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 1\r\n\r\n") ==
-          http_progress::complete);
+          braid::detail::http_progress::complete);
   parser.reset();
   CHECK_FALSE(parser.started());
-  REQUIRE(parser.parse("GET /b HTTP/1.1\r\nHost: b\r\n\r\n") == http_progress::complete);
+  REQUIRE(parser.parse("GET /b HTTP/1.1\r\nHost: b\r\n\r\n") == braid::detail::http_progress::complete);
   CHECK(parser.head().host == "b");
   CHECK(parser.head().path == "/b");
   CHECK(parser.head().body == http_framing{});
@@ -154,9 +156,9 @@ TEST_CASE("limits hold to the byte") {
 }
 
 TEST_CASE("a request that was refused stays refused") {
-  http_request_parser parser;
-  REQUIRE(parser.parse("GET / HTTP/1.1\r\nHost : a\r\n") == http_progress::refused);
+  braid::detail::http_request_parser parser;
+  REQUIRE(parser.parse("GET / HTTP/1.1\r\nHost : a\r\n") == braid::detail::http_progress::refused);
   CHECK(parser.error() == http_errc::bad_field);
-  CHECK(parser.parse("GET / HTTP/1.1\r\nHost : a\r\n\r\n") == http_progress::refused);
+  CHECK(parser.parse("GET / HTTP/1.1\r\nHost : a\r\n\r\n") == braid::detail::http_progress::refused);
   CHECK(parser.error() == http_errc::bad_field);
 }

@@ -18,7 +18,7 @@ using testing::http_row;
 
 namespace {
 
-using dialogue = testing::http_dialogue<http_response_parser>;
+using dialogue = testing::http_dialogue<braid::detail::http_response_parser>;
 
 auto name_of_error(http_errc error) -> std::string {
   constexpr std::array<std::pair<http_errc, std::string_view>, 14> names{
@@ -85,9 +85,9 @@ TEST_CASE("the pieces in which bytes come change nothing") {
 }
 
 TEST_CASE("a head tells what it says") {
-  http_response_parser parser;
+  braid::detail::http_response_parser parser;
   const std::string text = "HTTP/1.1 404 Not  Found\r\nServer: s\r\nConnection: close\r\nContent-Length: 7\r\n\r\n";
-  REQUIRE(parser.parse(text, http_method::get) == http_progress::complete);
+  REQUIRE(parser.parse(text, http_method::get) == braid::detail::http_progress::complete);
   CHECK(parser.head().status == http_status::not_found);
   CHECK(parser.head().reason == "Not  Found");
   CHECK(parser.head().fields.find("SERVER") == "s");
@@ -97,10 +97,10 @@ TEST_CASE("a head tells what it says") {
 }
 
 TEST_CASE("a connection stays where the end of the body is known") {
-  http_response_parser parser;
+  braid::detail::http_response_parser parser;
   const auto stays = [&](std::string_view text) {
     parser.reset();
-    REQUIRE(parser.parse(text, http_method::get) == http_progress::complete);
+    REQUIRE(parser.parse(text, http_method::get) == braid::detail::http_progress::complete);
     return parser.head().keep_alive;
   };
   CHECK(stays("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));

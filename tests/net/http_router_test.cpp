@@ -17,7 +17,7 @@ namespace {
 struct marked_router {
   http_router routes;
 
-  auto add(http_method method, std::string_view pattern) -> const http_handler* {
+  auto add(http_method method, std::string_view pattern) -> const http_router::handler* {
     routes.add(method, pattern, [](http_exchange&) {});
     std::string path(pattern);  // fits itself, braces and all, where nothing else does better
     return routes.find(method, path).handler();

@@ -201,7 +201,7 @@ TEST_CASE("a handler that throws is answered for, and the next request is served
   routes.get("/silent", [](http_exchange&) {});
   routes.get("/stopped", [](http_exchange&) -> task<void> { co_await stop_here(); });
   std::vector<std::string> reported;
-  http_scene scene(routes, {.on_error = [&](const std::exception_ptr&, const error_origin& from) {
+  http_scene scene(routes, {.on_error = [&](const std::exception_ptr&, const error_callback::origin& from) {
                      reported.emplace_back(from.what);
                    }});
   const auto client = scene.talker();
@@ -256,8 +256,8 @@ TEST_CASE("the server's own answers say what the program wants them to") {
   http_router routes;
   routes.post("/", &echo);
   routes.get("/silent", [](http_exchange&) {});
-  http_server_options options{.limits = {.body_bytes = 10}};
-  options.format_refusal = [](const http_refusal& refusal) -> http_refusal_text {
+  http_server::options options{.limits = {.body_bytes = 10}};
+  options.format_refusal = [](const http_server::refusal& refusal) -> http_server::refusal_text {
     std::string words = std::to_string(static_cast<int>(refusal.status)) + (refusal.why ? " fault " : " plain ");
     return {.type = "text/x", .body = words + std::string(refusal.request ? refusal.request->path : "headless")};
   };
@@ -297,7 +297,7 @@ TEST_CASE("a handler that gives an empty task has ended, whatever came of it") {
   routes.get("/nothing", [](http_exchange&) -> task<void> { return {}; });
   routes.get("/throws", [](http_exchange&) -> task<void> { throw std::runtime_error("before there is a task"); });
   std::string told;
-  const auto tell = [&](const std::exception_ptr& error, const braid::error_origin& from) {
+  const auto tell = [&](const std::exception_ptr& error, const braid::error_callback::origin& from) {
     try {
       std::rethrow_exception(error);
     } catch (const std::exception& what) {
@@ -332,7 +332,7 @@ auto refusing_routes() -> http_router {
 
 /// A client whose next request is not read before its turn; by a clock that stands, a refusal costs 4 us.
 struct paced_scene : http_scene {
-  explicit paced_scene(http_pacing how) : http_scene(routes, {.pacing = std::move(how)}) {}
+  explicit paced_scene(http_server::pacing how) : http_scene(routes, {.pacing = std::move(how)}) {}
 
   [[nodiscard]] auto is_refused(testing::http_talker& client) -> bool {
     client.forget();

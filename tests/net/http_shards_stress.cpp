@@ -21,7 +21,7 @@ namespace {
 /// A server and its listener, made, used and ended on one loop.
 struct shard {
   std::unique_ptr<http_server> server;
-  http_server_counts counts;
+  http_server::totals counts;
 
   auto serve(stream_listener listener) -> task<void> { static_cast<void>(co_await server->serve(std::move(listener))); }
   auto start(loop& on, const http_router& routes, socket_address at) -> task<socket_address> {

@@ -56,7 +56,7 @@ struct life {
   }
 
   auto start(loop& on) -> task<void> {
-    server = std::make_unique<http_server>(on, routes, testing::tested(http_server_options()));
+    server = std::make_unique<http_server>(on, routes, testing::tested(http_server::options()));
     auto listener = stream_listener::listen(on, socket_address::loopback(0)).value();
     url = testing::tested_url(listener.local_address().value());
     on.spawn(serve(std::move(listener)));
@@ -72,7 +72,7 @@ struct life {
   auto call(http_client& client, std::uint64_t seed) -> task<void> {
     random_source random(seed);
     for (;;) {
-      http_call what{.url = url + (random.below(2) == 0 ? "/" : "/later")};
+      http_client::call what{.url = url + (random.below(2) == 0 ? "/" : "/later")};
       if (random.below(3) == 0) what = {.method = http_method::post, .url = url + "/", .body = std::string(100, 'x')};
       const auto got = co_await client.fetch(std::move(what));
       if (!got) break;
@@ -82,7 +82,7 @@ struct life {
     ++failed;
   }
   auto ask(loop& on, std::uint64_t seed) -> task<void> {
-    http_client client(on, testing::tested(http_client_options()));
+    http_client client(on, testing::tested(http_client::options()));
     auto all = [&](scope& children) -> task<void> {
       for (int i = 0; i < callers; ++i) children.spawn(call(client, seed + static_cast<std::uint64_t>(i)));
       co_return;

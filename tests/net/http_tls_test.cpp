@@ -49,36 +49,36 @@ auto hello_routes() -> http_router {
 }
 
 auto server_as(const testing::certified& who) -> tls_context {
-  tls_server_options how;
+  tls_context::server_options how;
   how.identity = testing::identity_of(who);
   return testing::server_context(how);
 }
 
-auto with_tls(http_server_options how = {}) -> http_server_options {
+auto with_tls(http_server::options how = {}) -> http_server::options {
   if (!how.tls) how.tls = testing::tested_server_context();
   return how;
 }
 
-auto trusting() -> http_client_options {
-  http_client_options how;
+auto trusting() -> http_client::options {
+  http_client::options how;
   how.tls = testing::tested_client_context();
   return how;
 }
 
 /// A server over TLS, and a client that knows it.
 struct tls_scene : http_scene {
-  explicit tls_scene(http_server_options how = {}, http_client_options asking = trusting())
+  explicit tls_scene(http_server::options how = {}, http_client::options asking = trusting())
       : http_scene(routes, with_tls(std::move(how))), client(here.io(), std::move(asking)) {}
 
   [[nodiscard]] auto url(std::string_view scheme = "https", std::string_view host = "127.0.0.1") const -> std::string {
     return std::string(scheme) + "://" + std::string(host) + ":" + std::to_string(address().port()) + "/";
   }
-  auto get(const std::string& from) -> result<http_answer> {
-    outcome<result<http_answer>> ended = here.run(client.get(from));
+  auto get(const std::string& from) -> result<http_client::answer> {
+    outcome<result<http_client::answer>> ended = here.run(client.get(from));
     return ended.take();
   }
-  auto get() -> result<http_answer> { return get(url()); }
-  [[nodiscard]] auto counts() -> http_server_counts { return server().counts(); }
+  auto get() -> result<http_client::answer> { return get(url()); }
+  [[nodiscard]] auto counts() -> http_server::totals { return server().counts(); }
   /// A connection that the server waits for to shake hands.
   auto silent() -> testing::plain_peer {
     const std::size_t before = counts().handshakes;
@@ -125,7 +125,7 @@ class teller {
       if (const auto heard = co_await stream->read_some(room); !heard || *heard == 0) continue;
       static_cast<void>(co_await stream->write_all(bytes_of(by.text_)));
       if (by.how_ == ending::told) static_cast<void>(co_await stream->shutdown());
-      if (by.how_ == ending::cut) static_cast<void>(stream->socket().shutdown(socket_side::write));
+      if (by.how_ == ending::cut) static_cast<void>(stream->socket().shutdown(stream_socket::side::write));
       result<std::size_t> more = 1;
       while (more && *more > 0) more = co_await stream->read_some(room);
       by.ends_.push_back(more);
@@ -140,7 +140,7 @@ class teller {
   std::vector<result<std::size_t>> ends_;
 };
 
-auto told(std::string text, teller::ending how) -> result<http_answer> {
+auto told(std::string text, teller::ending how) -> result<http_client::answer> {
   test_loop here;
   teller server(here, std::move(text), how);
   http_client client(here.io(), trusting());
@@ -224,15 +224,15 @@ TEST_CASE("the authorities of the system are read once, and the loop goes on mea
 TEST_CASE("a name is resolved, told to the server, and checked") {
   testing::manual_executor blocking;
   tls_scene scene;
-  resolver names(scene.here.io(), blocking, {.lookup = [](const std::string& host) -> result<addresses> {
+  resolver names(scene.here.io(), blocking, {.lookup = [](const std::string& host) -> result<socket_address::list> {
                    if (host == "nowhere.example") return fail(errc::unknown_host);
-                   return addresses{socket_address::loopback(0)};
+                   return socket_address::list{socket_address::loopback(0)};
                  }});
   auto asking = trusting();
   asking.names = &names;
   http_client client(scene.here.io(), asking);
   const auto get = [&](std::string_view host) {
-    outcome<result<http_answer>> ended;
+    outcome<result<http_client::answer>> ended;
     bool over = false;
     auto ask = [&]() -> task<void> {
       ended = co_await as_outcome(client.get(scene.url("https", host)));
@@ -265,7 +265,7 @@ TEST_CASE("TLS to the port of plain HTTP is an error, and holds up nobody") {
   const std::string at = scene.address().to_string() + "/";
   const auto secure = scene.here.run(client.get("https://" + at)).take();
   REQUIRE_FALSE(secure.has_value());
-  CHECK(secure.error().category() == tls_category());
+  CHECK(secure.error().category() == braid::detail::tls_category());
   CHECK(scene.server().counts().refused == 1);
   CHECK(scene.here.run(client.get("http://" + at)).take()->body == "hello");
 }
@@ -334,7 +334,7 @@ TEST_CASE("a call that is given up ends its connection with the notice, unless i
   REQUIRE(here.run_until([&] { return silent.ends().size() == 1; }));
   CHECK(silent.ends()[0] == 0);
 
-  http_call call{.method = http_method::post, .url = silent.url()};
+  http_client::call call{.method = http_method::post, .url = silent.url()};
   call.pieces = []() -> task<result<std::string>> {
     co_await sleep_for(1h);
     co_return std::string();
@@ -473,11 +473,11 @@ TEST_CASE("a server that does not shake hands is given up with the time for a co
 }
 
 TEST_CASE("who agrees on another protocol is not served") {
-  tls_server_options server = testing::known_server();
+  tls_context::server_options server = testing::known_server();
   server.protocols = {"h2", "http/1.1"};
-  tls_client_options client = testing::trusting_client();
+  tls_context::client_options client = testing::trusting_client();
   client.protocols = {"h2"};
-  http_client_options asking;
+  http_client::options asking;
   asking.tls = testing::client_context(client);
   tls_scene scene({.tls = testing::server_context(server)}, asking);
   CHECK(scene.get().error() == tls_errc::no_application_protocol);
@@ -516,7 +516,7 @@ namespace {
 auto ask_over_tls(loop& io, blocking_pool& blocking_threads, const http_router& routes, const std::string& at)
     -> task<std::string> {
   const tls_context ours = or_throw(tls_context::server({
-      .identity = {.chain = tls_pem::file(at + "chain.pem"), .key = tls_pem::file(at + "key.pem")},
+      .identity = {.chain = tls_context::pem::file(at + "chain.pem"), .key = tls_context::pem::file(at + "key.pem")},
       .protocols = {"http/1.1"},
       .handshakes = &blocking_threads,
   }));
@@ -525,7 +525,8 @@ auto ask_over_tls(loop& io, blocking_pool& blocking_threads, const http_router& 
   const std::string url = "https://localhost:" + std::to_string(listener.local_address()->port());
 
   resolver names(io, blocking_threads);  // asks the system on threads that may block
-  const tls_context theirs = or_throw(tls_context::client({.authorities = tls_pem::file(at + "authority.pem")}));
+  const tls_context theirs =
+      or_throw(tls_context::client({.authorities = tls_context::pem::file(at + "authority.pem")}));
   http_client client(io, {.names = &names, .tls = theirs});
   // [/guide]
   std::string body;
@@ -570,7 +571,7 @@ TEST_CASE("a server that gets another context shows it to those who come, and go
   CHECK(scene.get().value().body == "hello");
   CHECK(scene.counts().accepted == 1);
   http_client other(scene.here.io(), trusting());
-  outcome<result<http_answer>> ended = scene.here.run(other.get(scene.url()));
+  outcome<result<http_client::answer>> ended = scene.here.run(other.get(scene.url()));
   CHECK_FALSE(ended.take());
   CHECK(scene.counts().accepted == 2);
 }

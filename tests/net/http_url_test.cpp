@@ -61,19 +61,19 @@ TEST_CASE("what is no URL of HTTP is refused") {
 }
 
 TEST_CASE("percent signs stand for bytes") {
-  CHECK(percent_decoded("a%20b%2Fc%2f%00") == std::string("a b/c/\0", 7));
-  CHECK(percent_decoded("") == "");
+  CHECK(http_url::percent_decoded("a%20b%2Fc%2f%00") == std::string("a b/c/\0", 7));
+  CHECK(http_url::percent_decoded("") == "");
   for (const std::string_view text : {"%", "%2", "%zz", "a%2"})
-    CHECK(percent_decoded(text).error() == http_errc::bad_target);
+    CHECK(http_url::percent_decoded(text).error() == http_errc::bad_target);
 }
 
 TEST_CASE("a query is looked up by name") {
-  CHECK(query_value("a=1&b=2+3%264&a=5", "a") == "1");
-  CHECK(query_value("a=1&b=2+3%264&a=5", "b") == "2 3&4");
-  CHECK(query_value("a&b=", "a") == "");
-  CHECK(query_value("a&b=", "b") == "");
-  CHECK(query_value("%61=x", "a") == "x");
-  CHECK_FALSE(query_value("a=1", "A").has_value());
-  CHECK_FALSE(query_value("a=%", "a").has_value());
-  CHECK_FALSE(query_value("", "").has_value());
+  CHECK(http_url::query_value("a=1&b=2+3%264&a=5", "a") == "1");
+  CHECK(http_url::query_value("a=1&b=2+3%264&a=5", "b") == "2 3&4");
+  CHECK(http_url::query_value("a&b=", "a") == "");
+  CHECK(http_url::query_value("a&b=", "b") == "");
+  CHECK(http_url::query_value("%61=x", "a") == "x");
+  CHECK_FALSE(http_url::query_value("a=1", "A").has_value());
+  CHECK_FALSE(http_url::query_value("a=%", "a").has_value());
+  CHECK_FALSE(http_url::query_value("", "").has_value());
 }

@@ -117,10 +117,11 @@ auto run_on(own_loop& by, task<result<T>> work) -> T {
 
 /// A child that ends at once. Its status comes, or the start or the wait is refused, and no zombie is left.
 void run_child(own_loop& by) {
-  const child_options how{.program = "/bin/sh",
-                          .arguments = {"-c", "exit 3"},
-                          .environment = std::vector<std::string>{"LONG_ENOUGH_TO_BE=no short string of characters"},
-                          .out = child_stream::pipe};
+  const child_process::options how{
+      .program = "/bin/sh",
+      .arguments = {"-c", "exit 3"},
+      .environment = std::vector<std::string>{"LONG_ENOUGH_TO_BE=no short string of characters"},
+      .out = child_process::stream::pipe};
   auto child = made(child_process::start(by.io(), how));
   CHECK(run_on(by, child.wait()).code == 3);
 }
@@ -196,10 +197,11 @@ TEST_CASE("contexts of TLS are made, or there is no memory for them") {
   const watchdog dog(600s);
   const testing::certified own = testing::make_certificate({});
   fail_everywhere([&own] {
-    const tls_identity identity{.chain = tls_pem::text(own.certificate), .key = tls_pem::text(own.key)};
+    const tls_context::identity identity{.chain = tls_context::pem::text(own.certificate),
+                                         .key = tls_context::pem::text(own.key)};
     const auto server = made(tls_context::server({.identity = identity, .protocols = {"http/1.1"}}));
     const auto client =
-        made(tls_context::client({.authorities = tls_pem::text(own.certificate), .identity = identity}));
+        made(tls_context::client({.authorities = tls_context::pem::text(own.certificate), .identity = identity}));
   });
 }
 

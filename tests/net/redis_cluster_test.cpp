@@ -30,8 +30,8 @@ namespace {
 
 /// A cluster of one node, which the test plays.
 struct one_node {
-  explicit one_node(std::function<void(redis_cluster_options&)> change = [](auto&) {}) {
-    redis_cluster_options options;
+  explicit one_node(std::function<void(redis_cluster::options&)> change = [](auto&) {}) {
+    redis_cluster::options options;
     options.nodes = {{.host = "127.0.0.1", .port = node.port()}};
     options.connection.backoff.seed = 1;
     change(options);
@@ -369,7 +369,7 @@ TEST_CASE("who has a stale map does not spend all of its time on a new one") {
 
 TEST_CASE("a replica that is away is not asked, and one that comes back is") {
   redis_nodes world(3, 1);
-  world.options.reads = redis_reads::replicas;
+  world.options.reads = redis_cluster::reads::replicas;
   world.say_master({0, 1, 2});
   world.node(1).server.stop_listening();
   const auto first = world.get("k");
@@ -399,7 +399,7 @@ TEST_CASE("a replica that stands still leaves time for its master, and is left a
       CAPTURE(in_batch);
       CAPTURE(in_scope);
       redis_nodes world(2, 1);
-      world.options.reads = redis_reads::replicas;
+      world.options.reads = redis_cluster::reads::replicas;
       world.say_master({0, 1});
       redis_batch batch(redis_replies::text);
       batch.add("GET", "k");
@@ -486,7 +486,7 @@ TEST_CASE("a real cluster: keys of all nodes, batches, slots that move, a node t
     for (std::size_t i = 0; i < 50; ++i) CHECK((*got)[i].text() == std::to_string(i));
 
     // foo lies at the third node, and bar at the first.
-    CHECK(cluster.owner(redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(2).port()));
+    CHECK(cluster.owner(braid::detail::redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(2).port()));
     static_cast<void>(co_await world.tell(io, 1, "CLUSTER SETSLOT 12182 IMPORTING " + world.id(2)));
     static_cast<void>(co_await world.tell(io, 2, "CLUSTER SETSLOT 12182 MIGRATING " + world.id(1)));
     CHECK((co_await cluster.set("foo", "on its way")).has_value());
@@ -502,10 +502,10 @@ TEST_CASE("a real cluster: keys of all nodes, batches, slots that move, a node t
     }
     CHECK(**co_await cluster.get("foo", memory) == "on its way");
     CHECK(cluster.redirections() == 3);
-    CHECK(cluster.owner(redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(1).port()));
+    CHECK(cluster.owner(braid::detail::redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(1).port()));
 
-    redis_cluster_options from_replicas = world.options();
-    from_replicas.reads = redis_reads::replicas;
+    redis_cluster::options from_replicas = world.options();
+    from_replicas.reads = redis_cluster::reads::replicas;
     redis_cluster reader(io, from_replicas);
     CHECK((co_await cluster.set("bar", "B")).has_value());
     // A replica is on the map once the others have heard that it has data.
@@ -523,6 +523,6 @@ TEST_CASE("a real cluster: keys of all nodes, batches, slots that move, a node t
     CHECK(**co_await cluster.get("bar", memory) == "B");
     world.node(1).start();
     while (!(co_await cluster.get("foo", memory)).has_value()) co_await sleep_for(1ms);
-    CHECK(cluster.owner(redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(1).port()));
+    CHECK(cluster.owner(braid::detail::redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(1).port()));
   });
 }

@@ -13,37 +13,40 @@ TEST_CASE("every error has a sentence of its own") {
   for (int code = 1; code <= static_cast<int>(redis_errc::no_transactions); ++code)
     sentences.insert(make_error_code(static_cast<redis_errc>(code)).message());
   CHECK(sentences.size() == static_cast<std::size_t>(redis_errc::no_transactions));
-  CHECK_FALSE(sentences.contains(std::error_code(0, redis_category()).message()));
+  CHECK_FALSE(sentences.contains(std::error_code(0, braid::detail::redis_category()).message()));
 }
 
 TEST_CASE("an error of the server has the code of its first word") {
-  CHECK(redis_error_of("WRONGTYPE Operation against a key holding the wrong kind of value") == redis_errc::wrong_type);
-  CHECK(redis_error_of("LOADING Redis is loading the dataset in memory") == redis_errc::loading);
-  CHECK(redis_error_of("MOVED 3999 127.0.0.1:6381") == redis_errc::moved);
-  CHECK(redis_error_of("ASK 3999 127.0.0.1:6381") == redis_errc::ask);
-  CHECK(redis_error_of("TRYAGAIN x") == redis_errc::try_again);
-  CHECK(redis_error_of("CROSSSLOT Keys in request don't hash to the same slot") == redis_errc::cross_slot);
-  CHECK(redis_error_of("CLUSTERDOWN The cluster is down") == redis_errc::cluster_down);
-  CHECK(redis_error_of("NOAUTH Authentication required.") == redis_errc::no_authentication);
-  CHECK(redis_error_of("WRONGPASS invalid username-password pair") == redis_errc::wrong_password);
-  CHECK(redis_error_of("ERR invalid password") == redis_errc::wrong_password);
-  CHECK(redis_error_of("NOPERM x") == redis_errc::no_permission);
-  CHECK(redis_error_of("OOM command not allowed when used memory > 'maxmemory'.") == redis_errc::out_of_memory);
-  CHECK(redis_error_of("READONLY x") == redis_errc::read_only);
-  CHECK(redis_error_of("MASTERDOWN x") == redis_errc::master_down);
-  CHECK(redis_error_of("BUSY x") == redis_errc::busy);
-  CHECK(redis_error_of("NOSCRIPT x") == redis_errc::no_script);
-  CHECK(redis_error_of("MISCONF x") == redis_errc::cannot_save);
-  CHECK(redis_error_of("EXECABORT x") == redis_errc::aborted);
-  CHECK(redis_error_of("ERR max number of clients reached") == redis_errc::too_many_clients);
-  CHECK(redis_error_of("ERR This instance has cluster support disabled") == redis_errc::no_cluster);
+  CHECK(braid::detail::redis_error_of("WRONGTYPE Operation against a key holding the wrong kind of value") ==
+        redis_errc::wrong_type);
+  CHECK(braid::detail::redis_error_of("LOADING Redis is loading the dataset in memory") == redis_errc::loading);
+  CHECK(braid::detail::redis_error_of("MOVED 3999 127.0.0.1:6381") == redis_errc::moved);
+  CHECK(braid::detail::redis_error_of("ASK 3999 127.0.0.1:6381") == redis_errc::ask);
+  CHECK(braid::detail::redis_error_of("TRYAGAIN x") == redis_errc::try_again);
+  CHECK(braid::detail::redis_error_of("CROSSSLOT Keys in request don't hash to the same slot") ==
+        redis_errc::cross_slot);
+  CHECK(braid::detail::redis_error_of("CLUSTERDOWN The cluster is down") == redis_errc::cluster_down);
+  CHECK(braid::detail::redis_error_of("NOAUTH Authentication required.") == redis_errc::no_authentication);
+  CHECK(braid::detail::redis_error_of("WRONGPASS invalid username-password pair") == redis_errc::wrong_password);
+  CHECK(braid::detail::redis_error_of("ERR invalid password") == redis_errc::wrong_password);
+  CHECK(braid::detail::redis_error_of("NOPERM x") == redis_errc::no_permission);
+  CHECK(braid::detail::redis_error_of("OOM command not allowed when used memory > 'maxmemory'.") ==
+        redis_errc::out_of_memory);
+  CHECK(braid::detail::redis_error_of("READONLY x") == redis_errc::read_only);
+  CHECK(braid::detail::redis_error_of("MASTERDOWN x") == redis_errc::master_down);
+  CHECK(braid::detail::redis_error_of("BUSY x") == redis_errc::busy);
+  CHECK(braid::detail::redis_error_of("NOSCRIPT x") == redis_errc::no_script);
+  CHECK(braid::detail::redis_error_of("MISCONF x") == redis_errc::cannot_save);
+  CHECK(braid::detail::redis_error_of("EXECABORT x") == redis_errc::aborted);
+  CHECK(braid::detail::redis_error_of("ERR max number of clients reached") == redis_errc::too_many_clients);
+  CHECK(braid::detail::redis_error_of("ERR This instance has cluster support disabled") == redis_errc::no_cluster);
 }
 
 TEST_CASE("an error with another word is a refusal") {
-  CHECK(redis_error_of("ERR unknown command") == redis_errc::refused);
-  CHECK(redis_error_of("") == redis_errc::refused);
-  CHECK(redis_error_of("MOVEDX 1 a:1") == redis_errc::refused);
-  CHECK(redis_error_of("LOADING") == redis_errc::loading);
+  CHECK(braid::detail::redis_error_of("ERR unknown command") == redis_errc::refused);
+  CHECK(braid::detail::redis_error_of("") == redis_errc::refused);
+  CHECK(braid::detail::redis_error_of("MOVEDX 1 a:1") == redis_errc::refused);
+  CHECK(braid::detail::redis_error_of("LOADING") == redis_errc::loading);
 }
 
 TEST_CASE("a redirection has slot, host and port") {

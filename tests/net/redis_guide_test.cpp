@@ -48,7 +48,7 @@ auto countries_of(braid::redis_connection& redis, std::span<const std::int64_t> 
 
 // [tls]
 auto by_tls(const std::string& authority) -> braid::result<braid::redis_options> {
-  const auto context = braid::tls_context::client({.authorities = braid::tls_pem::text(authority)});
+  const auto context = braid::tls_context::client({.authorities = braid::tls_context::pem::text(authority)});
   if (!context) return braid::fail(context.error());
   braid::redis_options options;
   options.tls = *context;

@@ -141,7 +141,7 @@ class redis_nodes {
   }
 
   test_loop loop;
-  redis_cluster_options options;
+  redis_cluster::options options;
 
  private:
   static auto limited(std::shared_ptr<call_end> told, task<void> work, duration span) -> task<void> {

@@ -61,7 +61,8 @@ auto fits(outage what, shape how, std::error_code error) -> bool {
     case outage::slow: return false;
     case outage::reset_in_reply: return error == redis_errc::connection_lost || (in_cluster && late);
     case outage::garbage:
-      return error == redis_errc::connection_lost || error.category() == resp_category() || (in_cluster && late);
+      return error == redis_errc::connection_lost || error.category() == braid::detail::resp_category() ||
+             (in_cluster && late);
     case outage::loading: return error == redis_errc::loading || (in_cluster && late);
     case outage::no_memory: return error == redis_errc::out_of_memory;
     case outage::moved: return in_cluster ? error == redis_errc::too_many_hops : error == redis_errc::moved;
@@ -178,7 +179,7 @@ class world {
       redis_.emplace(loop_.io(), options);
       return;
     }
-    redis_cluster_options all;
+    redis_cluster::options all;
     all.nodes = {{.host = server_.path(), .port = 1}};
     all.connection = options;
     cluster_.emplace(loop_.io(), all);

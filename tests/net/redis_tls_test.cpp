@@ -40,7 +40,7 @@ auto shared_server() -> tls_redis_server& {
   return server;
 }
 
-auto by_tls(std::uint16_t port, const tls_client_options& how = trusting_client()) -> redis_options {
+auto by_tls(std::uint16_t port, const tls_context::client_options& how = trusting_client()) -> redis_options {
   redis_options options;
   options.port = port;
   options.tls = client_context(how);
@@ -105,8 +105,9 @@ TEST_CASE("a Unix socket may carry TLS where the server's name is told, and a pl
 
 TEST_CASE("a certificate of an authority that nobody trusts is refused") {
   const certified stranger = make_certificate({.name = "stranger", .authority = true});
-  const auto why = failure_by(by_tls(shared_server().port(), {.authorities = tls_pem::text(stranger.certificate)}));
-  CHECK(why.category() == tls_category());
+  const auto why =
+      failure_by(by_tls(shared_server().port(), {.authorities = tls_context::pem::text(stranger.certificate)}));
+  CHECK(why.category() == braid::detail::tls_category());
   CHECK((why == tls_errc::unknown_issuer || why == tls_errc::self_signed_in_chain));
 }
 
@@ -114,8 +115,8 @@ TEST_CASE("a certificate for another name is refused, unless nobody verifies") {
   redis_options options = by_tls(shared_server().port());
   options.server_name = "redis.example";
   CHECK((failure_by(options) == tls_errc::wrong_host));
-  tls_client_options anybody = trusting_client();
-  anybody.verification = tls_verification::none;
+  tls_context::client_options anybody = trusting_client();
+  anybody.verification = tls_context::verification::none;
   options.tls = client_context(anybody);
   CHECK(set_and_get(options).value() == "by tls");
 }
@@ -209,10 +210,10 @@ TEST_CASE("a connection by TLS that is lost is made again") {
 TEST_CASE("a host that is a name is asked for, and is whom the certificate must be for") {
   run_on_loop([&](loop& io) -> task<void> {
     blocking_pool blocking;  // ends before the loop that it wakes
-    resolver_options how;
-    how.lookup = [](const std::string& name) -> result<addresses> {
+    resolver::options how;
+    how.lookup = [](const std::string& name) -> result<socket_address::list> {
       if (name != "localhost") return fail(errc::unknown_host);
-      return addresses{socket_address::ip("127.0.0.1", 0).value()};
+      return socket_address::list{socket_address::ip("127.0.0.1", 0).value()};
     };
     resolver names(io, blocking, std::move(how));
     redis_options options = by_tls(shared_server().port());

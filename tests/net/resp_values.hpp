@@ -127,7 +127,7 @@ inline auto shown(const resp_value& value) -> std::string {
 struct parsed {
   braid::detail::resp_parser::status state = braid::detail::resp_parser::status::incomplete;
   resp_value value;
-  resp_fault fault;
+  braid::detail::resp_fault fault;
   std::size_t used = 0;  ///< bytes of the input
 };
 

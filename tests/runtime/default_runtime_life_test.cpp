@@ -58,9 +58,9 @@ void must(bool holds, int line = __builtin_LINE()) {
 
 TEST_CASE("without initialize the first work makes the runtime") {
   CHECK(passes([] {
-    must(!braid::find_thread("braid-0"));
+    must(!braid::thread_info::find("braid-0"));
     must(braid::spawn([](int n) { return n + 1; }, 1).get() == 2);
-    must(braid::find_thread("braid-0").has_value());
+    must(braid::thread_info::find("braid-0").has_value());
     std::latch ran(1);
     must(braid::post([&ran] { ran.count_down(); }).has_value());
     ran.wait();
@@ -73,10 +73,10 @@ TEST_CASE("initialize says what the runtime is to be, once") {
   CHECK(passes([] {
     must(braid::initialize({.workers = 3, .name = "mine", .scheduler = braid::scheduler::shared_queue}).has_value());
     must(braid::default_runtime().workers().size() == 3);
-    must(braid::find_thread("mine-2").has_value());
+    must(braid::thread_info::find("mine-2").has_value());
     must(braid::initialize().error() == errc::already_set);
     must(braid::finalize().has_value());
-    must(!braid::find_thread("mine-2"));
+    must(!braid::thread_info::find("mine-2"));
   }));
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("after finalize everything is refused, and nothing is made anew unless
       must(braid::post([] {}).error() == errc::closed);
       must(failure_code(braid::spawn([] { return 1; })) == errc::closed);
       must(failure_code(braid::spawn([] {})) == errc::closed);
-      must(!braid::find_thread("braid-0"));
+      must(!braid::thread_info::find("braid-0"));
       must(braid::initialize().has_value());
       must(braid::spawn([] { return 2; }).get() == 2);
     }));
@@ -104,7 +104,7 @@ TEST_CASE("a program begins anew after finalize, as often as it likes") {
                               .shape = merged ? braid::runtime_shape::merged : braid::runtime_shape::separate})
                .has_value());
       must(braid::initialize().error() == errc::already_set);
-      must(braid::find_thread("round" + std::to_string(round) + "-0").has_value());
+      must(braid::thread_info::find("round" + std::to_string(round) + "-0").has_value());
       must(braid::default_runtime().workers().size() == 1 + unsigned(round) % 3);
       int sum = 0;
       for (int i = 0; i < 10; ++i) sum += braid::spawn([i] { return i; }).get();
@@ -113,7 +113,7 @@ TEST_CASE("a program begins anew after finalize, as often as it likes") {
       must(braid::finalize().has_value());
       must(braid::finalize().has_value());
       must(braid::post([] {}).error() == errc::closed);
-      must(!braid::find_thread("round" + std::to_string(round) + "-0"));
+      must(!braid::thread_info::find("round" + std::to_string(round) + "-0"));
       must(failure_code(late.then([](const int&) {})) == errc::closed);
     }
   }));
@@ -215,7 +215,7 @@ TEST_CASE("work that names no place goes to the pool of the worker that calls") 
     braid::pool mine({.workers = 1, .name = "nearest"});
     auto inner = braid::spawn(mine, [&mine] { return braid::spawn([&mine] { return mine.is_current(); }); });
     must(inner.get());
-    must(!braid::find_thread("braid-0"));
+    must(!braid::thread_info::find("braid-0"));
   }));
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("a child of a fork starts anew, whatever the parent's threads were doi
       if (child == 0) {
         ::alarm(30);
         must(braid::spawn([] { return 5; }).get() == 5);
-        must(!braid::find_thread("parent-0"));
+        must(!braid::thread_info::find("parent-0"));
         must(braid::default_runtime().workers().size() == braid::pool().size());
         must(braid::finalize().has_value());
         must(braid::post([] {}).error() == errc::closed);
@@ -337,7 +337,7 @@ TEST_CASE("a job may fork, too") {
       const ::pid_t child = ::fork();
       if (child == 0) {
         ::alarm(30);
-        must(braid::current_worker() == nullptr);
+        must(braid::detail::current_worker() == nullptr);
         must(braid::spawn([] { return 5; }).get() == 5);
         ::_exit(0);
       }

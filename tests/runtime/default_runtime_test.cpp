@@ -23,7 +23,7 @@ auto doubled(executor& where, int value) -> task<int> {
 /// Ends after the tests, and so after the runtime has ended where that was made later.
 struct last_look {
   ~last_look() {
-    if (used && find_thread("braid-loop")) std::quick_exit(3);
+    if (used && thread_info::find("braid-loop")) std::quick_exit(3);
   }
   bool used = false;
 };
@@ -33,7 +33,7 @@ last_look at_the_end;
 }  // namespace
 
 TEST_CASE("all threads get one runtime, which computes and waits") {
-  CHECK_FALSE(find_thread("braid-loop"));  // nobody has wanted it yet
+  CHECK_FALSE(thread_info::find("braid-loop"));  // nobody has wanted it yet
   runtime* other = nullptr;
   std::thread asking([&other] { other = &default_runtime(); });
   runtime& mine = default_runtime();
@@ -44,6 +44,6 @@ TEST_CASE("all threads get one runtime, which computes and waits") {
   CHECK(spawn({.name = "one"}, own_name()).get() == "one");
   CHECK(spawn({.name = "two"}, own_name).get() == "two");
   CHECK(spawn(mine, {.name = "three"}, own_name).get() == "three");
-  CHECK(find_thread("braid-loop"));
+  CHECK(thread_info::find("braid-loop"));
   at_the_end.used = true;
 }

@@ -42,9 +42,10 @@ namespace {
 
 /// A runtime, or what it says when it cannot be made.
 auto made() -> std::unique_ptr<runtime> {
-  auto created = runtime::create({.workers = 2, .on_error = [](const std::exception_ptr& thrown, const error_origin&) {
-                                    if (!is_shortage(thrown)) std::terminate();
-                                  }});
+  auto created =
+      runtime::create({.workers = 2, .on_error = [](const std::exception_ptr& thrown, const error_callback::origin&) {
+                         if (!is_shortage(thrown)) std::terminate();
+                       }});
   if (created) return std::move(*created);
   CHECK(created.error() == std::errc::not_enough_memory);
   return nullptr;
@@ -172,7 +173,7 @@ TEST_CASE("the run of a graph is settled and joined") {
     if (all == nullptr) return;
     counting_nodes nodes;
     auto whole = [&]() -> task<void> {
-      const std::vector<graph_edge> edges = {{0, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 5}};
+      const std::vector<graph_shape::edge> edges = {{0, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 5}};
       const graph_shape shape = graph_shape::make(6, edges).value();
       scope in(all->io().root());
       std::exception_ptr thrown;

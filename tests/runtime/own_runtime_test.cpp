@@ -46,7 +46,7 @@ TEST_CASE("free functions use the oldest runtime that lives, and the one of the 
     CHECK(at_home.get() == "own-loopa");
     CHECK(spawn(*own, [] { return name_of_thread(); }).get().starts_with("own-"));
     CHECK(post(*own, [] {}).has_value());
-    CHECK_FALSE(find_thread("braid-loop"));  // no second runtime has been started
+    CHECK_FALSE(thread_info::find("braid-loop"));  // no second runtime has been started
     own.reset();
     CHECK(spawn([] { return name_of_thread(); }).get() == "later-0");
   }

@@ -38,7 +38,7 @@ using testing::settings_can_change;
 
 namespace {
 
-auto started(runtime_options options) -> std::unique_ptr<runtime> {
+auto started(runtime::options options) -> std::unique_ptr<runtime> {
   return runtime::create(std::move(options)).value();
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("each way to shut a runtime down ends all its threads, and refuses fro
     CHECK(spawn(all->workers(), [&] { return all->shutdown(mode).error(); }).get() == errc::would_deadlock);
     CHECK(all->shutdown(mode));
     CHECK(all->shutdown(mode));
-    CHECK(find_threads("ending-0")->empty());
+    CHECK(thread_info::find_all("ending-0")->empty());
     CHECK(post(all->workers(), [] {}).error() == errc::closed);
     CHECK(post(all->blocking(), [] {}).error() == errc::closed);
     CHECK(post(all->io(), [] {}).error() == errc::closed);
@@ -112,7 +112,7 @@ TEST_CASE("a shutdown with a limit ends all in time, or asks what is late to end
     CHECK(all->run([]() -> task<int> { co_return 1; }) == 1);
     CHECK(spawn(all->workers(), [&] { return all->shutdown_for(1s).error(); }).get() == errc::would_deadlock);
     CHECK(all->shutdown_for(60s));
-    CHECK(find_threads("limited-0")->empty());
+    CHECK(thread_info::find_all("limited-0")->empty());
     CHECK(post(*all, [] {}).error() == errc::closed);
 
     const auto late = started({.workers = 1, .shape = shape});
@@ -247,12 +247,12 @@ TEST_CASE("the threads carry the runtime's name, cut so that each can be told") 
 TEST_CASE("every thread of a runtime is found by its name and can be configured") {
   const auto all = started({.workers = 2, .name = "whole"});
   for (const char* name : {"whole-loop", "whole-0", "whole-1"}) {
-    const auto thread = find_thread(name);
+    const auto thread = thread_info::find(name);
     REQUIRE(thread);
     if (settings_can_change()) CHECK(thread->set_nice(*thread->nice()));
     CHECK(thread->set_name("renamed"));
   }
-  CHECK(find_threads("renamed")->size() == 3);
+  CHECK(thread_info::find_all("renamed")->size() == 3);
 }
 
 TEST_CASE("errors of posted jobs and spawned tasks reach the one callback") {
@@ -380,7 +380,7 @@ TEST_CASE("a runtime that a task, a job or a function that may block destroys en
 
 TEST_CASE("a merged runtime whose scheduler has no threads is refused") {
   for (const auto chosen : {scheduler::current_thread, scheduler::run_inline}) {
-    runtime_options wanted;
+    runtime::options wanted;
     wanted.shape = runtime_shape::merged;
     wanted.scheduler = chosen;
     const auto made = runtime::create(std::move(wanted));
@@ -391,7 +391,7 @@ TEST_CASE("a merged runtime whose scheduler has no threads is refused") {
 
 TEST_CASE("jobs of a runtime without threads for them run on a thread that waits, also for a task of the loop") {
   const testing::watchdog patience(30s);
-  runtime_options wanted;
+  runtime::options wanted;
   wanted.scheduler = scheduler::current_thread;
   deaths ended;
   runtime* running = nullptr;
@@ -454,10 +454,11 @@ TEST_CASE("a hook that throws at the end of a worker keeps no runtime from its e
   for (const runtime_shape shape : {runtime_shape::separate, runtime_shape::merged})
     for (const shutdown_mode mode : {shutdown_mode::drain, shutdown_mode::drop_pending, shutdown_mode::stop_now}) {
       braid::atomic<int> reported{0};
-      const auto all = started({.workers = 2,
-                                .shape = shape,
-                                .on_worker_stop = [](std::size_t) { throw std::runtime_error("a hook"); },
-                                .on_error = [&](const std::exception_ptr&, const error_origin&) { ++reported; }});
+      const auto all =
+          started({.workers = 2,
+                   .shape = shape,
+                   .on_worker_stop = [](std::size_t) { throw std::runtime_error("a hook"); },
+                   .on_error = [&](const std::exception_ptr&, const error_callback::origin&) { ++reported; }});
       auto body = []() -> task<void> { co_await sleep_for(1us); };
       all->run(body());
       CHECK(all->shutdown(mode));

@@ -42,7 +42,7 @@ TEST_CASE_FIXTURE(both_plugins, "program and plug-ins see one registry, also whe
   CHECK(second->sees(default_registry()));
   const thread_registry other;
   CHECK_FALSE(first->sees(other));
-  const braid::scoped_default_registry replaced(other);
+  const braid::thread_registry::scoped_default replaced(other);
   CHECK(first->sees(other));
   CHECK(second->sees(other));
 }

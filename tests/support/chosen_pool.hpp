@@ -41,10 +41,10 @@ inline auto needs_workers() -> doctest::skip { return doctest::skip(chosen_sched
 
 class chosen_pool final : public pool {
  public:
-  explicit chosen_pool(pool_options options = {}) : pool(with_scheduler(std::move(options))) {}
+  explicit chosen_pool(pool::options options = {}) : pool(with_scheduler(std::move(options))) {}
 
  private:
-  static auto with_scheduler(pool_options options) -> pool_options {
+  static auto with_scheduler(pool::options options) -> pool::options {
     options.scheduler = chosen_scheduler();
     return options;
   }

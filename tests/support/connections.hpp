@@ -71,7 +71,7 @@ struct served_peer {
   stream_socket served;
   plain_peer peer;
 
-  static auto on(loop& io, stream_options options = {}) -> served_peer {
+  static auto on(loop& io, stream_socket::options options = {}) -> served_peer {
     const descriptor listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const auto at = socket_address::loopback(0);
     if (::bind(listening.number(), at.data(), at.size()) != 0 || ::listen(listening.number(), 1) != 0)

@@ -25,7 +25,7 @@ namespace braid::testing {
 class http_child {
  public:
   /// `limit` is called in the child once it listens. Requires that this process has one thread.
-  explicit http_child(const std::function<void()>& limit = {}, http_server_options options = {}) {
+  explicit http_child(const std::function<void()>& limit = {}, http_server::options options = {}) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe can be made");
     id_ = ::fork();
@@ -49,7 +49,7 @@ class http_child {
   }
 
  private:
-  [[noreturn]] static void run(int tell, const std::function<void()>& limit, http_server_options options) {
+  [[noreturn]] static void run(int tell, const std::function<void()>& limit, http_server::options options) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::signal(SIGABRT, SIG_DFL);  // the test framework has a handler of its own
     const auto io = loop::create().value();

@@ -15,7 +15,7 @@ namespace braid::testing {
 
 inline auto written(const http_fields& fields) -> std::string {
   std::string out;
-  for (const http_field field : fields) ((((out += field.name) += '=') += field.value) += ';');
+  for (const http_fields::field field : fields) ((((out += field.name) += '=') += field.value) += ';');
   return out;
 }
 
@@ -40,7 +40,7 @@ inline auto written(const http_response_head& head) -> std::string {
 template <typename Parser>
 class http_dialogue {
  public:
-  static constexpr bool of_requests = std::is_same_v<Parser, http_request_parser>;
+  static constexpr bool of_requests = std::is_same_v<Parser, braid::detail::http_request_parser>;
 
   explicit http_dialogue(http_limits limits = {}, http_method asked = http_method::get)
       : parser_(limits), body_(limits), asked_(asked) {}
@@ -88,9 +88,9 @@ class http_dialogue {
     // A copy of its own, so that the sanitizers see reads beyond its end or of an older one.
     const std::vector<char> input(held_.begin(), held_.end());
     const std::string_view view(input.data(), input.size());
-    const http_progress read = parse(view);
-    if (read == http_progress::refused) return refuse(parser_.error());
-    if (read == http_progress::needs_more) return false;
+    const braid::detail::http_progress read = parse(view);
+    if (read == braid::detail::http_progress::refused) return refuse(parser_.error());
+    if (read == braid::detail::http_progress::needs_more) return false;
     messages_.push_back(written(parser_.head()) + " body ");
     body_.start(parser_.head().body);
     until_close_ = parser_.head().body.how == http_framing::kind::until_close;
@@ -114,7 +114,7 @@ class http_dialogue {
     return piece->consumed != 0;
   }
 
-  auto parse(std::string_view input) -> http_progress {
+  auto parse(std::string_view input) -> braid::detail::http_progress {
     if constexpr (of_requests)
       return parser_.parse(input);
     else

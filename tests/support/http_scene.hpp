@@ -120,7 +120,7 @@ class http_talker {
 
 class http_scene {
  public:
-  explicit http_scene(const http_router& routes, http_server_options options = {})
+  explicit http_scene(const http_router& routes, http_server::options options = {})
       : server_(std::make_unique<http_server>(here.io(), routes, tested(std::move(options)))) {
     auto listener = stream_listener::listen(here.io(), socket_address::loopback(0));
     address_ = listener.value().local_address().value();
@@ -168,7 +168,7 @@ class http_scene {
 
 /// The statuses of what came back, as `200 404`; and what is wrong with it, if anything.
 inline auto statuses_of(std::string_view text, http_method asked = http_method::get) -> std::string {
-  http_dialogue<http_response_parser> seen({text}, {.body_bytes = 1U << 30U}, asked);
+  http_dialogue<braid::detail::http_response_parser> seen({text}, {.body_bytes = 1U << 30U}, asked);
   seen.end();
   std::string out;
   for (const std::string& one : seen.messages()) (out += out.empty() ? "" : " ") += one.substr(0, 3);

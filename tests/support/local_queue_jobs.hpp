@@ -15,7 +15,7 @@
 namespace braid::testing {
 
 /// Threads: one, which plays all workers.
-template <local_queue_policy Policy, std::size_t Workers = 3>
+template <braid::detail::local_queue_policy Policy, std::size_t Workers = 3>
 struct local_queue_jobs {
   struct named_job final : job {
     named_job() : job(&act) {}

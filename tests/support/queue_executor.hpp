@@ -27,7 +27,7 @@ class queue_executor final : public executor {
   }
 
   [[nodiscard]] auto is_current() const noexcept -> bool override {
-    const worker* self = current_worker();
+    const worker* self = braid::detail::current_worker();
     return self != nullptr && self->pool == this;
   }
 

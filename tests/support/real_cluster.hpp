@@ -33,8 +33,8 @@ class real_cluster {
 
   [[nodiscard]] auto node(std::size_t number) -> redis_server& { return *nodes_[number]; }
   [[nodiscard]] auto id(std::size_t number) const -> const std::string& { return ids_[number]; }
-  [[nodiscard]] auto options() const -> redis_cluster_options {
-    redis_cluster_options out;
+  [[nodiscard]] auto options() const -> redis_cluster::options {
+    redis_cluster::options out;
     out.nodes = {{.host = "127.0.0.1", .port = nodes_[0]->port()}, {.host = "127.0.0.1", .port = nodes_[2]->port()}};
     out.connection.request_timeout = std::chrono::seconds(20);
     out.connection.connect_timeout = std::chrono::seconds(20);

@@ -20,7 +20,7 @@ namespace braid::testing {
 
 /// A graph, what its nodes do, and one run of it in a scope of its own.
 struct run_bench {
-  run_bench(std::size_t count, std::vector<graph_edge> given)
+  run_bench(std::size_t count, std::vector<graph_shape::edge> given)
       : edges(std::move(given)), shape(graph_shape::make(count, edges).value()), nodes(count) {}
   run_bench(const run_bench&) = delete;
   auto operator=(const run_bench&) -> run_bench& = delete;
@@ -58,7 +58,7 @@ struct run_bench {
 
   test_loop here;
   manual_executor workers;
-  std::vector<graph_edge> edges;
+  std::vector<graph_shape::edge> edges;
   graph_shape shape;
   test_nodes nodes;
   std::optional<scope> in;

@@ -16,7 +16,7 @@ namespace braid::testing {
 
 class test_loop {
  public:
-  explicit test_loop(loop_options options = {}) : io_(make(std::move(options), clock_)) { io_->run_once(); }
+  explicit test_loop(loop::options options = {}) : io_(make(std::move(options), clock_)) { io_->run_once(); }
   test_loop(const test_loop&) = delete;
   auto operator=(const test_loop&) -> test_loop& = delete;
   ~test_loop() { stop(); }
@@ -73,7 +73,7 @@ class test_loop {
   }
 
  private:
-  static auto make(loop_options options, const manual_clock& clock) -> std::unique_ptr<loop> {
+  static auto make(loop::options options, const manual_clock& clock) -> std::unique_ptr<loop> {
     options.clock = &clock;
     return loop::create(std::move(options)).value();
   }

@@ -67,11 +67,11 @@ class test_nodes {
 
 /// Edges from the lower to the higher of random pairs of places in a random permutation: never a cycle.
 inline auto random_acyclic_edges(random_source& random, std::size_t nodes, std::size_t count)
-    -> std::vector<graph_edge> {
+    -> std::vector<graph_shape::edge> {
   std::vector<node_index> mode(nodes);
   std::iota(mode.begin(), mode.end(), 0U);
   std::shuffle(mode.begin(), mode.end(), random);
-  std::vector<graph_edge> edges;
+  std::vector<graph_shape::edge> edges;
   while (nodes > 1 && edges.size() < count) {
     const auto a = random.below(nodes);
     const auto b = random.below(nodes);
@@ -81,12 +81,12 @@ inline auto random_acyclic_edges(random_source& random, std::size_t nodes, std::
 }
 
 /// Whether every node of `ended` was preceded there by all of its predecessors.
-inline auto respects(const std::vector<node_index>& ended, const std::vector<graph_edge>& edges, std::size_t nodes)
-    -> bool {
+inline auto respects(const std::vector<node_index>& ended, const std::vector<graph_shape::edge>& edges,
+                     std::size_t nodes) -> bool {
   std::vector<std::size_t> at(nodes, ended.size());
   for (std::size_t i = 0; i < ended.size(); ++i) at[ended[i]] = i;
   return std::ranges::all_of(
-      edges, [&](graph_edge edge) { return at[edge.to] == ended.size() || at[edge.from] < at[edge.to]; });
+      edges, [&](graph_shape::edge edge) { return at[edge.to] == ended.size() || at[edge.from] < at[edge.to]; });
 }
 
 }  // namespace braid::testing

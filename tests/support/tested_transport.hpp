@@ -28,23 +28,23 @@ inline auto tests_tls() -> bool {
 /// One for the program: what is resumed must be of one context.
 inline auto tested_server_context() -> const tls_context& {
   static const tls_context made = [] {
-    tls_server_options how = known_server();
+    tls_context::server_options how = known_server();
     how.protocols = {"http/1.1"};
     return server_context(how);
   }();
   return made;
 }
 inline auto tested_client_context() -> tls_context {
-  tls_client_options how = trusting_client();
+  tls_context::client_options how = trusting_client();
   how.protocols = {"http/1.1"};
   return client_context(how);
 }
 
-inline auto tested(http_server_options how) -> http_server_options {
+inline auto tested(http_server::options how) -> http_server::options {
   if (tests_tls() && !how.tls) how.tls = tested_server_context();
   return how;
 }
-inline auto tested(http_client_options how) -> http_client_options {
+inline auto tested(http_client::options how) -> http_client::options {
   if (tests_tls() && !how.tls) how.tls = tested_client_context();
   return how;
 }

@@ -24,21 +24,23 @@ struct tls_people {
   }
 };
 
-inline auto identity_of(const certified& who) -> tls_identity {
-  return {.chain = tls_pem::text(who.certificate), .key = tls_pem::text(who.key)};
+inline auto identity_of(const certified& who) -> tls_context::identity {
+  return {.chain = tls_context::pem::text(who.certificate), .key = tls_context::pem::text(who.key)};
 }
 
-inline auto trusting_client() -> tls_client_options {
-  return {.authorities = tls_pem::text(tls_people::known().authority.certificate)};
+inline auto trusting_client() -> tls_context::client_options {
+  return {.authorities = tls_context::pem::text(tls_people::known().authority.certificate)};
 }
 
-inline auto known_server() -> tls_server_options { return {.identity = identity_of(tls_people::known().server)}; }
+inline auto known_server() -> tls_context::server_options {
+  return {.identity = identity_of(tls_people::known().server)};
+}
 
-inline auto client_context(const tls_client_options& options = trusting_client()) -> tls_context {
+inline auto client_context(const tls_context::client_options& options = trusting_client()) -> tls_context {
   return tls_context::client(options).value();
 }
 
-inline auto server_context(const tls_server_options& options = known_server()) -> tls_context {
+inline auto server_context(const tls_context::server_options& options = known_server()) -> tls_context {
   return tls_context::server(options).value();
 }
 

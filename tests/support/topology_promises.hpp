@@ -27,7 +27,7 @@ inline void check_location(const topology& machine, unsigned cpu) {
   CHECK(groups_with(machine.packages, cpu) == 1);
   CHECK(groups_with(machine.nodes, cpu) == 1);
   CHECK(groups_with(machine.cores, cpu) == 1);
-  const cpu_location* place = machine.location_of(cpu);
+  const topology::location* place = machine.location_of(cpu);
   REQUIRE(place != nullptr);
   CHECK(place->cpu == cpu);
   CHECK(machine.packages.at(place->package).cpus.contains(cpu));
@@ -48,21 +48,21 @@ inline void check_promises(const topology& machine) {
   CHECK(machine.locations.size() == machine.online.size());
   for (const unsigned cpu : machine.online) check_location(machine, cpu);
 
-  for (const cpu_package& package : machine.packages) CHECK(machine.online.contains_all(package.cpus));
+  for (const topology::package& package : machine.packages) CHECK(machine.online.contains_all(package.cpus));
   for (const cpu_set& cache : machine.l2) CHECK(machine.online.contains_all(cache));
   for (const cpu_set& cache : machine.l3) CHECK(machine.online.contains_all(cache));
   CHECK_FALSE(machine.nodes.empty());
-  CHECK(std::ranges::is_sorted(machine.nodes, std::ranges::less_equal{}, &numa_node::id));
-  for (const numa_node& node : machine.nodes) {
+  CHECK(std::ranges::is_sorted(machine.nodes, std::ranges::less_equal{}, &topology::node::id));
+  for (const topology::node& node : machine.nodes) {
     CHECK(machine.online.contains_all(node.cpus));
     CHECK(node.distances.size() == machine.nodes.size());
   }
-  for (const cpu_core& core : machine.cores) {
+  for (const topology::core& core : machine.cores) {
     REQUIRE(core.cpus.first());
     CHECK(machine.online.contains_all(core.cpus));
-    const cpu_location first = *machine.location_of(*core.cpus.first());
+    const topology::location first = *machine.location_of(*core.cpus.first());
     for (const unsigned cpu : core.cpus) {
-      const cpu_location place = *machine.location_of(cpu);
+      const topology::location place = *machine.location_of(cpu);
       CHECK(place.package == first.package);
       CHECK(place.node == first.node);
       CHECK(place.l2 == first.l2);

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   ::unsetenv("BRAID_IO");
   if (!braid::testing::refuse_io_uring()) return fails("the system does not take the filter");
   // What the program gets is what this one gets: they have the same filter and the same environment.
-  const auto made = braid::make_io_backend();
+  const auto made = braid::io_backend::make();
   if (!made || (*made)->name() != "epoll") return fails("the backend of loops is not epoll where io_uring is refused");
   ::execv(argv[1], argv + 1);
   return fails("the program cannot be run");

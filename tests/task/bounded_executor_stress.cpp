@@ -37,7 +37,7 @@ void run_round(std::size_t round, std::uint64_t seed) {
   pool where({.workers = 1 + static_cast<unsigned>(round % 3), .scheduler = schedulers[round / 3 % 3]});
   const when_full way = ways[random.below(3)];
   std::optional<bounded_executor> entrance(std::in_place, where,
-                                           bounded_options{.capacity = 1 + random.below(4), .full = way});
+                                           bounded_executor::options{.capacity = 1 + random.below(4), .full = way});
   std::vector<std::thread> producers;
   for (int i = 0; i < 2; ++i)
     producers.emplace_back([&] {

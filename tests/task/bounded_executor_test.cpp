@@ -25,7 +25,7 @@ namespace {
 
 /// A pool whose only worker is held, and a bounded way into it.
 struct scene {
-  explicit scene(bounded_options options, scheduler chosen = scheduler::work_stealing)
+  explicit scene(bounded_executor::options options, scheduler chosen = scheduler::work_stealing)
       : where({.workers = 1, .scheduler = chosen}), entrance(where, options) {
     std::latch begun(1);
     REQUIRE(post(where, [this, &begun] {
@@ -87,7 +87,8 @@ TEST_CASE("or the caller runs it, and what that throws is reported as of the oth
   testing::watchdog dog(60s);
   std::atomic<int> reported = 0;
   std::latch held(1);
-  pool where({.workers = 1, .on_error = [&reported](const std::exception_ptr&, const error_origin&) { ++reported; }});
+  pool where({.workers = 1,
+              .on_error = [&reported](const std::exception_ptr&, const error_callback::origin&) { ++reported; }});
   bounded_executor entrance(where, {.capacity = 1, .full = when_full::run_inline});
   CHECK(post(where, [&held] { held.wait(); }));
   CHECK(post(entrance, [] {}));

@@ -28,7 +28,6 @@
 #include <vector>
 
 using braid::error_callback;
-using braid::error_origin;
 using braid::pool;
 using braid::post;
 using braid::scheduler;
@@ -45,12 +44,14 @@ struct watched {
 /// What a callback heard.
 struct heard {
   std::string text;
-  error_origin from;
+  error_callback::origin from;
 };
 
 /// A callback that writes down what it hears; from one worker at a time.
 auto noted_in(std::vector<heard>& notes) -> error_callback {
-  return [&notes](std::exception_ptr error, const error_origin& from) { notes.push_back({text_of(error), from}); };
+  return [&notes](std::exception_ptr error, const error_callback::origin& from) {
+    notes.push_back({text_of(error), from});
+  };
 }
 
 /// Might throw when it is destroyed.
@@ -67,7 +68,7 @@ TEST_CASE("a callback may ask where, or not, or be none") {
   int plain = 0;
   std::uint64_t job = 0;
   const error_callback without = [&plain](const std::exception_ptr&) { ++plain; };
-  const error_callback with = [&job](const std::exception_ptr&, const error_origin& from) { job = from.job; };
+  const error_callback with = [&job](const std::exception_ptr&, const error_callback::origin& from) { job = from.job; };
   without(failure("any"), {});
   with(failure("any"), {.worker = 1, .job = 7});
   CHECK(plain == 1);
@@ -99,7 +100,7 @@ TEST_CASE("where no worker runs the job there is none to name") {
   pool where({.scheduler = scheduler::run_inline, .on_error = noted_in(notes)});
   REQUIRE(post(where, [] { throw std::runtime_error("inline"); }));
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0].from.worker == error_origin::no_worker);
+  CHECK(notes[0].from.worker == error_callback::origin::no_worker);
 }
 
 TEST_CASE_FIXTURE(watched, "a job that throws after it has helped with others keeps its number") {
@@ -117,9 +118,9 @@ TEST_CASE_FIXTURE(watched, "a job that throws after it has helped with others ke
 TEST_CASE("captures whose end may throw are refused by the compiler, because nobody could be told in every case") {
   const auto plain = [text = std::string()] {};
   const auto throwing = [end = bad_end()] {};
-  CHECK(braid::job_function<decltype(plain)>);
-  CHECK_FALSE(braid::job_function<decltype(throwing)>);
-  CHECK_FALSE(braid::spawnable<decltype(throwing)>);
+  CHECK(braid::detail::job_function<decltype(plain)>);
+  CHECK_FALSE(braid::detail::job_function<decltype(throwing)>);
+  CHECK_FALSE(braid::detail::spawnable<decltype(throwing)>);
 }
 
 TEST_CASE_FIXTURE(
@@ -129,7 +130,8 @@ TEST_CASE_FIXTURE(
     std::set<std::string> started;
     std::set<std::string> stopped;
     const auto entry = [](std::size_t index) {
-      return std::to_string(index) + braid::this_thread::name() + (braid::current_worker() != nullptr ? "!" : "?");
+      return std::to_string(index) + braid::this_thread::name() +
+             (braid::detail::current_worker() != nullptr ? "!" : "?");
     };
     const auto note = [&](std::set<std::string>& in) {
       return [&](std::size_t index) {
@@ -146,7 +148,7 @@ TEST_CASE_FIXTURE(
       CHECK(started == std::set<std::string>{"0hooked-0!", "1hooked-1!"});
       REQUIRE(post(where, [&] {
         const std::lock_guard lock(mutex);
-        const std::string self = entry(braid::current_worker()->index);
+        const std::string self = entry(braid::detail::current_worker()->index);
         CHECK(started.contains(self));
         CHECK_FALSE(stopped.contains(self));  // the other one may have stopped
       }));
@@ -162,7 +164,7 @@ TEST_CASE_FIXTURE(watched, "hooks that throw are heard of and change nothing") {
   {
     pool where({.workers = 2,
                 .on_error =
-                    [&](std::exception_ptr error, const error_origin& from) {
+                    [&](std::exception_ptr error, const error_callback::origin& from) {
                       const std::lock_guard lock(mutex);
                       notes.push_back({text_of(error), from});
                     },

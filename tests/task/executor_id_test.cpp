@@ -99,7 +99,7 @@ TEST_CASE("what is no number of a slot names nothing") {
       if (slot == 0 && generation == 0) continue;  // none was named
       const executor_id made_up(slot, generation);
       CHECK_FALSE(is_there(made_up));
-      auto& job = braid::make_job([] {});
+      auto& job = braid::detail::make_job([] {});
       CHECK_FALSE(try_post_to(made_up, job));
       job.discard();
     }
@@ -109,11 +109,11 @@ TEST_CASE("a post by an id is refused once the executor is gone, and the job sta
   auto where = std::make_unique<manual_executor>();
   const executor_id id = where->id();
   int runs = 0;
-  auto& first = braid::make_job([&runs] { ++runs; });
+  auto& first = braid::detail::make_job([&runs] { ++runs; });
   REQUIRE(try_post_to(id, first));
   where->run();
   where.reset();
-  auto& second = braid::make_job([&runs] { ++runs; });
+  auto& second = braid::detail::make_job([&runs] { ++runs; });
   CHECK_FALSE(try_post_to(id, second));
   second.discard();
   CHECK(runs == 1);
@@ -175,7 +175,7 @@ TEST_CASE("a thread may end an executor that it uses itself") {
   braid::atomic<bool> gone{false};
   auto where = std::make_unique<leaving>(gone);
   const executor_use outer(where->id());
-  auto& work = braid::make_job([&where] { where.reset(); });
+  auto& work = braid::detail::make_job([&where] { where.reset(); });
   CHECK(try_post_to(where->id(), work));
   CHECK(gone.load(braid::relaxed));
 }

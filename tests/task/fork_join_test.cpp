@@ -297,7 +297,7 @@ TEST_CASE_FIXTURE(watched, "workers that steal from each other thirty deep need 
   std::array<std::uint32_t, 2> helps{};
   // The worker that waits for the stolen call steals the one that this forks in turn.
   const auto descend = [&](const auto& self, int n) -> void {
-    const braid::worker& here = *braid::current_worker();
+    const braid::worker& here = *braid::detail::current_worker();
     stacks[here.index].mark();
     helps[here.index] = std::max(helps[here.index], here.helps);
     if (n > 0) with_thief([] {}, [&self, n] { self(self, n - 1); });

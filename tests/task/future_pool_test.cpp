@@ -43,7 +43,7 @@ struct watched {
   braid::testing::watchdog dog{200s};
 };
 
-auto with_workers(unsigned count) -> braid::pool_options { return {.workers = count}; }
+auto with_workers(unsigned count) -> braid::pool::options { return {.workers = count}; }
 
 /// How a future of an int ended.
 enum class ending { value, thrown, dropped, closed, other };

@@ -49,8 +49,8 @@ TEST_CASE("a block is aligned as its object is, whatever that is") {
 TEST_CASE("jobs have captures aligned beyond sixteen bytes, whether they run or are dropped") {
   int aligned = 0;
   for (int i = 0; i < rounds; ++i) {
-    braid::make_job(counts(aligned)).run();
-    braid::make_job(counts(aligned)).drop();
+    braid::detail::make_job(counts(aligned)).run();
+    braid::detail::make_job(counts(aligned)).drop();
   }
   CHECK(aligned == rounds);
 }

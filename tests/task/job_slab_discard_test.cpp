@@ -14,9 +14,7 @@
 #include <utility>
 
 using braid::errc;
-using braid::job_handle;
 using braid::job_slab;
-using braid::stop_mode;
 using braid::when_full;
 using braid::testing::deaths;
 using braid::testing::mortal;
@@ -27,8 +25,8 @@ namespace {
 
 auto error_of(const auto& result) -> std::error_code { return result ? std::error_code() : result.error(); }
 
-auto scheduled(job_slab& slab, auto fn) -> job_handle {
-  const job_handle job = slab.allocate(std::move(fn)).value();
+auto scheduled(job_slab& slab, auto fn) -> job_slab::handle {
+  const job_slab::handle job = slab.allocate(std::move(fn)).value();
   REQUIRE(slab.schedule(job));
   return job;
 }
@@ -71,7 +69,7 @@ TEST_CASE("a thread without a ring of its own discards its jobs, and those of ot
   const std::array own{slab.allocate([] {}).value(), slab.allocate([] {}).value()};
   std::thread([&] {
     for (int i = 0; i < 100; ++i) REQUIRE(slab.discard(slab.allocate([] {}).value()));
-    for (const job_handle job : own) REQUIRE(slab.discard(job));
+    for (const job_slab::handle job : own) REQUIRE(slab.discard(job));
   }).join();
   CHECK(slab.wait(scheduled(slab, [] {})));
   CHECK(slab.wait(scheduled(slab, [] {})));
@@ -82,9 +80,9 @@ TEST_CASE("dependents of a discarded job fail, or go on") {
   job_slab slab({.jobs_per_thread = 8, .threads = 1});
   REQUIRE(slab.start());
   int runs = 0;
-  const job_handle given_up = slab.allocate([] {}).value();
-  const job_handle next = slab.allocate([&runs] { ++runs; }).value();
-  const job_handle parent = slab.allocate([] {}).value();
+  const job_slab::handle given_up = slab.allocate([] {}).value();
+  const job_slab::handle next = slab.allocate([&runs] { ++runs; }).value();
+  const job_slab::handle parent = slab.allocate([] {}).value();
   REQUIRE(slab.continue_with(given_up, next));
   REQUIRE(slab.finish_with(given_up, parent));
   REQUIRE(slab.schedule(parent));
@@ -98,34 +96,34 @@ TEST_CASE("dependents of a discarded job fail, or go on") {
 
 TEST_CASE("a job is not discarded twice, nor after it was scheduled, nor once it is gone") {
   job_slab slab({.jobs_per_thread = 1, .threads = 0, .full = when_full::run_inline});
-  CHECK(error_of(slab.discard(job_handle())) == errc::invalid_argument);
-  const job_handle first = scheduled(slab, [] {});
+  CHECK(error_of(slab.discard(job_slab::handle())) == errc::invalid_argument);
+  const job_slab::handle first = scheduled(slab, [] {});
   CHECK(error_of(slab.discard(first)) == errc::invalid_argument);
   CHECK(error_of(slab.discard(slab.allocate([] {}).value())) == errc::finished);  // it was run inline
   REQUIRE(slab.wait(first));
-  const job_handle second = slab.allocate([] {}).value();
+  const job_slab::handle second = slab.allocate([] {}).value();
   CHECK(error_of(slab.discard(first)) == errc::stale);
   CHECK(slab.discard(second));
-  slab.stop(stop_mode::drop);
+  slab.stop(job_slab::stop_mode::drop);
   CHECK(error_of(slab.discard(second)) == errc::closed);
 }
 
 TEST_CASE("a result that cannot be copied is moved out, once") {
   job_slab slab({.jobs_per_thread = 4, .threads = 0});
-  const job_handle job = slab.allocate(maker{}).value();
+  const job_slab::handle job = slab.allocate(maker{}).value();
   CHECK(error_of(slab.result<maker>(job)) == errc::unfinished);
   REQUIRE(slab.schedule(job));
   CHECK(*slab.wait_result<maker>(job)->made == 7);
   CHECK(error_of(slab.result<maker>(job)) == errc::finished);
   CHECK(slab.wait(job));
 
-  const job_handle large = scheduled(slab, large_maker{});
+  const job_slab::handle large = scheduled(slab, large_maker{});
   CHECK(error_of(slab.wait_result<maker>(large)) == errc::invalid_argument);
   CHECK(*slab.wait_result<large_maker>(large)->made == 7);
   CHECK(error_of(slab.wait_result<large_maker>(large)) == errc::finished);
 
-  const job_handle again = scheduled(slab, maker{});
-  const job_handle next = slab.allocate([] {}).value();
+  const job_slab::handle again = scheduled(slab, maker{});
+  const job_slab::handle next = slab.allocate([] {}).value();
   CHECK(*slab.wait_result<maker>(again)->made == 7);
   REQUIRE(slab.continue_with(again, next));  // which changes what the slot says, but not that the result is gone
   CHECK(slab.wait(next));
@@ -135,7 +133,7 @@ TEST_CASE("a result that cannot be copied is moved out, once") {
 TEST_CASE("of several threads one gets the result") {
   const watchdog patience(60s);
   job_slab slab({.jobs_per_thread = 4, .threads = 0});
-  const job_handle job = scheduled(slab, maker{});
+  const job_slab::handle job = scheduled(slab, maker{});
   REQUIRE(slab.wait(job));
   std::array<bool, 3> got{};
   {

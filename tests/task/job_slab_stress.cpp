@@ -21,10 +21,8 @@
 #include <vector>
 
 using braid::errc;
-using braid::job_handle;
 using braid::job_slab;
 using braid::relaxed;
-using braid::stop_mode;
 using braid::testing::scaled;
 using namespace std::chrono_literals;
 
@@ -79,7 +77,7 @@ class planter {
   static constexpr std::size_t max_count = 12;  // lines of one planting
 
   struct planted {
-    job_handle job;
+    job_slab::handle job;
     entry* line;
   };
 
@@ -127,7 +125,7 @@ class planter {
 
   /// Which job the next slot holds is unknown, so it waits for all of them. False when the slab was stopped.
   auto await_room() -> bool {
-    for (const job_handle& job : std::exchange(jobs_, {})) static_cast<void>(slab_.wait(job));
+    for (const job_slab::handle& job : std::exchange(jobs_, {})) static_cast<void>(slab_.wait(job));
     std::this_thread::yield();
     return !closed_;
   }
@@ -141,9 +139,9 @@ class planter {
   braid::random_source random_;
   std::vector<entry> entries_;
   std::size_t used_ = 0;
-  job_handle last_;
+  job_slab::handle last_;
   bool closed_ = false;
-  std::vector<job_handle> jobs_;
+  std::vector<job_slab::handle> jobs_;
 };
 
 /// Some threads plant, the maker among them; maybe somebody stops the slab meanwhile.
@@ -157,7 +155,7 @@ void run_round(std::uint64_t seed, bool stops_early) {
   REQUIRE(slab.start());
   std::vector<std::thread> others;
   for (std::size_t i = 1; i < planters.size(); ++i) others.emplace_back([&, i] { planters[i]->plant_all(); });
-  const stop_mode mode = random.below(2) == 0 ? stop_mode::drain : stop_mode::drop;
+  const job_slab::stop_mode mode = random.below(2) == 0 ? job_slab::stop_mode::drain : job_slab::stop_mode::drop;
   if (stops_early)
     others.emplace_back([&, pause = random.below(300)] {
       std::this_thread::sleep_for(std::chrono::microseconds(pause));
@@ -165,7 +163,7 @@ void run_round(std::uint64_t seed, bool stops_early) {
     });
   planters[0]->plant_all();
   if (threads == 0 && !stops_early) {  // the others wait for the maker
-    const job_handle last = slab.allocate([] {}).value_or(job_handle());
+    const job_slab::handle last = slab.allocate([] {}).value_or(job_slab::handle());
     static_cast<void>(slab.schedule(last));
     static_cast<void>(slab.wait(last));
   }
@@ -174,7 +172,7 @@ void run_round(std::uint64_t seed, bool stops_early) {
     REQUIRE(slab.join());  // runs what is left; until then the others wait for it
   }
   for (std::thread& each : others) each.join();
-  slab.stop(stop_mode::drain);
+  slab.stop(job_slab::stop_mode::drain);
   REQUIRE(slab.join());
   std::ptrdiff_t accepted = 0;
   std::ptrdiff_t runs = 0;

@@ -20,9 +20,7 @@
 #include <vector>
 
 using braid::errc;
-using braid::job_handle;
 using braid::job_slab;
-using braid::stop_mode;
 using braid::when_full;
 using braid::testing::eventually;
 using braid::testing::watchdog;
@@ -73,8 +71,8 @@ struct adder {
 
 auto error_of(const auto& result) -> std::error_code { return result ? std::error_code() : result.error(); }
 
-auto scheduled(job_slab& slab, auto fn) -> job_handle {
-  const job_handle job = slab.allocate(std::move(fn)).value();
+auto scheduled(job_slab& slab, auto fn) -> job_slab::handle {
+  const job_slab::handle job = slab.allocate(std::move(fn)).value();
   REQUIRE(slab.schedule(job));
   return job;
 }
@@ -89,8 +87,8 @@ auto text_of_failure(auto&& call) -> std::string {
 }
 
 /// Made stale by using its slot again.
-auto stale_handle(job_slab& slab, std::size_t slots) -> job_handle {
-  const job_handle first = scheduled(slab, [] {});
+auto stale_handle(job_slab& slab, std::size_t slots) -> job_slab::handle {
+  const job_slab::handle first = scheduled(slab, [] {});
   REQUIRE(slab.wait(first));
   for (std::size_t i = 0; i < slots; ++i) REQUIRE(slab.wait(scheduled(slab, [] {})));
   return first;
@@ -102,10 +100,10 @@ TEST_CASE("without threads the maker runs everything while it waits") {
   const watchdog patience(60s);
   job_slab slab({.jobs_per_thread = 8, .threads = 0});
   int runs = 0;
-  std::vector<job_handle> jobs;
+  std::vector<job_slab::handle> jobs;
   for (int i = 0; i < 8; ++i) jobs.push_back(scheduled(slab, [&runs] { ++runs; }));
   CHECK(runs == 0);
-  for (const job_handle& job : jobs) CHECK(slab.wait(job));
+  for (const job_slab::handle& job : jobs) CHECK(slab.wait(job));
   CHECK(runs == 8);
   CHECK(slab.jobs_begun_by(0) == 8);
 }
@@ -125,10 +123,10 @@ TEST_CASE("jobs may be scheduled before and after the start") {
 TEST_CASE("a full slab refuses, and what lies in it is untouched") {
   const watchdog patience(60s);
   job_slab slab({.jobs_per_thread = 4, .threads = 0});
-  std::vector<job_handle> jobs;
+  std::vector<job_slab::handle> jobs;
   for (int i = 0; i < 4; ++i) jobs.push_back(slab.allocate(adder{.sum = 10 * i}).value());
   CHECK(error_of(slab.allocate([] {})) == errc::full);
-  for (const job_handle& job : jobs) REQUIRE(slab.schedule(job));
+  for (const job_slab::handle& job : jobs) REQUIRE(slab.schedule(job));
   CHECK(error_of(slab.allocate([] {})) == errc::full);
   for (int i = 0; i < 4; ++i) CHECK(slab.wait_result<adder>(jobs[static_cast<std::size_t>(i)])->sum == 10 * i + 1);
   const auto next = slab.allocate([] {});
@@ -140,7 +138,7 @@ TEST_CASE("a full slab refuses, and what lies in it is untouched") {
 
 TEST_CASE("the next slot counts: one that has not finished is not jumped over") {
   job_slab slab({.jobs_per_thread = 2, .threads = 0});
-  const job_handle held = slab.allocate([] {}).value();
+  const job_slab::handle held = slab.allocate([] {}).value();
   REQUIRE(slab.wait(scheduled(slab, [] {})));
   CHECK(error_of(slab.allocate([] {})) == errc::full);
   REQUIRE(slab.schedule(held));
@@ -151,8 +149,8 @@ TEST_CASE("the next slot counts: one that has not finished is not jumped over") 
 TEST_CASE("a full slab may run the job at once") {
   job_slab slab({.jobs_per_thread = 1, .threads = 0, .full = when_full::run_inline});
   int runs = 0;
-  const job_handle held = slab.allocate([] {}).value();
-  const job_handle inlined = slab.allocate([&] { ++runs; }).value();
+  const job_slab::handle held = slab.allocate([] {}).value();
+  const job_slab::handle inlined = slab.allocate([&] { ++runs; }).value();
   CHECK(runs == 1);
   CHECK(slab.schedule(inlined));
   CHECK(slab.wait(inlined));
@@ -163,7 +161,7 @@ TEST_CASE("a full slab may run the job at once") {
   CHECK(error_of(slab.continue_with(held, inlined)) == errc::finished);
   CHECK(slab.continue_with(inlined, held));  // schedules it
   CHECK(slab.wait(held));
-  const job_handle again = slab.allocate([] {}).value();
+  const job_slab::handle again = slab.allocate([] {}).value();
   CHECK(text_of_failure([&] { return slab.allocate([] { throw std::runtime_error("inline"); }); }) == "inline");
   CHECK(slab.schedule(again));
 }
@@ -171,9 +169,9 @@ TEST_CASE("a full slab may run the job at once") {
 TEST_CASE("a stale handle is refused everywhere") {
   const watchdog patience(60s);
   job_slab slab({.jobs_per_thread = 2, .threads = 0});
-  const job_handle stale = stale_handle(slab, 2);
-  const job_handle fresh = slab.allocate(adder{}).value();
-  const auto all_refuse = [&](const job_handle& job, errc why) {
+  const job_slab::handle stale = stale_handle(slab, 2);
+  const job_slab::handle fresh = slab.allocate(adder{}).value();
+  const auto all_refuse = [&](const job_slab::handle& job, errc why) {
     CHECK(error_of(slab.schedule(job)) == why);
     CHECK(error_of(slab.wait(job)) == why);
     CHECK(error_of(slab.result<adder>(job)) == why);
@@ -184,7 +182,7 @@ TEST_CASE("a stale handle is refused everywhere") {
     CHECK(error_of(slab.finish_with(fresh, job)) == why);
   };
   all_refuse(stale, errc::stale);
-  all_refuse(job_handle(), errc::invalid_argument);
+  all_refuse(job_slab::handle(), errc::invalid_argument);
   std::thread([&] { all_refuse(stale, errc::stale); }).join();
   REQUIRE(slab.schedule(fresh));  // the refusals have left it as it was
   CHECK(slab.wait_result<adder>(fresh)->sum == 1);
@@ -197,7 +195,7 @@ TEST_CASE("a capacity of one is a capacity") {
     job_slab slab({.jobs_per_thread = 1, .threads = threads});
     REQUIRE(slab.start());
     for (int i = 0; i < 1000; ++i) {
-      const job_handle job = scheduled(slab, [&] { ++runs; });
+      const job_slab::handle job = scheduled(slab, [&] { ++runs; });
       CHECK(slab.wait(job));
     }
     CHECK(runs == 1000);
@@ -206,7 +204,7 @@ TEST_CASE("a capacity of one is a capacity") {
 
 TEST_CASE("a result is a copy of the callable as it is after its run") {
   job_slab slab({.jobs_per_thread = 4, .threads = 0});
-  const job_handle job = slab.allocate(adder{.sum = 40, .add = 2}).value();
+  const job_slab::handle job = slab.allocate(adder{.sum = 40, .add = 2}).value();
   CHECK(error_of(slab.result<adder>(job)) == errc::unfinished);
   REQUIRE(slab.schedule(job));
   CHECK(error_of(slab.schedule(job)) == errc::invalid_argument);
@@ -225,7 +223,7 @@ TEST_CASE("a callable that is too large for the slot lies in one block, and is d
   {
     job_slab slab({.jobs_per_thread = 2, .threads = 0});
     const std::size_t before = blocks_made;
-    const job_handle job = slab.allocate(large{.kept = kept}).value();
+    const job_slab::handle job = slab.allocate(large{.kept = kept}).value();
     CHECK((!counts_blocks || blocks_made == before + 1));
     REQUIRE(slab.schedule(job));
     CHECK(slab.wait_result<large>(job)->bytes[199] == 'x');
@@ -264,9 +262,9 @@ TEST_CASE("76 bytes lie in the slot, and no job allocates") {
     };
     const std::size_t before = blocks_made;
     for (int round = 0; round < 100; ++round) {
-      const job_handle root = made();
-      const job_handle child = made();
-      const job_handle next = made();
+      const job_slab::handle root = made();
+      const job_slab::handle child = made();
+      const job_slab::handle next = made();
       REQUIRE(slab.finish_with(child, root));
       REQUIRE(slab.continue_with(root, next));
       REQUIRE(slab.schedule(root));
@@ -282,8 +280,8 @@ TEST_CASE("what a job throws is kept for all who ask") {
   job_slab slab({.jobs_per_thread = 8, .threads = 1});
   REQUIRE(slab.start());
   bool ran = false;
-  const job_handle job = slab.allocate([] { throw std::runtime_error("broken"); }).value();
-  const job_handle next = slab.allocate([&] { ran = true; }).value();
+  const job_slab::handle job = slab.allocate([] { throw std::runtime_error("broken"); }).value();
+  const job_slab::handle next = slab.allocate([&] { ran = true; }).value();
   REQUIRE(slab.continue_with(job, next));
   REQUIRE(slab.schedule(job));
   CHECK(text_of_failure([&] { return slab.wait(job); }) == "broken");
@@ -302,8 +300,8 @@ TEST_CASE("forty continuations run once each, in order, on one thread") {
     std::vector<std::thread::id> where;
     order.reserve(40);
     where.reserve(40);
-    const job_handle root = slab.allocate([] {}).value();
-    std::vector<job_handle> all;
+    const job_slab::handle root = slab.allocate([] {}).value();
+    std::vector<job_slab::handle> all;
     for (int i = 0; i < 40; ++i) {
       all.push_back(slab.allocate([&order, &where, i] {
                           order.push_back(i);
@@ -315,7 +313,7 @@ TEST_CASE("forty continuations run once each, in order, on one thread") {
     CHECK(error_of(slab.continue_with(root, all.front())) == errc::invalid_argument);
     CHECK(error_of(slab.schedule(all.front())) == errc::invalid_argument);
     REQUIRE(slab.schedule(root));
-    for (const job_handle& job : all) CHECK(slab.wait(job));
+    for (const job_slab::handle& job : all) CHECK(slab.wait(job));
     REQUIRE(order.size() == 40);
     for (int i = 0; i < 40; ++i) CHECK(order[static_cast<std::size_t>(i)] == i);
     for (const auto& thread : where) CHECK(thread == where.front());
@@ -330,18 +328,18 @@ TEST_CASE("continuations come before, during and after the end, and keep their o
   const auto numbered = [&](int i) { return slab.allocate([&order, i] { order.push_back(i); }).value(); };
   std::atomic<bool> running = false;
   std::atomic<bool> go_on = false;
-  const job_handle root = slab.allocate([&] {
-                                running = true;
-                                while (!go_on) std::this_thread::yield();
-                              })
-                              .value();
+  const job_slab::handle root = slab.allocate([&] {
+                                      running = true;
+                                      while (!go_on) std::this_thread::yield();
+                                    })
+                                    .value();
   REQUIRE(slab.continue_with(root, numbered(0)));
   REQUIRE(slab.schedule(root));
   REQUIRE(eventually([&] { return running.load(); }));
   REQUIRE(slab.continue_with(root, numbered(1)));
   go_on = true;
   REQUIRE(slab.wait(root));
-  job_handle last;
+  job_slab::handle last;
   for (int i = 2; i < 20; ++i) REQUIRE(slab.continue_with(root, last = numbered(i)));
   REQUIRE(slab.wait(last));
   REQUIRE(order.size() == 20);
@@ -353,7 +351,7 @@ TEST_CASE("a long chain does not use the stack") {
   constexpr std::size_t links = 20'000;
   job_slab slab({.jobs_per_thread = links, .threads = 0});
   std::size_t runs = 0;
-  std::vector<job_handle> jobs;
+  std::vector<job_slab::handle> jobs;
   for (std::size_t i = 0; i < links; ++i) jobs.push_back(slab.allocate([&] { ++runs; }).value());
   for (std::size_t i = 1; i < links; ++i) REQUIRE(slab.continue_with(jobs[i - 1], jobs[i]));
   REQUIRE(slab.schedule(jobs.front()));
@@ -366,10 +364,10 @@ TEST_CASE("a parent finishes after its children, and then takes no more") {
   job_slab slab({.jobs_per_thread = 64, .threads = 1});
   REQUIRE(slab.start());
   std::atomic<int> children{0};
-  const job_handle parent = slab.allocate([] {}).value();
-  const job_handle second = slab.allocate([] {}).value();
-  const job_handle third = slab.allocate([] {}).value();
-  std::vector<job_handle> all;
+  const job_slab::handle parent = slab.allocate([] {}).value();
+  const job_slab::handle second = slab.allocate([] {}).value();
+  const job_slab::handle third = slab.allocate([] {}).value();
+  std::vector<job_slab::handle> all;
   for (int i = 0; i < 10; ++i) {
     all.push_back(slab.allocate([&] { ++children; }).value());
     REQUIRE(slab.finish_with(all.back(), parent));
@@ -389,7 +387,7 @@ TEST_CASE("a parent finishes after its children, and then takes no more") {
   CHECK(slab.wait(parent));
   CHECK(children == 10);
   CHECK(slab.wait(second));
-  const job_handle late = slab.allocate([] {}).value();
+  const job_slab::handle late = slab.allocate([] {}).value();
   CHECK(error_of(slab.finish_with(late, parent)) == errc::finished);
   CHECK(slab.finish_with(parent, late));  // holds nothing up
   CHECK(slab.schedule(late));
@@ -398,9 +396,9 @@ TEST_CASE("a parent finishes after its children, and then takes no more") {
 
 TEST_CASE("jobs that would wait for each other are refused") {
   job_slab slab({.jobs_per_thread = 8, .threads = 0});
-  const job_handle a = slab.allocate([] {}).value();
-  const job_handle b = slab.allocate([] {}).value();
-  const job_handle c = slab.allocate([] {}).value();
+  const job_slab::handle a = slab.allocate([] {}).value();
+  const job_slab::handle b = slab.allocate([] {}).value();
+  const job_slab::handle c = slab.allocate([] {}).value();
   CHECK(error_of(slab.continue_with(a, a)) == errc::cycle);
   CHECK(error_of(slab.finish_with(a, a)) == errc::cycle);
   REQUIRE(slab.continue_with(a, b));
@@ -420,8 +418,8 @@ TEST_CASE("a thread without a seat allocates, schedules and waits, too") {
     std::atomic<bool> done = false;
     std::thread other([&] {
       for (int i = 0; i < 100; ++i) {
-        const job_handle root = slab.allocate(adder{}).value();
-        const job_handle next = slab.allocate(adder{.sum = i}).value();
+        const job_slab::handle root = slab.allocate(adder{}).value();
+        const job_slab::handle next = slab.allocate(adder{.sum = i}).value();
         REQUIRE(slab.continue_with(root, next));
         REQUIRE(slab.schedule(root));
         CHECK(slab.wait_result<adder>(next)->sum == i + 1);
@@ -440,8 +438,8 @@ TEST_CASE("a job behind a long one is taken by a thread that has nothing to do")
     REQUIRE(slab.start());
     for (int round = 0; round < 50; ++round) {
       std::atomic<bool> quick_ran = false;
-      job_handle quick;
-      const job_handle longer = scheduled(slab, [&] {
+      job_slab::handle quick;
+      const job_slab::handle longer = scheduled(slab, [&] {
         quick = scheduled(slab, [&] { quick_ran = true; });
         while (!quick_ran) std::this_thread::yield();
       });
@@ -453,7 +451,7 @@ TEST_CASE("a job behind a long one is taken by a thread that has nothing to do")
 TEST_CASE("a slot that a call looks at is not used again by what runs meanwhile") {
   job_slab slab({.jobs_per_thread = 2, .threads = 0});
   std::error_code inner;
-  const job_handle waited = scheduled(slab, adder{});
+  const job_slab::handle waited = scheduled(slab, adder{});
   scheduled(slab, [&] {
     CHECK(slab.wait(waited));  // runs it, while the wait below has not seen that
     inner = error_of(slab.allocate([] {}));
@@ -467,18 +465,18 @@ TEST_CASE("a stop that drops says how many, and nobody waits for them in vain") 
   job_slab slab({.jobs_per_thread = 16, .threads = 0});
   bool ran = false;
   const auto job = [&] { return slab.allocate([&] { ran = true; }).value(); };
-  const job_handle root = job();
-  const job_handle next = job();
-  const job_handle parent = job();
-  const job_handle child = job();
-  const job_handle idle = job();
-  const job_handle behind_idle = job();
+  const job_slab::handle root = job();
+  const job_slab::handle next = job();
+  const job_slab::handle parent = job();
+  const job_slab::handle child = job();
+  const job_slab::handle idle = job();
+  const job_slab::handle behind_idle = job();
   REQUIRE(slab.continue_with(root, next));
   REQUIRE(slab.finish_with(child, parent));
   REQUIRE(slab.continue_with(idle, behind_idle));
-  for (const job_handle& each : {root, parent, child}) REQUIRE(slab.schedule(each));
-  CHECK(slab.stop(stop_mode::drop) == 4);
-  for (const job_handle& each : {root, next, parent, child, idle, behind_idle})
+  for (const job_slab::handle& each : {root, parent, child}) REQUIRE(slab.schedule(each));
+  CHECK(slab.stop(job_slab::stop_mode::drop) == 4);
+  for (const job_slab::handle& each : {root, next, parent, child, idle, behind_idle})
     CHECK(error_of(slab.wait(each)) == errc::dropped);
   CHECK(error_of(slab.result<adder>(root)) == errc::dropped);
   CHECK(error_of(slab.allocate([] {})) == errc::closed);
@@ -486,7 +484,7 @@ TEST_CASE("a stop that drops says how many, and nobody waits for them in vain") 
   CHECK(error_of(slab.continue_with(idle, root)) == errc::closed);
   CHECK(error_of(slab.finish_with(idle, root)) == errc::closed);
   CHECK(error_of(slab.start()) == errc::closed);
-  CHECK(slab.stop(stop_mode::drop) == 4);
+  CHECK(slab.stop(job_slab::stop_mode::drop) == 4);
   CHECK(slab.join());
   CHECK(slab.join());
   CHECK(!ran);
@@ -494,10 +492,10 @@ TEST_CASE("a stop that drops says how many, and nobody waits for them in vain") 
 
 TEST_CASE("a stop ends the waits of threads without a seat") {
   const watchdog patience(60s);
-  for (const stop_mode mode : {stop_mode::drain, stop_mode::drop}) {
+  for (const job_slab::stop_mode mode : {job_slab::stop_mode::drain, job_slab::stop_mode::drop}) {
     job_slab slab({.jobs_per_thread = 4, .threads = 1, .idle_sleep = 0us});
     REQUIRE(slab.start());
-    const job_handle never = slab.allocate([] {}).value();
+    const job_slab::handle never = slab.allocate([] {}).value();
     std::atomic<bool> begun = false;
     std::thread waiter([&] {
       begun = true;
@@ -516,12 +514,12 @@ TEST_CASE("a stop that drains runs what is queued, and what continues it") {
     std::atomic<int> runs{0};
     job_slab slab({.jobs_per_thread = 128, .threads = threads});
     for (int i = 0; i < 60; ++i) {
-      const job_handle first = slab.allocate([&] { ++runs; }).value();
+      const job_slab::handle first = slab.allocate([&] { ++runs; }).value();
       REQUIRE(slab.continue_with(first, slab.allocate([&] { ++runs; }).value()));
       REQUIRE(slab.schedule(first));
     }
     REQUIRE(slab.start());
-    CHECK(slab.stop(stop_mode::drain) == 0);
+    CHECK(slab.stop(job_slab::stop_mode::drain) == 0);
     REQUIRE(slab.join());
     CHECK(runs == 120);
     CHECK(slab.dropped() == 0);
@@ -538,7 +536,7 @@ TEST_CASE("a join waits for a stop, and is refused to jobs") {
     CHECK(stopped);
   });
   stopped = true;
-  slab.stop(stop_mode::drain);
+  slab.stop(job_slab::stop_mode::drain);
   joiner.join();
 }
 
@@ -550,7 +548,7 @@ TEST_CASE("a thousand slabs that start and stop leave nothing behind") {
     job_slab slab({.jobs_per_thread = 8, .threads = 1, .idle_sleep = 0us});
     REQUIRE(slab.start());
     scheduled(slab, [kept = std::make_unique<int>(cycle)] {});
-    if (cycle % 2 == 0) slab.stop(stop_mode::drain);
+    if (cycle % 2 == 0) slab.stop(job_slab::stop_mode::drain);
     if (cycle % 6 == 0) CHECK(slab.join());
   }
   CHECK(blocks_alive == before);

@@ -32,11 +32,11 @@ void named_work() {}
 struct scene {
   manual_executor where;
   manual_clock clock;
-  std::vector<job_report> started;
-  std::vector<job_report> ended;
+  std::vector<observed_executor::job_report> started;
+  std::vector<observed_executor::job_report> ended;
   observed_executor seen{where,
-                         {.on_start = [this](const job_report& job) { started.push_back(job); },
-                          .on_end = [this](const job_report& job) { ended.push_back(job); }},
+                         {.on_start = [this](const observed_executor::job_report& job) { started.push_back(job); },
+                          .on_end = [this](const observed_executor::job_report& job) { ended.push_back(job); }},
                          clock};
 };
 
@@ -65,13 +65,13 @@ TEST_CASE("a job has a number, the name of its function, the time that it waited
   CHECK(s.started[1].queued == 5ms);
   CHECK(s.started[1].ran == 0ms);
   CHECK(s.ended[0].id == task_id{1});
-  CHECK(s.ended[0].how == job_end::finished);
+  CHECK(s.ended[0].how == observed_executor::ending::finished);
   CHECK(s.ended[0].function() != "");
   CHECK(s.ended[1].function() != s.ended[0].function());
   CHECK(s.ended[1].ran == 30ms);
   CHECK(s.ended[1].error == nullptr);
-  CHECK(job_report().function() == "");
-  const job_counts all = s.seen.counts();
+  CHECK(observed_executor::job_report().function() == "");
+  const observed_executor::totals all = s.seen.counts();
   CHECK(all.posted == 2);
   CHECK(all.finished == 2);
   CHECK(all.pending == 0);
@@ -101,15 +101,15 @@ TEST_CASE("what is thrown, a stop and a drop are told apart, and reach their fut
   s.where.drop();
   CHECK(failure_code(dropped) == errc::dropped);
   REQUIRE(s.ended.size() == 5);
-  CHECK(s.ended[0].how == job_end::failed);
+  CHECK(s.ended[0].how == observed_executor::ending::failed);
   CHECK(message_of(s.ended[0].error) == "spilled");
-  CHECK(s.ended[1].how == job_end::stopped);
-  CHECK(s.ended[2].how == job_end::failed);
+  CHECK(s.ended[1].how == observed_executor::ending::stopped);
+  CHECK(s.ended[2].how == observed_executor::ending::failed);
   CHECK(message_of(s.ended[2].error) == "inside");
-  CHECK(s.ended[3].how == job_end::finished);
-  CHECK(s.ended[4].how == job_end::dropped);
+  CHECK(s.ended[3].how == observed_executor::ending::finished);
+  CHECK(s.ended[4].how == observed_executor::ending::dropped);
   CHECK(s.started.size() == 4);
-  const job_counts all = s.seen.counts();
+  const observed_executor::totals all = s.seen.counts();
   CHECK(all.failed == 2);
   CHECK(all.stopped == 1);
   CHECK(all.dropped == 1);
@@ -119,10 +119,11 @@ TEST_CASE("what is thrown, a stop and a drop are told apart, and reach their fut
 TEST_CASE("what a posted job throws, and what a hook throws, is reported by the executor") {
   testing::watchdog dog(60s);
   std::atomic<int> reported = 0;
-  pool where({.workers = 1, .on_error = [&reported](const std::exception_ptr&, const error_origin&) { ++reported; }});
+  pool where({.workers = 1,
+              .on_error = [&reported](const std::exception_ptr&, const error_callback::origin&) { ++reported; }});
   std::atomic<int> failed = 0;
-  observed_executor seen(where, {.on_end = [&failed](const job_report& job) {
-                           failed += job.how == job_end::failed ? 1 : 0;
+  observed_executor seen(where, {.on_end = [&failed](const observed_executor::job_report& job) {
+                           failed += job.how == observed_executor::ending::failed ? 1 : 0;
                            throw std::runtime_error("the hook");
                          }});
   CHECK(post(seen, [] { throw std::runtime_error("the job"); }));
@@ -135,10 +136,11 @@ TEST_CASE("hooks come and go while jobs run, and the counts go on") {
   pool where({.workers = 2});
   std::atomic<int> first = 0;
   std::atomic<int> second = 0;
-  std::optional<observed_executor> seen(std::in_place, where, job_hooks{.on_end = [&](const job_report&) { ++first; }});
+  std::optional<observed_executor> seen(
+      std::in_place, where, observed_executor::hooks{.on_end = [&](const observed_executor::job_report&) { ++first; }});
   spawn(*seen, [] {}).get();
   CHECK(eventually([&first] { return first == 1; }));
-  seen->set_hooks({.on_end = [&](const job_report&) { ++second; }});
+  seen->set_hooks({.on_end = [&](const observed_executor::job_report&) { ++second; }});
   for (int i = 0; i < 100; ++i) spawn(*seen, [] {}).detach();
   seen.emplace(where);  // the first waits for its jobs
   CHECK(first == 1);

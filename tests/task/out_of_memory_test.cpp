@@ -39,8 +39,10 @@ constexpr std::array all_schedulers = {scheduler::work_stealing, scheduler::leas
                                        scheduler::current_thread, scheduler::run_inline};
 
 /// A pool of two workers. What its jobs throw can only be that memory was short.
-auto two_workers(scheduler chosen) -> pool_options {
-  return {.workers = 2, .scheduler = chosen, .on_error = [](const std::exception_ptr& thrown, const error_origin&) {
+auto two_workers(scheduler chosen) -> pool::options {
+  return {.workers = 2,
+          .scheduler = chosen,
+          .on_error = [](const std::exception_ptr& thrown, const error_callback::origin&) {
             if (!is_shortage(thrown)) std::terminate();
           }};
 }

@@ -38,7 +38,7 @@ auto ended_well(braid::future<int> of) -> bool {
   }
 }
 
-auto small_pool() -> std::unique_ptr<pool> { return std::make_unique<pool>(braid::pool_options{.workers = 1}); }
+auto small_pool() -> std::unique_ptr<pool> { return std::make_unique<pool>(braid::pool::options{.workers = 1}); }
 
 }  // namespace
 

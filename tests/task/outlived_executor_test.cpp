@@ -34,7 +34,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-auto small_pool() -> std::unique_ptr<pool> { return std::make_unique<pool>(braid::pool_options{.workers = 1}); }
+auto small_pool() -> std::unique_ptr<pool> { return std::make_unique<pool>(braid::pool::options{.workers = 1}); }
 
 }  // namespace
 

@@ -76,7 +76,7 @@ class scripted_queue {
 using scripted_pool = braid::basic_pool<scripted_queue>;
 
 /// Workers that go to sleep at once when they find nothing.
-auto prompt(braid::pool_options options) -> braid::pool_options {
+auto prompt(braid::pool::options options) -> braid::pool::options {
   options.stay_awake = 0us;
   return options;
 }
@@ -158,7 +158,7 @@ TEST_CASE_FIXTURE(fixture, "a post that comes just after a woken worker has look
   stop_once after_look;
   braid::atomic<bool> armed{false};
   steps.looked = [&] {
-    if (armed.load(relaxed) && braid::current_worker() != nullptr) after_look();
+    if (armed.load(relaxed) && braid::detail::current_worker() != nullptr) after_look();
   };
   std::latch second_ran(1);
   scripted_pool where(prompt({.workers = 2}));
@@ -180,7 +180,7 @@ TEST_CASE_FIXTURE(fixture, "a worker that was picked in vain calls another befor
   stop_once second_found_nothing;
   braid::atomic<bool> armed{false};
   steps.refilled = [&] {
-    const std::size_t self = braid::current_worker()->index;
+    const std::size_t self = braid::detail::current_worker()->index;
     if (self == 0) first_found_nothing();
     if (self == 1 && armed.load(relaxed)) second_found_nothing();
   };
@@ -219,7 +219,7 @@ TEST_CASE_FIXTURE(fixture, "a worker that has moved jobs to its own seat calls a
   stop_once found_nothing;
   braid::atomic<bool> held_up{false};
   steps.refilled = [&] {
-    braid::worker& self = *braid::current_worker();
+    braid::worker& self = *braid::detail::current_worker();
     if (self.index != 0) return;
     if (held_up.load(relaxed)) self.should_wake_peer = true;
     found_nothing();

@@ -89,7 +89,7 @@ TEST_CASE_FIXTURE(watched, "with current_thread, jobs run on the thread that wai
       ran_on = std::this_thread::get_id();
       if (i == 0) CHECK(post(where, [&order] { order.push_back(3); }));
       CHECK(where.is_current());
-      CHECK(braid::current_worker()->pool == &where);
+      CHECK(braid::detail::current_worker()->pool == &where);
       CHECK(where.wait_idle().error() == errc::would_deadlock);
       CHECK(where.shutdown(shutdown_mode::drain).error() == errc::would_deadlock);
     }));

@@ -23,7 +23,7 @@ TEST_CASE("workers are registered while the pool runs, where it says so") {
     }
     CHECK(braid::default_registry().size() == before);
     const braid::thread_registry other;
-    const braid::scoped_default_registry replaced(other);
+    const braid::thread_registry::scoped_default replaced(other);
     const pool by_default({.workers = 1, .registration = {{.tag = "default"}}});
     CHECK(other.contains<&braid::thread_entry::tag>("default"));
   }

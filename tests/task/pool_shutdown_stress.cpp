@@ -86,7 +86,7 @@ void run_round(std::size_t round, std::uint64_t seed, tally& all) {
   constexpr scheduler schedulers[] = {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue};
   const unsigned workers = 1 + static_cast<unsigned>(round % 3);
   std::optional<braid::pool> where(std::in_place,
-                                   braid::pool_options{.workers = workers, .scheduler = schedulers[round / 4 % 3]});
+                                   braid::pool::options{.workers = workers, .scheduler = schedulers[round / 4 % 3]});
   const std::uint64_t longest = round % 8 == 7 ? 50'000 : 200;  // some pools have more to do than they can
   producer one(*where, seed + 2 * round, longest);
   producer other(*where, seed + 2 * round + 1, longest);

@@ -123,7 +123,7 @@ TEST_CASE_FIXTURE(watched, "all workers take part" * braid::testing::needs_threa
     REQUIRE(post(where, [&] {
       {
         const std::lock_guard lock(mutex);
-        indices.insert(braid::current_worker()->index);
+        indices.insert(braid::detail::current_worker()->index);
         threads.insert(std::this_thread::get_id());
       }
       all_here.arrive_and_wait();  // returns only when as many jobs run at once as there are workers
@@ -231,7 +231,7 @@ TEST_CASE_FIXTURE(watched, "a worker knows that it is one, and of which pool" * 
   bool in_mine = false;
   bool in_other = true;
   REQUIRE(post(mine, [&] {
-    in_mine = mine.is_current() && braid::current_worker()->pool == &mine;
+    in_mine = mine.is_current() && braid::detail::current_worker()->pool == &mine;
     in_other = other.is_current();
   }));
   CHECK(mine.wait_idle());
@@ -264,7 +264,7 @@ TEST_CASE_FIXTURE(watched, "workers can be found by their names as soon as the p
   if (!settings_can_change()) return;
   const pool where({.workers = 3, .name = "findable"});
   for (const char* name : {"findable-0", "findable-1", "findable-2"}) {
-    const auto worker = braid::find_thread(name);
+    const auto worker = braid::thread_info::find(name);
     REQUIRE(worker);
     CHECK(worker->set_scheduling(patient()));
     CHECK(worker->scheduling() == patient());
@@ -298,7 +298,7 @@ TEST_CASE_FIXTURE(watched,
   const braid::thread_profile profile{.name = "ignored", .affinity = cpu_set(), .scheduling = scheduling::idle{}};
   const cpu_set allowed = *braid::this_thread::affinity();
   const pool where({.workers = 1, .name = "first", .profile = profile, .scheduling = patient(), .affinity = allowed});
-  const auto worker = braid::find_thread("first-0");
+  const auto worker = braid::thread_info::find("first-0");
   REQUIRE(worker);
   CHECK(worker->affinity() == allowed);
   CHECK(worker->scheduling() == patient());
@@ -314,7 +314,7 @@ TEST_CASE_FIXTURE(watched, "workers that are spread have one CPU each, in turn" 
     const pool where(
         {.workers = total, .name = name, .affinity = affinity, .placement = braid::worker_placement::spread});
     for (unsigned index = 0; index < total; ++index) {
-      const auto worker = braid::find_thread(name + "-" + std::to_string(index));
+      const auto worker = braid::thread_info::find(name + "-" + std::to_string(index));
       REQUIRE(worker);
       CHECK(worker->affinity() == cpu_set{cpus[index % cpus.size()]});
     }
@@ -346,7 +346,7 @@ TEST_CASE_FIXTURE(watched,
     CHECK(refused.code() == std::errc::invalid_argument);
     CHECK(std::string(refused.what()).find("affinity refused") != std::string::npos);
   }
-  CHECK(eventually([] { return !braid::find_thread("never-0"); }));
+  CHECK(eventually([] { return !braid::thread_info::find("never-0"); }));
 }
 
 TEST_CASE("nobody says how many workers: as many as the default" * braid::testing::needs_threads()) {
@@ -360,7 +360,7 @@ TEST_CASE_FIXTURE(watched, "what a job throws goes to the callback, its captures
   const token captured;
   bool on_worker = false;
   pool where({.workers = 1, .on_error = [&](std::exception_ptr error) {
-                on_worker = braid::current_worker() != nullptr;
+                on_worker = braid::detail::current_worker() != nullptr;
                 try {
                   std::rethrow_exception(std::move(error));
                 } catch (const std::exception& known) {

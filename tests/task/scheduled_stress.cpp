@@ -110,7 +110,7 @@ void check_ended(const scheduled_task& task, const record& book) {
   CHECK(book.begun.load(relaxed) == task.runs());
 }
 
-auto silent() -> braid::pool_options {
+auto silent() -> braid::pool::options {
   return {.workers = 2, .on_error = [](std::exception_ptr) {}};
 }
 

@@ -49,10 +49,10 @@ using braid::testing::mortal;
 using braid::testing::scheduled_scene;
 using namespace std::chrono_literals;
 
-static_assert(braid::scheduled_function<void (*)()>);
-static_assert(braid::scheduled_function<void (*)(const scheduled_task&)>);
-static_assert(!braid::scheduled_function<void (*)(int)>);
-static_assert(!braid::periodic_function<decltype([](int) {})>);
+static_assert(braid::detail::scheduled_function<void (*)()>);
+static_assert(braid::detail::scheduled_function<void (*)(const scheduled_task&)>);
+static_assert(!braid::detail::scheduled_function<void (*)(int)>);
+static_assert(!braid::detail::periodic_function<decltype([](int) {})>);
 
 namespace {
 

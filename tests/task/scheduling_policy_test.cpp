@@ -32,9 +32,9 @@ TEST_CASE("the schedulers of the library are policies, and so is anything with a
   CHECK(braid::scheduling_policy<braid::shared_queue>);
   CHECK(braid::scheduling_policy<braid::work_stealing>);
   CHECK(braid::scheduling_policy<braid::least_loaded>);
-  CHECK(braid::local_queue_policy<braid::work_stealing>);
-  CHECK(braid::local_queue_policy<braid::least_loaded>);
-  CHECK_FALSE(braid::local_queue_policy<braid::shared_queue>);
+  CHECK(braid::detail::local_queue_policy<braid::work_stealing>);
+  CHECK(braid::detail::local_queue_policy<braid::least_loaded>);
+  CHECK_FALSE(braid::detail::local_queue_policy<braid::shared_queue>);
   CHECK(braid::scheduling_policy<complete>);
   CHECK_FALSE(braid::scheduling_policy<sleepless>);
 }

@@ -19,7 +19,7 @@ void check_width(std::size_t threads, std::size_t each) {
   const std::size_t count = threads * each;
   job_slab slab({.jobs_per_thread = count + 1, .threads = static_cast<unsigned>(threads) - 1});
   REQUIRE(slab.start());
-  std::vector<braid::job_handle> jobs(count);
+  std::vector<braid::job_slab::handle> jobs(count);
   for (auto& job : jobs) job = slab.allocate([&all] { all.leaf(); }).value();
   for (const auto& job : jobs) CHECK(slab.schedule(job));
   for (const auto& job : jobs) CHECK(slab.wait(job));

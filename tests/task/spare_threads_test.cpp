@@ -305,7 +305,7 @@ TEST_CASE("what a job has forked is for others while it waits for what is no job
       held.wait();
       fork_join([] {}, [] {});  // answers earlier requests of thieves
       const auto wait = [&] {
-        CHECK(current_worker()->forks.private_size() == 1);
+        CHECK(braid::detail::current_worker()->forks.private_size() == 1);
         opens.count_down();
         return run_in(other, [&] { return eventually([&] { return forked.load(); }); });
       };

@@ -128,7 +128,7 @@ TEST_CASE_FIXTURE(watched, "a wait runs all that its worker has forked for the g
   const auto offers_a_fork = [&] {
     braid::fork_join(
         [&] {
-          braid::current_worker()->forks.ask();
+          braid::detail::current_worker()->forks.ask();
           braid::fork_join([] {}, [] {});   // its push answers the question: the fork below is shared
           is_offered.store(true, release);  // edge task_group_test.offer: publish
           while (!own_ran.load(relaxed) && !other_ran.load(relaxed)) std::this_thread::yield();

@@ -16,7 +16,7 @@ TEST_CASE("a number of a task is none until it is given, and numbers are ordered
 }
 
 TEST_CASE("work that is no task has neither a number nor a name") {
-  pool workers(pool_options{.workers = 1});
+  pool workers(pool::options{.workers = 1});
   auto function = spawn(workers, [] {});
   CHECK(function.id() == task_id());
   CHECK(function.name().empty());

@@ -33,7 +33,7 @@ using braid::testing::probe_timer;
 using namespace std::chrono_literals;
 
 static_assert(std::is_base_of_v<braid::timer_service, timer_thread>);
-static_assert(braid::thread_like<timer_thread>);
+static_assert(braid::detail::thread_like<timer_thread>);
 
 namespace {
 

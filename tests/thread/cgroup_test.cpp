@@ -23,8 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-using braid::cgroup_cpu_quota;
-using braid::cgroup_cpu_set;
+using braid::cgroup;
 using braid::cpu_set;
 using braid::testing::cgroup_tree;
 using braid::testing::real_cgroup;
@@ -41,10 +40,10 @@ struct tree : cgroup_tree {
 
   void mounts(std::string_view text) const { write("proc/self/mountinfo", text); }
   [[nodiscard]] auto quota() const -> std::optional<double> {
-    const auto quota = cgroup_cpu_quota(path());
+    const auto quota = cgroup::cpu_quota(path());
     return quota ? std::optional(quota->cpus) : std::nullopt;
   }
-  [[nodiscard]] auto quota_file() const -> std::string { return cgroup_cpu_quota(path()).value().file; }
+  [[nodiscard]] auto quota_file() const -> std::string { return cgroup::cpu_quota(path()).value().file; }
 };
 
 auto text_of(const fs::path& file) -> std::string {
@@ -67,7 +66,7 @@ void enter_alone(const real_cgroup& group) {
   bool other_is_in = true;
   std::thread outside([&] {
     other = own_thread();
-    if (const auto done = braid::attach_to_cgroup(group.path(), ::getpid()); !done) {
+    if (const auto done = braid::cgroup::attach(group.path(), ::getpid()); !done) {
       std::fprintf(stderr, "%s", done.error().message().c_str());
       ::_exit(2);
     }
@@ -164,7 +163,7 @@ TEST_CASE("files that make no sense, or are not there, are no quota") {
     CHECK_FALSE(unlimited.quota().has_value());
   }
   const scratch_folder nothing;
-  CHECK_FALSE(cgroup_cpu_quota(nothing.path()).has_value());
+  CHECK_FALSE(cgroup::cpu_quota(nothing.path()).has_value());
 }
 
 TEST_CASE("one file that makes no sense does not hide the others") {
@@ -180,7 +179,7 @@ TEST_CASE("the quota names the file that says it, as the process sees it") {
   files.limit_v2("/a/b", "400000 100000\n");
   files.limit_v1("/cpu/old", "350000\n", "100000\n");
   CHECK(files.quota_file() == "/sys/fs/cgroup/a/cpu.max");
-  const auto all = braid::cgroup_cpu_quotas(files.path());
+  const auto all = braid::cgroup::cpu_quotas(files.path());
   REQUIRE(all.size() == 3);
   CHECK(all[0].file == "/sys/fs/cgroup/cpu/old/cpu.cfs_quota_us");
   CHECK(all[1].file == "/sys/fs/cgroup/a/b/cpu.max");
@@ -209,7 +208,7 @@ TEST_CASE("version 1 is mounted anywhere, and the mount that shows the cgroup co
   files.write("groups/set/box/cpuset.cpus", "1-2\n");
   CHECK(files.quota() == 5.0);
   CHECK(files.quota_file() == "/groups/with space/box/cpu.cfs_quota_us");
-  CHECK(cgroup_cpu_set(files.path()).value().cpus == cpu_set{1, 2});
+  CHECK(cgroup::allowed_cpus(files.path()).value().cpus == cpu_set{1, 2});
 }
 
 TEST_CASE("a mount that shows another part of the hierarchy counts only where no other does") {
@@ -259,21 +258,21 @@ TEST_CASE("mounts that make no sense leave the usual places") {
 
 TEST_CASE("the effective cpuset is that of the nearest cgroup that has one") {
   const tree v2("0::/a/b\n");
-  CHECK_FALSE(cgroup_cpu_set(v2.path()));
+  CHECK_FALSE(cgroup::allowed_cpus(v2.path()));
   v2.write("sys/fs/cgroup/cpuset.cpus.effective", "0-7\n");
   v2.write("sys/fs/cgroup/a/cpuset.cpus.effective", "2-3\n");
   v2.write("sys/fs/cgroup/a/b/cpuset.cpus.effective", "\n");
   v2.write("sys/fs/cgroup/a/b/cpuset.cpus", "9\n");
-  const auto found = cgroup_cpu_set(v2.path());
+  const auto found = cgroup::allowed_cpus(v2.path());
   REQUIRE(found);
   CHECK(found->cpus == cpu_set{2, 3});
   CHECK(found->file == "/sys/fs/cgroup/a/cpuset.cpus.effective");
 
   const tree v1("7:cpuset:/app\n");
   v1.write("sys/fs/cgroup/cpuset/app/cpuset.cpus", "0-7\n");
-  CHECK(cgroup_cpu_set(v1.path()).value().cpus == cpu_set::range(0, 7));
+  CHECK(cgroup::allowed_cpus(v1.path()).value().cpus == cpu_set::range(0, 7));
   v1.write("sys/fs/cgroup/cpuset/app/cpuset.effective_cpus", "4\n");
-  CHECK(cgroup_cpu_set(v1.path()).value().cpus == cpu_set{4});
+  CHECK(cgroup::allowed_cpus(v1.path()).value().cpus == cpu_set{4});
 }
 
 TEST_CASE("a folder that is no cgroup is refused, and nothing is created or written in it") {
@@ -291,8 +290,8 @@ TEST_CASE("what is not there, is no folder, or is no thread is refused with the 
   CHECK(braid::this_thread::attach_to_cgroup(plain.path() / "missing").error() == std::errc::no_such_file_or_directory);
   CHECK_FALSE(fs::exists(plain.path() / "missing"));
   CHECK(braid::this_thread::attach_to_cgroup(plain.write("file", "")).error() == std::errc::not_a_directory);
-  CHECK(braid::attach_to_cgroup(plain.path(), 0).error() == std::errc::invalid_argument);
-  CHECK(braid::attach_to_cgroup(plain.path(), -5).error() == std::errc::invalid_argument);
+  CHECK(braid::cgroup::attach(plain.path(), 0).error() == std::errc::invalid_argument);
+  CHECK(braid::cgroup::attach(plain.path(), -5).error() == std::errc::invalid_argument);
 }
 
 TEST_CASE("version 1: one thread enters the cgroup, the others of its process do not") {
@@ -304,7 +303,7 @@ TEST_CASE("version 1: one thread enters the cgroup, the others of its process do
   const auto end = run_in_child([&] { enter_alone(*group); });
   CAPTURE(end.errors);
   CHECK(end.status == 0);
-  CHECK(braid::attach_to_cgroup(group->path(), 0x3fff'ffff).error() == std::errc::no_such_process);
+  CHECK(braid::cgroup::attach(group->path(), 0x3fff'ffff).error() == std::errc::no_such_process);
 }
 
 TEST_CASE("version 2: one thread enters a threaded cgroup, the others of its process do not") {
@@ -335,8 +334,8 @@ TEST_CASE("version 2: a cgroup for whole processes is refused by the system, wit
 }
 
 TEST_CASE("on this machine quota and cpuset are read without diagnostic") {
-  const auto quota = cgroup_cpu_quota();
+  const auto quota = cgroup::cpu_quota();
   if (quota) CHECK((quota->cpus > 0 && fs::exists(quota->file)));
-  const auto cpus = cgroup_cpu_set();
+  const auto cpus = cgroup::allowed_cpus();
   if (cpus) CHECK((!cpus->cpus.empty() && fs::exists(cpus->file)));
 }

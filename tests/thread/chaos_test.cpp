@@ -23,11 +23,11 @@
 #include <unistd.h>
 
 using braid::chaos;
-using braid::chaos_sequence;
 using braid::cpu_set;
-using braid::disturbed_settings;
 using braid::nice_value;
 using braid::scheduling;
+using braid::detail::chaos_sequence;
+using braid::detail::disturbed_settings;
 using braid::testing::eventually;
 using braid::testing::held_thread;
 using braid::testing::settings_can_change;
@@ -35,22 +35,22 @@ using namespace std::chrono_literals;
 
 namespace {
 
-auto sequence(std::uint64_t seed, std::size_t index, const disturbed_settings& before, std::size_t steps = 20)
-    -> std::vector<disturbed_settings> {
-  chaos_sequence decides(seed, index);
-  std::vector<disturbed_settings> all;
+auto sequence(std::uint64_t seed, std::size_t index, const braid::detail::disturbed_settings& before,
+              std::size_t steps = 20) -> std::vector<braid::detail::disturbed_settings> {
+  braid::detail::chaos_sequence decides(seed, index);
+  std::vector<braid::detail::disturbed_settings> all;
   while (all.size() < steps) all.push_back(decides.next(before));
   return all;
 }
 
-auto settings_of(const held_thread& thread) -> disturbed_settings {
+auto settings_of(const held_thread& thread) -> braid::detail::disturbed_settings {
   return {.affinity = thread.info().affinity().value(), .scheduling = thread.info().scheduling().value()};
 }
 
 /// A seed whose first step changes the nice value, where there is a larger one.
-auto seed_that_changes(const disturbed_settings& before) -> std::uint64_t {
+auto seed_that_changes(const braid::detail::disturbed_settings& before) -> std::uint64_t {
   std::uint64_t seed = 0;
-  while (seed < 100 && chaos_sequence(seed, 0).next(before).scheduling == before.scheduling) ++seed;
+  while (seed < 100 && braid::detail::chaos_sequence(seed, 0).next(before).scheduling == before.scheduling) ++seed;
   return seed;
 }
 
@@ -61,7 +61,8 @@ auto may_lower_nice() -> bool {
   return may;
 }
 
-const disturbed_settings eight_cpus{.affinity = cpu_set::range(0, 7), .scheduling = scheduling::other{5}};
+const braid::detail::disturbed_settings eight_cpus{.affinity = cpu_set::range(0, 7),
+                                                   .scheduling = scheduling::other{5}};
 
 }  // namespace
 
@@ -103,16 +104,16 @@ TEST_CASE("policies stay, and those without a nice value stay as they are") {
 }
 
 TEST_CASE("one CPU is all that a thread with one CPU gets") {
-  const disturbed_settings one{.affinity = {3}, .scheduling = {}};
+  const braid::detail::disturbed_settings one{.affinity = {3}, .scheduling = {}};
   for (const auto& step : sequence(3, 0, one)) CHECK(step.affinity == one.affinity);
 }
 
 TEST_CASE("a thread gets what the sequence says, and back what it had") {
   if (!settings_can_change()) return;
   const held_thread thread;
-  const disturbed_settings before = settings_of(thread);
+  const braid::detail::disturbed_settings before = settings_of(thread);
   const std::uint64_t seed = seed_that_changes(before);
-  auto expected = chaos_sequence(seed, 0).next(before);
+  auto expected = braid::detail::chaos_sequence(seed, 0).next(before);
   if (!may_lower_nice()) expected.scheduling = before.scheduling;
   {
     const auto running = chaos::start({thread.info()}, {.seed = seed, .interval = 1h});
@@ -126,7 +127,7 @@ TEST_CASE("a thread gets what the sequence says, and back what it had") {
 
 TEST_CASE("it goes on at the interval, and ends at once at any interval") {
   const held_thread thread;
-  const disturbed_settings before = settings_of(thread);
+  const braid::detail::disturbed_settings before = settings_of(thread);
   {
     const auto often = chaos::start({thread.info()}, {.seed = 1, .interval = 1ns});
     REQUIRE(often);
@@ -151,7 +152,7 @@ TEST_CASE("threads that have ended are left out, the others get back what they h
   const held_thread stays;
   held_thread ends_before;
   held_thread ends_meanwhile;
-  const disturbed_settings before = settings_of(stays);
+  const braid::detail::disturbed_settings before = settings_of(stays);
   REQUIRE(ends_before.end());
   {
     const auto running =
@@ -168,7 +169,7 @@ TEST_CASE("threads that have ended are left out, the others get back what they h
 TEST_CASE("what somebody else sets meanwhile stays, and the other setting is put back") {
   if (!settings_can_change()) return;
   const held_thread thread;
-  const disturbed_settings before = settings_of(thread);
+  const braid::detail::disturbed_settings before = settings_of(thread);
   {
     const auto running = chaos::start({thread.info()}, {.seed = seed_that_changes(before), .interval = 1h});
     REQUIRE(running);
@@ -182,7 +183,7 @@ TEST_CASE("what somebody else sets meanwhile stays, and the other setting is put
 TEST_CASE("its thread can be found, and is not there afterwards") {
   auto running = chaos::start({}, {.interval = 1h});
   REQUIRE(running);
-  const auto found = braid::find_thread("braid-chaos");
+  const auto found = braid::thread_info::find("braid-chaos");
   REQUIRE(found);
   CHECK(*found == running->info().value());
   { const chaos moved = std::move(*running); }
@@ -192,7 +193,7 @@ TEST_CASE("its thread can be found, and is not there afterwards") {
 TEST_CASE("a chaos that is assigned ends the one that was there") {
   const held_thread one;
   const held_thread two;
-  const disturbed_settings before = settings_of(one);
+  const braid::detail::disturbed_settings before = settings_of(one);
   auto running = chaos::start({one.info()}, {.seed = seed_that_changes(before), .interval = 1h});
   REQUIRE(running);
   auto next = chaos::start({two.info()}, {.interval = 1h});
@@ -207,7 +208,7 @@ TEST_CASE("without the right to put nice values back they are left alone") {
   const auto end = braid::testing::run_in_child([] {
     braid::testing::give_up_privileges();
     const held_thread thread;
-    const disturbed_settings before = settings_of(thread);
+    const braid::detail::disturbed_settings before = settings_of(thread);
     {
       const auto running = chaos::start({thread.info()}, {.seed = seed_that_changes(before), .interval = 1h});
       if (!running || !eventually([&] { return running->steps() == 1; })) ::_exit(1);

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <thread>
 
-using braid::indexed_thread_name;
+using braid::detail::indexed_thread_name;
 
 namespace {
 
@@ -58,19 +58,19 @@ TEST_CASE("the name of a thread is its own") {
 }
 
 TEST_CASE("the prefix is cut so that the whole index fits") {
-  CHECK(indexed_thread_name("braid", 0) == "braid-0");
-  CHECK(indexed_thread_name("braid", 4095) == "braid-4095");
-  CHECK(indexed_thread_name("exactly-twelv", 7) == "exactly-twelv-7");
-  CHECK(indexed_thread_name("a-very-long-prefix", 7) == "a-very-long-p-7");
-  CHECK(indexed_thread_name("a-very-long-prefix", 123) == "a-very-long-123");
-  CHECK(indexed_thread_name("", 12) == "-12");
+  CHECK(braid::detail::indexed_thread_name("braid", 0) == "braid-0");
+  CHECK(braid::detail::indexed_thread_name("braid", 4095) == "braid-4095");
+  CHECK(braid::detail::indexed_thread_name("exactly-twelv", 7) == "exactly-twelv-7");
+  CHECK(braid::detail::indexed_thread_name("a-very-long-prefix", 7) == "a-very-long-p-7");
+  CHECK(braid::detail::indexed_thread_name("a-very-long-prefix", 123) == "a-very-long-123");
+  CHECK(braid::detail::indexed_thread_name("", 12) == "-12");
 }
 
 TEST_CASE("every index of a pool gives a name that the system takes, and no two are equal") {
   for (std::size_t index = 1; index <= 1'000'000'000'000; index *= 10) {
-    const std::string name = indexed_thread_name("a-very-long-prefix", index);
-    CHECK(name.size() <= braid::max_thread_name);
+    const std::string name = braid::detail::indexed_thread_name("a-very-long-prefix", index);
+    CHECK(name.size() <= braid::detail::max_thread_name);
     CHECK(name.ends_with("-" + std::to_string(index)));
-    CHECK(name != indexed_thread_name("a-very-long-prefix", index + 1));
+    CHECK(name != braid::detail::indexed_thread_name("a-very-long-prefix", index + 1));
   }
 }

@@ -18,17 +18,17 @@
 using braid::apply;
 using braid::cpu_set;
 using braid::scheduling;
+using braid::settings_report;
 using braid::thread_profile;
-using braid::thread_setting;
 using braid::testing::held_thread;
 using braid::testing::settings_can_change;
 
 namespace {
 
-static_assert(braid::thread_target<const braid::thread_info>);
-static_assert(braid::thread_target<braid::thread>);
-static_assert(braid::thread_target<const braid::thread_view<std::thread>>);
-static_assert(!braid::thread_target<std::thread>);
+static_assert(braid::detail::thread_target<const braid::thread_info>);
+static_assert(braid::detail::thread_target<braid::thread>);
+static_assert(braid::detail::thread_target<const braid::thread_view<std::thread>>);
+static_assert(!braid::detail::thread_target<std::thread>);
 
 }  // namespace
 
@@ -86,11 +86,11 @@ TEST_CASE("a setting that is refused does not keep the others from being applied
       .name = "much longer than a name", .affinity = cpu_set(), .scheduling = scheduling::idle{}};
   const auto report = apply(mixed, held.info());
   REQUIRE(report.outcomes().size() == 3);
-  CHECK(report.outcomes()[0].setting == thread_setting::name);
+  CHECK(report.outcomes()[0].setting == settings_report::setting::name);
   CHECK(report.outcomes()[0].outcome.error() == std::errc::invalid_argument);
-  CHECK(report.outcomes()[1].setting == thread_setting::affinity);
+  CHECK(report.outcomes()[1].setting == settings_report::setting::affinity);
   CHECK(report.outcomes()[1].outcome.error() == std::errc::invalid_argument);
-  CHECK(report.outcomes()[2].setting == thread_setting::scheduling);
+  CHECK(report.outcomes()[2].setting == settings_report::setting::scheduling);
   CHECK(report.outcomes()[2].outcome);
   CHECK(held.info().name() == "before");
   CHECK(held.info().scheduling() == scheduling(scheduling::idle{}));

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-using braid::query_over;
+using braid::detail::query_over;
 
 namespace {
 
@@ -34,12 +34,13 @@ auto rack() -> std::vector<book> {
 }
 
 template <auto Member, typename Query>
-concept asks_for = requires(const Query& query) { requires braid::field_in<Member, typename Query::value_type>; };
+concept asks_for =
+    requires(const Query& query) { requires braid::detail::field_in<Member, typename Query::value_type>; };
 
 }  // namespace
 
 TEST_CASE("each step answers as its name says") {
-  const auto books = query_over(rack());
+  const auto books = braid::detail::query_over(rack());
   const auto long_book = [](const book& b) { return b.pages >= 200; };
   CHECK(books.count() == 4);
   CHECK(books.to_vector() == rack());
@@ -56,7 +57,7 @@ TEST_CASE("each step answers as its name says") {
 }
 
 TEST_CASE("over nothing, all and none hold and any does not") {
-  const auto nothing = query_over(std::vector<book>());
+  const auto nothing = braid::detail::query_over(std::vector<book>());
   const auto yes = [](const book&) { return true; };
   CHECK(nothing.count() == 0);
   CHECK(nothing.all(yes));
@@ -67,7 +68,7 @@ TEST_CASE("over nothing, all and none hold and any does not") {
 }
 
 TEST_CASE("fields are named by pointers to members") {
-  const auto books = query_over(rack());
+  const auto books = braid::detail::query_over(rack());
   CHECK(books.where<&book::year>(2001).count() == 2);
   CHECK(books.where<&book::title>("three").project<&book::pages>().to_vector() == std::vector<std::size_t>{50});
   CHECK(books.where<&book::year>(2001).project<&book::title, &book::pages>().to_vector() ==
@@ -80,10 +81,10 @@ TEST_CASE("fields are named by pointers to members") {
 }
 
 TEST_CASE("a field of another struct is refused by the compiler") {
-  using books = decltype(query_over(rack()));
+  using books = decltype(braid::detail::query_over(rack()));
   static_assert(asks_for<&book::year, books>);
   static_assert(!asks_for<&film::year, books>);
-  static_assert(!asks_for<&film::year, decltype(query_over(rack()).map(&book::year))>);
+  static_assert(!asks_for<&film::year, decltype(braid::detail::query_over(rack()).map(&book::year))>);
   CHECK(asks_for<&book::year, books>);
 }
 
@@ -91,14 +92,14 @@ TEST_CASE("a text to compare with may end before the query is asked") {
   auto text = std::make_unique<std::string>("three, which is longer than any small string");
   auto books = rack();
   books[2].title = *text;
-  const auto found = query_over(books).where<&book::title>(*text);
+  const auto found = braid::detail::query_over(books).where<&book::title>(*text);
   text.reset();
   CHECK(found.count() == 1);
 }
 
 TEST_CASE("nothing runs before an answer is asked for, and then only as far as needed") {
   int asked = 0;
-  const auto counting = query_over(rack()).filter([&asked](const book& b) {
+  const auto counting = braid::detail::query_over(rack()).filter([&asked](const book& b) {
     ++asked;
     return b.year >= 2001;
   });
@@ -113,7 +114,7 @@ TEST_CASE("nothing runs before an answer is asked for, and then only as far as n
 }
 
 TEST_CASE("a query answers again, and so do queries made from it") {
-  const auto tail = query_over(rack()).skip(1);
+  const auto tail = braid::detail::query_over(rack()).skip(1);
   CHECK(tail.count() == 3);
   CHECK(tail.count() == 3);
   CHECK(tail.skip(1).count() == 2);
@@ -122,7 +123,7 @@ TEST_CASE("a query answers again, and so do queries made from it") {
 }
 
 TEST_CASE("what a callable throws reaches whoever asks") {
-  const auto throwing = query_over(rack()).map([](const book& b) -> int {
+  const auto throwing = braid::detail::query_over(rack()).map([](const book& b) -> int {
     if (b.year == 2020) throw std::runtime_error("too new");
     return b.year;
   });
@@ -149,7 +150,8 @@ struct loan {
 }  // namespace
 
 TEST_CASE("apply gives an answer for each value") {
-  const auto answers = query_over(rack()).skip(2).apply([](const book& b, int more) { return b.year + more; }, 5);
+  const auto answers =
+      braid::detail::query_over(rack()).skip(2).apply([](const book& b, int more) { return b.year + more; }, 5);
   REQUIRE(answers.size() == 2);
   CHECK(answers[0].value.title == "three");
   CHECK(answers[0].answer == 2006);
@@ -157,7 +159,7 @@ TEST_CASE("apply gives an answer for each value") {
 }
 
 TEST_CASE("apply goes through the control of a value, and a refusal is an answer") {
-  const auto answers = query_over(std::vector<loan>{{1}, {-1}, {3}}).apply(&lender::lend, 10);
+  const auto answers = braid::detail::query_over(std::vector<loan>{{1}, {-1}, {3}}).apply(&lender::lend, 10);
   REQUIRE(answers.size() == 3);
   CHECK(answers[0].answer == 11);
   CHECK(answers[1].answer.error() == braid::errc::closed);
@@ -177,7 +179,8 @@ TEST_CASE("random chains agree with loops over a vector") {
     std::size_t matches = 0;
     for (const book& b : books)
       if (b.year >= year && matches++ >= first && expected.size() < max_count) expected.push_back(b.title);
-    const auto chain = query_over(books).where_if<&book::year>([year](int y) { return y >= year; }).skip(first);
+    const auto chain =
+        braid::detail::query_over(books).where_if<&book::year>([year](int y) { return y >= year; }).skip(first);
     CHECK(chain.take(max_count).project<&book::title>().to_vector() == expected);
   }
 }

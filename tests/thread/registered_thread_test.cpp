@@ -62,7 +62,7 @@ TEST_CASE("it can be moved, and is joined by its destructor") {
 
 TEST_CASE("without a registry it takes the default of its creator") {
   const thread_registry other;
-  const braid::scoped_default_registry replaced(other);
+  const braid::thread_registry::scoped_default replaced(other);
   std::latch over(1);
   auto thread = registered_thread::create({.label = {.tag = "io"}}, [&over] { over.wait(); });
   REQUIRE(thread);

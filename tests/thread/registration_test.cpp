@@ -15,7 +15,6 @@
 
 using braid::default_registry;
 using braid::registration;
-using braid::scoped_default_registry;
 using braid::thread_entry;
 using braid::thread_registry;
 
@@ -51,7 +50,7 @@ TEST_CASE("without a registry the default of that moment counts, and the registr
   outside.emplace(braid::thread_label{.tag = "outside"});
   std::optional<registration> inside;
   {
-    const scoped_default_registry replaced(other);
+    const thread_registry::scoped_default replaced(other);
     inside.emplace(braid::thread_label{.tag = "inside"});
     outside.reset();
     CHECK(other.contains<&thread_entry::tag>("inside"));

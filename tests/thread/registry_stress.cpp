@@ -26,7 +26,6 @@
 using braid::registration;
 using braid::registry_observer;
 using braid::relaxed;
-using braid::scoped_default_registry;
 using braid::thread_entry;
 using braid::thread_query;
 using braid::thread_registry;
@@ -155,7 +154,7 @@ TEST_CASE("two registries that are merged agree with a loop while threads come a
     const crowd first(one, 5, 5, seed);
     const crowd second(two, 5, 5, seed + 1000);
     for (const std::size_t enough = scaled(50'000); std::min(first.visits(), second.visits()) < enough && agreed;) {
-      const thread_query now = merged(one, two);
+      const thread_query now = thread_registry::merged({one, two});
       agreed = agrees(now, random) && now.where<&thread_entry::tag>("stays").count() == 10;
       std::this_thread::yield();
     }
@@ -171,7 +170,7 @@ TEST_CASE("a registration ends where it began while the default is replaced by s
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < 3; ++i)
     threads.emplace_back([&others, i, rounds = scaled(20'000)] {
-      for (std::size_t round = 0; round < rounds; ++round) const scoped_default_registry replaced(others[i]);
+      for (std::size_t round = 0; round < rounds; ++round) const thread_registry::scoped_default replaced(others[i]);
     });
   braid::atomic<std::size_t> astray{0};  // registrations that their registry does not have
   for (std::size_t i = 0; i < 3; ++i)

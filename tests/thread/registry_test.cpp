@@ -20,12 +20,9 @@
 #include <vector>
 
 using braid::default_registry;
-using braid::merged;
 using braid::registered_thread;
 using braid::registration;
-using braid::registry_hooks;
 using braid::registry_observer;
-using braid::scoped_default_registry;
 using braid::thread_entry;
 using braid::thread_registry;
 
@@ -95,7 +92,7 @@ TEST_CASE("what is found can be changed, with an answer for each") {
   CHECK(named[0].value == ended);
   CHECK(ended.control()->name() == "renamed");
   ended.registered_at = {};  // as if its id were a stranger's by now
-  const auto refused = braid::query_over(std::vector{ended}).apply(&braid::thread_info::affinity);
+  const auto refused = braid::detail::query_over(std::vector{ended}).apply(&braid::thread_info::affinity);
   CHECK(refused.at(0).answer.error() == std::errc::no_such_process);
   over.count_down();
   other.join();
@@ -126,10 +123,10 @@ TEST_CASE("merged registries give each registration once, in the order of regist
   const registration a(one, {.tag = "a"});
   const registration b(two, {.tag = "b"});
   const registration c(one, {.tag = "c"});
-  CHECK(tags(merged(one, two)) == texts{"a", "b", "c"});
-  CHECK(tags(merged(two, one, two, one)) == texts{"a", "b", "c"});
-  CHECK(merged(one).count() == 2);
-  CHECK(merged(thread_registry()).count() == 0);
+  CHECK(tags(thread_registry::merged({one, two})) == texts{"a", "b", "c"});
+  CHECK(tags(thread_registry::merged({two, one, two, one})) == texts{"a", "b", "c"});
+  CHECK(thread_registry::merged({one}).count() == 2);
+  CHECK(thread_registry::merged({thread_registry()}).count() == 0);
 }
 
 TEST_CASE("the default is one for all, and another may stand in for it, one over the other") {
@@ -138,10 +135,10 @@ TEST_CASE("the default is one for all, and another may stand in for it, one over
   const thread_registry first;
   const thread_registry second;
   {
-    const scoped_default_registry outer(first);
+    const thread_registry::scoped_default outer(first);
     CHECK(default_registry() == first);
     {
-      const scoped_default_registry inner(second);
+      const thread_registry::scoped_default inner(second);
       CHECK(default_registry() == second);
       bool same_there = false;
       std::thread([&] { same_there = default_registry() == second; }).join();
@@ -156,8 +153,8 @@ TEST_CASE("defaults may end in any order") {
   const thread_registry always = default_registry();
   const thread_registry first;
   const thread_registry second;
-  auto outer = std::make_unique<scoped_default_registry>(first);
-  const auto inner = std::make_unique<scoped_default_registry>(second);
+  auto outer = std::make_unique<thread_registry::scoped_default>(first);
+  const auto inner = std::make_unique<thread_registry::scoped_default>(second);
   outer.reset();
   CHECK(default_registry() == second);
 }
@@ -183,7 +180,7 @@ TEST_CASE("a hook may register its thread, and end its own observer") {
   const thread_registry inner;
   std::optional<registry_observer> observer;
   std::optional<registration> nested;
-  observer.emplace(registry, registry_hooks{.registered = [&](const thread_entry&) {
+  observer.emplace(registry, registry_observer::hooks{.registered = [&](const thread_entry&) {
                      nested.emplace(inner, braid::thread_label{.tag = "nested"});
                      observer.reset();
                    }});
@@ -200,7 +197,7 @@ TEST_CASE("an observer that another hook ends is not called any more") {
   int called = 0;
   std::optional<registry_observer> second;
   const registry_observer first(registry, {.registered = [&](const thread_entry&) { second.reset(); }});
-  second.emplace(registry, registry_hooks{.registered = [&](const thread_entry&) { ++called; }});
+  second.emplace(registry, registry_observer::hooks{.registered = [&](const thread_entry&) { ++called; }});
   const registration here(registry, {.tag = "io"});
   CHECK(called == 0);
 }
@@ -225,7 +222,7 @@ TEST_CASE("an observer ends only when no hook runs any more") {
   std::latch inside(1);
   std::latch go_on(1);
   std::optional<registry_observer> observer;
-  observer.emplace(registry, registry_hooks{.registered = [&](const thread_entry&) {
+  observer.emplace(registry, registry_observer::hooks{.registered = [&](const thread_entry&) {
                      inside.count_down();
                      go_on.wait();
                    }});

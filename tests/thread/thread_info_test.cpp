@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 using braid::cpu_set;
-using braid::find_thread;
 using braid::nice_value;
 using braid::realtime_priority;
 using braid::scheduling;
@@ -91,14 +90,14 @@ void let_a_tick_pass(const thread_info& since) {
 
 TEST_CASE("a thread is named, found by its name, and renamed") {
   const held_thread held("io_0");
-  const auto found = find_thread("io_0");
+  const auto found = thread_info::find("io_0");
   REQUIRE(found);
   CHECK(*found == held.info());
   CHECK(found->name() == "io_0");
   CHECK(found->set_name("fifteen-bytes-x"));
   CHECK(held.info().name() == "fifteen-bytes-x");
-  CHECK(find_thread("fifteen-bytes-x") == held.info());
-  CHECK_FALSE(find_thread("io_0"));
+  CHECK(thread_info::find("fifteen-bytes-x") == held.info());
+  CHECK_FALSE(thread_info::find("io_0"));
   CHECK(found->set_name(""));
   CHECK(found->name() == "");
   CHECK(found->set_name("a) S (b\n"));  // what the system's own files cannot quote
@@ -118,25 +117,25 @@ TEST_CASE("a name that does not fit is refused and changes nothing") {
 }
 
 TEST_CASE("no thread of a name is no such process") {
-  const auto none = find_thread("nobody has it");
+  const auto none = thread_info::find("nobody has it");
   REQUIRE_FALSE(none);
   CHECK(none.error() == std::errc::no_such_process);
-  CHECK(braid::find_threads("nobody has it")->empty());
+  CHECK(braid::thread_info::find_all("nobody has it")->empty());
 }
 
 TEST_CASE("several threads of one name are all found, the oldest first") {
   const held_thread first("twin");
   let_a_tick_pass(first.info());
   const held_thread second("twin");
-  CHECK(braid::find_threads("twin") == std::vector{first.info(), second.info()});
-  CHECK(find_thread("twin") == first.info());
+  CHECK(braid::thread_info::find_all("twin") == std::vector{first.info(), second.info()});
+  CHECK(thread_info::find("twin") == first.info());
 }
 
 TEST_CASE("the calling thread is among all threads") {
   const auto here = braid::this_thread::info();
   REQUIRE(here);
   CHECK(here->id() == ::getpid());
-  const auto all = braid::all_threads();
+  const auto all = braid::thread_info::all();
   REQUIRE(all);
   CHECK(std::count(all->begin(), all->end(), *here) == 1);
 }
@@ -264,7 +263,7 @@ TEST_CASE("a thread that has ended is no such process, whatever is asked") {
 TEST_CASE("a thread that was joined is gone at once") {
   for (int round = 0; round < 3000; ++round) {
     std::thread([] { CHECK(braid::this_thread::set_name("joined")); }).join();
-    REQUIRE(braid::find_threads("joined")->empty());
+    REQUIRE(braid::thread_info::find_all("joined")->empty());
   }
 }
 

@@ -29,8 +29,8 @@
 using braid::cpu_set;
 using braid::refusal;
 using braid::scheduling;
+using braid::settings_report;
 using braid::thread;
-using braid::thread_setting;
 using braid::testing::eventually;
 using braid::testing::settings_can_change;
 
@@ -101,7 +101,7 @@ TEST_CASE("an option that is refused is the answer, and the callable never runs 
   if (!settings_can_change()) return;
   braid::testing::deaths ends;
   bool ran = false;
-  const auto start = [&](braid::thread_options options) {
+  const auto start = [&](braid::thread::options options) {
     return thread::create(std::move(options), [&ran, end = braid::testing::mortal(ends)] { ran = true; });
   };
   const auto named = start({.name = "much longer than a name"});
@@ -129,10 +129,10 @@ TEST_CASE("an option that is refused can be ignored, and the report says so") {
   CHECK(ran);
   const auto outcomes = worker->report().outcomes();
   REQUIRE(outcomes.size() == 4);
-  CHECK(outcomes[0].setting == thread_setting::stack_size);
+  CHECK(outcomes[0].setting == settings_report::setting::stack_size);
   CHECK(outcomes[0].outcome.error() == std::errc::invalid_argument);
   CHECK(outcomes[1].outcome);
-  CHECK(outcomes[2].setting == thread_setting::affinity);
+  CHECK(outcomes[2].setting == settings_report::setting::affinity);
   CHECK(outcomes[2].outcome.error() == std::errc::invalid_argument);
   CHECK(outcomes[3].outcome);
 }
@@ -318,7 +318,7 @@ TEST_CASE("a thread that has ended and was not joined is no such process") {
 }
 
 TEST_CASE("an exception that leaves the callable ends the program") {
-  for (const auto& options : {braid::thread_options{}, braid::thread_options{.stack_size = std::size_t{1} << 20}}) {
+  for (const auto& options : {braid::thread::options{}, braid::thread::options{.stack_size = std::size_t{1} << 20}}) {
     const auto end = braid::testing::run_in_child([&options] {
       std::set_terminate([] { ::_exit(42); });
       const auto worker = thread::create(options, [] { throw std::runtime_error("left"); });
@@ -328,7 +328,7 @@ TEST_CASE("an exception that leaves the callable ends the program") {
 }
 
 TEST_CASE("a thread that is cancelled goes on, and is joined") {
-  for (const auto& options : {braid::thread_options{}, braid::thread_options{.stack_size = std::size_t{1} << 20}}) {
+  for (const auto& options : {braid::thread::options{}, braid::thread::options{.stack_size = std::size_t{1} << 20}}) {
     const auto end = braid::testing::run_in_child([&options] {
       std::latch known(1);
       std::latch cancelled(1);

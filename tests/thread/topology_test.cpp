@@ -19,10 +19,8 @@
 
 #include <sys/stat.h>
 
-using braid::core_kind;
 using braid::cpu_set;
 using braid::random_source;
-using braid::read_topology;
 using braid::topology;
 using braid::topology_source;
 using braid::testing::check_promises;
@@ -50,13 +48,13 @@ auto sets_of(const std::vector<Part>& parts) -> std::string {
 
 auto kinds_of(const topology& machine) -> std::string {
   std::string text;
-  for (const braid::cpu_core& core : machine.cores) text += "APE"[static_cast<int>(core.kind)];
+  for (const braid::topology::core& core : machine.cores) text += "APE"[static_cast<int>(core.kind)];
   return text;
 }
 
 /// What was read from the tree, with all that every topology promises already checked.
 auto read(const machine_tree& files) -> topology {
-  topology machine = read_topology(files.path());
+  topology machine = topology::read(files.path());
   check_promises(machine);
   return machine;
 }
@@ -180,8 +178,8 @@ TEST_CASE("without files every allowed CPU is a core in one package and one node
 
 TEST_CASE("a source is asked only when it is not passed over") {
   const machine_tree files(braid::testing::hybrid());
-  CHECK(read_topology(files.path(), topology_source::nothing).source == topology_source::nothing);
-  CHECK(read_topology("/", topology_source::sysfs).source != topology_source::hwloc);
+  CHECK(topology::read(files.path(), topology_source::nothing).source == topology_source::nothing);
+  CHECK(topology::read("/", topology_source::sysfs).source != topology_source::hwloc);
 }
 
 TEST_CASE("what the files say of the allowed CPUs is kept, and what they say of others too") {
@@ -245,17 +243,17 @@ TEST_CASE("files that are cut, huge, negative, folders, pipes or loops break no 
 
 TEST_CASE("this machine keeps the promises, by every source") {
   for (const auto source : {topology_source::hwloc, topology_source::sysfs, topology_source::nothing}) {
-    const topology machine = read_topology("/", source);
+    const topology machine = topology::read("/", source);
     CAPTURE(machine.reason);
     check_promises(machine);
     CHECK(machine.allowed == braid::detail::read_allowed_cpus().cpus);
   }
-  CHECK_FALSE(braid::hwloc_state().empty());
+  CHECK_FALSE(braid::topology::hwloc_state().empty());
 }
 
 TEST_CASE("hwloc finds the same packages, nodes, cores and caches in the same files") {
   if (braid::detail::draft_from_hwloc().source == topology_source::nothing) {
-    MESSAGE("left out: " << braid::hwloc_state());
+    MESSAGE("left out: " << braid::topology::hwloc_state());
     return;
   }
   for (const tree_machine& shape :

@@ -42,7 +42,7 @@ TEST_CASE("a family is written once, with its samples together, and what needs i
 }
 
 TEST_CASE("OpenMetrics names a counter without its suffix, and has units and an end") {
-  CHECK(metrics_text(some_metrics(), metrics_format::open_metrics) ==
+  CHECK(metrics_text(some_metrics(), metric::format::open_metrics) ==
         "# HELP a_jobs Jobs\\\\steps.\n# TYPE a_jobs counter\na_jobs_total{pool=\"x\"} 3\n"
         "a_jobs_total{pool=\"a\\\"b\\\\c\\nd\",n=\"1\"} 4\n"
         "# HELP b_seconds Time.\n# TYPE b_seconds gauge\n# UNIT b_seconds seconds\nb_seconds 0.5\n# EOF\n");

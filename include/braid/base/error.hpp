@@ -40,8 +40,12 @@ enum class errc {
   bad_interval,       ///< the interval is not positive, or leads beyond the end of time; equals the same
 };
 
+namespace detail {
+
 /// The category of `errc`; its messages are sentences. Threads: any.
 BRAID_API auto braid_category() noexcept -> const std::error_category&;
+
+}  // namespace detail
 
 /// Lets an `errc` stand wherever a std::error_code is wanted.
 BRAID_API auto make_error_code(errc code) noexcept -> std::error_code;

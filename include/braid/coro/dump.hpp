@@ -17,36 +17,36 @@
 
 namespace braid {
 
-/// A task in a dump: its coroutines, and what the innermost of them waits for.
-struct dumped_task {
-  unsigned depth = 0;                       ///< 0: of the home; else one more than the task above that it belongs to
-  task_id id = {};                          ///< of a task with a future; else 0
-  std::string name = {};                    ///< as given to `spawn`
-  std::vector<std::string> functions = {};  ///< each awaits the next one; none where the task does not wait itself
-  std::string waits_for = {};               ///< such as "sleep, 3.2 s left", or "I/O, read of fd 9"
-  std::optional<duration> time_left = {};   ///< until the deadline of its scope; negative once that has passed
-  std::optional<errc> stopped_for = {};     ///< why its scope was stopped
-  std::size_t others = 0;                   ///< not 0: no task, but so many that are ready, or run on another executor
-};
-
-/// The tasks of one home.
-struct dumped_home {
-  enum class answer : std::uint8_t {
-    whole,        ///< `tasks` are all
-    part,         ///< there was no memory for more
-    late,         ///< none within the limit: its thread is busy, or blocked
-    not_running,  ///< a loop that does not run
-  };
-
-  answer how = answer::whole;
-  bool is_loop = false;
-  std::string thread;              ///< that answered, or that did not
-  std::vector<dumped_task> tasks;  ///< each before those that belong to it
-};
-
 /// What the tasks of several homes wait for.
 struct task_dump {
-  std::vector<dumped_home> homes;  ///< loops first
+  /// A task in a dump: its coroutines, and what the innermost of them waits for.
+  struct entry {
+    unsigned depth = 0;                       ///< 0: of the home; else one more than the task above that it belongs to
+    task_id id = {};                          ///< of a task with a future; else 0
+    std::string name = {};                    ///< as given to `spawn`
+    std::vector<std::string> functions = {};  ///< each awaits the next one; none where the task does not wait itself
+    std::string waits_for = {};               ///< such as "sleep, 3.2 s left", or "I/O, read of fd 9"
+    std::optional<duration> time_left = {};   ///< until the deadline of its scope; negative once that has passed
+    std::optional<errc> stopped_for = {};     ///< why its scope was stopped
+    std::size_t others = 0;  ///< not 0: no task, but so many that are ready, or run on another executor
+  };
+
+  /// The tasks of one home.
+  struct home {
+    enum class answer : std::uint8_t {
+      whole,        ///< `tasks` are all
+      part,         ///< there was no memory for more
+      late,         ///< none within the limit: its thread is busy, or blocked
+      not_running,  ///< a loop that does not run
+    };
+
+    answer how = answer::whole;
+    bool is_loop = false;
+    std::string thread;        ///< that answered, or that did not
+    std::vector<entry> tasks;  ///< each before those that belong to it
+  };
+
+  std::vector<home> homes;  ///< loops first
 
   [[nodiscard]] BRAID_API auto to_text() const -> std::string;
 };

@@ -26,8 +26,12 @@ struct fiber_options {
 /// Whether this build has fibers. It has, where Boost.Context was found when it was made. Threads: any.
 [[nodiscard]] BRAID_API auto has_fibers() noexcept -> bool;
 
+namespace detail {
+
 /// Whether the caller runs on a fiber, so that it may call `fiber_await`. Threads: any.
 [[nodiscard]] inline auto is_fiber() noexcept -> bool { return detail::fiber_frame::current() != nullptr; }
+
+}  // namespace detail
 
 /// Calls `fn()` on a stack of its own, at home, and gives what it returns. Whatever `fn` calls, at any depth, may wait
 /// by `fiber_await`: code with callbacks, libraries that call back, deep recursion. A fiber is a task like any other:

@@ -46,25 +46,21 @@ inline constexpr bool is_task<task<T>> = true;
 template <typename A>
 concept awaitable = requires { typename detail::awaiter_t<A>; } && detail::awaiter<detail::awaiter_t<A>>;
 
+namespace detail {
+
 /// What awaiting it gives.
 template <awaitable A>
 using await_result_t = decltype(std::declval<detail::awaiter_t<A>&>().await_resume());
 
-namespace detail {
-
 /// Called without arguments it gives an awaitable.
 template <typename Fn>
 concept gives_awaitable = !awaitable<Fn> && std::invocable<Fn&> && awaitable<std::invoke_result_t<Fn&>>;
-
-}  // namespace detail
 
 /// A task, or what one can be made of: an awaitable that has not been awaited, or a function that gives one.
 template <typename A>
 concept awaitable_work =
     detail::gives_awaitable<A> ||
     (awaitable<A> && (std::is_lvalue_reference_v<A> || std::move_constructible<std::remove_cvref_t<A>>));
-
-namespace detail {
 
 template <typename A>
 auto await_in_task(A work) -> task<await_result_t<A>> {
@@ -81,7 +77,7 @@ auto call_in_task(Fn fn) -> task<await_result_t<std::invoke_result_t<Fn&>>> {
 /// A task that awaits `work` and gives what that gives: the form in which `with_timeout`, `when_all` and `when_any`
 /// take other things than tasks. An awaitable is moved into the task, an lvalue is referred to; what cannot be moved
 /// comes as a function that gives it. A task stays what it is. Errors: std::bad_alloc.
-template <awaitable_work A>
+template <detail::awaitable_work A>
 [[nodiscard]] auto as_task(A&& work) {
   using plain = std::remove_cvref_t<A>;
   if constexpr (detail::is_task<plain>)

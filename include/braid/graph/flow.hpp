@@ -72,6 +72,8 @@ struct flow_node_options {
   duration timeout = duration::max();  ///< from its start; not for small functions, which nothing can interrupt
 };
 
+namespace detail {
+
 /// A function that takes the values of nodes, by const reference or by value, and gives its own: directly, or as a
 /// `task`. It is called through a const object, because runs of the flow share it, perhaps at the same time. Where it
 /// can, it takes a `const stop_flag&` behind them, and ends early once that is set. It gives an object: a reference
@@ -80,7 +82,6 @@ struct flow_node_options {
 template <typename Fn, typename... Values>
 concept flow_function = detail::is_flow_function<std::decay_t<Fn>, Values...>();
 
-namespace detail {
 struct flow_ending;
 }  // namespace detail
 
@@ -287,7 +288,7 @@ class BRAID_API flow_draft {
 
   std::uint32_t number_;  // of this builder, in the process
   flow_plan plan_;
-  std::vector<graph_edge> edges_;
+  std::vector<graph_shape::edge> edges_;
   diagnostics diagnostics_;
 };
 
@@ -319,7 +320,7 @@ class flow_builder {
   /// gives. `fn` is called by several runs at a time; values live until the end of their run, and are destroyed at its
   /// home. Cost: boxes `fn`.
   template <typename Fn, typename... Values>
-    requires flow_function<Fn, Values...>
+    requires detail::flow_function<Fn, Values...>
   auto add(const flow_node_options& how, Fn&& fn, flow_node<Values>... takes) {
     using callable = std::decay_t<Fn>;
     using value = typename detail::flow_call_of<callable, Values...>::value;
@@ -329,7 +330,7 @@ class flow_builder {
                                                           detail::kind_of_value<value>(), sources));
   }
   template <typename Fn, typename... Values>
-    requires flow_function<Fn, Values...>
+    requires detail::flow_function<Fn, Values...>
   auto add(std::string_view name, Fn&& fn, flow_node<Values>... takes) {
     return add({.name = name}, std::forward<Fn>(fn), takes...);
   }

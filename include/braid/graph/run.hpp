@@ -50,16 +50,6 @@ enum class node_progress : std::uint8_t {
   replaced,  ///< it failed, and the run goes on as if it were done
 };
 
-/// What the nodes of one run do. `mode` and `timeout` are asked when the node becomes ready; `run` is called for
-/// `here` and `worker`, `start` for `task`.
-template <typename N>
-concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop) {
-  { nodes.mode(node) } noexcept -> std::same_as<node_mode>;
-  { nodes.timeout(node) } noexcept -> std::same_as<duration>;  // duration::max() for none
-  { nodes.run(node, stop) } -> std::same_as<node_status>;
-  { nodes.start(node) } -> std::same_as<task<node_status>>;
-};
-
 /// Why a run did not succeed, or a node.
 struct graph_failure {
   enum class cause : std::uint8_t {
@@ -73,6 +63,18 @@ struct graph_failure {
   errc reason = errc::stopped;
 };
 
+namespace detail {
+
+/// What the nodes of one run do. `mode` and `timeout` are asked when the node becomes ready; `run` is called for
+/// `here` and `worker`, `start` for `task`.
+template <typename N>
+concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop) {
+  { nodes.mode(node) } noexcept -> std::same_as<node_mode>;
+  { nodes.timeout(node) } noexcept -> std::same_as<duration>;  // duration::max() for none
+  { nodes.run(node, stop) } -> std::same_as<node_status>;
+  { nodes.start(node) } -> std::same_as<task<node_status>>;
+};
+
 /// Nodes for which others may stand in. When a node has failed, or its time is over, `replaces` is asked at the home of
 /// the run whether the run goes on as if it were done. A node whose time is over may run on meanwhile.
 template <typename N>
@@ -80,12 +82,14 @@ concept replaceable_nodes = requires(N& nodes, const graph_failure& why) {
   { nodes.replaces(why) } noexcept -> std::same_as<bool>;
 };
 
+}  // namespace detail
+
 /// One run of a graph. The node that fails first in `shape.order()` decides what the run reports, whatever the timing:
 /// when a node fails, nodes behind it in that order are stopped or never start, nodes before it go on, because one of
 /// them may fail too. A run is settled when its result is known, and joined when nothing of it runs any more; between
 /// both, nodes that cannot be interrupted end late, and are counted.
 /// Threads: the home of the scope. Lifetime: outlives its tasks; so await `join` before it is destroyed.
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 class graph_run {
  public:
   /// `nodes`, `workers` and `in` outlive the run; its arrays come from `memory`.
@@ -188,7 +192,7 @@ class graph_run {
   enum class drain_state : std::uint8_t { idle, draining } drain_state_ = drain_state::idle;
 };
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 graph_run<Nodes>::graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in,
                             std::pmr::memory_resource* memory)
     : shape_(&shape),
@@ -204,7 +208,7 @@ graph_run<Nodes>::graph_run(const graph_shape& shape, Nodes& nodes, executor& wo
   here_.reserve(shape.size());
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::start() {
   if (scope_->stop().requested()) return stop_run();
   scope_->link(on_stop_);
@@ -214,7 +218,7 @@ void graph_run<Nodes>::start() {
   drain();
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::become_ready(node_index node) {
   const node_mode mode = nodes_->mode(node);
   if (mode == node_mode::here)
@@ -225,7 +229,7 @@ void graph_run<Nodes>::become_ready(node_index node) {
 
 /// Runs and starts what is ready. A node that ends while this is under way, however deep in the call stack, leaves its
 /// successors to the loop that is running already: a long chain does not recurse.
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::drain() {
   if (std::exchange(drain_state_, drain_state::draining) == drain_state::draining) return;
   while (!to_start_.empty() || !here_.empty()) {
@@ -242,7 +246,7 @@ void graph_run<Nodes>::drain() {
   drain_state_ = drain_state::idle;
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::run_here(node_index node) {
   progress_[node] = node_progress::running;
   outcome<node_status> ended;
@@ -254,7 +258,7 @@ void graph_run<Nodes>::run_here(node_index node) {
   node_ended(node, ended);
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::start_elsewhere(ready_node ready) {
   outcome<node_status> refused;
   try {
@@ -265,7 +269,7 @@ void graph_run<Nodes>::start_elsewhere(ready_node ready) {
   node_ended(ready.node, refused);
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 auto graph_run<Nodes>::drive(ready_node ready) -> task<void> {
   if (!is_wanted(ready.node)) co_return;  // since it was spawned: its first step may have been queued
   const duration timeout = nodes_->timeout(ready.node);
@@ -284,14 +288,14 @@ auto graph_run<Nodes>::drive(ready_node ready) -> task<void> {
   drain();
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 auto graph_run<Nodes>::compute(node_index node, const stop_flag& stop) -> task<node_status> {
   auto body = [this, node, &stop] { return nodes_->run(node, stop); };
   auto away = offload(*workers_, body);
   co_return co_await away;
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::node_ended(node_index node, outcome<node_status>& ended) noexcept {
   const node_status how = ended.has_value() ? ended.take() : node_status::failed;
   if (ended.is_stopped() || how == node_status::skipped) return node_stopped(node, ended);
@@ -309,7 +313,7 @@ void graph_run<Nodes>::node_ended(node_index node, outcome<node_status>& ended) 
 
 /// By its own timeout; by a failure that stands before it; by a stop of the run, which settles the run when it gets
 /// here; or by itself, which is a failure.
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::node_stopped(node_index node, outcome<node_status>& ended) noexcept {
   if (progress_[node] == node_progress::failed || progress_[node] == node_progress::replaced) return;
   if (is_wanted(node) && !scope_->stop().requested())
@@ -317,13 +321,13 @@ void graph_run<Nodes>::node_stopped(node_index node, outcome<node_status>& ended
   progress_[node] = ended.is_stopped() ? node_progress::stopped : node_progress::skipped;
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::node_done(node_index node) {
   progress_[node] = node_progress::done;
   release_successors(node);
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::release_successors(node_index node) noexcept {
   for (const node_index next : shape_->successors(node))
     if (--waiting_for_[next] == 0 && is_wanted(next)) become_ready(next);
@@ -331,9 +335,9 @@ void graph_run<Nodes>::release_successors(node_index node) noexcept {
 }
 
 /// A failure that is answered is none: what decides the result then are the nodes that stand in, and those behind.
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 auto graph_run<Nodes>::is_replaced(const graph_failure& why) noexcept -> bool {
-  if constexpr (replaceable_nodes<Nodes>) {
+  if constexpr (detail::replaceable_nodes<Nodes>) {
     if (!is_wanted(why.node) || !nodes_->replaces(why)) return false;
     progress_[why.node] = node_progress::replaced;
     return true;
@@ -342,7 +346,7 @@ auto graph_run<Nodes>::is_replaced(const graph_failure& why) noexcept -> bool {
 }
 
 /// Called by a timer: what becomes ready runs later, in a task of its own, and not in here.
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::time_out(node_index node) noexcept {
   graph_failure why{graph_failure::cause::node_timeout, node, nullptr, errc::deadline_exceeded};
   if (!is_replaced(why)) return fail_at(std::move(why));
@@ -353,7 +357,7 @@ void graph_run<Nodes>::time_out(node_index node) noexcept {
   }
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 auto graph_run<Nodes>::go_on_after(node_index node) -> task<void> {
   co_await yield();
   if (settled_.is_set()) co_return;
@@ -361,7 +365,7 @@ auto graph_run<Nodes>::go_on_after(node_index node) -> task<void> {
   drain();
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::fail_at(graph_failure why) noexcept {
   progress_[why.node] = node_progress::failed;
   if (!is_wanted(why.node)) return;
@@ -372,7 +376,7 @@ void graph_run<Nodes>::fail_at(graph_failure why) noexcept {
   settle_if_decided();
 }
 
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::stop_run() noexcept {
   if (settled_.is_set()) return;
   failure_ = {graph_failure::cause::run_stopped, 0, nullptr, scope_->stop().reason()};
@@ -380,7 +384,7 @@ void graph_run<Nodes>::stop_run() noexcept {
 }
 
 /// The result is known when all nodes are done, or all that stand before the failed one.
-template <graph_nodes Nodes>
+template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::settle_if_decided() noexcept {
   const auto order = shape_->order();
   const auto is_done = [this](node_index node) {

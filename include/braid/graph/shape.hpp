@@ -14,21 +14,21 @@ namespace braid {
 /// Names a node of a graph by its position.
 using node_index = std::uint32_t;
 
-/// `to` cannot start before `from` has ended.
-struct graph_edge {
-  node_index from;
-  node_index to;
-};
-
 /// Made once, run many times. Threads: any, once made.
 class BRAID_API graph_shape {
  public:
+  /// `to` cannot start before `from` has ended.
+  struct edge {
+    node_index from;
+    node_index to;
+  };
+
   graph_shape() = default;  ///< without nodes
 
   /// Errors: errc::invalid_argument for an edge to a node that is not there, and for more than 2^32 - 1 nodes or edges;
   /// errc::cycle. The same edge given twice
   /// counts twice, on both sides.
-  [[nodiscard]] static auto make(std::size_t nodes, std::span<const graph_edge> edges) -> result<graph_shape>;
+  [[nodiscard]] static auto make(std::size_t nodes, std::span<const edge> edges) -> result<graph_shape>;
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return predecessors_.size(); }
   [[nodiscard]] auto successors(node_index node) const noexcept -> std::span<const node_index> {

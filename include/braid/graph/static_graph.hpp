@@ -76,9 +76,13 @@ class graph_node {
   std::uint32_t builder_ = 0;  // the number of the builder; 0: none
 };
 
+namespace detail {
+
 /// What a node calls, in each run. What it gives is thrown away.
 template <typename Fn>
 concept node_function = std::constructible_from<std::decay_t<Fn>, Fn> && std::invocable<std::decay_t<Fn>&>;
+
+}  // namespace detail
 
 /// Threads: one at a time.
 class BRAID_API graph_builder {
@@ -89,7 +93,7 @@ class BRAID_API graph_builder {
   ~graph_builder() = default;
 
   /// A node that calls `fn`. Cost: no allocation of its own for captures of up to 16 bytes that are trivially copyable.
-  template <node_function Fn>
+  template <detail::node_function Fn>
   auto add(Fn&& fn) -> graph_node {
     using callable = std::decay_t<Fn>;
     if constexpr (detail::fits_in_node<callable>) {
@@ -102,7 +106,7 @@ class BRAID_API graph_builder {
   }
 
   /// The same with a name, by which errors speak of it; names need not differ.
-  template <node_function Fn>
+  template <detail::node_function Fn>
   auto add(std::string_view name, Fn&& fn) -> graph_node {
     names_.push_back({static_cast<node_index>(size()), std::string(name)});
     try {
@@ -149,7 +153,7 @@ class BRAID_API graph_builder {
   std::vector<detail::node_call> calls_;
   std::vector<detail::boxed_call> boxes_;
   std::vector<named_node> names_;  // by rising number
-  std::vector<graph_edge> edges_;
+  std::vector<graph_shape::edge> edges_;
   diagnostics diagnostics_;
 };
 

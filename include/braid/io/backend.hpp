@@ -63,22 +63,29 @@ class io_registration;
 class io_transfer;
 }  // namespace detail
 
-/// By which interface of the kernel a loop waits.
-enum class io_backend_kind : std::uint8_t {
-  automatic,  ///< what the variable BRAID_IO names (uring, epoll or poll); without it the first that the system grants
-  uring,      ///< io_uring(7), of Linux 5.17 or later
-  epoll,      ///< epoll(7)
-  poll,       ///< poll(2), whose cost grows with the number of descriptors
-};
-
 /// The part of a loop that differs by kernel interface.
 /// Threads: the loop's own, which is the one of the first `wait`, except `wake`.
 class BRAID_API io_backend {
  public:
+  /// By which interface of the kernel a loop waits.
+  enum class kind : std::uint8_t {
+    automatic,  ///< what the variable BRAID_IO names (uring, epoll or poll); without it the first that the system
+                ///< grants
+    uring,      ///< io_uring(7), of Linux 5.17 or later
+    epoll,      ///< epoll(7)
+    poll,       ///< poll(2), whose cost grows with the number of descriptors
+  };
+
   io_backend() = default;
   io_backend(const io_backend&) = delete;
   auto operator=(const io_backend&) -> io_backend& = delete;
   virtual ~io_backend();
+
+  /// Opens a backend for the loop that the calling thread will run.
+  /// Threads: any. Errors: the system's, such as too many open files, or that it refuses the chosen interface;
+  /// unknown_backend where BRAID_IO names none. A refusal is no error for `automatic` without BRAID_IO: the next
+  /// interface is taken.
+  [[nodiscard]] static auto make(kind of = kind::automatic) -> result<std::unique_ptr<io_backend>>;
 
   [[nodiscard]] virtual auto name() const noexcept -> std::string_view = 0;
 
@@ -128,12 +135,5 @@ class BRAID_API io_backend {
   std::uint64_t answers_ = 0;         // by `read_count` for other threads
   atomic<bool> is_answering_{false};  // set in `wait`, cleared by the loop after it
 };
-
-/// Opens a backend for the loop that the calling thread will run.
-/// Threads: any. Errors: the system's, such as too many open files, or that it refuses the chosen interface;
-/// unknown_backend where BRAID_IO names none. A refusal is no error for `automatic` without BRAID_IO: the next
-/// interface is taken.
-[[nodiscard]] BRAID_API auto make_io_backend(io_backend_kind kind = io_backend_kind::automatic)
-    -> result<std::unique_ptr<io_backend>>;
 
 }  // namespace braid

@@ -35,23 +35,24 @@ class open_descriptor;
 struct metrics_reader;
 }  // namespace detail
 
-/// How a loop is made.
-struct loop_options {
-  const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
-  io_backend_kind backend = io_backend_kind::automatic;
-  /// Receives what a posted job or a spawned task throws; without it the exception's message goes to stderr.
-  error_callback on_error = {};
-};
-
 /// Runs on the thread that calls `run`, and lives through idle → starting → running → stopping → stopped.
 /// `post` is refused outside of running. `stop` stops the tasks, lets everything that was accepted run, and ends `run`.
 /// Threads: `try_post`, `post_resumption`, `stop` and `status` from any; the rest on the loop's own thread.
 class BRAID_API loop final : public home {
  public:
+  /// How a loop is made.
+  struct options {
+    const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
+    io_backend::kind backend = io_backend::kind::automatic;
+    /// Receives what a posted job or a spawned task throws; without it the exception's message goes to stderr.
+    error_callback on_error = {};
+  };
+
   enum class state : std::uint8_t { idle, starting, running, stopping, stopped };
 
-  /// Errors: as `make_io_backend`.
-  [[nodiscard]] static auto create(loop_options options = {}) -> result<std::unique_ptr<loop>>;
+  /// Errors: as `io_backend::make`.
+  [[nodiscard]] static auto create(options how) -> result<std::unique_ptr<loop>>;
+  [[nodiscard]] static auto create() -> result<std::unique_ptr<loop>> { return create(options()); }
   /// Requires that it never ran, or that `run` has returned, and that nothing is open on it any more: streams,
   /// listeners, datagram sockets, child processes. A post, a resumption or a stop that the loop has acted on
   /// may still be on its way out on another thread. Blocks: until they have left.
@@ -98,7 +99,7 @@ class BRAID_API loop final : public home {
   friend class scope;
   enum class blocking : std::uint8_t { allowed, forbidden };
 
-  loop(loop_options options, std::unique_ptr<io_backend> backend);
+  loop(options how, std::unique_ptr<io_backend> backend);
 
   [[nodiscard]] auto ask(job& question) noexcept -> detail::asked override;
   [[nodiscard]] auto own_thread() const noexcept -> ::pid_t override { return thread_.load(relaxed); }
@@ -119,7 +120,7 @@ class BRAID_API loop final : public home {
   void report(std::exception_ptr error) noexcept override;
   void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;
 
-  loop_options options_;
+  options options_;
   const clock_source* clock_;
   std::unique_ptr<io_backend> backend_;
   timer_wheel wheel_;

@@ -21,33 +21,6 @@
 
 namespace braid {
 
-/// Where a standard stream of a child process leads.
-enum class child_stream : std::uint8_t {
-  inherit,  ///< where ours does
-  null,     ///< to /dev/null
-  pipe,     ///< to a stream of the child_process
-};
-
-/// Which program a child process runs, and what it is given.
-struct child_options {
-  std::string program;                      ///< a path, or a name that is looked for in PATH
-  std::vector<std::string> arguments = {};  ///< after the name of the program
-  std::string folder = {};                  ///< in which it runs; empty: ours
-  /// `NAME=value`; without it, ours.
-  std::optional<std::vector<std::string>> environment = {};
-  child_stream in = child_stream::inherit;
-  child_stream out = child_stream::inherit;
-  child_stream err = child_stream::inherit;
-};
-
-/// How a process has ended: by itself, or by a signal.
-struct exit_status {
-  int code = 0;    ///< where no signal ended it
-  int signal = 0;  ///< 0: none
-  [[nodiscard]] auto is_success() const noexcept -> bool { return code == 0 && signal == 0; }
-  friend auto operator==(const exit_status&, const exit_status&) -> bool = default;
-};
-
 /// A process that ends with the object: where a scope is stopped, or the object goes for another reason before `wait`
 /// has given the status, it is killed, and the loop awaits its end. It has our stdin, stdout and stderr as the options
 /// say, no other descriptor of braid's, no blocked signal, and SIGPIPE as usual.
@@ -55,10 +28,37 @@ struct exit_status {
 /// begun; the end of the object where the loop has been stopped, until the killed process has gone.
 class BRAID_API child_process {
  public:
+  /// Where a standard stream of a child process leads.
+  enum class stream : std::uint8_t {
+    inherit,  ///< where ours does
+    null,     ///< to /dev/null
+    pipe,     ///< to a stream of the child_process
+  };
+
+  /// Which program a child process runs, and what it is given.
+  struct options {
+    std::string program;                      ///< a path, or a name that is looked for in PATH
+    std::vector<std::string> arguments = {};  ///< after the name of the program
+    std::string folder = {};                  ///< in which it runs; empty: ours
+    /// `NAME=value`; without it, ours.
+    std::optional<std::vector<std::string>> environment = {};
+    child_process::stream in = child_process::stream::inherit;
+    child_process::stream out = child_process::stream::inherit;
+    child_process::stream err = child_process::stream::inherit;
+  };
+
+  /// How a process has ended: by itself, or by a signal.
+  struct exit_status {
+    int code = 0;    ///< where no signal ended it
+    int signal = 0;  ///< 0: none
+    [[nodiscard]] auto is_success() const noexcept -> bool { return code == 0 && signal == 0; }
+    friend auto operator==(const exit_status&, const child_process::exit_status&) -> bool = default;
+  };
+
   /// Errors: the system's, such as no_such_file_or_directory, permission_denied, too_many_files_open; invalid_argument
   /// for a word with a zero byte; errc::status_lost where SIGCHLD is ignored, as a program may inherit it, because the
   /// system then forgets every child at once. Where it fails no program has begun. Needs Linux 5.4.
-  [[nodiscard]] static auto start(loop& on, const child_options& how) -> result<child_process>;
+  [[nodiscard]] static auto start(loop& on, const options& how) -> result<child_process>;
 
   child_process(child_process&&) noexcept = default;
   auto operator=(child_process&&) -> child_process& = delete;

@@ -37,6 +37,9 @@ namespace braid {
 /// Threads: as any value; no call blocks.
 class BRAID_API socket_address {
  public:
+  /// The addresses of a host, the best first.
+  using list = std::vector<socket_address>;
+
   socket_address() = default;
 
   /// Numbers only; names are for `resolve`. Errors: errc::bad_address for anything but the forms above.
@@ -76,40 +79,51 @@ class BRAID_API socket_address {
   socklen_t size_ = 0;
 };
 
-/// What does not concern a Unix socket is passed over there.
-struct stream_options {
-  bool no_delay = true;                                 ///< TCP sends small writes at once, instead of waiting for more
-  std::optional<std::chrono::seconds> keep_alive = {};  ///< TCP asks after so long a silence whether the peer is there
-  std::optional<int> send_buffer = {};                  ///< bytes; the system doubles it, and has a limit
-  std::optional<int> receive_buffer = {};
-};
-
-/// Which directions of a connection `shutdown` ends.
-enum class socket_side : std::uint8_t { read, write, both };
-
 /// A connection is closed when it is destroyed: what was written is still delivered, unless something arrived that was
 /// not read, and then a TCP peer gets connection_reset.
 class BRAID_API stream_socket : public byte_stream {
  public:
+  /// Which directions of a connection `shutdown` ends.
+  enum class side : std::uint8_t { read, write, both };
+
+  /// What does not concern a Unix socket is passed over there.
+  struct options {
+    bool no_delay = true;  ///< TCP sends small writes at once, instead of waiting for more
+    std::optional<std::chrono::seconds> keep_alive =
+        {};                               ///< TCP asks after so long a silence whether the peer is there
+    std::optional<int> send_buffer = {};  ///< bytes; the system doubles it, and has a limit
+    std::optional<int> receive_buffer = {};
+  };
+
   stream_socket() = default;
 
   /// Connects to one address. Errors: the system's, such as connection_refused, timed_out, network_unreachable.
   /// A Unix listener whose backlog is full is asked again until it has room. Use it with a deadline: TCP by itself
   /// gives up after two minutes.
-  [[nodiscard]] static auto connect(loop& on, socket_address to, stream_options options = {})
-      -> task<result<stream_socket>>;
+  [[nodiscard]] static auto connect(loop& on, socket_address to, options how) -> task<result<stream_socket>>;
+  [[nodiscard]] static auto connect(loop& on, socket_address to) -> task<result<stream_socket>> {
+    return connect(on, std::move(to), options());
+  }
+  /// Tries one address after the other, the next as soon as one has failed or has not answered within `head_start`,
+  /// and gives the first connection; the other tries are stopped. Errors: that of the first address that failed;
+  /// invalid_argument where there is none. Use it with a deadline.
+  [[nodiscard]] static auto connect_to_first(loop& on, socket_address::list to, options how,
+                                             duration head_start = 250ms) -> task<result<stream_socket>>;
+  [[nodiscard]] static auto connect_to_first(loop& on, socket_address::list to) -> task<result<stream_socket>> {
+    return connect_to_first(on, std::move(to), options());
+  }
   /// Takes a connected socket over, and makes it non-blocking. Errors: not_a_socket, and the system's.
   [[nodiscard]] static auto adopt(loop& on, descriptor connected) -> result<stream_socket>;
   /// Two Unix sockets that are connected to each other. Errors: the system's.
   [[nodiscard]] static auto pair(loop& on) -> result<std::pair<stream_socket, stream_socket>>;
 
   /// Ends one direction: the peer reads to the end of what was written before. Errors: not_connected; the system's.
-  [[nodiscard]] auto shutdown(socket_side side) const noexcept -> result<void>;
+  [[nodiscard]] auto shutdown(side side) const noexcept -> result<void>;
 
   /// Errors of all three: not_connected; the system's.
   [[nodiscard]] auto local_address() const -> result<socket_address>;
   [[nodiscard]] auto peer_address() const -> result<socket_address>;
-  [[nodiscard]] auto set_options(const stream_options& options) const noexcept -> result<void>;
+  [[nodiscard]] auto set_options(const options& options) const noexcept -> result<void>;
 
  private:
   friend class stream_listener;
@@ -122,28 +136,32 @@ namespace detail {
 class accept_operation;
 }
 
-/// How a listener is bound, and what its connections have.
-struct listener_options {
-  int backlog = 4096;  ///< connections that wait to be accepted; the system has a limit of its own
-  bool reuse_port =
-      false;               ///< several listeners of one address, of this user, share its connections: one for each loop
-  bool ipv6_only = false;  ///< a listener on `[::]` takes no IPv4
-  stream_options connection = {};  ///< of what is accepted
-};
-
 /// Takes connections for tasks of one loop. A TCP address can be bound again as soon as its listener is gone; the file
 /// of a Unix address stays until a program removes it. Threads: the loop's own; one that no task has waited on may be
 /// made and moved elsewhere. Lifetime: outlives its accepts; ends before its loop.
 class BRAID_API stream_listener {
  public:
+  /// How a listener is bound, and what its connections have.
+  struct options {
+    int backlog = 4096;  ///< connections that wait to be accepted; the system has a limit of its own
+    bool reuse_port =
+        false;  ///< several listeners of one address, of this user, share its connections: one for each loop
+    bool ipv6_only = false;                  ///< a listener on `[::]` takes no IPv4
+    stream_socket::options connection = {};  ///< of what is accepted
+  };
+
   stream_listener() = default;
 
   /// Errors: the system's, such as address_in_use, address_not_available, permission_denied.
-  [[nodiscard]] static auto listen(loop& on, const socket_address& at, const listener_options& options = {})
-      -> result<stream_listener>;
+  [[nodiscard]] static auto listen(loop& on, const socket_address& at, const options& how) -> result<stream_listener>;
+  [[nodiscard]] static auto listen(loop& on, const socket_address& at) -> result<stream_listener> {
+    return listen(on, at, options());
+  }
   /// The same with an address as `socket_address::parse` takes it: `127.0.0.1:8080`. Errors: as that, too.
-  [[nodiscard]] static auto listen(loop& on, std::string_view at, const listener_options& options = {})
-      -> result<stream_listener>;
+  [[nodiscard]] static auto listen(loop& on, std::string_view at, const options& how) -> result<stream_listener>;
+  [[nodiscard]] static auto listen(loop& on, std::string_view at) -> result<stream_listener> {
+    return listen(on, at, options());
+  }
 
   [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }
   /// With the port that the system chose.
@@ -180,14 +198,6 @@ class BRAID_API stream_listener {
   descriptor reserve_;
   int family_ = AF_UNSPEC;
   std::uint64_t refused_ = 0;
-};
-
-/// How a datagram socket is made.
-struct udp_options {
-  bool reuse_port = false;  ///< several sockets of one address, of this user, share what arrives, by its sender
-  bool broadcast = false;   ///< may send to a broadcast address
-  std::optional<int> send_buffer = {};  ///< bytes; the system doubles it, and has a limit
-  std::optional<int> receive_buffer = {};
 };
 
 /// What has arrived.
@@ -235,11 +245,21 @@ class BRAID_API send_operation final : public io_operation {
 /// there.
 class BRAID_API udp_socket {
  public:
+  /// How a datagram socket is made.
+  struct options {
+    bool reuse_port = false;  ///< several sockets of one address, of this user, share what arrives, by its sender
+    bool broadcast = false;   ///< may send to a broadcast address
+    std::optional<int> send_buffer = {};  ///< bytes; the system doubles it, and has a limit
+    std::optional<int> receive_buffer = {};
+  };
+
   udp_socket() = default;
 
   /// Port 0 is a free one. Errors: invalid_argument for what is no IP address; the system's, such as address_in_use.
-  [[nodiscard]] static auto bind(loop& on, const socket_address& at, const udp_options& options = {})
-      -> result<udp_socket>;
+  [[nodiscard]] static auto bind(loop& on, const socket_address& at, const options& how) -> result<udp_socket>;
+  [[nodiscard]] static auto bind(loop& on, const socket_address& at) -> result<udp_socket> {
+    return bind(on, at, options());
+  }
 
   /// From here on it sends to one address, and receives from nowhere else.
   [[nodiscard]] auto connect(const socket_address& to) const noexcept -> result<void>;
@@ -266,37 +286,39 @@ class BRAID_API udp_socket {
   std::unique_ptr<detail::open_descriptor> open_;
 };
 
-/// The addresses of a host, the best first.
-using addresses = std::vector<socket_address>;
+namespace detail {
 
 /// Asks the system (getaddrinfo) for the addresses of a host, in the order in which they are best tried; ports are 0.
 /// Blocks: for seconds at times. Errors: errc::unknown_host; resource_unavailable_try_again; the system's.
-[[nodiscard]] BRAID_API auto lookup_host(const std::string& name) -> result<addresses>;
+[[nodiscard]] BRAID_API auto lookup_host(const std::string& name) -> result<socket_address::list>;
 
-/// What a resolver asks, and how long it remembers the answers.
-struct resolver_options {
-  duration lifetime = 30s;        ///< of an answer, from the moment it was asked for
-  duration failed_lifetime = 1s;  ///< of an answer that is an error
-  std::size_t max_names = 1024;   ///< that are remembered
-  std::function<result<addresses>(const std::string&)> lookup = &lookup_host;
-};
+}  // namespace detail
 
 /// Asks for names on an executor whose jobs may block, one question at a time for each name, and remembers the answers.
 /// Threads: the loop's own; callers are at home on it. Lifetime: outlives its calls.
 class BRAID_API resolver {
  public:
-  resolver(loop& on, executor& blocking, resolver_options options = {});
+  /// What a resolver asks, and how long it remembers the answers.
+  struct options {
+    duration lifetime = 30s;        ///< of an answer, from the moment it was asked for
+    duration failed_lifetime = 1s;  ///< of an answer that is an error
+    std::size_t max_names = 1024;   ///< that are remembered
+    std::function<result<socket_address::list>(const std::string&)> lookup = &detail::lookup_host;
+  };
+
+  resolver(loop& on, executor& blocking, options how);
+  resolver(loop& on, executor& blocking) : resolver(on, blocking, options()) {}
 
   /// Numbers are taken as they are, without a question. A stop or a deadline ends the wait at once; the question goes
   /// on, and its answer is remembered. Errors: as `lookup_host`; errc::closed where the executor takes nothing more.
-  [[nodiscard]] auto resolve(std::string host, std::uint16_t port) -> task<result<addresses>>;
+  [[nodiscard]] auto resolve(std::string host, std::uint16_t port) -> task<result<socket_address::list>>;
 
   /// Forgets all answers.
   void clear() noexcept { known_.clear(); }
 
  private:
   struct answer {
-    shared_future<result<addresses>> future;
+    shared_future<result<socket_address::list>> future;
     time_point asked;
   };
 
@@ -306,14 +328,8 @@ class BRAID_API resolver {
 
   loop* on_;
   executor* blocking_;
-  resolver_options options_;
+  options options_;
   std::unordered_map<std::string, answer> known_;
 };
-
-/// Tries one address after the other, the next as soon as one has failed or has not answered within `head_start`, and
-/// gives the first connection; the other tries are stopped. Errors: that of the first address that failed;
-/// invalid_argument where there is none. Use it with a deadline.
-[[nodiscard]] BRAID_API auto connect_to_first(loop& on, addresses to, stream_options options = {},
-                                              duration head_start = 250ms) -> task<result<stream_socket>>;
 
 }  // namespace braid

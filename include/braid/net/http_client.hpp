@@ -40,15 +40,16 @@ struct http_url {
 
   /// Errors: bad_url for what is no URL, or one of another scheme; with a user it is none.
   [[nodiscard]] BRAID_API static auto parse(std::string_view text) -> result<http_url>;
+
+  /// `text` with each `%XX` as the byte that it stands for, NUL and slash included. Errors: bad_target for a percent
+  /// sign without two digits.
+  [[nodiscard]] BRAID_API static auto percent_decoded(std::string_view text) -> result<std::string>;
+
+  /// The first value of `name` in `a=1&b=2`, decoded, with plus signs as spaces. Nothing where there is none, or where
+  /// it cannot be decoded.
+  [[nodiscard]] BRAID_API static auto query_value(std::string_view query, std::string_view name)
+      -> std::optional<std::string>;
 };
-
-/// `text` with each `%XX` as the byte that it stands for, NUL and slash included. Errors: bad_target for a percent sign
-/// without two digits.
-[[nodiscard]] BRAID_API auto percent_decoded(std::string_view text) -> result<std::string>;
-
-/// The first value of `name` in `a=1&b=2`, decoded, with plus signs as spaces. Nothing where there is none, or where it
-/// cannot be decoded.
-[[nodiscard]] BRAID_API auto query_value(std::string_view query, std::string_view name) -> std::optional<std::string>;
 
 class resolver;
 
@@ -57,74 +58,75 @@ class http_pool;
 class http_lease;
 }  // namespace detail
 
-/// What is asked of a server. A task gives it a name before it awaits the call: g++ 12 destroys one that is made inside
-/// of the awaited expression twice.
-struct http_call {
-  http_method method = http_method::get;
-  std::string url;
-  std::vector<std::pair<std::string, std::string>> fields = {};
-  std::string body = {};
-  /// Where the body comes in pieces: gives the next one each time, and an empty one at the end. It is sent in chunks,
-  /// and a call that has it is never repeated.
-  std::function<task<result<std::string>>()> pieces = {};
-};
-
-/// A whole answer.
-struct http_answer {
-  http_status status = http_status::ok;
-  std::vector<std::pair<std::string, std::string>> fields;
-  std::string body;
-  std::string url;  ///< the last one, after redirects
-
-  /// The first field of that name; names are the same in any case.
-  [[nodiscard]] BRAID_API auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;
-};
-
-/// An answer whose body comes piece by piece. Once it has come to its end the connection is free for others; given up
-/// before, it is closed.
-/// Threads: the client's loop. Lifetime: ends before the client.
-class BRAID_API http_incoming {
- public:
-  http_incoming(http_incoming&& other) noexcept;
-  auto operator=(http_incoming&&) noexcept -> http_incoming&;
-  ~http_incoming();
-
-  /// Lifetime of the views: that of this object.
-  [[nodiscard]] auto head() const noexcept -> const http_response_head&;
-  /// The next piece of the body; empty at its end. Lifetime: until the next call.
-  /// Errors: truncated, bad_chunk, body_too_large; the system's.
-  [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
-
- private:
-  friend class http_client;
-  explicit http_incoming(std::unique_ptr<detail::http_lease> lease) noexcept;
-
-  std::unique_ptr<detail::http_lease> lease_;
-};
-
-/// The limits of a client, and how it reaches hosts.
-struct http_client_options {
-  http_limits limits = {.body_bytes = 64 * 1024 * 1024};
-  std::size_t connections_per_host = 16;  ///< further calls wait for one
-  duration idle_timeout = 30s;            ///< a connection that was unused for so long is closed
-  duration connect_timeout = 10s;         ///< for name, connection and handshake together
-  unsigned redirects = 0;                 ///< `fetch` follows so many
-  /// Gives the addresses of names; without it, numbers and `localhost` only, and http_errc::no_resolver for others.
-  /// Outlives the client.
-  resolver* names = nullptr;
-  /// For `https://`, as a client of this context; without it one that trusts the authorities of the system is made by
-  /// the first such call, and the client then has threads of its own that read them and shake hands. Its protocols, if
-  /// any, must have `http/1.1`.
-  std::optional<tls_context> tls = {};
-};
-
 /// Keeps connections by scheme, host and port. A call goes over one that is free; where that has died meanwhile and not
 /// a byte came back, it goes over a new one, once, if its method may be repeated. Nothing else is ever sent twice. A
 /// deadline is put around a call: `with_timeout(1s, client.fetch(…))`; what is given up closes its connection. Threads:
 /// the loop's own. Lifetime: outlives its calls.
 class BRAID_API http_client {
  public:
-  explicit http_client(loop& on, http_client_options options = {});
+  /// The limits of a client, and how it reaches hosts.
+  struct options {
+    http_limits limits = {.body_bytes = 64 * 1024 * 1024};
+    std::size_t connections_per_host = 16;  ///< further calls wait for one
+    duration idle_timeout = 30s;            ///< a connection that was unused for so long is closed
+    duration connect_timeout = 10s;         ///< for name, connection and handshake together
+    unsigned redirects = 0;                 ///< `fetch` follows so many
+    /// Gives the addresses of names; without it, numbers and `localhost` only, and http_errc::no_resolver for others.
+    /// Outlives the client.
+    resolver* names = nullptr;
+    /// For `https://`, as a client of this context; without it one that trusts the authorities of the system is made by
+    /// the first such call, and the client then has threads of its own that read them and shake hands. Its protocols,
+    /// if any, must have `http/1.1`.
+    std::optional<tls_context> tls = {};
+  };
+
+  /// What is asked of a server. A task gives it a name before it awaits the call: g++ 12 destroys one that is made
+  /// inside of the awaited expression twice.
+  struct call {
+    http_method method = http_method::get;
+    std::string url;
+    std::vector<std::pair<std::string, std::string>> fields = {};
+    std::string body = {};
+    /// Where the body comes in pieces: gives the next one each time, and an empty one at the end. It is sent in chunks,
+    /// and a call that has it is never repeated.
+    std::function<task<result<std::string>>()> pieces = {};
+  };
+
+  /// A whole answer.
+  struct answer {
+    http_status status = http_status::ok;
+    std::vector<std::pair<std::string, std::string>> fields;
+    std::string body;
+    std::string url;  ///< the last one, after redirects
+
+    /// The first field of that name; names are the same in any case.
+    [[nodiscard]] BRAID_API auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;
+  };
+
+  /// An answer whose body comes piece by piece. Once it has come to its end the connection is free for others; given up
+  /// before, it is closed.
+  /// Threads: the client's loop. Lifetime: ends before the client.
+  class BRAID_API incoming {
+   public:
+    incoming(incoming&& other) noexcept;
+    auto operator=(incoming&&) noexcept -> incoming&;
+    ~incoming();
+
+    /// Lifetime of the views: that of this object.
+    [[nodiscard]] auto head() const noexcept -> const http_response_head&;
+    /// The next piece of the body; empty at its end. Lifetime: until the next call.
+    /// Errors: truncated, bad_chunk, body_too_large; the system's.
+    [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
+
+   private:
+    friend class http_client;
+    explicit incoming(std::unique_ptr<detail::http_lease> lease) noexcept;
+
+    std::unique_ptr<detail::http_lease> lease_;
+  };
+
+  http_client(loop& on, options how);
+  explicit http_client(loop& on) : http_client(on, options()) {}
   ~http_client();
   http_client(const http_client&) = delete;
   auto operator=(const http_client&) -> http_client& = delete;
@@ -135,14 +137,14 @@ class BRAID_API http_client {
   /// not followed. Errors: bad_target for the URL; bad_field and reserved_field; those of the response's head;
   /// truncated; too_many_responses; the system's, such as connection_refused; the resolver's; those of a TLS handshake,
   /// such as tls_errc::wrong_host; errc::deadline_exceeded for the connection.
-  [[nodiscard]] auto open(http_call call) -> task<result<http_incoming>>;
+  [[nodiscard]] auto open(call call) -> task<result<incoming>>;
 
   /// The same, with the whole body. Follows redirects where the options say so, but not from https to http;
   /// Authorization and Cookie do not go to another host, port or scheme.
-  [[nodiscard]] auto fetch(http_call call) -> task<result<http_answer>>;
+  [[nodiscard]] auto fetch(call call) -> task<result<answer>>;
 
   /// A GET. Errors: as `fetch`.
-  [[nodiscard]] auto get(std::string url) -> task<result<http_answer>>;
+  [[nodiscard]] auto get(std::string url) -> task<result<answer>>;
 
   /// Connections that wait for another call.
   [[nodiscard]] auto idle_connections() const noexcept -> std::size_t;

@@ -17,8 +17,12 @@ namespace braid {
 /// What a request asks for. CONNECT and TRACE are not among them, because nothing here is a proxy.
 enum class http_method : std::uint8_t { get, head, post, put, delete_, patch, options };
 
+namespace detail {
+
 /// How many methods there are.
 inline constexpr std::uint8_t http_methods = 7;
+
+}  // namespace detail
 
 /// `GET` for get. Threads: any.
 [[nodiscard]] BRAID_API auto name_of(http_method method) noexcept -> std::string_view;
@@ -26,10 +30,14 @@ inline constexpr std::uint8_t http_methods = 7;
 /// The method of that name, which is case-sensitive. Threads: any. Errors: nothing for another name.
 [[nodiscard]] BRAID_API auto method_named(std::string_view name) noexcept -> std::optional<http_method>;
 
+namespace detail {
+
 /// Whether the same request twice is as good as once. Source: RFC 9110, section 9.2.2.
 [[nodiscard]] constexpr auto is_idempotent(http_method method) noexcept -> bool {
   return method != http_method::post && method != http_method::patch;
 }
+
+}  // namespace detail
 
 /// Any number from 100 to 999 may be cast to it. Source: RFC 9110, section 15.
 enum class http_status : std::uint16_t {
@@ -116,14 +124,18 @@ enum class http_errc {
   too_slow,             ///< the message did not come in time; equals std::errc::timed_out
   reserved_field,       ///< a field that the library itself writes
   too_many_responses,   ///< informational responses without end, or one that no caller asked for
-  too_many_redirects,   ///< more than `http_client_options::redirects`
-  no_resolver,          ///< the URL names a host, and `http_client_options::names` is not set
+  too_many_redirects,   ///< more than `http_client::options::redirects`
+  no_resolver,          ///< the URL names a host, and `http_client::options::names` is not set
   bad_url,              ///< the text is no URL of http or https
   no_answer,            ///< a handler ended without `reply` and `begin`; its client gets 500
 };
 
+namespace detail {
+
 /// The category of `http_errc`; its messages are sentences. Threads: any.
 BRAID_API auto http_category() noexcept -> const std::error_category&;
+
+}  // namespace detail
 
 /// Lets an `http_errc` stand wherever a std::error_code is wanted.
 BRAID_API auto make_error_code(http_errc code) noexcept -> std::error_code;
@@ -137,12 +149,6 @@ template <>
 struct std::is_error_code_enum<braid::http_errc> : std::true_type {};
 
 namespace braid {
-
-/// A line `name: value`. Names are the same whatever their case.
-struct http_field {
-  std::string_view name;
-  std::string_view value;
-};
 
 namespace detail {
 
@@ -160,13 +166,19 @@ struct http_field_span {
 /// as long as it stays. Cost: no copy of the text.
 class http_fields {
  public:
+  /// A line `name: value`. Names are the same whatever their case.
+  struct field {
+    std::string_view name;
+    std::string_view value;
+  };
+
   http_fields() = default;
   http_fields(const char* text, std::span<const detail::http_field_span> places) noexcept
       : text_(text), places_(places) {}
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
   [[nodiscard]] auto empty() const noexcept -> bool { return places_.empty(); }
-  [[nodiscard]] auto operator[](std::size_t index) const noexcept -> http_field {
+  [[nodiscard]] auto operator[](std::size_t index) const noexcept -> field {
     const detail::http_field_span& at = places_[index];
     return {{text_ + at.name_at, at.name_size}, {text_ + at.value_at, at.value_size}};
   }
@@ -187,12 +199,12 @@ class http_fields {
 
 class http_fields::iterator {
  public:
-  using value_type = http_field;
+  using value_type = http_fields::field;
   using difference_type = std::ptrdiff_t;
 
   iterator() = default;
   iterator(const http_fields& of, std::size_t index) noexcept : of_(&of), index_(index) {}
-  auto operator*() const noexcept -> http_field { return (*of_)[index_]; }
+  auto operator*() const noexcept -> http_fields::field { return (*of_)[index_]; }
   auto operator++() noexcept -> iterator& {
     ++index_;
     return *this;

@@ -11,6 +11,8 @@
 
 namespace braid {
 
+namespace detail {
+
 /// How far a parser is with a head.
 enum class http_progress : std::uint8_t {
   needs_more,  ///< nothing is wrong so far
@@ -103,5 +105,7 @@ class BRAID_API http_response_parser {
   std::size_t reason_size_ = 0;
   http_response_head head_;
 };
+
+}  // namespace detail
 
 }  // namespace braid

@@ -43,7 +43,7 @@ class BRAID_API http_exchange {
 
   [[nodiscard]] auto request() const noexcept -> const http_request_head&;
   /// What stands in the path where the pattern has `{name}`; empty where it has no such name. As it came: see
-  /// `percent_decoded`.
+  /// `http_url::percent_decoded`.
   [[nodiscard]] auto value(std::string_view name) const noexcept -> std::string_view;
 
   /// The next piece of the request's body, as it comes; empty at its end. Lifetime: until the next call.
@@ -67,7 +67,7 @@ class BRAID_API http_exchange {
   void reply(http_status status) { reply(status, {}, {}); }
   void reply(http_status status, std::string_view text) { reply(status, "text/plain; charset=utf-8", text); }
   void reply(http_status status, std::string_view type, std::string_view body);
-  /// Says that the answer refuses because the server is full, so that `http_server_options::pacing` holds for this
+  /// Says that the answer refuses because the server is full, so that `http_server::options::pacing` holds for this
   /// connection: once the answer is sent it may have to wait before its next request is read.
   void pace() noexcept;
 
@@ -87,24 +87,6 @@ class BRAID_API http_exchange {
 
 class http_exchange;
 
-/// Answers a request: a coroutine, or a plain function where there is nothing to wait for.
-using http_handler = std::variant<std::function<void(http_exchange&)>, std::function<task<void>(http_exchange&)>>;
-
-/// A set of methods.
-class http_method_set {
- public:
-  void add(http_method method) noexcept { bits_ |= bit(method); }
-  void add(http_method_set other) noexcept { bits_ |= other.bits_; }
-  [[nodiscard]] auto contains(http_method method) const noexcept -> bool { return (bits_ & bit(method)) != 0; }
-  [[nodiscard]] auto empty() const noexcept -> bool { return bits_ == 0; }
-  /// `GET, HEAD`, as the field Allow wants it.
-  [[nodiscard]] BRAID_API auto to_string() const -> std::string;
-
- private:
-  static constexpr auto bit(http_method method) noexcept -> unsigned { return 1U << static_cast<unsigned>(method); }
-  unsigned bits_ = 0;
-};
-
 /// Patterns are paths in which `{name}` stands for one segment that is not empty, and `{name...}` at the end for all
 /// the rest. What is written out wins over a name, and that over a rest. Segments are compared as they come: neither
 /// dots nor percent signs mean anything. Threads: any, once everything is added.
@@ -113,6 +95,24 @@ class BRAID_API http_router {
   struct route;
 
  public:
+  /// Answers a request: a coroutine, or a plain function where there is nothing to wait for.
+  using handler = std::variant<std::function<void(http_exchange&)>, std::function<task<void>(http_exchange&)>>;
+
+  /// A set of methods.
+  class method_set {
+   public:
+    void add(http_method method) noexcept { bits_ |= bit(method); }
+    void add(method_set other) noexcept { bits_ |= other.bits_; }
+    [[nodiscard]] auto contains(http_method method) const noexcept -> bool { return (bits_ & bit(method)) != 0; }
+    [[nodiscard]] auto empty() const noexcept -> bool { return bits_ == 0; }
+    /// `GET, HEAD`, as the field Allow wants it.
+    [[nodiscard]] BRAID_API auto to_string() const -> std::string;
+
+   private:
+    static constexpr auto bit(http_method method) noexcept -> unsigned { return 1U << static_cast<unsigned>(method); }
+    unsigned bits_ = 0;
+  };
+
   static constexpr std::size_t max_names = 8;
 
   http_router();
@@ -156,16 +156,16 @@ class BRAID_API http_router {
   class match {
    public:
     /// Null where nothing fits.
-    [[nodiscard]] auto handler() const noexcept -> const http_handler*;
+    [[nodiscard]] auto handler() const noexcept -> const http_router::handler*;
     /// What stands in the path where the pattern has `{name}`; as it came.
     [[nodiscard]] auto value(std::string_view name) const noexcept -> std::optional<std::string_view>;
     /// The methods that the path has handlers for; empty where no pattern fits it.
-    [[nodiscard]] auto allowed() const noexcept -> http_method_set { return allowed_; }
+    [[nodiscard]] auto allowed() const noexcept -> http_router::method_set { return allowed_; }
 
    private:
     friend class http_router;
     const route* route_ = nullptr;
-    http_method_set allowed_;
+    http_router::method_set allowed_;
     std::array<std::string_view, max_names> values_;
   };
 
@@ -173,68 +173,12 @@ class BRAID_API http_router {
   [[nodiscard]] auto find(http_method method, std::string_view path) const noexcept -> match;
 
  private:
-  void insert(http_method method, std::string_view pattern, http_handler handler);
+  void insert(http_method method, std::string_view pattern, handler answer);
   [[nodiscard]] static auto try_route(const node& at, http_method method, match& into) noexcept -> bool;
   [[nodiscard]] static auto search(const node& at, http_method method, std::string_view rest, std::size_t names,
                                    match& into) noexcept -> bool;
 
   std::unique_ptr<node> root_;
-};
-
-/// A request that no handler answers, as the server answers it by itself.
-struct http_refusal {
-  http_status status = http_status::internal_server_error;
-  std::error_code why = {};  ///< the fault of the request; none for 404, 405, and for a handler that said nothing
-  const http_request_head* request = nullptr;  ///< null where its head could not be read
-};
-
-/// What stands in the answer to a refusal.
-struct http_refusal_text {
-  std::string type = "text/plain";
-  std::string body = {};
-};
-
-/// Back pressure: how much of the loop's time may go to answers that refuse (`http_exchange::pace`). A connection that
-/// got one beyond that is not read from before its turn; what it sends waits in the kernel.
-struct http_pacing {
-  double share = 1;        ///< of the loop's time; 1: all of it, so that no request waits
-  duration max_wait = 1s;  ///< no connection waits longer than that
-  /// How many requests would not be refused now: so many connections have their turn, whatever the share. Asked each
-  /// millisecond while any wait, on the loop. Must not throw.
-  std::function<std::size_t()> room = {};
-};
-
-/// The limits of a server, and what it calls.
-struct http_server_options {
-  http_limits limits = {};
-  std::size_t connections = 10'000;  ///< more wait to be accepted; idle ones are closed for them
-  duration head_timeout = 10s;   ///< from the first byte of a request, or from the connection, to the end of the head
-  duration body_timeout = 60s;   ///< from the first read of the body to its end
-  duration idle_timeout = 60s;   ///< between two requests
-  duration write_timeout = 30s;  ///< for each piece of an answer
-  duration linger_timeout = 2s;  ///< to let a client read the last answer
-  error_callback on_error = {};  ///< what handlers throw; without it the message goes to stderr
-  /// Words the server's own answers, one call for each; without it they are the phrase of the status. On the loop.
-  std::function<http_refusal_text(const http_refusal&)> format_refusal = {};
-  /// Connections go through TLS, as a server of this context; its protocols, if any, must have `http/1.1`.
-  /// A handshake has the context's time or `head_timeout`, whichever is less.
-  std::optional<tls_context> tls = {};
-  http_pacing pacing = {};
-  std::size_t handshakes = 1'000;  ///< under way at a time; for one more the oldest is given up
-};
-
-/// What a server has done so far.
-struct http_server_counts {
-  std::uint64_t accepted = 0;  ///< connections
-  std::uint64_t requests = 0;  ///< those that came to a handler, or to 404 or 405
-  std::uint64_t refused = 0;   ///< requests with a fault
-  std::uint64_t timeouts = 0;
-  std::uint64_t failed = 0;             ///< handlers that threw, or gave no answer
-  std::size_t open = 0;                 ///< connections at the moment
-  std::size_t paced = 0;                ///< of them, those that wait to be read from again
-  std::size_t handshakes = 0;           ///< connections at the moment that are not open yet
-  std::uint64_t failed_handshakes = 0;  ///< of connections that were no TLS, too slow, refused or given up
-  std::uint64_t resumed = 0;            ///< connections that went on from an earlier session of TLS
 };
 
 /// One server for one loop. For several loops make several, each with a listener of its own that has `reuse_port`.
@@ -243,7 +187,64 @@ struct http_server_counts {
 /// Protocol: docs/design/http.md
 class BRAID_API http_server {
  public:
-  http_server(loop& on, const http_router& routes, http_server_options options = {});
+  /// A request that no handler answers, as the server answers it by itself.
+  struct refusal {
+    http_status status = http_status::internal_server_error;
+    std::error_code why = {};  ///< the fault of the request; none for 404, 405, and for a handler that said nothing
+    const http_request_head* request = nullptr;  ///< null where its head could not be read
+  };
+
+  /// What stands in the answer to a refusal.
+  struct refusal_text {
+    std::string type = "text/plain";
+    std::string body = {};
+  };
+
+  /// Back pressure: how much of the loop's time may go to answers that refuse (`http_exchange::pace`). A connection
+  /// that got one beyond that is not read from before its turn; what it sends waits in the kernel.
+  struct pacing {
+    double share = 1;        ///< of the loop's time; 1: all of it, so that no request waits
+    duration max_wait = 1s;  ///< no connection waits longer than that
+    /// How many requests would not be refused now: so many connections have their turn, whatever the share. Asked each
+    /// millisecond while any wait, on the loop. Must not throw.
+    std::function<std::size_t()> room = {};
+  };
+
+  /// The limits of a server, and what it calls.
+  struct options {
+    http_limits limits = {};
+    std::size_t connections = 10'000;  ///< more wait to be accepted; idle ones are closed for them
+    duration head_timeout = 10s;   ///< from the first byte of a request, or from the connection, to the end of the head
+    duration body_timeout = 60s;   ///< from the first read of the body to its end
+    duration idle_timeout = 60s;   ///< between two requests
+    duration write_timeout = 30s;  ///< for each piece of an answer
+    duration linger_timeout = 2s;  ///< to let a client read the last answer
+    error_callback on_error = {};  ///< what handlers throw; without it the message goes to stderr
+    /// Words the server's own answers, one call for each; without it they are the phrase of the status. On the loop.
+    std::function<http_server::refusal_text(const http_server::refusal&)> format_refusal = {};
+    /// Connections go through TLS, as a server of this context; its protocols, if any, must have `http/1.1`.
+    /// A handshake has the context's time or `head_timeout`, whichever is less.
+    std::optional<tls_context> tls = {};
+    http_server::pacing pacing = {};
+    std::size_t handshakes = 1'000;  ///< under way at a time; for one more the oldest is given up
+  };
+
+  /// What a server has done so far.
+  struct totals {
+    std::uint64_t accepted = 0;  ///< connections
+    std::uint64_t requests = 0;  ///< those that came to a handler, or to 404 or 405
+    std::uint64_t refused = 0;   ///< requests with a fault
+    std::uint64_t timeouts = 0;
+    std::uint64_t failed = 0;             ///< handlers that threw, or gave no answer
+    std::size_t open = 0;                 ///< connections at the moment
+    std::size_t paced = 0;                ///< of them, those that wait to be read from again
+    std::size_t handshakes = 0;           ///< connections at the moment that are not open yet
+    std::uint64_t failed_handshakes = 0;  ///< of connections that were no TLS, too slow, refused or given up
+    std::uint64_t resumed = 0;            ///< connections that went on from an earlier session of TLS
+  };
+
+  http_server(loop& on, const http_router& routes, options how);
+  http_server(loop& on, const http_router& routes) : http_server(on, routes, options()) {}
   ~http_server();
   http_server(const http_server&) = delete;
   auto operator=(const http_server&) -> http_server& = delete;
@@ -257,10 +258,10 @@ class BRAID_API http_server {
   [[nodiscard]] auto stop(duration grace) -> task<void>;
 
   /// Handshakes that begin from now on are by this context; connections go on with the one that they have. Requires a
-  /// server that has `http_server_options::tls`.
+  /// server that has `http_server::options::tls`.
   void replace_tls(tls_context by);
 
-  [[nodiscard]] auto counts() const noexcept -> http_server_counts;
+  [[nodiscard]] auto counts() const noexcept -> totals;
 
  private:
   class state;

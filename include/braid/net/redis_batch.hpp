@@ -57,7 +57,7 @@ class BRAID_API redis_batch {
   explicit redis_batch(redis_replies expected) noexcept : expected_(expected) {}
 
   /// Adds a command, word by word, such as `add("LRANGE", resp_joined{"follow:", id}, 0, 9)`.
-  template <resp_argument... Words>
+  template <detail::resp_argument... Words>
   void add(std::string_view name, const Words&... words) {
     detail::write_command(bytes_, name, words...);
     end_command();

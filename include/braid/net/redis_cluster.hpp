@@ -21,6 +21,8 @@
 
 namespace braid {
 
+namespace detail {
+
 /// How many slots the keys of a cluster are spread over.
 inline constexpr std::uint16_t redis_slots = 16'384;
 
@@ -32,29 +34,8 @@ BRAID_API auto redis_hashed_part(std::string_view key) noexcept -> std::string_v
 /// cluster specification; CRC16 as in XMODEM. Cost: 1.5 ns a byte. Threads: any.
 BRAID_API auto redis_slot_of(std::string_view key) noexcept -> std::uint16_t;
 
-namespace detail {
 class redis_cluster_state;
 }  // namespace detail
-
-/// Which nodes of a cluster answer reads.
-enum class redis_reads : std::uint8_t {
-  masters,   ///< what was written before is seen
-  replicas,  ///< a replica of the key's master, round robin, where one is reachable; it may lag behind
-};
-
-/// Where a cluster is, and how its nodes are asked.
-struct redis_cluster_options {
-  /// Nodes to begin with, of which one must answer.
-  struct node {
-    std::string host;  ///< an address, or the path of a Unix socket, which begins with `/`
-    std::uint16_t port = 0;
-  };
-  std::vector<node> nodes;
-  redis_options connection = {};  ///< of each connection, but for its place, its database and `repeats`
-  redis_reads reads = redis_reads::masters;
-  std::uint32_t max_hops = 6;                               ///< redirections of a command
-  duration refresh_pause = std::chrono::milliseconds(100);  ///< the map of slots is asked for no more often
-};
 
 /// One connection to each node that is needed, made when it is. The key of a command is the word behind its name.
 /// A command that a node redirects is sent again to where it says; the map of slots is asked for anew then, and when a
@@ -64,9 +45,29 @@ struct redis_cluster_options {
 /// Threads: those of one loop, the destructor too. Lifetime: ends before its loop and after its calls.
 class BRAID_API redis_cluster {
  public:
+  /// Which nodes of a cluster answer reads.
+  enum class reads : std::uint8_t {
+    masters,   ///< what was written before is seen
+    replicas,  ///< a replica of the key's master, round robin, where one is reachable; it may lag behind
+  };
+
+  /// Where a cluster is, and how its nodes are asked.
+  struct options {
+    /// Nodes to begin with, of which one must answer.
+    struct node {
+      std::string host;  ///< an address, or the path of a Unix socket, which begins with `/`
+      std::uint16_t port = 0;
+    };
+    std::vector<node> nodes;
+    redis_options connection = {};  ///< of each connection, but for its place, its database and `repeats`
+    redis_cluster::reads reads = redis_cluster::reads::masters;
+    std::uint32_t max_hops = 6;                               ///< redirections of a command
+    duration refresh_pause = std::chrono::milliseconds(100);  ///< the map of slots is asked for no more often
+  };
+
   static constexpr duration default_timeout = duration::zero();
 
-  redis_cluster(loop& on, redis_cluster_options options);
+  redis_cluster(loop& on, options how);
   redis_cluster(const redis_cluster&) = delete;
   auto operator=(const redis_cluster&) -> redis_cluster& = delete;
   ~redis_cluster();

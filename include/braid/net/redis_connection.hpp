@@ -38,11 +38,11 @@ class redis_connection : public detail::redis_calls<redis_connection> {
       default: return state::connecting;
     }
   }
-  [[nodiscard]] auto counts() const noexcept -> const redis_counts& { return connection_.counts(); }
+  [[nodiscard]] auto counts() const noexcept -> const detail::redis_counts& { return connection_.counts(); }
   /// Why the last connection, or the last attempt to get one, has ended; none at first.
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return connection_.last_error(); }
   /// Where the last error is a `resp_errc`: what the server has sent.
-  [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return connection_.last_fault(); }
+  [[nodiscard]] auto last_fault() const noexcept -> const detail::resp_fault& { return connection_.last_fault(); }
 
   /// For `redis_calls`.
   [[nodiscard]] auto shared_connection() noexcept -> detail::redis_shared_connection& { return connection_; }
@@ -73,7 +73,7 @@ class redis_pool : public detail::redis_calls<redis_pool> {
   }
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return connections_.size(); }
-  [[nodiscard]] auto counts(std::size_t connection) const noexcept -> const redis_counts& {
+  [[nodiscard]] auto counts(std::size_t connection) const noexcept -> const detail::redis_counts& {
     return connections_[connection]->counts();
   }
 

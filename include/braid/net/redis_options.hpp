@@ -47,16 +47,20 @@ enum class redis_errc : std::uint8_t {
   out_of_order,     ///< a cluster has run a command of a batch and not the one before it: the batch is half done
 };
 
+namespace detail {
+
 /// The category of `redis_errc`; its messages are sentences. Threads: any.
 BRAID_API auto redis_category() noexcept -> const std::error_category&;
+
+}  // namespace detail
 
 /// Lets a `redis_errc` stand wherever a std::error_code is wanted.
 BRAID_API auto make_error_code(redis_errc code) noexcept -> std::error_code;
 
+namespace detail {
+
 /// The code of an error reply, from its text: "WRONGTYPE Operation against…" is wrong_type. Threads: any.
 BRAID_API auto redis_error_of(std::string_view text) noexcept -> redis_errc;
-
-namespace detail {
 
 /// Where a cluster says that a slot is.
 struct redis_redirection {

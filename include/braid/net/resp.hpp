@@ -144,11 +144,17 @@ enum class resp_errc : std::uint8_t {
   too_large,         ///< a reply needs more memory than the limit, or is longer
 };
 
+namespace detail {
+
 /// The category of `resp_errc`; its messages are sentences. Threads: any.
 BRAID_API auto resp_category() noexcept -> const std::error_category&;
 
+}  // namespace detail
+
 /// Lets a `resp_errc` stand wherever a std::error_code is wanted.
 BRAID_API auto make_error_code(resp_errc code) noexcept -> std::error_code;
+
+namespace detail {
 
 /// A refusal and its place.
 struct resp_fault {
@@ -159,6 +165,8 @@ struct resp_fault {
   /// "byte 12 of the reply, in a value that begins with `:`: a number is malformed or too great".
   [[nodiscard]] BRAID_API auto to_text() const -> std::string;
 };
+
+}  // namespace detail
 
 }  // namespace braid
 
@@ -173,13 +181,13 @@ struct resp_joined {
   std::int64_t number = 0;
 };
 
+namespace detail {
+
 /// What a command is made of: texts of any bytes, integers, reals, and joined ones.
 template <typename T>
 concept resp_argument =
     std::convertible_to<const T&, std::string_view> || std::same_as<T, resp_joined> ||
     (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>) || std::floating_point<T>;
-
-namespace detail {
 
 inline constexpr std::size_t max_number = 32;  // digits, sign, exponent
 inline constexpr std::size_t max_head = 24;    // a sign, a length, CR LF twice

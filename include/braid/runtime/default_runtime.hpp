@@ -22,7 +22,7 @@ namespace braid {
 /// begins anew with another one; the one before is destroyed, and with it what references to its parts refer to.
 /// Threads: any, but none of a runtime that is ending. Errors: already_set while there is one that was not finalized,
 /// by whatever call it was made; closed at the end of the process; as `runtime::create`.
-[[nodiscard]] BRAID_API auto initialize(runtime_options options = {}) -> result<void>;
+[[nodiscard]] BRAID_API auto initialize(runtime::options options = {}) -> result<void>;
 
 /// The runtime of the process: made with default options by the first call, unless `initialize` was called before, and
 /// the same for all code of the process, shared objects included, as long as braid is a shared library. At the latest
@@ -61,7 +61,7 @@ namespace detail {
 /// Runs `fn` some time later, once: on the pool of the worker that calls; else on the workers of the process, if its
 /// runtime was made; else on those of the oldest runtime that lives, if the program has made one by itself.
 /// Threads: any. Errors: closed, and then `fn` has been destroyed without being called.
-template <job_function Fn>
+template <detail::job_function Fn>
 [[nodiscard]] auto post(Fn&& fn) -> result<void> {
   const detail::executor_use where(detail::nearest_executor());
   if (!where) return fail(errc::closed);
@@ -70,9 +70,9 @@ template <job_function Fn>
 
 /// The same with a future. Threads: any. Errors: in the future, as `spawn` on an executor.
 template <typename Fn, typename... Args>
-  requires spawnable<Fn, Args...>
-auto spawn(Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
-  using value = typename spawned_future<Fn, Args...>::value_type;
+  requires detail::spawnable<Fn, Args...>
+auto spawn(Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
+  using value = typename detail::spawned_future<Fn, Args...>::value_type;
   const detail::executor_use where(detail::nearest_executor());
   if (!where) return failed_future<value>(make_error_code(errc::closed));
   return spawn(*where.get(), std::forward<Fn>(fn), std::forward<Args>(args)...);

@@ -53,44 +53,45 @@ enum class runtime_shape : std::uint8_t {
   merged,    ///< in a loop of each worker, between its jobs: what is ready goes on where it is, without a hop
 };
 
-/// How a runtime is made.
-struct runtime_options {
-  unsigned workers = 0;  ///< threads that compute; 0: default_worker_count()
-  std::string name =
-      "braid";  ///< threads are called name-loop, name-0, name-1, …, and name-b-0, … those that may block
-  /// Of the workers. One without threads works in a separate runtime only: with `current_thread` their jobs run on
-  /// threads that wait for them, with `run_inline` where they are posted, which may be the loop.
-  braid::scheduler scheduler = braid::scheduler::work_stealing;
-  runtime_shape shape = runtime_shape::separate;
-  std::size_t max_blocking_threads = 64;
-  // The workers, as `pool_options` says of each of these. In a merged runtime they wait in their loops, and so have no
-  // spare threads.
-  std::function<void(std::size_t)> on_worker_start = {};
-  std::function<void(std::size_t)> on_worker_stop = {};
-  std::optional<thread_profile> profile = std::nullopt;
-  std::optional<braid::scheduling> scheduling = std::nullopt;
-  std::optional<cpu_set> affinity = std::nullopt;
-  worker_placement placement = worker_placement::anywhere;
-  refusal on_refused = refusal::ignore;
-  std::optional<worker_registration> registration = std::nullopt;
-  unsigned max_spare_threads = 64;
-  duration stay_awake = 10us;
-  /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
-  error_callback on_error = {};
-  /// A loop or a worker that does not come back for so long is reported once, by `on_stall`, or without it on stderr;
-  /// zero: what the variable BRAID_STALL says (`500ms`, `2s`), or no watchdog. See docs/stalls.md
-  duration stall_limit = {};
-  /// Called by the watchdog's thread. Must not throw.
-  std::function<void(const stall&)> on_stall = {};
-};
-
 /// Loops that wait and workers that compute, each on threads of its own, or both on the same.
 /// Threads: made and destroyed on a thread that is none of its own; the members from any.
 class BRAID_API runtime {
  public:
+  /// How a runtime is made.
+  struct options {
+    unsigned workers = 0;  ///< threads that compute; 0: default_worker_count()
+    std::string name =
+        "braid";  ///< threads are called name-loop, name-0, name-1, …, and name-b-0, … those that may block
+    /// Of the workers. One without threads works in a separate runtime only: with `current_thread` their jobs run on
+    /// threads that wait for them, with `run_inline` where they are posted, which may be the loop.
+    braid::scheduler scheduler = braid::scheduler::work_stealing;
+    runtime_shape shape = runtime_shape::separate;
+    std::size_t max_blocking_threads = 64;
+    // The workers, as `pool::options` says of each of these. In a merged runtime they wait in their loops, and so have
+    // no spare threads.
+    std::function<void(std::size_t)> on_worker_start = {};
+    std::function<void(std::size_t)> on_worker_stop = {};
+    std::optional<thread_profile> profile = std::nullopt;
+    std::optional<braid::scheduling> scheduling = std::nullopt;
+    std::optional<cpu_set> affinity = std::nullopt;
+    worker_placement placement = worker_placement::anywhere;
+    refusal on_refused = refusal::ignore;
+    std::optional<worker_registration> registration = std::nullopt;
+    unsigned max_spare_threads = 64;
+    duration stay_awake = 10us;
+    /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
+    error_callback on_error = {};
+    /// A loop or a worker that does not come back for so long is reported once, by `on_stall`, or without it on stderr;
+    /// zero: what the variable BRAID_STALL says (`500ms`, `2s`), or no watchdog. See docs/stalls.md
+    duration stall_limit = {};
+    /// Called by the watchdog's thread. Must not throw.
+    std::function<void(const stall&)> on_stall = {};
+  };
+
   /// Starts all threads. Errors: errc::invalid_argument for a merged runtime with a scheduler that has no threads; the
   /// system's; not_enough_memory.
-  [[nodiscard]] static auto create(runtime_options options = {}) -> result<std::unique_ptr<runtime>>;
+  [[nodiscard]] static auto create(options how) -> result<std::unique_ptr<runtime>>;
+  [[nodiscard]] static auto create() -> result<std::unique_ptr<runtime>> { return create(options()); }
   /// Stops the tasks, runs what was accepted, and joins the threads.
   ~runtime();
   runtime(const runtime&) = delete;
@@ -138,7 +139,7 @@ class BRAID_API runtime {
   }
 
  private:
-  explicit runtime(runtime_options options);
+  explicit runtime(options how);
 
   friend struct detail::metrics_reader;
   friend struct detail::runtime_end;
@@ -153,15 +154,15 @@ class BRAID_API runtime {
     auto begin = [this, make = std::move(make)]() mutable { start(std::move(make)()); };
     return braid::post(entrance(), std::move(begin));
   }
-  void start_separate(const runtime_options& options);
-  void start_merged(const runtime_options& options);
+  void start_separate(const options& options);
+  void start_merged(const options& options);
   [[nodiscard]] auto is_current() const noexcept -> bool;
   [[nodiscard]] auto entrance() noexcept -> executor&;
   void start(task<void> work);
   void start_here(task<void> work);
   auto load_of(std::size_t index) const noexcept -> std::size_t;
   auto home_for_one_more(std::size_t here) const noexcept -> std::size_t;
-  void watch_for_stalls(const runtime_options& options);
+  void watch_for_stalls(const options& options);
   void stop_loops();
   [[nodiscard]] auto stop_loops_until(time_point deadline) -> bool;
 
@@ -208,8 +209,8 @@ auto spawn(runtime& where, spawn_options how, Fn&& fn, Args&&... args) {
 
 /// Runs a function on the workers. Threads: any. Errors: in the future, as `spawn` on an executor.
 template <typename Fn, typename... Args>
-  requires spawnable<Fn, Args...>
-auto spawn(runtime& where, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
+  requires detail::spawnable<Fn, Args...>
+auto spawn(runtime& where, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
   return spawn(where.workers(), std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
@@ -220,7 +221,7 @@ template <detail::task_function Fn>
 [[nodiscard]] auto post(runtime& where, Fn&& fn) -> result<void> {
   return where.post(detail::task_of(std::forward<Fn>(fn)));
 }
-template <job_function Fn>
+template <detail::job_function Fn>
 [[nodiscard]] auto post(runtime& where, Fn&& fn) -> result<void> {
   return post(where.workers(), std::forward<Fn>(fn));
 }

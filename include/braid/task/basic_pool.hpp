@@ -158,12 +158,12 @@ class shared_queue {
   detail::common_queue queue_;
 };
 
-/// As `pool`, with this policy instead of those that `pool_options::scheduler` names.
+/// As `pool`, with this policy instead of those that `pool::options::scheduler` names.
 template <scheduling_policy Policy>
 class basic_pool final : public pool {
  public:
   /// As `pool`.
-  explicit basic_pool(pool_options options = {}) : pool(std::move(options), &detail::scheduler_for<Policy>::make) {}
+  explicit basic_pool(pool::options options = {}) : pool(std::move(options), &detail::scheduler_for<Policy>::make) {}
 };
 
 }  // namespace braid

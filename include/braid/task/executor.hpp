@@ -22,44 +22,44 @@
 
 namespace braid {
 
-/// Where something was thrown.
-struct error_origin {
-  static constexpr std::size_t no_worker = SIZE_MAX;
-
-  std::size_t worker = no_worker;     ///< the index of the worker; no_worker where the thread is none
-  std::uint64_t job = 0;              ///< which of the jobs that this worker has begun, from 1; 0: it was none
-  const char* what = "a posted job";  ///< what threw, such as `the handler of GET /users`; for the call alone
-};
-
 /// Called with what was thrown and, if it takes a second argument, with where. What the callback itself throws does no
 /// harm: both exceptions then go to stderr, as all do where there is no callback.
 /// Threads: the one that ran the job, so several may call it at a time.
 class error_callback {
  public:
+  /// Where something was thrown.
+  struct origin {
+    static constexpr std::size_t no_worker = SIZE_MAX;
+
+    std::size_t worker = no_worker;     ///< the index of the worker; no_worker where the thread is none
+    std::uint64_t job = 0;              ///< which of the jobs that this worker has begun, from 1; 0: it was none
+    const char* what = "a posted job";  ///< what threw, such as `the handler of GET /users`; for the call alone
+  };
+
   error_callback() = default;
 
   template <typename Fn>
     requires(!std::same_as<std::remove_cvref_t<Fn>, error_callback>) &&
             (std::invocable<std::decay_t<Fn>&, std::exception_ptr> ||
-             std::invocable<std::decay_t<Fn>&, std::exception_ptr, const error_origin&>)
+             std::invocable<std::decay_t<Fn>&, std::exception_ptr, const error_callback::origin&>)
   error_callback(Fn&& fn) : call_(with_origin(std::forward<Fn>(fn))) {}  // NOLINT: stands for the callable
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
 
   /// Requires that there is a callable. Errors: what it throws.
-  void operator()(std::exception_ptr error, const error_origin& from) const { call_(std::move(error), from); }
+  void operator()(std::exception_ptr error, const origin& from) const { call_(std::move(error), from); }
 
  private:
-  using function = std::function<void(std::exception_ptr, const error_origin&)>;
+  using function = std::function<void(std::exception_ptr, const origin&)>;
 
   template <typename Fn>
   static auto with_origin(Fn&& fn) -> function {
     if constexpr (requires { fn == nullptr; })
       if (fn == nullptr) return {};
-    if constexpr (std::invocable<std::decay_t<Fn>&, std::exception_ptr, const error_origin&>)
+    if constexpr (std::invocable<std::decay_t<Fn>&, std::exception_ptr, const error_callback::origin&>)
       return std::forward<Fn>(fn);
     else
-      return [fn = std::forward<Fn>(fn)](std::exception_ptr error, const error_origin&) mutable {
+      return [fn = std::forward<Fn>(fn)](std::exception_ptr error, const error_callback::origin&) mutable {
         std::invoke(fn, std::move(error));
       };
   }
@@ -181,9 +181,9 @@ class BRAID_API executor {
 /// Threads: any. Errors: errc::closed, errc::full where a bound says so, and then `fn` has been destroyed without being
 /// called; std::bad_alloc, and then
 /// nothing was posted.
-template <job_function Fn>
+template <detail::job_function Fn>
 [[nodiscard]] auto post(executor& where, Fn&& fn) -> result<void> {
-  auto& work = make_job(std::forward<Fn>(fn));
+  auto& work = detail::make_job(std::forward<Fn>(fn));
   if (where.try_post(work)) return {};
   work.discard();
   return fail(where.why_refused());

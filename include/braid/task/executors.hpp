@@ -83,14 +83,6 @@ namespace detail {
 struct metrics_reader;
 }
 
-/// How many threads a blocking pool may have, and how long they stay.
-struct blocking_pool_options {
-  std::size_t max_threads = 64;   ///< at once; jobs beyond that wait for one of them
-  duration linger = 10s;          ///< how long a thread without a job stays
-  std::string name = "blocking";  ///< threads are called name-0, name-1, … in the order of their start
-  error_callback on_error = {};   ///< receives what a posted job throws; without it the message goes to stderr
-};
-
 /// Blocking pool: an executor whose jobs may block for as long as they like. Each job gets an idle thread or a new one,
 /// so that it holds up neither a worker nor, up to `max_threads`, another such job. Jobs begin in the order of posts.
 /// `spawn`, `then` and `offload` take it as they take a pool. Where all threads are in use, jobs that wait for others
@@ -99,8 +91,17 @@ struct blocking_pool_options {
 /// Threads: any, but `shutdown` and the destructor not from its own. Cost: a lock a job; a new thread some 20 µs.
 class BRAID_API blocking_pool final : public executor {
  public:
+  /// How many threads a blocking pool may have, and how long they stay.
+  struct options {
+    std::size_t max_threads = 64;   ///< at once; jobs beyond that wait for one of them
+    duration linger = 10s;          ///< how long a thread without a job stays
+    std::string name = "blocking";  ///< threads are called name-0, name-1, … in the order of their start
+    error_callback on_error = {};   ///< receives what a posted job throws; without it the message goes to stderr
+  };
+
   /// Starts no thread yet. Requires that `max_threads` is not 0.
-  explicit blocking_pool(blocking_pool_options options = {});
+  explicit blocking_pool(options how);
+  blocking_pool() : blocking_pool(options()) {}
   /// Drains.
   ~blocking_pool() override;
 
@@ -136,7 +137,7 @@ class BRAID_API blocking_pool final : public executor {
   [[nodiscard]] auto next(std::unique_lock<std::mutex>& lock) -> job*;
   void drop_all();
 
-  const blocking_pool_options options_;
+  const options options_;
   std::stop_source stop_;
   atomic<std::uint64_t> late_{0};  // written by its threads
   std::mutex join_mutex_;          // one thread joins them all
@@ -155,12 +156,6 @@ class BRAID_API blocking_pool final : public executor {
   thread_list ended_;  // threads that ended because there were no jobs, and are still to be joined
 };
 
-/// How much may wait, and what happens to more.
-struct bounded_options {
-  std::size_t capacity = 1024;  ///< jobs that were posted here and have not begun; not 0
-  when_full full = when_full::wait;
-};
-
 /// A way into another executor that lets a bounded number of jobs wait there: what produces faster than it is worked
 /// off has to wait, to help, or to hear of it, in place of memory that fills up. `post`, `spawn` and `spawn_all` take
 /// it as they take a pool.
@@ -174,7 +169,14 @@ struct bounded_options {
 /// wait for.
 class BRAID_API bounded_executor final : public detail::executor_layer {
  public:
-  explicit bounded_executor(executor& over, bounded_options options = {});
+  /// How much may wait, and what happens to more.
+  struct options {
+    std::size_t capacity = 1024;  ///< jobs that were posted here and have not begun; not 0
+    when_full full = when_full::wait;
+  };
+
+  bounded_executor(executor& over, options how);
+  explicit bounded_executor(executor& over) : bounded_executor(over, options()) {}
   ~bounded_executor() override;
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
@@ -193,7 +195,7 @@ class BRAID_API bounded_executor final : public detail::executor_layer {
   void leave() noexcept;
   [[nodiscard]] auto has_room() const noexcept -> bool { return pending_ < options_.capacity; }  // under mutex_
 
-  const bounded_options options_;
+  const options options_;
   mutable std::mutex mutex_;
   // Under mutex_:
   std::condition_variable room_;
@@ -203,51 +205,6 @@ class BRAID_API bounded_executor final : public detail::executor_layer {
   bool is_closed_ = false;   // the executor has refused a job
 };
 
-/// How a job ended.
-enum class job_end : std::uint8_t {
-  finished,  ///< it returned
-  failed,    ///< it threw
-  stopped,   ///< it was left out, because a stop came first
-  dropped,   ///< a shutdown dropped it
-};
-
-/// What hooks get to know of a job.
-struct job_report {
-  /// The name of the function that was posted or spawned, as in a trace: `main::{lambda()#1}`. Blocks: where the table
-  /// of names is read, the first time for each program and library. Errors: std::bad_alloc.
-  [[nodiscard]] BRAID_API auto function() const -> std::string;
-
-  task_id id;                          ///< counted from 1 by its observed_executor
-  job::act_fn code = nullptr;          ///< what `function` names
-  duration queued{};                   ///< from its post to its beginning
-  duration ran{};                      ///< to its end; 0 in `on_start`
-  job_end how = job_end::finished;     ///< in `on_end`
-  std::exception_ptr error = nullptr;  ///< what it threw, or was left out or dropped for
-};
-
-/// Called for each job; either may be empty. Threads: those of the executor, several at a time. What they throw is
-/// reported as what a job throws.
-struct job_hooks {
-  std::function<void(const job_report&)> on_start = {};  ///< before it runs; not for one that is dropped
-  std::function<void(const job_report&)> on_end = {};    ///< after its result can be seen
-};
-
-/// What went through an observed_executor so far.
-struct job_counts {
-  std::uint64_t posted = 0;
-  std::uint64_t refused = 0;
-  std::size_t pending = 0;  ///< at the moment: accepted and not begun
-  std::size_t running = 0;  ///< at the moment
-  std::uint64_t finished = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t stopped = 0;
-  std::uint64_t dropped = 0;
-  duration queued{};  ///< of all that have begun, together; divide by their number
-  duration ran{};
-  duration max_queued{};
-  duration max_ran{};
-};
-
 /// A way into another executor that sees each job that is posted or spawned through it: hooks, which may be changed
 /// while jobs run, and counts with times. What does not go through it costs nothing more. Of a task it sees the job
 /// that begins it, up to its first wait; continuations and resumptions go to the executor itself.
@@ -255,26 +212,73 @@ struct job_counts {
 /// Cost: two looks at the clock, two locks and a block of memory for jobs more than the executor.
 class BRAID_API observed_executor final : public detail::executor_layer {
  public:
+  /// How a job ended.
+  enum class ending : std::uint8_t {
+    finished,  ///< it returned
+    failed,    ///< it threw
+    stopped,   ///< it was left out, because a stop came first
+    dropped,   ///< a shutdown dropped it
+  };
+
+  /// What hooks get to know of a job.
+  struct job_report {
+    /// The name of the function that was posted or spawned, as in a trace: `main::{lambda()#1}`. Blocks: where the
+    /// table of names is read, the first time for each program and library. Errors: std::bad_alloc.
+    [[nodiscard]] BRAID_API auto function() const -> std::string;
+
+    task_id id;                                                           ///< counted from 1 by its observed_executor
+    job::act_fn code = nullptr;                                           ///< what `function` names
+    duration queued{};                                                    ///< from its post to its beginning
+    duration ran{};                                                       ///< to its end; 0 in `on_start`
+    observed_executor::ending how = observed_executor::ending::finished;  ///< in `on_end`
+    std::exception_ptr error = nullptr;  ///< what it threw, or was left out or dropped for
+  };
+
+  /// Called for each job; either may be empty. Threads: those of the executor, several at a time. What they throw is
+  /// reported as what a job throws.
+  struct hooks {
+    std::function<void(const observed_executor::job_report&)> on_start =
+        {};  ///< before it runs; not for one that is dropped
+    std::function<void(const observed_executor::job_report&)> on_end = {};  ///< after its result can be seen
+  };
+
+  /// What went through an observed_executor so far.
+  struct totals {
+    std::uint64_t posted = 0;
+    std::uint64_t refused = 0;
+    std::size_t pending = 0;  ///< at the moment: accepted and not begun
+    std::size_t running = 0;  ///< at the moment
+    std::uint64_t finished = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t stopped = 0;
+    std::uint64_t dropped = 0;
+    duration queued{};  ///< of all that have begun, together; divide by their number
+    duration ran{};
+    duration max_queued{};
+    duration max_ran{};
+  };
+
   /// `clock` outlives it.
-  explicit observed_executor(executor& over, job_hooks hooks = {}, const clock_source& clock = steady_time());
+  observed_executor(executor& over, hooks calls, const clock_source& clock = steady_time());
+  explicit observed_executor(executor& over) : observed_executor(over, hooks()) {}
   ~observed_executor() override;
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
 
   /// From now on jobs that begin or end call these; calls of the former ones may still be running. Errors:
   /// std::bad_alloc.
-  void set_hooks(job_hooks hooks);
+  void set_hooks(hooks hooks);
 
-  [[nodiscard]] auto counts() const -> job_counts;
+  [[nodiscard]] auto counts() const -> totals;
 
  private:
   class seen_job;
   class wait_for_all;
-  using shared_hooks = std::shared_ptr<const job_hooks>;
+  using shared_hooks = std::shared_ptr<const hooks>;
 
   void begin(const job_report& report) noexcept;
-  void end(job_report report, duration ran, job_end how, const std::exception_ptr& error) noexcept;
-  auto count_of(job_end how) noexcept -> std::uint64_t&;  // under mutex_
+  void end(job_report report, duration ran, ending how, const std::exception_ptr& error) noexcept;
+  auto count_of(ending how) noexcept -> std::uint64_t&;  // under mutex_
   void call(const std::function<void(const job_report&)>& hook, const job_report& report) noexcept;
 
   const clock_source& clock_;
@@ -282,7 +286,7 @@ class BRAID_API observed_executor final : public detail::executor_layer {
   mutable std::mutex mutex_;
   // Under mutex_:
   shared_hooks hooks_;
-  job_counts counts_;
+  totals counts_;
   std::size_t inside_ = 0;  // jobs that may still use this object
   std::condition_variable none_;
 };

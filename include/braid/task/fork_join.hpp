@@ -27,9 +27,13 @@
 
 namespace braid {
 
+namespace detail {
+
 /// What can be forked: callable without arguments.
 template <typename Fn>
 concept forkable = std::move_constructible<Fn> && std::invocable<Fn&>;
+
+}  // namespace detail
 
 /// Calls all functions and gives all results as a tuple: nothing is a std::monostate there, an lvalue reference stays
 /// one. Gives nothing where none of them gives anything. The first runs on this thread, the others perhaps on other
@@ -39,7 +43,7 @@ concept forkable = std::move_constructible<Fn> && std::invocable<Fn&>;
 /// Blocks: until all have ended. While it waits for what a thief took, the worker runs forks of others, and no posted
 /// jobs. Errors: what one of them throws, when those that had begun have ended; the others are not called then.
 /// Cost: next to that of the calls, while no thief asks for work.
-template <forkable First, forkable... Rest>
+template <detail::forkable First, detail::forkable... Rest>
   requires(sizeof...(Rest) > 0)
 [[gnu::always_inline]] inline auto fork_join(First first, Rest... rest) {
   if constexpr (detail::gives_nothing<First, Rest...>)
@@ -50,7 +54,7 @@ template <forkable First, forkable... Rest>
 
 /// What `combine` makes of both results, where neither is void. Where that is a sum or the like, the compiler may turn
 /// the last call of a recursion into a loop. As `fork_join` in everything else.
-template <forkable Left, forkable Right, typename Combine>
+template <detail::forkable Left, detail::forkable Right, typename Combine>
 [[gnu::always_inline]] inline auto fork_combine(Left left, Right right, Combine combine)
     -> std::invoke_result_t<Combine&, detail::result_of<Left>, detail::result_of<Right>> {
   worker* const self = detail::worker_of_thread;
@@ -62,7 +66,7 @@ template <forkable Left, forkable Right, typename Combine>
 
 /// As `fork_join`, except that functions which have not begun when a stop is requested are left out, and then there are
 /// no results. Errors: errc::stopped, or the reason of the flag.
-template <stop_signal Signal, forkable First, forkable... Rest>
+template <stop_signal Signal, detail::forkable First, detail::forkable... Rest>
   requires(sizeof...(Rest) > 0)
 auto fork_join(Signal&& stop, First first, Rest... rest) {
   static_assert(!(std::is_lvalue_reference_v<detail::result_of<First>> || ... ||
@@ -156,7 +160,7 @@ class BRAID_API task_group {
 
   /// Has `fn` run once, on a worker that has time, or in `wait`. Where a worker has forked all that it can hold, or
   /// jobs run as they are posted, it runs here and now. Errors: std::bad_alloc. Cost: a block of memory for jobs.
-  template <job_function Fn>
+  template <detail::job_function Fn>
   void run(Fn&& fn) {
     using task = detail::group_task_of<std::decay_t<Fn>>;
     void* const place = detail::allocate_block<task>();

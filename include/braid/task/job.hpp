@@ -51,15 +51,11 @@ namespace detail {
 template <typename R>
 inline constexpr bool is_lazy_work = false;
 
-}  // namespace detail
-
 /// What can be posted: callable once without arguments, as an rvalue. Callables that give tasks are posted by the
 /// overloads of the coroutine layer.
 template <typename Fn>
 concept job_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&> &&
                        !detail::is_lazy_work<std::invoke_result_t<std::decay_t<Fn>&&>>;
-
-namespace detail {
 
 /// A posted callable in a block of `allocate_job`.
 template <typename Fn>
@@ -98,12 +94,12 @@ class closure_job final : public job {
   Fn fn_;
 };
 
-}  // namespace detail
-
 /// A job on the heap that runs `fn` once.
-template <job_function Fn>
+template <detail::job_function Fn>
 [[nodiscard]] auto make_job(Fn&& fn) -> detail::closure_job<std::decay_t<Fn>>& {
   return detail::closure_job<std::decay_t<Fn>>::create(std::forward<Fn>(fn));
 }
+
+}  // namespace detail
 
 }  // namespace braid

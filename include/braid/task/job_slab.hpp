@@ -27,39 +27,13 @@
 
 namespace braid {
 
-/// What becomes of queued jobs when a slab stops.
-enum class stop_mode : std::uint8_t { drain, drop };
-
-/// The size of a slab, and its threads.
-struct job_slab_options {
-  static constexpr unsigned all_threads = 0xffffffff;
-
-  std::size_t jobs_per_thread = 2048;  ///< slots of each thread, of the maker, and of all other threads together
-  unsigned threads = all_threads;  ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
-  duration idle_sleep = 50us;      ///< how long a thread that has nothing to do looks for more before it sleeps
-  /// What `allocate` does when the next slot is in use: until its job and those that continue it have finished, and a
-  /// moment longer than a wait for the last of them. With `run_inline` the handle names a finished job, whose state is
-  /// not kept.
-  when_full full = when_full::refuse;
-};
-
-/// Names a job of one slab. It may be copied and kept: once the job's slot is used again, it is stale, and says so.
-class job_handle {
- public:
-  job_handle() noexcept = default;
-  [[nodiscard]] auto operator==(const job_handle&) const noexcept -> bool = default;
-
- private:
-  friend class job_slab;
-  job_handle(std::uint32_t slot, std::uint64_t generation) noexcept : slot_(slot), generation_(generation) {}
-
-  std::uint32_t slot_ = detail::no_slot;
-  std::uint64_t generation_ = 0;  // without a slot: 0 no job, 1 one that was run inline and has finished
-};
+namespace detail {
 
 /// What a slab runs: a callable that is called once, as an lvalue, and keeps its state for `result`.
 template <typename Fn>
 concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&>;
+
+}  // namespace detail
 
 /// Slots of 128 bytes, in a ring for each thread, and threads that run what lies in them. Up to 80 bytes of a callable
 /// lie in the slot, larger ones on the heap; nothing else is allocated after `start`. A callable is destroyed when its
@@ -70,13 +44,45 @@ concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invoca
 /// Protocol: docs/design/job_slab.md
 class BRAID_API job_slab {
  public:
+  /// What becomes of queued jobs when a slab stops.
+  enum class stop_mode : std::uint8_t { drain, drop };
+
+  /// The size of a slab, and its threads.
+  struct options {
+    static constexpr unsigned all_threads = 0xffffffff;
+
+    std::size_t jobs_per_thread = 2048;  ///< slots of each thread, of the maker, and of all other threads together
+    unsigned threads =
+        all_threads;             ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
+    duration idle_sleep = 50us;  ///< how long a thread that has nothing to do looks for more before it sleeps
+    /// What `allocate` does when the next slot is in use: until its job and those that continue it have finished, and a
+    /// moment longer than a wait for the last of them. With `run_inline` the handle names a finished job, whose state
+    /// is not kept.
+    when_full full = when_full::refuse;
+  };
+
+  /// Names a job of one slab. It may be copied and kept: once the job's slot is used again, it is stale, and says so.
+  class handle {
+   public:
+    handle() noexcept = default;
+    [[nodiscard]] auto operator==(const job_slab::handle&) const noexcept -> bool = default;
+
+   private:
+    friend class job_slab;
+    handle(std::uint32_t slot, std::uint64_t generation) noexcept : slot_(slot), generation_(generation) {}
+
+    std::uint32_t slot_ = detail::no_slot;
+    std::uint64_t generation_ = 0;  // without a slot: 0 no job, 1 one that was run inline and has finished
+  };
+
   /// The calling thread is the maker. No thread is started.
   /// Errors: terminates unless there is at least one slot for each thread, and less than 2^31 in all; for
   /// when_full::wait.
-  explicit job_slab(job_slab_options options = {});
+  explicit job_slab(options how);
+  job_slab() : job_slab(options()) {}
   job_slab(const job_slab&) = delete;
   auto operator=(const job_slab&) -> job_slab& = delete;
-  /// `stop(stop_mode::drop)` and `join()`.
+  /// `stop(job_slab::stop_mode::drop)` and `join()`.
   ~job_slab();
 
   /// Starts the threads; with jobs that were scheduled before. Errors: closed; invalid_argument the second time;
@@ -85,42 +91,42 @@ class BRAID_API job_slab {
 
   /// Puts a callable into the next slot of this thread's ring. Errors: full, see `when_full`; what the copy of the
   /// callable throws, and with `run_inline` what it throws itself. Cost: about 2 ns; a heap block beyond 80 bytes.
-  template <slab_function Fn>
-  [[nodiscard]] auto allocate(Fn&& fn) -> braid::result<job_handle>;
+  template <detail::slab_function Fn>
+  [[nodiscard]] auto allocate(Fn&& fn) -> braid::result<handle>;
 
   /// Queues the job. Errors: invalid_argument when it is queued already or continues another.
   /// Cost: about 2 ns; up to microseconds more for a job that another thread has allocated.
-  [[nodiscard]] auto schedule(job_handle job) -> braid::result<void>;
+  [[nodiscard]] auto schedule(handle job) -> braid::result<void>;
 
   /// Gives up a job that is not to be scheduled: its callable is destroyed here, its slot may be used again, and it
   /// counts as one that a stop has dropped for its waiters and its dependents. A handle that is
   /// forgotten keeps its slot, and so the ring from going on, until the end of the slab. Errors: invalid_argument when
   /// it is scheduled or continues another; finished for one that was run inline.
-  [[nodiscard]] auto discard(job_handle job) -> braid::result<void>;
+  [[nodiscard]] auto discard(handle job) -> braid::result<void>;
 
   /// Blocks until the job and all its children have finished. Errors: what the job has thrown; dropped when a stop came
   /// first, or has made it impossible that the job ever runs.
-  [[nodiscard]] auto wait(job_handle job) -> braid::result<void>;
+  [[nodiscard]] auto wait(handle job) -> braid::result<void>;
 
   /// A copy of the callable as it is after its run. One that cannot be copied is moved out, once. Errors: unfinished;
   /// invalid_argument when the job is no `T`; finished when another call has taken a `T` that cannot be copied; what
   /// the job has thrown; dropped. Cost: 0.1 to 2 µs where another thread has allocated the job, or a `T` is moved.
   template <typename T>
-  [[nodiscard]] auto result(job_handle job) -> braid::result<T>;
+  [[nodiscard]] auto result(handle job) -> braid::result<T>;
 
   /// `wait`, then `result`.
   template <typename T>
-  [[nodiscard]] auto wait_result(job_handle job) -> braid::result<T>;
+  [[nodiscard]] auto wait_result(handle job) -> braid::result<T>;
 
   /// Lets `next`, which must not be scheduled, run when `first` has finished. Those of one job run one after the other
   /// in the order of these calls; those that it has when it finishes, and all that come before the last of them has
   /// ended, on one thread. Errors: invalid_argument when `next` is scheduled or continues a job; cycle where the two
   /// would wait for each other, as far as a search of 64 jobs finds it.
-  [[nodiscard]] auto continue_with(job_handle first, job_handle next) -> braid::result<void>;
+  [[nodiscard]] auto continue_with(handle first, handle next) -> braid::result<void>;
 
   /// Keeps `parent` from finishing before `child` has. Each is scheduled on its own. A child has two parents at most.
   /// Errors: finished when the parent is; full when the child has two; cycle as above.
-  [[nodiscard]] auto finish_with(job_handle child, job_handle parent) -> braid::result<void>;
+  [[nodiscard]] auto finish_with(handle child, handle parent) -> braid::result<void>;
 
   /// Takes nothing more. Queued jobs are run, or dropped with all that continues them: how many were dropped so far.
   /// Those that are running go on. Does not wait for the threads. Without threads, `join` runs what
@@ -145,7 +151,7 @@ class BRAID_API job_slab {
   enum class mode : std::uint8_t { open, draining, dropping };
   struct reserved {
     detail::slab_slot* slot = nullptr;  // null: full
-    job_handle handle;
+    job_slab::handle handle;
   };
   enum class poll_result : std::uint8_t { nothing, job, finished };
   class looking;
@@ -156,15 +162,15 @@ class BRAID_API job_slab {
   }
   [[nodiscard]] auto look_up_context() const noexcept -> detail::slab_context*;
   [[nodiscard]] auto standing(std::uint32_t slot) const noexcept -> detail::slab_access;
-  [[nodiscard]] auto check(job_handle job) const noexcept -> std::error_code;
-  [[nodiscard]] static auto was_inline(job_handle job) noexcept -> bool { return job.slot_ == detail::no_slot; }
+  [[nodiscard]] auto check(handle job) const noexcept -> std::error_code;
+  [[nodiscard]] static auto was_inline(handle job) noexcept -> bool { return job.slot_ == detail::no_slot; }
   [[nodiscard]] static auto outcome(std::uint64_t word, const detail::slab_slot& slot) -> braid::result<void>;
   [[nodiscard]] auto leads_to(std::uint32_t from, std::uint32_t to) const noexcept -> bool;
 
   auto reserve() noexcept -> reserved;
   auto reserve_shared() noexcept -> reserved;
-  [[nodiscard]] auto schedule_slowly(job_handle job) -> braid::result<void>;
-  [[nodiscard]] auto wait_slowly(job_handle job) -> braid::result<void>;
+  [[nodiscard]] auto schedule_slowly(handle job) -> braid::result<void>;
+  [[nodiscard]] auto wait_slowly(handle job) -> braid::result<void>;
   void push(detail::slab_context* self, std::uint32_t slot) noexcept;
   void push_shared(std::uint32_t slot) noexcept;
   auto take_shared(std::uint32_t& slot) noexcept -> bool;
@@ -274,7 +280,7 @@ auto callable_of(slab_slot& slot) noexcept -> T* {
 /// Keeps the slot of a job as it is while this thread looks at it.
 class BRAID_API job_slab::looking {
  public:
-  looking(job_slab& slab, job_handle job) noexcept;
+  looking(job_slab& slab, job_slab::handle job) noexcept;
   looking(const looking&) = delete;
   auto operator=(const looking&) -> looking& = delete;
   ~looking();
@@ -312,7 +318,7 @@ inline void job_slab::push(detail::slab_context* self, std::uint32_t slot) noexc
     sleepers_.wake_one();
 }
 
-inline auto job_slab::schedule(job_handle job) -> braid::result<void> {
+inline auto job_slab::schedule(job_slab::handle job) -> braid::result<void> {
   detail::slab_context* const self = find_context();
   if (self == nullptr || !self->owns(job.slot_) || is_closed()) [[unlikely]]
     return schedule_slowly(job);
@@ -329,14 +335,14 @@ inline auto job_slab::schedule(job_handle job) -> braid::result<void> {
   return {};
 }
 
-inline auto job_slab::wait(job_handle job) -> braid::result<void> {
+inline auto job_slab::wait(job_slab::handle job) -> braid::result<void> {
   if (job.slot_ < slot_count_ && slots_[job.slot_].is_done(job.generation_)) [[likely]]
     return {};
   return wait_slowly(job);
 }
 
-template <slab_function Fn>
-auto job_slab::allocate(Fn&& fn) -> braid::result<job_handle> {
+template <detail::slab_function Fn>
+auto job_slab::allocate(Fn&& fn) -> braid::result<job_slab::handle> {
   using callable = std::decay_t<Fn>;
   if (is_closed()) [[unlikely]]
     return fail(errc::closed);
@@ -345,7 +351,7 @@ auto job_slab::allocate(Fn&& fn) -> braid::result<job_handle> {
     if (full_ == when_full::refuse) return fail(errc::full);
     callable inlined(std::forward<Fn>(fn));
     static_cast<void>(std::invoke(inlined));
-    return job_handle(detail::no_slot, 1);
+    return job_slab::handle(detail::no_slot, 1);
   }
   try {
     detail::fill_slot<callable>(*place.slot, std::forward<Fn>(fn));
@@ -358,7 +364,7 @@ auto job_slab::allocate(Fn&& fn) -> braid::result<job_handle> {
 }
 
 template <typename T>
-auto job_slab::result(job_handle job) -> braid::result<T> {
+auto job_slab::result(job_slab::handle job) -> braid::result<T> {
   if (const std::error_code wrong = check(job)) return fail(wrong);
   if (was_inline(job)) return fail(errc::stale);
   const looking place(*this, job);
@@ -377,7 +383,7 @@ auto job_slab::result(job_handle job) -> braid::result<T> {
 }
 
 template <typename T>
-auto job_slab::wait_result(job_handle job) -> braid::result<T> {
+auto job_slab::wait_result(job_slab::handle job) -> braid::result<T> {
   if (const std::error_code wrong = check(job)) return fail(wrong);
   if (was_inline(job)) return fail(errc::stale);
   const looking place(*this, job);  // no thread uses the slot again between the two

@@ -63,38 +63,6 @@ struct worker_registration {
   thread_registry registry = default_registry();
 };
 
-/// The workers of a pool, their scheduler and their settings.
-struct pool_options {
-  /// 0: default_worker_count(), whose files are read again only where BRAID_WORKERS or the affinity of the process has
-  /// changed: quotas of cgroups are those of the first time. There is one where the scheduler needs no threads.
-  unsigned workers = 0;
-  std::string name = "braid";  ///< threads are called name-0, name-1, …
-  braid::scheduler scheduler = braid::scheduler::work_stealing;
-  /// Receives what a posted job or a hook throws; without it, and when it throws itself, the message goes to stderr.
-  /// Called on the worker.
-  error_callback on_error = {};
-  /// Called by each worker with its index, after it has its name and settings, before its first job and before the
-  /// pool's constructor returns; and as the last thing that it does. Not called where the scheduler needs no threads.
-  std::function<void(std::size_t)> on_worker_start = {};
-  std::function<void(std::size_t)> on_worker_stop = {};
-  std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
-  std::optional<braid::scheduling> scheduling = std::nullopt;  ///< instead of that of the profile
-  std::optional<cpu_set> affinity = std::nullopt;              ///< instead of that of the profile
-  worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
-  refusal on_refused = refusal::ignore;                        ///< of a setting
-  std::optional<worker_registration> registration = std::nullopt;
-  /// Maximum of spare threads, which go on with the other jobs of a worker when one blocks on a future, so that no job
-  /// runs on top of the blocked one. As many as there are workers stay when they have nothing to do. They are called
-  /// name-N, … after the N workers, and have their settings, hooks and registration. None are made where there is a
-  /// `make_driver`, and where the scheduler needs no threads.
-  unsigned max_spare_threads = 64;
-  /// How long a worker that has nothing to do looks for more before it sleeps: a wake costs it some five microseconds.
-  /// None is spent where the process has one CPU only.
-  duration stay_awake = 10us;
-  /// What each worker sleeps in, by its index; without it, in a `parking_driver`.
-  std::function<std::unique_ptr<driver>(std::size_t)> make_driver = {};
-};
-
 /// What happens to jobs that were accepted and have not started.
 enum class shutdown_mode : std::uint8_t {
   drain,         ///< they run first
@@ -110,26 +78,59 @@ class spare_threads;
 struct metrics_reader;
 }  // namespace detail
 
-/// What the workers of a pool have done so far, together.
-struct pool_statistics {
-  std::uint64_t jobs = 0;           ///< begun
-  std::uint64_t steals = 0;         ///< how often a worker has taken jobs from another one
-  std::uint64_t sleeps = 0;         ///< how often a worker has gone to sleep
-  std::uint64_t wakes = 0;          ///< how often a worker has woken another one
-  std::uint64_t forks = 0;          ///< how often a worker has run what another one had forked
-  std::uint64_t late = 0;           ///< functions that ended after their waiter had given up
-  std::uint64_t spare_threads = 0;  ///< spare threads that were started for workers that had a blocked job
-};
-
 /// Worker threads that run posted jobs. The destructor drains.
 /// Threads: every member may be called from any thread; `wait_idle`, the shutdowns and the destructor not from a
 /// worker.
 class BRAID_API pool : public executor {
  public:
+  /// The workers of a pool, their scheduler and their settings.
+  struct options {
+    /// 0: default_worker_count(), whose files are read again only where BRAID_WORKERS or the affinity of the process
+    /// has changed: quotas of cgroups are those of the first time. There is one where the scheduler needs no threads.
+    unsigned workers = 0;
+    std::string name = "braid";  ///< threads are called name-0, name-1, …
+    braid::scheduler scheduler = braid::scheduler::work_stealing;
+    /// Receives what a posted job or a hook throws; without it, and when it throws itself, the message goes to stderr.
+    /// Called on the worker.
+    error_callback on_error = {};
+    /// Called by each worker with its index, after it has its name and settings, before its first job and before the
+    /// pool's constructor returns; and as the last thing that it does. Not called where the scheduler needs no threads.
+    std::function<void(std::size_t)> on_worker_start = {};
+    std::function<void(std::size_t)> on_worker_stop = {};
+    std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
+    std::optional<braid::scheduling> scheduling = std::nullopt;  ///< instead of that of the profile
+    std::optional<cpu_set> affinity = std::nullopt;              ///< instead of that of the profile
+    worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
+    refusal on_refused = refusal::ignore;                        ///< of a setting
+    std::optional<worker_registration> registration = std::nullopt;
+    /// Maximum of spare threads, which go on with the other jobs of a worker when one blocks on a future, so that no
+    /// job runs on top of the blocked one. As many as there are workers stay when they have nothing to do. They are
+    /// called name-N, … after the N workers, and have their settings, hooks and registration. None are made where there
+    /// is a `make_driver`, and where the scheduler needs no threads.
+    unsigned max_spare_threads = 64;
+    /// How long a worker that has nothing to do looks for more before it sleeps: a wake costs it some five
+    /// microseconds. None is spent where the process has one CPU only.
+    duration stay_awake = 10us;
+    /// What each worker sleeps in, by its index; without it, in a `parking_driver`.
+    std::function<std::unique_ptr<driver>(std::size_t)> make_driver = {};
+  };
+
+  /// What the workers of a pool have done so far, together.
+  struct totals {
+    std::uint64_t jobs = 0;           ///< begun
+    std::uint64_t steals = 0;         ///< how often a worker has taken jobs from another one
+    std::uint64_t sleeps = 0;         ///< how often a worker has gone to sleep
+    std::uint64_t wakes = 0;          ///< how often a worker has woken another one
+    std::uint64_t forks = 0;          ///< how often a worker has run what another one had forked
+    std::uint64_t late = 0;           ///< functions that ended after their waiter had given up
+    std::uint64_t spare_threads = 0;  ///< spare threads that were started for workers that had a blocked job
+  };
+
   /// Starts the workers. Blocks: until they have their names and settings, and are registered.
   /// Errors: std::system_error when a thread cannot be started, or has a setting refused that may not be ignored;
   /// std::bad_alloc. No thread is left then.
-  explicit pool(pool_options options = {});
+  explicit pool(options how);
+  pool() : pool(options()) {}
   ~pool() override;
 
   /// Needs no memory: where an inbox has none left, the job goes to priority `high`.
@@ -152,7 +153,7 @@ class BRAID_API pool : public executor {
   void report(std::exception_ptr error) noexcept override;
 
   /// What `post` does. Errors: closed, and then `fn` has been destroyed without being called; std::bad_alloc.
-  template <job_function Fn>
+  template <detail::job_function Fn>
   [[nodiscard]] auto post_callable(Fn&& fn) -> result<void>;
 
   /// Whether jobs run by themselves; else on the thread that posts, or on the one that waits for them.
@@ -162,7 +163,7 @@ class BRAID_API pool : public executor {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return options_.workers; }
 
   /// About, while jobs run.
-  [[nodiscard]] auto statistics() const noexcept -> pool_statistics;
+  [[nodiscard]] auto statistics() const noexcept -> totals;
 
   /// What became of the name and the settings of each worker. None where the scheduler needs no threads.
   [[nodiscard]] auto settings_reports() const noexcept -> std::span<const settings_report> { return reports_; }
@@ -185,7 +186,7 @@ class BRAID_API pool : public executor {
 
  protected:
   /// A pool whose scheduler is made by `make`. Requires that the workers need threads.
-  pool(pool_options options, detail::scheduler_factory make);
+  pool(options how, detail::scheduler_factory make);
 
  private:
   template <scheduling_policy Policy>
@@ -193,7 +194,7 @@ class BRAID_API pool : public executor {
   friend class detail::inline_scheduler;
   friend struct detail::metrics_reader;
 
-  template <job_function Fn>
+  template <detail::job_function Fn>
   [[nodiscard]] auto post_own(worker& self, Fn&& fn) -> result<void>;
 
   void make_workers();
@@ -216,7 +217,7 @@ class BRAID_API pool : public executor {
     return self != nullptr && self->pool == this ? self : nullptr;
   }
 
-  const pool_options options_;
+  const options options_;
   const bool has_threads_;
   const std::uint32_t looks_before_sleep_;
   const std::unique_ptr<detail::asymmetric_barrier>
@@ -244,21 +245,21 @@ class BRAID_API pool : public executor {
 
 /// Runs `fn` on `where`, some time later, once, as the other `post`. From outside, captures of up to 56 bytes lie in
 /// the inbox of a worker; no memory is allocated for them. Threads, errors: as the other.
-template <job_function Fn>
+template <detail::job_function Fn>
 [[nodiscard]] auto post(pool& where, Fn&& fn) -> result<void> {
   return where.post_callable(std::forward<Fn>(fn));
 }
 
 /// The same with a priority. Threads: any. Errors: errc::closed, and then `fn` is destroyed; std::bad_alloc.
-template <job_function Fn>
+template <detail::job_function Fn>
 [[nodiscard]] auto post(pool& where, priority level, Fn&& fn) -> result<void> {
-  auto& work = make_job(std::forward<Fn>(fn));
+  auto& work = detail::make_job(std::forward<Fn>(fn));
   if (where.try_post(work, level)) return {};
   work.discard();
   return fail(errc::closed);
 }
 
-template <job_function Fn>
+template <detail::job_function Fn>
 auto pool::post_callable(Fn&& fn) -> result<void> {
   worker* const self = poster();
   if (self != nullptr && own_queues_ != nullptr) return post_own(*self, std::forward<Fn>(fn));
@@ -272,9 +273,9 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
 }
 
 /// What a worker posts where it lies in its own context.
-template <job_function Fn>
+template <detail::job_function Fn>
 auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
-  auto& work = make_job(std::forward<Fn>(fn));
+  auto& work = detail::make_job(std::forward<Fn>(fn));
   detail::trace_post(&work);
   const placement placed = own_queues_->place_own(self, work);
   if (placed.how == placement::verdict::refused) {

@@ -74,6 +74,8 @@ class scheduled_task {
   detail::scheduled_state* state_ = nullptr;
 };
 
+namespace detail {
+
 /// What can be run once at its time: takes nothing, or the handle of itself.
 template <typename Fn>
 concept scheduled_function =
@@ -85,8 +87,6 @@ template <typename Fn>
 concept periodic_function =
     std::move_constructible<std::decay_t<Fn>> &&
     (std::invocable<std::decay_t<Fn>&, const scheduled_task&> || std::invocable<std::decay_t<Fn>&>);
-
-namespace detail {
 
 enum class repeats : std::uint8_t { no, yes };
 
@@ -153,7 +153,7 @@ auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers&
 /// drops it, is seen in the status of the task.
 /// Lifetime: `where` may be gone by then, which ends the task as `refused`.
 /// Cost: one allocation from the lists of `allocate_job`, and one arming of a timer.
-template <scheduled_function Fn>
+template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& where, detail::shared_timers& timers, time_point when, Fn&& fn)
     -> result<scheduled_task> {
   using closure = detail::scheduled_closure<std::decay_t<Fn>, detail::repeats::no>;
@@ -162,14 +162,14 @@ template <scheduled_function Fn>
 
 /// The same by timers that the process starts with their first use, which no program ends. Errors: also
 /// std::system_error where their thread cannot be started.
-template <scheduled_function Fn>
+template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& where, time_point when, Fn&& fn) -> result<scheduled_task> {
   return post_at(where, detail::timers_of_process(), when, std::forward<Fn>(fn));
 }
 
 /// As `post_at`, `delay` from now: a duration of any unit. Threads, lifetime, cost: as there.
 /// Errors: also errc::invalid_argument for one that is negative or leads beyond the end of time.
-template <scheduled_function Fn>
+template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_after(executor& where, detail::shared_timers& timers, detail::time_span delay, Fn&& fn)
     -> result<scheduled_task> {
   const auto when = detail::later(timers.now(), delay.value());
@@ -178,7 +178,7 @@ template <scheduled_function Fn>
 }
 
 /// The same by the timers of the process: see `post_at`.
-template <scheduled_function Fn>
+template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_after(executor& where, detail::time_span delay, Fn&& fn) -> result<scheduled_task> {
   return post_after(where, detail::timers_of_process(), delay, std::forward<Fn>(fn));
 }
@@ -189,7 +189,7 @@ template <scheduled_function Fn>
 /// Threads, Lifetime, Cost: as `post_at`.
 /// Errors: errc::closed when the timers are closed; errc::bad_interval for an interval that is not positive or
 /// leads beyond the end of time.
-template <periodic_function Fn>
+template <detail::periodic_function Fn>
 [[nodiscard]] auto post_every(executor& where, detail::shared_timers& timers, every_options how, Fn&& fn)
     -> result<scheduled_task> {
   using closure = detail::scheduled_closure<std::decay_t<Fn>, detail::repeats::yes>;
@@ -200,17 +200,10 @@ template <periodic_function Fn>
 }
 
 /// The same by the timers of the process: see `post_at`.
-template <periodic_function Fn>
+template <detail::periodic_function Fn>
 [[nodiscard]] auto post_every(executor& where, every_options how, Fn&& fn) -> result<scheduled_task> {
   return post_every(where, detail::timers_of_process(), how, std::forward<Fn>(fn));
 }
-
-/// The settings of the thread, and where it is registered.
-struct timer_thread_options {
-  thread_options thread = {};                        ///< without a name: braid-timer
-  std::optional<thread_label> label = std::nullopt;  ///< with one, the thread is registered under it
-  thread_registry registry = default_registry();     ///< and there
-};
 
 /// Timers that fire on a thread which does nothing else, so that their functions should be short: to post a job is. It
 /// sleeps until the next timer is due, to the precision of the kernel, and is woken when an earlier one is armed. It
@@ -218,9 +211,17 @@ struct timer_thread_options {
 /// Threads: any; the destructor not on its own thread. Blocks: the destructor, until the function that fires has ended.
 class BRAID_API timer_thread final : public detail::shared_timers, public detail::thread_control<timer_thread> {
  public:
+  /// The settings of the thread, and where it is registered.
+  struct options {
+    braid::thread::options thread = {};                ///< without a name: braid-timer
+    std::optional<thread_label> label = std::nullopt;  ///< with one, the thread is registered under it
+    thread_registry registry = default_registry();     ///< and there
+  };
+
   /// Starts the thread. Blocks: until it has its settings and is registered.
   /// Errors: std::system_error when it cannot be started, or has a setting refused that may not be ignored.
-  explicit timer_thread(timer_thread_options options = {});
+  explicit timer_thread(options how);
+  timer_thread() : timer_thread(options()) {}
   ~timer_thread() override;
 
   /// What became of the name and the settings of the thread.
@@ -230,7 +231,7 @@ class BRAID_API timer_thread final : public detail::shared_timers, public detail
   [[nodiscard]] auto info() const -> result<thread_info> { return thread_.info(); }
 
  private:
-  [[nodiscard]] auto start(timer_thread_options options) -> result<thread>;
+  [[nodiscard]] auto start(options how) -> result<thread>;
 
   thread thread_;
 };

@@ -78,6 +78,8 @@ concept scheduling_policy =
       { policy.drop_all() } noexcept;
     };
 
+namespace detail {
+
 /// A scheduler whose jobs lie in the contexts of workers, so that callables can be posted there as they are. A worker
 /// context is the queue and the inbox of a worker.
 template <typename P>
@@ -85,5 +87,7 @@ concept local_queue_policy = scheduling_policy<P> && requires(P& policy, worker*
   { policy.worker_for(poster) } noexcept -> std::same_as<worker&>;
   { policy.take_own(self) } noexcept -> std::same_as<found_job>;
 };
+
+}  // namespace detail
 
 }  // namespace braid

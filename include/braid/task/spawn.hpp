@@ -37,18 +37,20 @@ concept callable_once =
     (std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> || wants_stop<Seen, Fn, Args...>) &&
     !is_lazy_work<typename call_of<Seen, Fn, Args...>::type>;
 
-}  // namespace detail
-
 /// What can be spawned: callable once with its arguments, all of them as rvalues of the job's own; or with a
 /// std::stop_token ahead of them.
 template <typename Fn, typename... Args>
 concept spawnable = detail::callable_once<std::stop_token, Fn, Args...>;
+
+}  // namespace detail
 
 /// The same with a stop of the caller's, which `fn` may take ahead of its arguments: the std::stop_token, or the flag
 /// as a const stop_flag&.
 template <typename Signal, typename Fn, typename... Args>
 concept stoppable =
     stop_signal<Signal> && detail::callable_once<typename detail::stopped_by_t<Signal>::seen, Fn, Args...>;
+
+namespace detail {
 
 /// The future of what such a call returns; where that is a future, of its value.
 template <typename Fn, typename... Args>
@@ -58,6 +60,8 @@ using spawned_future = future<detail::future_value<detail::call_result<detail::o
 template <typename Signal, typename Fn, typename... Args>
 using stoppable_future = future<detail::future_value<detail::call_result<detail::stopped_by_t<Signal>, Fn, Args...>>>;
 
+}  // namespace detail
+
 /// Runs `fn(args...)` on `where`, with copies of both that are gone before the result is seen. What it throws arrives
 /// in the future. Dropping the future detaches the work. Work that can only be called with a std::stop_token first gets
 /// one that a stop of `where` and `future::request_stop` set, and is left out when that was before it began.
@@ -65,16 +69,17 @@ using stoppable_future = future<detail::future_value<detail::call_result<detail:
 /// Errors: in the future: errc::closed when `where` takes nothing more, errc::dropped when a shutdown drops it,
 /// errc::stopped when it was left out.
 template <typename Fn, typename... Args>
-  requires spawnable<Fn, Args...>
-auto spawn(executor& where, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
+  requires detail::spawnable<Fn, Args...>
+auto spawn(executor& where, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
   auto stop = detail::own_stop_of<Fn, Args...>(where);
   return detail::attempt_spawn(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
 }
 
 /// The same with a priority, on a pool. Threads, errors: as above.
 template <std::derived_from<executor> Where, typename Fn, typename... Args>
-  requires(spawnable<Fn, Args...> && requires(Where& pool, job& work, priority level) { pool.try_post(work, level); })
-auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
+  requires(detail::spawnable<Fn, Args...> &&
+           requires(Where& pool, job& work, priority level) { pool.try_post(work, level); })
+auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
   const auto try_post = [&where, level](job& made) noexcept { return where.try_post(made, level); };
   return detail::attempt_spawn_by(try_post, where, detail::own_stop_of<Fn, Args...>(where), std::forward<Fn>(fn),
                                   std::forward<Args>(args)...)
@@ -86,7 +91,7 @@ auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> spawned_fut
 /// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as above.
 template <stop_signal Signal, typename Fn, typename... Args>
   requires stoppable<Signal, Fn, Args...>
-auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> stoppable_future<Signal, Fn, Args...> {
+auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> detail::stoppable_future<Signal, Fn, Args...> {
   return detail::attempt_spawn(where, detail::stopped_by_t<Signal>(stop), std::forward<Fn>(fn),
                                std::forward<Args>(args)...)
       .work;
@@ -95,8 +100,8 @@ auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> stoppable
 /// As `spawn`, but reports a refusal at once. Threads: any. Errors: errc::closed, and then `fn` has been destroyed
 /// without being called.
 template <typename Fn, typename... Args>
-  requires spawnable<Fn, Args...>
-[[nodiscard]] auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<spawned_future<Fn, Args...>> {
+  requires detail::spawnable<Fn, Args...>
+[[nodiscard]] auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<detail::spawned_future<Fn, Args...>> {
   auto stop = detail::own_stop_of<Fn, Args...>(where);
   auto tried = detail::attempt_spawn(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
   if (!tried.accepted) return fail(where.why_refused());
@@ -106,7 +111,7 @@ template <typename Fn, typename... Args>
 template <stop_signal Signal, typename Fn, typename... Args>
   requires stoppable<Signal, Fn, Args...>
 [[nodiscard]] auto try_spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args)
-    -> result<stoppable_future<Signal, Fn, Args...>> {
+    -> result<detail::stoppable_future<Signal, Fn, Args...>> {
   using stopped_by = detail::stopped_by_t<Signal>;
   auto tried = detail::attempt_spawn(where, stopped_by(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
   if (!tried.accepted) return fail(where.why_refused());
@@ -141,7 +146,7 @@ auto vector_for(R& range) -> std::vector<T> {
 /// Threads: any. Errors: errc::closed as soon as one is refused; those before it were taken, those from it on are not
 /// called.
 template <std::ranges::input_range R>
-  requires job_function<detail::element<R>>
+  requires detail::job_function<detail::element<R>>
 [[nodiscard]] auto post_all(executor& where, R&& range) -> result<void> {
   for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at) {
     auto posted = post(where, detail::handed_over<R>(at));
@@ -153,9 +158,9 @@ template <std::ranges::input_range R>
 /// Spawns every callable of `range`. One future for each, in their order.
 /// Threads: any. Errors: in each future, as `spawn`.
 template <std::ranges::input_range R>
-  requires spawnable<detail::element<R>>
-auto spawn_all(executor& where, R&& range) -> std::vector<spawned_future<detail::element<R>>> {
-  auto futures = detail::vector_for<R, spawned_future<detail::element<R>>>(range);
+  requires detail::spawnable<detail::element<R>>
+auto spawn_all(executor& where, R&& range) -> std::vector<detail::spawned_future<detail::element<R>>> {
+  auto futures = detail::vector_for<R, detail::spawned_future<detail::element<R>>>(range);
   for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at)
     futures.push_back(spawn(where, detail::handed_over<R>(at)));
   return futures;
@@ -164,10 +169,10 @@ auto spawn_all(executor& where, R&& range) -> std::vector<spawned_future<detail:
 /// Spawns `fn(element)` for every element, each with copies of both: let the elements be pointers or spans where they
 /// are large. One future for each, in their order. Threads: any. Errors: in each future, as `spawn`.
 template <std::ranges::input_range R, typename Fn>
-  requires spawnable<const std::decay_t<Fn>&, detail::element<R>>
+  requires detail::spawnable<const std::decay_t<Fn>&, detail::element<R>>
 auto spawn_all(executor& where, R&& range, const Fn& fn)
-    -> std::vector<spawned_future<const std::decay_t<Fn>&, detail::element<R>>> {
-  auto futures = detail::vector_for<R, spawned_future<const std::decay_t<Fn>&, detail::element<R>>>(range);
+    -> std::vector<detail::spawned_future<const std::decay_t<Fn>&, detail::element<R>>> {
+  auto futures = detail::vector_for<R, detail::spawned_future<const std::decay_t<Fn>&, detail::element<R>>>(range);
   for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at)
     futures.push_back(spawn(where, fn, detail::handed_over<R>(at)));
   return futures;

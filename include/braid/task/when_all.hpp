@@ -184,7 +184,7 @@ auto when_all(future<T>... all) -> future<typename detail::all_values_as_tuple<T
 
 /// The same for any number of futures of one type, with the values as a std::vector, in order. Without any it is ready
 /// at once. Errors: std::bad_alloc.
-template <future_range R>
+template <detail::future_range R>
 auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail::element_value<R>>::result> {
   using value = detail::element_value<R>;
   auto all = detail::to_vector(std::forward<R>(range));
@@ -215,7 +215,7 @@ auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {
 }
 
 /// The same for any number of futures of one type, as a std::vector, in order. Errors: std::bad_alloc.
-template <future_range R>
+template <detail::future_range R>
 auto when_all_settled(R&& range) -> future<std::vector<ended<detail::element_value<R>>>> {
   using value = detail::element_value<R>;
   auto all = detail::to_vector(std::forward<R>(range));
@@ -354,7 +354,7 @@ auto when_any(future<T>... all) -> future<any_result<std::variant<detail::held<T
 }
 
 /// The same for any number of futures of one type. Errors: in the future: errc::invalid_argument when there is none.
-template <future_range R>
+template <detail::future_range R>
 auto when_any(R&& range) -> future<typename detail::first_of_range<detail::element_value<R>>::result> {
   using value = detail::element_value<R>;
   using rule = detail::first_of_range<value>;

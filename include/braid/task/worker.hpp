@@ -109,7 +109,6 @@ class executor;
 namespace detail {
 class fork_exchange;
 class spare_threads;
-}  // namespace detail
 
 /// What a worker has done so far. Written by it, read by any thread.
 struct worker_counters {
@@ -119,6 +118,8 @@ struct worker_counters {
   atomic<std::uint64_t> wakes_of_own{0};  ///< how often it has woken another worker
   atomic<std::uint64_t> forks_stolen{0};  ///< forks of others that it has run
 };
+
+}  // namespace detail
 
 /// A thread that runs the jobs of one pool, and the places where its jobs lie. Lives as long as its pool.
 struct alignas(cache_line) worker {
@@ -159,7 +160,7 @@ struct alignas(cache_line) worker {
   std::uint32_t absent = 0;  ///< threads that have left this worker context and will come back; written by its owner
   atomic<std::uint32_t> wanted{0};  ///< threads that wait to have it again; written under the lock of spare_threads
   atomic<::pid_t> thread{0};        ///< that has this worker context; written by it; 0: not known
-  worker_counters counters;
+  detail::worker_counters counters;
 
   detail::job_pace pace;
   detail::run_queue<job> queue;  ///< posted by itself
@@ -187,6 +188,8 @@ struct alignas(cache_line) worker {
 /// The workers of a pool, by index.
 using worker_list = std::vector<std::unique_ptr<worker>>;
 
+namespace detail {
+
 /// The worker that the calling thread is, or null. Not inlined, because the answer must not be kept across a
 /// suspension that may change the thread. Threads: any.
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
@@ -195,8 +198,6 @@ using worker_list = std::vector<std::unique_ptr<worker>>;
 /// loop. What blocks it would hold that up, and perhaps wait for it: waits for futures and tasks are refused there with
 /// errc::would_deadlock. Threads: any.
 [[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
-
-namespace detail {
 
 /// What `current_worker` returns, for code that does not suspend between this and the use: one load.
 extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));

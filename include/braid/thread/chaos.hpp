@@ -16,6 +16,8 @@
 
 namespace braid {
 
+namespace detail {
+
 /// The settings of a thread that are disturbed.
 struct disturbed_settings {
   cpu_set affinity;
@@ -39,11 +41,7 @@ class BRAID_API chaos_sequence {
   random_source random_;
 };
 
-/// How often threads are disturbed, and by which random numbers.
-struct chaos_options {
-  std::uint64_t seed = 0;
-  duration interval = 10ms;  ///< between the steps; more than 0
-};
+}  // namespace detail
 
 /// Disturbs threads on a thread of its own, `braid-chaos`, at once and then at each interval: step by step each gets
 /// what its `chaos_sequence` says. The destructor puts everything back as it was.
@@ -55,8 +53,14 @@ struct chaos_options {
 /// Blocks: the destructor for less than 100 ms with up to 100 threads, whatever the interval.
 class BRAID_API chaos {
  public:
+  /// How often threads are disturbed, and by which random numbers.
+  struct options {
+    std::uint64_t seed = 0;
+    duration interval = 10ms;  ///< between the steps; more than 0
+  };
+
   /// Errors: invalid_argument for an interval of 0 or less; that of starting a thread.
-  [[nodiscard]] static auto start(const std::vector<thread_info>& threads, chaos_options options) -> result<chaos>;
+  [[nodiscard]] static auto start(const std::vector<thread_info>& threads, options how) -> result<chaos>;
 
   chaos(chaos&& other) noexcept;
   auto operator=(chaos&& other) noexcept -> chaos&;

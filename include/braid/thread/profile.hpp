@@ -22,21 +22,21 @@ enum class refusal : std::uint8_t {
   ignore,  ///< the thread runs without that setting, and the report says so
 };
 
-/// What can be set of a thread.
-enum class thread_setting : std::uint8_t { name, affinity, scheduling, stack_size };
-
-/// One setting, and that it was applied or the error with which it was refused.
-struct setting_outcome {
-  thread_setting setting;
-  result<void> outcome;
-};
-
 /// The outcomes of all settings that were asked for, in the order in which they were tried. Threads: as any value.
 class BRAID_API settings_report {
  public:
-  void add(thread_setting setting, result<void> outcome);
+  /// What can be set of a thread.
+  enum class setting : std::uint8_t { name, affinity, scheduling, stack_size };
 
-  [[nodiscard]] auto outcomes() const noexcept -> std::span<const setting_outcome> { return outcomes_; }
+  /// One setting, and that it was applied or the error with which it was refused.
+  struct outcome {
+    settings_report::setting setting;
+    result<void> outcome;
+  };
+
+  void add(setting setting, result<void> outcome);
+
+  [[nodiscard]] auto outcomes() const noexcept -> std::span<const outcome> { return outcomes_; }
 
   /// The first refusal, or success where there was none.
   [[nodiscard]] auto first_refusal() const noexcept -> result<void>;
@@ -48,7 +48,7 @@ class BRAID_API settings_report {
   [[nodiscard]] auto to_string() const -> std::string;
 
  private:
-  std::vector<setting_outcome> outcomes_;
+  std::vector<outcome> outcomes_;
 };
 
 /// Settings that a thread is to have; those that are not given stay as they are. A program's own profile is a value of
@@ -72,6 +72,8 @@ struct thread_profile {
   static auto background() -> thread_profile { return {.scheduling = scheduling::idle{}}; }
 };
 
+namespace detail {
+
 /// What settings can be applied to: thread_info, every thread_view, braid::thread.
 template <typename T>
 concept thread_target = requires(T& target, std::string_view name, const cpu_set& cpus, const scheduling& policy) {
@@ -80,16 +82,15 @@ concept thread_target = requires(T& target, std::string_view name, const cpu_set
   { target.set_scheduling(policy) } -> std::same_as<result<void>>;
 };
 
-namespace detail {
-
 struct apply_profile {
   template <typename Target>
     requires thread_target<Target>
   auto operator()(const thread_profile& profile, Target&& target) const -> settings_report {
     settings_report report;
-    if (profile.name) report.add(thread_setting::name, target.set_name(*profile.name));
-    if (profile.affinity) report.add(thread_setting::affinity, target.set_affinity(*profile.affinity));
-    if (profile.scheduling) report.add(thread_setting::scheduling, target.set_scheduling(*profile.scheduling));
+    if (profile.name) report.add(settings_report::setting::name, target.set_name(*profile.name));
+    if (profile.affinity) report.add(settings_report::setting::affinity, target.set_affinity(*profile.affinity));
+    if (profile.scheduling)
+      report.add(settings_report::setting::scheduling, target.set_scheduling(*profile.scheduling));
     return report;
   }
 };

@@ -22,11 +22,11 @@
 
 namespace braid {
 
+namespace detail {
+
 /// A pointer to a field of T: `&thread_entry::tag`.
 template <auto Member, typename T>
 concept field_in = std::is_member_object_pointer_v<decltype(Member)> && std::same_as<detail::class_of_t<Member>, T>;
-
-namespace detail {
 
 template <auto Member>
 using field_type = std::remove_cvref_t<decltype(std::declval<const class_of_t<Member>&>().*Member)>;
@@ -60,6 +60,8 @@ struct applied {
   T value;
   Answer answer;
 };
+
+namespace detail {
 
 /// The questions that anything with values answers: a query, or a registry. `Derived::stage()` gives the values.
 /// Callables are invoked as constants, by std::invoke: a pointer to member will do. They are copied with the query.
@@ -139,10 +141,12 @@ class queryable {
   [[nodiscard]] auto stage() const { return static_cast<const Derived&>(*this).stage(); }
 };
 
+}  // namespace detail
+
 /// A chain of steps over a snapshot. Nothing runs before an answer is asked for.
 /// Threads: any number may ask at once, as far as the callables allow.
 template <typename Stage>
-class query : public queryable<query<Stage>> {
+class query : public detail::queryable<query<Stage>> {
  public:
   using value_type = typename Stage::value_type;
 
@@ -155,13 +159,13 @@ class query : public queryable<query<Stage>> {
   Stage stage_;
 };
 
+namespace detail {
+
 /// A query over values that belong to it. Threads: any.
 template <typename T>
 [[nodiscard]] auto query_over(std::vector<T> values) -> query<detail::snapshot_stage<T>> {
   return query(detail::snapshot_stage<T>{std::make_shared<const std::vector<T>>(std::move(values))});
 }
-
-namespace detail {
 
 template <typename Stage>
 using value_of = typename std::remove_cvref_t<Stage>::value_type;
@@ -188,8 +192,6 @@ auto change_one(const T& value, const Fn& change, const Args&... args) {
     return control ? answer(std::invoke(change, *control, args...)) : answer(std::unexpect, control.error());
   }
 }
-
-}  // namespace detail
 
 template <typename Derived>
 template <typename Fn>
@@ -284,14 +286,18 @@ auto queryable<Derived>::to_vector() const {
   return values;
 }
 
+}  // namespace detail
+
 template <typename Derived>
 template <typename Fn>
-void queryable<Derived>::for_each(Fn&& fn) const {
+void detail::queryable<Derived>::for_each(Fn&& fn) const {
   stage().each([&](const auto& value) -> bool {
     static_cast<void>(std::invoke(fn, value));
     return true;
   });
 }
+
+namespace detail {
 
 template <typename Derived>
 template <typename Fn, typename... Args>
@@ -305,5 +311,7 @@ auto queryable<Derived>::apply(const Fn& change, const Args&... args) const {
   });
   return all;
 }
+
+}  // namespace detail
 
 }  // namespace braid

@@ -61,8 +61,18 @@ using thread_query = query<detail::snapshot_stage<thread_entry>>;
 /// A chain of queries on it sees the threads of the moment in which the chain begins:
 /// `registry.where<&thread_entry::tag>("io").apply(&thread_info::set_affinity, cpus)`.
 /// Threads: any. Blocks: while another thread copies the entries. Errors: std::bad_alloc.
-class BRAID_API thread_registry : public queryable<thread_registry> {
+class BRAID_API thread_registry : public detail::queryable<thread_registry> {
  public:
+  /// Makes another registry the default for as long as it lives, for all threads. Of several the one that was made last
+  /// counts; they may end in any order. Registrations stay where they are. Threads: any. Errors: std::bad_alloc.
+  class BRAID_API scoped_default {
+   public:
+    explicit scoped_default(const thread_registry& registry);
+    scoped_default(const scoped_default&) = delete;
+    auto operator=(const scoped_default&) -> scoped_default& = delete;
+    ~scoped_default();
+  };
+
   using value_type = thread_entry;
 
   /// A new one, without threads.
@@ -74,6 +84,9 @@ class BRAID_API thread_registry : public queryable<thread_registry> {
   /// The threads of this moment, to be asked several questions.
   [[nodiscard]] auto snapshot() const -> thread_query { return query(stage()); }
   [[nodiscard]] auto entries() const -> std::vector<thread_entry>;
+
+  /// The threads of several registries, each registration once. Threads: any.
+  [[nodiscard]] static auto merged(std::initializer_list<thread_registry> registries) -> thread_query;
   [[nodiscard]] auto size() const -> std::size_t;
 
   /// Whether this registration has not ended. Cost: O(n) for n threads.
@@ -92,30 +105,16 @@ class BRAID_API thread_registry : public queryable<thread_registry> {
   std::shared_ptr<detail::registry_state> state_;
 };
 
-/// The threads of several registries, each registration once. Threads: any.
-[[nodiscard]] BRAID_API auto merged(std::initializer_list<thread_registry> registries) -> thread_query;
-
-template <std::same_as<thread_registry>... Registries>
-[[nodiscard]] auto merged(const Registries&... registries) -> thread_query {
-  return merged(std::initializer_list<thread_registry>{registries...});
-}
-
 /// The threads of these entries that have not ended: `threads_of(registry.where<&thread_entry::tag>("io"))`.
 /// Threads: any. Cost: a read of a file of /proc for each.
 template <typename Entries>
-[[nodiscard]] auto threads_of(const queryable<Entries>& entries) -> std::vector<thread_info> {
+[[nodiscard]] auto threads_of(const detail::queryable<Entries>& entries) -> std::vector<thread_info> {
   std::vector<thread_info> threads;
   entries.for_each([&threads](const thread_entry& entry) {
     if (const auto thread = entry.control()) threads.push_back(*thread);
   });
   return threads;
 }
-
-/// What is called when threads come and go; either may be empty.
-struct registry_hooks {
-  std::function<void(const thread_entry&)> registered = {};    ///< after snapshots show it
-  std::function<void(const thread_entry&)> unregistered = {};  ///< after snapshots have lost it
-};
 
 /// Has the hooks called for as long as it lives: on the thread that registers or unregisters, with no lock held, so
 /// that they may query and use registries. They must not wait for a thread that registers.
@@ -124,7 +123,13 @@ struct registry_hooks {
 /// Errors: what a hook throws is printed to stderr; the registration stands, and the other hooks are called.
 class BRAID_API registry_observer {
  public:
-  registry_observer(const thread_registry& registry, registry_hooks hooks);
+  /// What is called when threads come and go; either may be empty.
+  struct hooks {
+    std::function<void(const thread_entry&)> registered = {};    ///< after snapshots show it
+    std::function<void(const thread_entry&)> unregistered = {};  ///< after snapshots have lost it
+  };
+
+  registry_observer(const thread_registry& registry, hooks hooks);
   registry_observer(const registry_observer&) = delete;
   auto operator=(const registry_observer&) -> registry_observer& = delete;
   ~registry_observer();
@@ -137,16 +142,6 @@ class BRAID_API registry_observer {
 /// The registry of threads that name none: one for the whole process, shared objects included, as long as braid is a
 /// shared library. Threads: any.
 [[nodiscard]] BRAID_API auto default_registry() -> thread_registry;
-
-/// Makes another registry the default for as long as it lives, for all threads. Of several the one that was made last
-/// counts; they may end in any order. Registrations stay where they are. Threads: any. Errors: std::bad_alloc.
-class BRAID_API scoped_default_registry {
- public:
-  explicit scoped_default_registry(const thread_registry& registry);
-  scoped_default_registry(const scoped_default_registry&) = delete;
-  auto operator=(const scoped_default_registry&) -> scoped_default_registry& = delete;
-  ~scoped_default_registry();
-};
 
 namespace detail {
 struct registered_thread_node;
@@ -175,23 +170,22 @@ class BRAID_API registration {
   std::unique_ptr<detail::registered_thread_node> node_;
 };
 
-/// The thread, and what it is registered as.
-struct registered_thread_options {
-  thread_label label;  ///< without a name: the one that `thread` gives it
-  thread_options thread = {};
-  thread_registry registry = default_registry();
-};
-
 /// A `thread` that registers itself before it calls its callable, and unregisters when that returns.
 /// Threads: one at a time, as `thread`. Blocks: the destructor, until the thread has ended.
 class registered_thread : public thread {
  public:
+  /// The thread, and what it is registered as.
+  struct options {
+    thread_label label;  ///< without a name: the one that `thread` gives it
+    braid::thread::options thread = {};
+    thread_registry registry = default_registry();
+  };
+
   /// As `thread::create`. Blocks: until it is registered and the hooks have returned.
   /// Errors: as `thread::create`; also throws what the registration threw, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
-  [[nodiscard]] static auto create(registered_thread_options options, Fn&& fn, Args&&... args)
-      -> result<registered_thread>;
+  [[nodiscard]] static auto create(options how, Fn&& fn, Args&&... args) -> result<registered_thread>;
 
   /// The entry as the registry got it.
   [[nodiscard]] auto entry() const noexcept -> const thread_entry& { return entry_; }
@@ -204,7 +198,7 @@ class registered_thread : public thread {
 
 template <typename Fn, typename... Args>
   requires detail::thread_callable<Fn, Args...>
-auto registered_thread::create(registered_thread_options options, Fn&& fn, Args&&... args)
+auto registered_thread::create(registered_thread::options options, Fn&& fn, Args&&... args)
     -> result<registered_thread> {
   using callable = std::decay_t<Fn>;
   detail::parker registered;

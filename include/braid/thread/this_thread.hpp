@@ -27,6 +27,14 @@ class BRAID_API thread_info {
   /// The thread that has this id now.
   [[nodiscard]] static auto of(::pid_t id) -> result<thread_info>;
 
+  /// The threads of this process that run now, the oldest first. Threads: any. Errors: the system's own codes.
+  /// Cost: a read of a file of /proc for each thread; so also the next two.
+  [[nodiscard]] static auto all() -> result<std::vector<thread_info>>;
+  /// Those of them with this name.
+  [[nodiscard]] static auto find_all(std::string_view name) -> result<std::vector<thread_info>>;
+  /// The oldest of them with this name. Errors: no_such_process where there is none.
+  [[nodiscard]] static auto find(std::string_view name) -> result<thread_info>;
+
   /// A thread that was seen before; `start_ticks` is what `start_ticks()` gave then.
   constexpr thread_info(::pid_t id, std::uint64_t start_ticks) noexcept : id_(id), start_ticks_(start_ticks) {}
 
@@ -74,16 +82,6 @@ class BRAID_API thread_info {
   std::uint64_t start_ticks_;
 };
 
-/// The threads of this process that run now, the oldest first.
-/// Threads: any. Errors: the system's own codes. Cost: a read of a file of /proc for each thread; so also below.
-[[nodiscard]] BRAID_API auto all_threads() -> result<std::vector<thread_info>>;
-
-/// Those of them with this name.
-[[nodiscard]] BRAID_API auto find_threads(std::string_view name) -> result<std::vector<thread_info>>;
-
-/// The oldest of them with this name. Errors: no_such_process where there is none.
-[[nodiscard]] BRAID_API auto find_thread(std::string_view name) -> result<thread_info>;
-
 namespace this_thread {
 
 /// The calling thread, for others to control. Errors: the system's own codes. Cost: a read of a file of /proc; keep the
@@ -91,11 +89,16 @@ namespace this_thread {
 [[nodiscard]] BRAID_API auto info() -> result<thread_info>;
 
 }  // namespace this_thread
+
+namespace detail {
+
 /// The longest name that the system keeps, in bytes.
 inline constexpr std::size_t max_thread_name = 15;
 
 /// `prefix-index`, with the prefix cut so that the whole index fits in a thread's name. Threads: any.
 BRAID_API auto indexed_thread_name(std::string_view prefix, std::size_t index) -> std::string;
+
+}  // namespace detail
 
 namespace this_thread {
 

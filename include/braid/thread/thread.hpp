@@ -25,21 +25,21 @@
 
 namespace braid {
 
-/// What a thread has from its start; what is not given stays as the system has it.
-struct thread_options {
-  std::optional<std::string> name = std::nullopt;
-  std::optional<cpu_set> affinity = std::nullopt;
-  std::optional<braid::scheduling> scheduling = std::nullopt;
-  std::optional<std::size_t> stack_size = std::nullopt;  ///< in bytes; such a thread cannot become a std::thread
-  refusal on_refused = refusal::fail;
-};
-
 /// Owns one thread, or none. The destructor requests a stop and joins.
 /// Threads: one at a time, as std::thread.
 /// Blocks: the destructor, `join`, and an assignment over a running thread: until the thread has ended.
 /// Errors: no_such_process from operations on a thread that has ended, or where there is none.
 class BRAID_API thread : public detail::thread_control<thread> {
  public:
+  /// What a thread has from its start; what is not given stays as the system has it.
+  struct options {
+    std::optional<std::string> name = std::nullopt;
+    std::optional<cpu_set> affinity = std::nullopt;
+    std::optional<braid::scheduling> scheduling = std::nullopt;
+    std::optional<std::size_t> stack_size = std::nullopt;  ///< in bytes; such a thread cannot become a std::thread
+    refusal on_refused = refusal::fail;
+  };
+
   /// No thread.
   thread() noexcept = default;
 
@@ -56,7 +56,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// Throws std::bad_alloc, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
-  [[nodiscard]] static auto create(thread_options options, Fn&& fn, Args&&... args) -> result<thread>;
+  [[nodiscard]] static auto create(options how, Fn&& fn, Args&&... args) -> result<thread>;
 
   thread(thread&& other) noexcept;
   /// Ends the thread that it had as the destructor does.
@@ -91,8 +91,8 @@ class BRAID_API thread : public detail::thread_control<thread> {
  private:
   struct beginning;
 
-  [[nodiscard]] static auto start(thread_options options, std::unique_ptr<detail::thread_body> body,
-                                  std::stop_source stop) -> result<thread>;
+  [[nodiscard]] static auto start(options how, std::unique_ptr<detail::thread_body> body, std::stop_source stop)
+      -> result<thread>;
   [[nodiscard]] auto launch(beginning& first) -> result<void>;
   [[nodiscard]] auto launch_with_stack(beginning& first) -> result<void>;
   static void run(beginning& first) noexcept;
@@ -106,7 +106,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
 
 template <typename Fn, typename... Args>
   requires detail::thread_callable<Fn, Args...>
-auto thread::create(thread_options options, Fn&& fn, Args&&... args) -> result<thread> {
+auto thread::create(thread::options options, Fn&& fn, Args&&... args) -> result<thread> {
   using body = detail::callable_body<std::decay_t<Fn>, std::decay_t<Args>...>;
   std::stop_source stop(std::nostopstate);
   if constexpr (body::takes_token) stop = std::stop_source();
@@ -157,13 +157,13 @@ template <typename T>
   return thread.join();
 }
 
+namespace detail {
+
 /// Something that stands for a thread.
 template <typename T>
 concept thread_like = requires(const T& thread) {
   { info_of(thread) } -> std::same_as<result<thread_info>>;
 };
-
-namespace detail {
 
 /// What a view copies, instead of keeping its address.
 template <typename T>
@@ -175,7 +175,7 @@ concept small_handle = std::is_scalar_v<T> || std::same_as<T, thread_info>;
 /// thread_info. Owns nothing.
 /// Threads: as the object behind it. Blocks: `join`, until the thread has ended. Errors: as for `thread_info`.
 /// Lifetime: a view of a pthread_t or a thread_info keeps a copy, the others need the object.
-template <thread_like T>
+template <detail::thread_like T>
 class thread_view : public detail::thread_control<thread_view<T>> {
  public:
   constexpr thread_view(std::conditional_t<detail::small_handle<T>, T, T&> viewed) noexcept : viewed_(kept(viewed)) {}

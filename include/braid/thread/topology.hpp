@@ -21,97 +21,95 @@ enum class topology_source : std::uint8_t {
   nothing,  ///< no source: every allowed CPU is a core of its own, in one package and one node
 };
 
-/// How a core compares with the others of its machine.
-enum class core_kind : std::uint8_t { alike, performance, efficiency };
-
-/// A socket.
-struct cpu_package {
-  unsigned id = 0;  ///< as the system numbers it
-  cpu_set cpus;
-};
-
-/// A core and its hardware threads.
-struct cpu_core {
-  cpu_set cpus;
-  core_kind kind = core_kind::alike;
-};
-
-/// Memory with the CPUs that are next to it, which may be none.
-struct numa_node {
-  unsigned id = 0;  ///< as the system numbers it, with gaps where it has gaps
-  cpu_set cpus;
-  std::vector<unsigned> distances;  ///< to each node, in the order of `topology::nodes`; 10 is the node itself
-};
-
-/// Where one CPU lies: positions in the lists of its topology.
-struct cpu_location {
-  unsigned cpu = 0;
-  unsigned package = 0;
-  unsigned node = 0;
-  unsigned core = 0;
-  std::optional<unsigned> l2;  ///< nothing where the cache is not known
-  std::optional<unsigned> l3;
-};
-
 /// The CPUs that are online. Each of them lies in exactly one package, node and core, and in at most one group of each
 /// cache, whatever the system's files say. The lists are ordered by their first CPU, nodes by their id.
 /// Threads: a value.
 struct topology {
+  /// How a core compares with the others of its machine.
+  enum class core_kind : std::uint8_t { alike, performance, efficiency };
+
+  /// A socket.
+  struct package {
+    unsigned id = 0;  ///< as the system numbers it
+    cpu_set cpus;
+  };
+
+  /// A core and its hardware threads.
+  struct core {
+    cpu_set cpus;
+    topology::core_kind kind = topology::core_kind::alike;
+  };
+
+  /// Memory with the CPUs that are next to it, which may be none.
+  struct node {
+    unsigned id = 0;  ///< as the system numbers it, with gaps where it has gaps
+    cpu_set cpus;
+    std::vector<unsigned> distances;  ///< to each node, in the order of `topology::nodes`; 10 is the node itself
+  };
+
+  /// Where one CPU lies: positions in the lists of its topology.
+  struct location {
+    unsigned cpu = 0;
+    unsigned package = 0;
+    unsigned node = 0;
+    unsigned core = 0;
+    std::optional<unsigned> l2;  ///< nothing where the cache is not known
+    std::optional<unsigned> l3;
+  };
+
   topology_source source = topology_source::nothing;
   std::string reason;  ///< one sentence: where the answer comes from, and why not from a better source
   cpu_set online;
   cpu_set allowed;             ///< those that this process may use; never empty, all of them online
   std::string allowed_reason;  ///< what limits them
 
-  std::vector<cpu_package> packages;
-  std::vector<numa_node> nodes;
-  std::vector<cpu_core> cores;
+  std::vector<package> packages;
+  std::vector<node> nodes;
+  std::vector<core> cores;
   std::vector<cpu_set> l2;
   std::vector<cpu_set> l3;
-  std::vector<cpu_location> locations;  ///< of each CPU, in ascending order
+  std::vector<location> locations;  ///< of each CPU, in ascending order
 
   /// Where a CPU lies; null for one that is not online. Lifetime: until the topology changes.
-  [[nodiscard]] BRAID_API auto location_of(unsigned cpu) const noexcept -> const cpu_location*;
+  [[nodiscard]] BRAID_API auto location_of(unsigned cpu) const noexcept -> const location*;
 
   /// The node with this id; null where there is none. Lifetime: until the topology changes.
-  [[nodiscard]] BRAID_API auto node_with_id(unsigned id) const noexcept -> const numa_node*;
+  [[nodiscard]] BRAID_API auto node_with_id(unsigned id) const noexcept -> const node*;
+
+  /// The topology of this machine, from the first source that answers: `first`, and after it the others in their order.
+  /// Another `root` than `/` is another machine, of which only files are read. Never fails: where no source answers, or
+  /// what one says makes no sense, the lists are filled so that they keep what `topology` promises.
+  /// Threads: any. Blocks: for thousands of small reads on a large machine; call it once.
+  BRAID_API static auto read(const std::filesystem::path& root = "/", topology_source first = topology_source::hwloc)
+      -> topology;
+
+  /// Which hwloc is used, such as `2.9`; otherwise why none is. Threads: any. Blocks: the first call, while it loads
+  /// it.
+  BRAID_API static auto hwloc_state() -> std::string;
+
+  // What follows gives allowed CPUs only, may be called from any thread, and reads nothing but the topology.
+
+  /// The allowed CPUs of the memory node with this id. Errors: no_such_device where there is none;
+  /// errc::invalid_argument, as the system gives for an empty mask, where none of its CPUs is allowed.
+  [[nodiscard]] BRAID_API auto cpus_of_node(unsigned id) const -> result<cpu_set>;
+  /// The allowed CPUs of the package with this id. Errors: as above.
+  [[nodiscard]] BRAID_API auto cpus_of_package(unsigned id) const -> result<cpu_set>;
+  /// The allowed CPUs of the shared cache at this position of `l3`. Errors: as above.
+  [[nodiscard]] BRAID_API auto cpus_of_l3(std::size_t position) const -> result<cpu_set>;
+  /// The allowed CPUs of all cores of one kind. Errors: as above.
+  [[nodiscard]] BRAID_API auto cpus_of_kind(core_kind kind) const -> result<cpu_set>;
+
+  /// The first allowed CPU of every core that has one: as many as can compute without sharing a core.
+  [[nodiscard]] BRAID_API auto one_per_core() const -> cpu_set;
+
+  /// A CPU for each of `workers`, far from each other: round robin over the nodes; within a node first one CPU of each
+  /// core, those that are not efficiency cores before those that are, then the other hardware threads. Begins again
+  /// when the allowed CPUs run out.
+  [[nodiscard]] BRAID_API auto spread_over_nodes(std::size_t workers) const -> std::vector<unsigned>;
+
+  /// A CPU for each of `workers`, close to each other: the hardware threads of a core, then the cores of a cache, of a
+  /// node, of a package. Begins again when the allowed CPUs run out.
+  [[nodiscard]] BRAID_API auto compact(std::size_t workers) const -> std::vector<unsigned>;
 };
-
-/// The topology of this machine, from the first source that answers: `first`, and after it the others in their order.
-/// Another `root` than `/` is another machine, of which only files are read. Never fails: where no source answers, or
-/// what one says makes no sense, the lists are filled so that they keep what `topology` promises.
-/// Threads: any. Blocks: for thousands of small reads on a large machine; call it once.
-BRAID_API auto read_topology(const std::filesystem::path& root = "/", topology_source first = topology_source::hwloc)
-    -> topology;
-
-/// Which hwloc is used, such as `2.9`; otherwise why none is. Threads: any. Blocks: the first call, while it loads it.
-BRAID_API auto hwloc_state() -> std::string;
-
-// All functions give allowed CPUs only, may be called from any thread, and read nothing but the topology. Errors, for
-// all that give a result: no_such_device where the topology has no such part; invalid_argument, as the system gives
-// for an empty mask, where none of its CPUs is allowed.
-
-/// The allowed CPUs of the memory node with this id. Errors: no_such_device where there is none; errc::invalid_argument
-/// where none of its CPUs is allowed.
-[[nodiscard]] BRAID_API auto affinity_for_node(const topology& machine, unsigned id) -> result<cpu_set>;
-/// The allowed CPUs of the package with this id. Errors: as above.
-[[nodiscard]] BRAID_API auto affinity_for_package(const topology& machine, unsigned id) -> result<cpu_set>;
-/// The allowed CPUs of the shared cache at this position of `topology::l3`. Errors: as above.
-[[nodiscard]] BRAID_API auto affinity_for_l3(const topology& machine, std::size_t position) -> result<cpu_set>;
-
-/// The allowed CPUs of all cores of one kind. Errors: as above.
-[[nodiscard]] BRAID_API auto affinity_for_kind(const topology& machine, core_kind kind) -> result<cpu_set>;
-
-/// The first allowed CPU of every core that has one: as many as can compute without sharing a core.
-BRAID_API auto one_per_core(const topology& machine) -> cpu_set;
-
-/// A CPU for each of `workers`, far from each other: round robin over the nodes; within a node first one CPU of each
-/// core, those that are not efficiency cores before those that are, then the other hardware threads. Begins again when
-/// the allowed CPUs run out.
-BRAID_API auto spread_over_nodes(const topology& machine, std::size_t workers) -> std::vector<unsigned>;
-
-/// A CPU for each of `workers`, close to each other: the hardware threads of a core, then the cores of a cache, of a
-/// node, of a package. Begins again when the allowed CPUs run out.
-BRAID_API auto compact(const topology& machine, std::size_t workers) -> std::vector<unsigned>;
 
 }  // namespace braid

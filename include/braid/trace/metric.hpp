@@ -13,6 +13,12 @@ namespace braid {
 
 /// One measured value: a sample of the family `name`, distinguished from the others of that family by its labels.
 struct metric {
+  /// How metrics are written.
+  enum class format : std::uint8_t {
+    prometheus,    ///< text format 0.0.4
+    open_metrics,  ///< OpenMetrics 1.0: with units, and `# EOF` at the end
+  };
+
   enum class type : std::uint8_t {
     counter,  ///< grows as long as what it is of lives
     gauge,    ///< goes up and down
@@ -31,15 +37,9 @@ struct metric {
   double value = 0;
 };
 
-/// How metrics are written.
-enum class metrics_format : std::uint8_t {
-  prometheus,    ///< text format 0.0.4
-  open_metrics,  ///< OpenMetrics 1.0: with units, and `# EOF` at the end
-};
-
 /// Writes metrics with the lines HELP and TYPE of each family, whose samples come one after the other, in the order of
 /// the first of each. Threads: any. Errors: std::bad_alloc. Source: Prometheus text format 0.0.4; OpenMetrics 1.0.
-[[nodiscard]] BRAID_API auto metrics_text(std::span<const metric> all, metrics_format how = metrics_format::prometheus)
+[[nodiscard]] BRAID_API auto metrics_text(std::span<const metric> all, metric::format how = metric::format::prometheus)
     -> std::string;
 
 }  // namespace braid

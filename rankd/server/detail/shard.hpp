@@ -121,11 +121,11 @@ class shard {
     refuse_other_methods(pattern, braid::http_method::post);
   }
   void refuse_other_methods(std::string_view pattern, braid::http_method only);
-  void refuse_method(braid::http_exchange& x, braid::http_method_set allowed);
+  void refuse_method(braid::http_exchange& x, braid::http_router::method_set allowed);
   auto listen(const braid::socket_address& at, port_use port, std::function<void()> on_end)
       -> braid::task<braid::result<braid::socket_address>>;
   auto serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void>;
-  auto format_refusal(const braid::http_refusal& refusal) -> braid::http_refusal_text;
+  auto format_refusal(const braid::http_server::refusal& refusal) -> braid::http_server::refusal_text;
 
   // rank_endpoint.cpp
   auto rank(braid::http_exchange& x) -> braid::task<void>;

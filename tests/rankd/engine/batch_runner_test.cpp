@@ -158,6 +158,6 @@ TEST_CASE("what nobody waits for any more is dropped") {
 TEST_CASE("the threads of a batch can be told by their names") {
   const batch_world world;
   const auto runner = world.runner(2);
-  CHECK(braid::find_threads("batch-0").value().size() == 1);
-  CHECK(braid::find_threads("batch-1").value().size() == 1);
+  CHECK(braid::thread_info::find_all("batch-0").value().size() == 1);
+  CHECK(braid::thread_info::find_all("batch-1").value().size() == 1);
 }

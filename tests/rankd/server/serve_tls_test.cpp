@@ -21,7 +21,7 @@ using rankd::testing::serve_world;
 
 namespace {
 
-auto pem(const std::string& text) -> braid::tls_pem { return braid::tls_pem::text(text); }
+auto pem(const std::string& text) -> braid::tls_context::pem { return braid::tls_context::pem::text(text); }
 
 auto guarded() -> serve_options {
   const auto& people = tls_people::known();
@@ -34,13 +34,13 @@ auto guarded() -> serve_options {
 auto ask(braid::loop& on, std::string url) -> braid::task<std::string> {
   const auto trusted =
       braid::tls_context::client({.authorities = pem(tls_people::known().authority.certificate)}).value();
-  braid::http_client_options options;
+  braid::http_client::options options;
   options.tls = trusted;
   braid::http_client client(on, std::move(options));
-  braid::http_call call{.method = braid::http_method::post, .url = std::move(url)};
+  braid::http_client::call call{.method = braid::http_method::post, .url = std::move(url)};
   call.body = R"({"user_id":1,"plan":"ten","request_id":"r"})";
   auto asking = client.fetch(std::move(call));
-  const braid::result<braid::http_answer> got = co_await std::move(asking);
+  const braid::result<braid::http_client::answer> got = co_await std::move(asking);
   co_return got ? got->body : got.error().message();
 }
 
@@ -85,8 +85,8 @@ TEST_CASE("a new certificate is shown to those who come, and one that is wrong c
   };
   put(people.server.certificate, people.server.key);
   serve_options options;
-  options.tls = {.chain = braid::tls_pem::file((folder.path() / "chain.pem").string()),
-                 .key = braid::tls_pem::file((folder.path() / "key.pem").string())};
+  options.tls = {.chain = braid::tls_context::pem::file((folder.path() / "chain.pem").string()),
+                 .key = braid::tls_context::pem::file((folder.path() / "key.pem").string())};
   serve_world secret(options);
   const auto on = braid::runtime::create({.workers = 1}).value();
   const std::string url = "https://localhost:" + std::to_string(secret.server().address().port()) + "/v1/rank";

@@ -73,7 +73,7 @@ struct three_stores {
     one.request_timeout = 20s;  // a busy machine is no fault
     one.connect_timeout = 20s;
     remote = made(one, files);
-    const braid::redis_cluster_options all = nodes.options();
+    const braid::redis_cluster::options all = nodes.options();
     redis_address place(all.connection);
     place.nodes = all.nodes;
     spread = made(place, files);

@@ -44,7 +44,7 @@ auto shared_cluster() -> real_cluster& {
 }
 
 auto place_at(const real_cluster& world) -> redis_address {
-  const braid::redis_cluster_options options = world.options();
+  const braid::redis_cluster::options options = world.options();
   redis_address place(options.connection);
   place.nodes = options.nodes;
   return place;
@@ -137,7 +137,7 @@ TEST_CASE("a cluster answers all three commands in the words of its data, from m
   CHECK(answers(from) == expected_answers());
 
   redis_address behind = place_at(world);
-  behind.reads = braid::redis_reads::replicas;
+  behind.reads = braid::redis_cluster::reads::replicas;
   redis_store replicas = store_at(behind);
   CHECK(eventually([&] { return answers(replicas) == expected_answers(); }));
 }
@@ -212,7 +212,7 @@ TEST_CASE("slots that move while the store is asked change no answer") {
   REQUIRE(load_redis(place_at(world), data, {}).has_value());
   redis_store from = store_at(place_at(world));
   REQUIRE(answers(from) == expected_answers());
-  const std::uint16_t slot = braid::redis_slot_of("user:7");
+  const std::uint16_t slot = braid::detail::redis_slot_of("user:7");
   const std::size_t owner = slot <= 5460 ? 0 : slot <= 10922 ? 1 : 2;
   const std::size_t heir = owner == 2 ? 1 : 2;
   const std::string number = std::to_string(slot);

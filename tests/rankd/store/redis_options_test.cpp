@@ -180,6 +180,6 @@ TEST_CASE("an endpoint may be a cluster") {
   const auto place = redis_options_of(endpoint).value();
   CHECK(place.is_cluster());
   CHECK(place.in_flight == 9);
-  CHECK((place.reads == braid::redis_reads::replicas));
+  CHECK((place.reads == braid::redis_cluster::reads::replicas));
   CHECK(place.tls.has_value());
 }

@@ -27,7 +27,7 @@ struct http_response_start {
   http_persistence connection = http_persistence::unsaid;
   std::string_view date = {};  ///< as `http_date` gives it; empty: not said
   std::string_view type = {};  ///< the value of Content-Type; empty: not said here
-  std::span<const http_field> fields = {};
+  std::span<const http_fields::field> fields = {};
 };
 
 /// What the head of a request says.
@@ -37,7 +37,7 @@ struct http_request_start {
   std::string_view host = {};
   http_framing body = {};  ///< `none` says a length of 0 where the method usually has a body
   http_persistence connection = http_persistence::unsaid;
-  std::span<const http_field> fields = {};
+  std::span<const http_fields::field> fields = {};
 };
 
 /// What a response or a request needs in front of its body, at the end of `out`.
@@ -50,7 +50,7 @@ struct http_request_start {
     -> std::expected<void, http_errc>;
 
 /// Whether a field may be given to `append_head`. Errors: bad_field, reserved_field.
-[[nodiscard]] BRAID_API auto check_field(http_field field) noexcept -> std::expected<void, http_errc>;
+[[nodiscard]] BRAID_API auto check_field(http_fields::field field) noexcept -> std::expected<void, http_errc>;
 
 /// `data` as a chunk; nothing for no data, because an empty chunk is the last one. Errors: std::bad_alloc.
 BRAID_API void append_chunk(std::string& out, std::string_view data);
@@ -59,7 +59,7 @@ BRAID_API void append_chunk(std::string& out, std::string_view data);
 BRAID_API void append_chunk_size(std::string& out, std::size_t size);
 
 /// The end of a chunked body. Errors: as `append_head`.
-[[nodiscard]] BRAID_API auto append_last_chunk(std::string& out, std::span<const http_field> trailers = {})
+[[nodiscard]] BRAID_API auto append_last_chunk(std::string& out, std::span<const http_fields::field> trailers = {})
     -> std::expected<void, http_errc>;
 
 }  // namespace braid::detail

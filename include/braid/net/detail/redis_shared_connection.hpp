@@ -26,6 +26,8 @@
 
 namespace braid {
 
+namespace detail {
+
 /// What a connection has done since it was made.
 struct redis_counts {
   std::uint64_t sent = 0;       ///< commands
@@ -39,8 +41,6 @@ struct redis_counts {
   std::uint64_t lost = 0;       ///< connections that ended by themselves or were given up
   std::uint64_t failed = 0;     ///< attempts to connect that failed
 };
-
-namespace detail {
 
 /// Protocol, states and proof: docs/design/redis.md. Threads: those of the loop.
 class BRAID_API redis_shared_connection {

@@ -157,12 +157,12 @@ auto first_failure(Inputs& inputs) noexcept -> std::exception_ptr {
 
 namespace braid {
 
+namespace detail {
+
 /// A range whose elements are futures that may be consumed: a container that is an rvalue, or a view.
 template <typename R>
 concept future_range = std::ranges::input_range<R> && detail::is_future<std::ranges::range_value_t<R>> &&
                        (!std::is_lvalue_reference_v<R> || std::ranges::view<std::remove_cvref_t<R>>);
-
-namespace detail {
 
 template <typename R>
 using element_value = typename std::ranges::range_value_t<R>::value_type;

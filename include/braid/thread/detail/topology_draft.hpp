@@ -28,7 +28,7 @@ struct topology_draft {
   std::string reason;
   cpu_set online;
   std::map<unsigned, cpu_claim> cpus;
-  std::vector<numa_node> nodes;
+  std::vector<topology::node> nodes;
 };
 
 /// Makes a topology that keeps its promises out of any draft. Of two claims the one of the lower CPU counts.
