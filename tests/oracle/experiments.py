@@ -63,16 +63,16 @@ def arms_of(declared: Declared, plan: str, request: dict[str, Any], params: dict
 
 
 def _check_forced(running: list[Row], forced: dict[str, str]) -> None:
-    layers: list[str] = []
+    layers: set[str] = set()
     for name, arm in forced.items():
         found = next((each for each in running if each["name"] == name), None)
         if found is None:
             raise ArmError("unknown_experiment")
         if all(each["name"] != arm for each in found["arms"]):
             raise ArmError("unknown_arm")
-        layers.append(found["layer"])
-    if len(set(layers)) < len(layers):
-        raise ArmError("layer_conflict")
+        if found["layer"] in layers:
+            raise ArmError("layer_conflict")
+        layers.add(found["layer"])
 
 
 def _is_about(experiment: Row, params: dict[int, Any], registry: Registry) -> bool:
