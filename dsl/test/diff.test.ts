@@ -78,7 +78,7 @@ interface Loose {
 /** The plan with some nodes renamed, all in another order, and counts and edges changed. */
 function edited(text: string, choose: (below: number) => number): string {
   const plan = JSON.parse(text) as Loose;
-  const names = new Map(plan.nodes.map(({ node_id: id }) => [id, choose(3) === 0 ? `${id}_${choose(9)}` : id]));
+  const names = new Map(plan.nodes.map(({ node_id: id }) => [id, choose(3) === 0 ? `${id}_x${choose(9)}` : id]));
   for (const node of plan.nodes) {
     node.node_id = names.get(node.node_id)!;
     node.inputs = node.inputs.map((input) => names.get(input)!);
