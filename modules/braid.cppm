@@ -53,6 +53,7 @@ module;
 #include <braid/net/redis_connection.hpp>
 #include <braid/net/redis_options.hpp>
 #include <braid/net/resp.hpp>
+#include <braid/net/trace_context.hpp>
 #include <braid/redis.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/runtime/runtime.hpp>
@@ -156,6 +157,7 @@ using braid::cpu_quota;
 using braid::cpu_set;
 using braid::critical_path;
 using braid::critical_step;
+using braid::current_trace;
 using braid::current_worker;
 using braid::datagram;
 using braid::default_registry;
@@ -509,6 +511,7 @@ using braid::tls_verification;
 using braid::tls_version;
 using braid::topology;
 using braid::topology_source;
+using braid::trace_context;
 using braid::transport;
 using braid::try_spawn;
 using braid::udp_options;

@@ -62,6 +62,16 @@ auto count_bytes(http_exchange& x) -> task<void> {
 }
 // [/body]
 
+// [trace]
+/// For a server with `.traces = true`: the call carries the trace of the request that is answered.
+auto ask_further(braid::http_client& client, std::string url, http_exchange& x) -> task<void> {
+  const auto answer = co_await client.get(std::move(url));
+  const braid::trace_context* span = co_await braid::current_trace.get();
+  std::printf("in trace %s\n", span->trace_id_text().c_str());  // as a log would have it
+  x.reply(http_status::ok, answer ? answer->body : answer.error().message());
+}
+// [/trace]
+
 // [client]
 auto sizes(std::string url) -> task<void> {
   braid::http_client client(braid::default_runtime().io(), {.connections_per_host = 4});
@@ -151,6 +161,10 @@ auto users(std::string url, braid::async_semaphore& slots) -> task<void> {
   const auto answered = co_await client.get(url + "/busy");
   if (refused && answered) std::printf("%s, %s\n", refused->body.c_str(), answered->body.c_str());
   co_await sizes(url);
+  braid::http_client::call traced{.url = url + "/further"};
+  traced.fields.emplace_back("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  const auto further = co_await client.fetch(std::move(traced));
+  if (further) std::printf("the other service got %s...\n", further->body.substr(0, 36).c_str());
   std::printf("uploaded %s\n", (co_await upload(client, url + "/count", std::string(100'000, 'x'))).c_str());
   std::printf("%s", (co_await output_of("echo", {"a", "program"})).value().c_str());
   std::raise(SIGTERM);
@@ -178,6 +192,8 @@ auto program(std::string folder) -> task<void> {
   braid::loop& io = braid::default_runtime().io();
   braid::executor& blocking = braid::default_runtime().blocking();
   braid::async_semaphore slots(1);
+  braid::http_client client(io);
+  std::string url;
   braid::http_router routes;
   // [routes]
   routes.get("/files/{name...}", [&](http_exchange& x) { return send_file(blocking, folder, x); });
@@ -185,9 +201,13 @@ auto program(std::string folder) -> task<void> {
   routes.get("/table", &send_table);
   routes.post("/count", &count_bytes);
   // [/routes]
-  braid::http_server server(io, routes);
+  routes.get("/further", [&](http_exchange& x) { return ask_further(client, url + "/parent", x); });
+  routes.get("/parent", [](http_exchange& x) {
+    x.reply(http_status::ok, x.request().fields.find("traceparent").value_or("none"));
+  });
+  braid::http_server server(io, routes, {.traces = true});
   auto listener = braid::stream_listener::listen(io, braid::socket_address::loopback(0)).value();
-  const std::string url = "http://" + listener.local_address().value().to_string();
+  url = "http://" + listener.local_address().value().to_string();
   auto everything = [&](scope& all) -> task<void> {
     all.spawn(serve_until_sigterm(server, std::move(listener), all));
     all.spawn(users(url, slots));

@@ -5,7 +5,9 @@
 
 #include <braid/net/detail/http_encoder.hpp>
 #include <braid/net/http_message.hpp>
+#include <braid/net/trace_context.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace braid {
@@ -13,11 +15,23 @@ namespace {
 
 using fields = std::vector<std::pair<std::string, std::string>>;
 
-/// Head and body of a call as they are sent, but for a body in pieces.
-auto text_of_call(const http_client::call& call, const http_url& url) -> std::expected<std::string, http_errc> {
+auto has_trace(const http_client::call& call) -> bool {
+  return std::ranges::any_of(call.fields,
+                             [](const auto& field) { return detail::same_name(field.first, "traceparent"); });
+}
+
+/// Head and body of a call as they are sent, but for a body in pieces. `within` is the span of the caller, or null.
+auto text_of_call(const http_client::call& call, const http_url& url, const trace_context* within)
+    -> std::expected<std::string, http_errc> {
   using kind = http_framing::kind;
   std::vector<http_fields::field> views;
   for (const auto& [name, value] : call.fields) views.push_back({name, value});
+  std::string parent;
+  if (within != nullptr && !has_trace(call)) {
+    parent = within->traceparent();
+    views.push_back({"traceparent", parent});
+    if (!within->state.empty()) views.push_back({"tracestate", within->state});
+  }
   http_framing body;
   if (call.pieces)
     body = {kind::chunked, 0};
@@ -102,7 +116,8 @@ auto http_client::idle_connections() const noexcept -> std::size_t { return pool
 auto http_client::open(http_client::call call) -> task<result<http_client::incoming>> {
   const auto url = http_url::parse(call.url);
   if (!url) co_return fail(url.error());
-  const auto text = text_of_call(call, *url);
+  const trace_context* const within = co_await current_trace.get();
+  const auto text = text_of_call(call, *url, within);
   if (!text) co_return fail(text.error());
   const std::shared_ptr<detail::http_host> host = pool_->host(*url);
   auto permit = co_await host->room.acquire();

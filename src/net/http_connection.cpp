@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/coro/detail/after.hpp>
 #include <braid/net/detail/http_date.hpp>
+#include <braid/net/trace_context.hpp>
 #include <braid/task/detail/report_exception.hpp>
 
 #include <algorithm>
@@ -229,7 +230,10 @@ auto http_connection::call_handler(http_exchange& exchange) -> called {
       (*plain)(exchange);
     else
       out.rest = std::get<1>(*handler)(exchange);
-    if (!out.rest) out.ended.set_value();
+    if (!out.rest)
+      out.ended.set_value();
+    else if (by_->options.traces)
+      out.rest = current_trace.bind(trace_context::of(head().fields), std::move(out.rest));
   } catch (...) {
     out.ended.set_exception(std::current_exception());
   }

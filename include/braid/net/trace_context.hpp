@@ -1,0 +1,48 @@
+// braid/net/trace_context.hpp: the trace that a request belongs to, across processes: W3C Trace Context.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/net/http_message.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace braid {
+
+/// One span of a trace that goes through several processes: what the fields `traceparent` and `tracestate` of a request
+/// carry. Source: W3C Recommendation "Trace Context", 23 November 2021.
+struct trace_context {
+  std::array<std::uint64_t, 2> trace_id{};  ///< of all spans of the trace, the high half first; never both zero
+  std::uint64_t span_id = 0;                ///< never zero
+  std::uint64_t parent_id = 0;              ///< the span that this one is a part of; zero for the first of the trace
+  bool is_sampled = false;                  ///< the caller may have recorded it
+  std::string state = {};                   ///< `tracestate` as it came, or empty
+
+  /// The first span of a new trace, with random numbers. Threads: any.
+  [[nodiscard]] BRAID_API static auto begin() -> trace_context;
+  /// The span that the value of a field `traceparent` names. Of a version above 00 what 00 has is read. Threads: any.
+  /// Errors: nothing for a value that the recommendation calls invalid, such as one with upper-case letters.
+  [[nodiscard]] BRAID_API static auto parse(std::string_view traceparent) -> std::optional<trace_context>;
+  /// A span for the work on a request that has these fields: a child of the one that they name, or, where they name
+  /// none, or more than one, or it is invalid, the first span of a new trace. A `tracestate` that is invalid is left
+  /// out; of one with more than 512 characters whole members are, as the recommendation says. Threads: any.
+  [[nodiscard]] BRAID_API static auto of(const http_fields& fields) -> trace_context;
+
+  /// A new span of the same trace, inside of this one.
+  [[nodiscard]] BRAID_API auto child() const -> trace_context;
+  /// The value of the field: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`.
+  [[nodiscard]] BRAID_API auto traceparent() const -> std::string;
+  /// The number of the trace, as logs and collectors show it: 32 digits.
+  [[nodiscard]] BRAID_API auto trace_id_text() const -> std::string;
+};
+
+/// The span that a task works for. `http_server::options::traces` binds it for handlers, and a program by
+/// `current_trace.bind(trace_context::begin(), work())`. Each call of an `http_client` in it carries its `traceparent`
+/// and `tracestate`, unless the call has a `traceparent` of its own.
+extern BRAID_API const task_local<trace_context> current_trace;
+
+}  // namespace braid

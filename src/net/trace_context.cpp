@@ -1,0 +1,170 @@
+// src/net/trace_context.cpp: reading and writing of traceparent and tracestate.
+#include <braid/net/trace_context.hpp>
+
+#include <braid/base/random.hpp>
+#include <braid/net/detail/http_text.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace braid {
+
+constinit const task_local<trace_context> current_trace;
+
+namespace {
+
+constexpr std::size_t max_members = 32;
+constexpr std::size_t max_state = 512;    // characters that are passed on in any case
+constexpr std::size_t long_member = 128;  // such members go first
+
+/// Threads have a sequence each.
+[[gnu::noinline]] auto random_number() -> std::uint64_t {
+  thread_local random_source numbers = [] {
+    std::random_device device;
+    return random_source((std::uint64_t{device()} << 32U) | device());
+  }();
+  std::uint64_t out = 0;
+  while (out == 0) out = numbers();
+  return out;
+}
+
+constexpr auto is_lower_hex(char c) noexcept -> bool { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
+/// Up to 16 digits; nothing where one is none.
+auto number_of(std::string_view digits) -> std::optional<std::uint64_t> {
+  std::uint64_t out = 0;
+  for (const char c : digits) {
+    if (!is_lower_hex(c)) return std::nullopt;
+    out = out << 4U | static_cast<std::uint64_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+  }
+  return out;
+}
+
+void append_hex(std::string& out, std::uint64_t number, unsigned digits) {
+  constexpr std::string_view hex = "0123456789abcdef";
+  for (unsigned left = digits; left > 0; --left) out += hex[(number >> (4 * (left - 1))) & 0xfU];
+}
+
+auto is_key(std::string_view text) -> bool {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '*' || c == '/' || c == '@';
+  };
+  const auto begins = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !text.empty() && text.size() <= 256 && begins(text.front()) && std::ranges::all_of(text, fits);
+}
+
+auto is_value(std::string_view text) -> bool {
+  const auto fits = [](char c) { return c >= ' ' && c <= '~' && c != ',' && c != '='; };
+  return !text.empty() && text.size() <= 256 && std::ranges::all_of(text, fits);
+}
+
+/// `key=value`
+auto is_member(std::string_view text) -> bool {
+  const std::size_t equals = text.find('=');
+  return equals != std::string_view::npos && is_key(text.substr(0, equals)) && is_value(text.substr(equals + 1));
+}
+
+/// The members of a list, without empty ones.
+auto members_of(std::string_view list) -> std::vector<std::string_view> {
+  std::vector<std::string_view> out;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string_view member = detail::trimmed(list.substr(0, comma));
+    if (!member.empty()) out.push_back(member);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return out;
+}
+
+auto joined(const std::vector<std::string_view>& members) -> std::string {
+  std::string out;
+  for (const std::string_view each : members) {
+    if (!out.empty()) out += ',';
+    out += each;
+  }
+  return out;
+}
+
+/// Long members go first, and then those at the end, which have been there for longest.
+auto shortened(std::vector<std::string_view> members) -> std::string {
+  const auto size = [&] {
+    return std::accumulate(members.begin(), members.end(), members.size() - 1,
+                           [](std::size_t sum, std::string_view each) { return sum + each.size(); });
+  };
+  while (!members.empty() && size() > max_state) {
+    const auto found = std::ranges::find_if(members, [](std::string_view each) { return each.size() > long_member; });
+    members.erase(found != members.end() ? found : members.end() - 1);
+  }
+  return joined(members);
+}
+
+/// Several fields of that name are one list.
+auto state_of(const http_fields& fields) -> std::string {
+  std::string all;
+  for (const http_fields::field field : fields) {
+    if (!detail::same_name(field.name, "tracestate")) continue;
+    if (!all.empty()) all += ',';
+    all += field.value;
+  }
+  std::vector<std::string_view> members = members_of(all);
+  if (members.empty() || members.size() > max_members || !std::ranges::all_of(members, is_member)) return {};
+  return all.size() <= max_state ? all : shortened(std::move(members));
+}
+
+}  // namespace
+
+auto trace_context::begin() -> trace_context {
+  return {.trace_id = {random_number(), random_number()}, .span_id = random_number()};
+}
+
+/// 00-trace_id-span_id-flags, where a later version may go on after another dash.
+auto trace_context::parse(std::string_view traceparent) -> std::optional<trace_context> {
+  constexpr std::size_t size = 55;
+  if (traceparent.size() < size) return std::nullopt;
+  const auto version = number_of(traceparent.substr(0, 2));
+  if (!version || *version == 0xff) return std::nullopt;
+  const bool ends = traceparent.size() == size;
+  if (!ends && (*version == 0 || traceparent[size] != '-')) return std::nullopt;
+  if (traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-') return std::nullopt;
+  const auto high = number_of(traceparent.substr(3, 16));
+  const auto low = number_of(traceparent.substr(19, 16));
+  const auto span = number_of(traceparent.substr(36, 16));
+  const auto flags = number_of(traceparent.substr(53, 2));
+  if (!high || !low || !span || !flags || (*high == 0 && *low == 0) || *span == 0) return std::nullopt;
+  return trace_context{.trace_id = {*high, *low}, .span_id = *span, .is_sampled = (*flags & 1U) != 0};
+}
+
+auto trace_context::of(const http_fields& fields) -> trace_context {
+  const auto field = fields.find("traceparent");
+  if (!field || fields.count("traceparent") > 1) return begin();
+  const auto caller = parse(*field);
+  if (!caller) return begin();
+  trace_context out = caller->child();
+  out.state = state_of(fields);
+  return out;
+}
+
+auto trace_context::child() const -> trace_context {
+  trace_context out = *this;
+  out.parent_id = std::exchange(out.span_id, random_number());
+  return out;
+}
+
+auto trace_context::traceparent() const -> std::string {
+  std::string out = "00-" + trace_id_text() + "-";
+  append_hex(out, span_id, 16);
+  return out += is_sampled ? "-01" : "-00";
+}
+
+auto trace_context::trace_id_text() const -> std::string {
+  std::string out;
+  append_hex(out, trace_id[0], 16);
+  append_hex(out, trace_id[1], 16);
+  return out;
+}
+
+}  // namespace braid
