@@ -567,6 +567,7 @@ using braid::trace::activity;
 using braid::trace::counter;
 using braid::trace::intern;
 using braid::trace::is_on;
+using braid::trace::last;
 using braid::trace::mark;
 using braid::trace::name;
 using braid::trace::save;

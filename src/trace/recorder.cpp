@@ -122,8 +122,14 @@ void flight_recorder::drop_old(std::uint64_t now) {
 }
 
 void flight_recorder::drop_first(thread_state& of, std::vector<task_state>& tasks) {
+  pass(of.chunks.front(), of.dropped, tasks);
+  kept_ -= of.chunks.front().size();
+  of.chunks.pop_front();
+}
+
+void flight_recorder::pass(std::span<const trace_record> records, past& of, std::vector<task_state>& tasks) {
   using enum trace_kind;
-  for (const trace_record& record : of.chunks.front()) {
+  for (const trace_record& record : records) {
     const trace_kind kind = kind_of(record);
     const std::uint64_t subject = std::exchange(of.subject, kind == trace_kind::subject ? record.what : 0);
     switch (kind) {
@@ -141,18 +147,20 @@ void flight_recorder::drop_first(thread_state& of, std::vector<task_state>& task
       default: break;
     }
   }
-  kept_ -= of.chunks.front().size();
-  of.chunks.pop_front();
 }
 
 /// A task goes from thread to thread: what it did last is by the time.
-void flight_recorder::keep_states(std::vector<task_state> tasks, std::uint64_t now) {
+void flight_recorder::merge(std::vector<task_state> tasks, task_states& into) {
   std::ranges::sort(tasks, {}, &task_state::ticks);
   for (const task_state& each : tasks) {
-    const auto known = states_.find(each.number);
-    if (known != states_.end() && is_before(each.ticks, known->second.ticks)) continue;
-    states_.insert_or_assign(each.number, each);
+    const auto known = into.find(each.number);
+    if (known != into.end() && is_before(each.ticks, known->second.ticks)) continue;
+    into.insert_or_assign(each.number, each);
   }
+}
+
+void flight_recorder::keep_states(std::vector<task_state> tasks, std::uint64_t now) {
+  merge(std::move(tasks), states_);
   if (is_before(now, forget_at_)) return;
   forget_at_ = now + line_.ticks_in(session_.settings().last_ns) / chunks_in_span;
   // An end stays as long as a record of another thread may be older: no chunk goes on for so long.
@@ -194,24 +202,71 @@ auto flight_recorder::write_file(const std::string& path, std::string_view reaso
                      .take_name = [this](std::uint64_t task) { return name_of(task); }},
                     line_, symbols_);
   const std::uint64_t records = kept_;
-  encode(out, reason);
+  encode(out, reason, std::nullopt);
   out.flush();
   file.complete();
   return records;
 }
 
-void flight_recorder::encode(trace_encoder& to, std::string_view reason) {
+auto flight_recorder::read(std::string_view reason, std::uint64_t asked, std::uint64_t span_ns) -> std::string {
+  std::string bytes;
+  line_.move_to_now(session_.clock());
+  trace_encoder out({.file = "the last seconds",
+                     .max_bytes = ~std::uint64_t{0},
+                     .write =
+                         [&bytes](std::string_view more) {
+                           bytes += more;
+                           return true;
+                         },
+                     .take_name = [this](std::uint64_t task) { return name_of(task); }},
+                    line_, symbols_);
+  encode(out, reason, asked - line_.ticks_in(std::min(span_ns, session_.settings().last_ns)));
+  out.flush();
+  return bytes;
+}
+
+/// All that is kept, or what begins at `from`, in ticks.
+auto flight_recorder::part_from(thread_state& of, std::optional<std::uint64_t> from, std::vector<task_state>& tasks)
+    -> thread_part {
+  thread_part out{.of = &of, .before = of.dropped, .is_all = !from};
+  if (!from) return out;
+  const auto is_old = [&](const trace_record& record) { return is_before(ticks_of(record), *from); };
+  while (out.chunk < of.chunks.size()) {
+    const chunk& records = of.chunks[out.chunk];
+    out.record = static_cast<std::size_t>(std::ranges::partition_point(records, is_old) - records.begin());
+    pass(std::span(records).first(out.record), out.before, tasks);
+    const bool goes_on = out.record == records.size() && out.chunk + 1 < of.chunks.size();
+    if (!goes_on) break;
+    ++out.chunk;
+    out.record = 0;
+  }
+  return out;
+}
+
+/// The first record of the part; null where it has none yet.
+auto flight_recorder::first_of(const thread_part& what) -> const trace_record* {
+  const std::deque<chunk>& all = what.of->chunks;
+  if (what.chunk < all.size() && what.record < all[what.chunk].size()) return &all[what.chunk][what.record];
+  return what.chunk + 1 < all.size() ? &all[what.chunk + 1].front() : nullptr;
+}
+
+void flight_recorder::encode(trace_encoder& to, std::string_view reason, std::optional<std::uint64_t> from) {
   const std::uint64_t now = boot_nanoseconds();
+  std::vector<task_state> passed;
+  std::vector<thread_part> parts;
+  for (const auto& each : threads_) parts.push_back(part_from(*each, from, passed));
+  task_states states = states_;
+  merge(std::move(passed), states);
   trace_encoder::thread own;
   std::vector<task_state> before;
-  for (const auto& entry : states_)
+  for (const auto& entry : states)
     if (entry.second.kind != trace_kind::task_end) before.push_back(entry.second);
   std::ranges::sort(before, {}, &task_state::ticks);
   to.begin(own, ::gettid(), "braid-trace", before.empty() ? session_.clock().ticks() : before.front().ticks);
   for (const task_state& each : before) to.begin_task(own, each.ticks, each.number, each.kind, each.wait);
-  for (std::size_t i = 0; i < threads_.size(); ++i) {
+  for (const thread_part& each : parts) {
     trace_encoder::thread out;
-    encode_thread(to, out, *threads_[i]);
+    encode_thread(to, out, each);
     if (out.has_begun()) to.end(out, std::max(now, out.sequence.last_ns));
   }
   const std::uint64_t end = std::max(boot_nanoseconds(), own.sequence.last_ns);
@@ -220,23 +275,26 @@ void flight_recorder::encode(trace_encoder& to, std::string_view reason) {
 }
 
 /// Between two chunks the rings are emptied, so that less is lost meanwhile: that adds chunks behind those counted
-/// here.
-void flight_recorder::encode_thread(trace_encoder& to, trace_encoder::thread& out, thread_state& of) {
+/// here, or records to the last of them.
+void flight_recorder::encode_thread(trace_encoder& to, trace_encoder::thread& out, const thread_part& what) {
+  thread_state& of = *what.of;
   const std::size_t chunks = of.chunks.size();
-  const bool is_idle = chunks == 0 && of.open.empty();
-  if (is_idle) return;
+  const trace_record* const first = what.before.open.empty() ? first_of(what) : &what.before.open.front().record;
+  if (first == nullptr) return;
   const std::string name = of.ring == nullptr ? of.name : thread_name(*of.ring, false);
-  to.begin(out, of.id, name, ticks_of(of.open.empty() ? of.chunks.front().front() : of.open.front().record));
-  for (const begun_slice& each : of.open) {
+  to.begin(out, of.id, name, ticks_of(*first));
+  for (const begun_slice& each : what.before.open) {
     out.subject = each.subject;
     to.add(out, each.record);
   }
-  out.subject = of.subject;
-  for (std::size_t i = 0; i < chunks; ++i) {
-    for (const trace_record& record : of.chunks[i]) to.add(out, record);
+  out.subject = what.before.subject;
+  for (std::size_t i = what.chunk; i < chunks; ++i) {
+    for (const trace_record& record : std::span(of.chunks[i]).subspan(i == what.chunk ? what.record : 0))
+      to.add(out, record);
     for (const auto& each : threads_) drain(*each);
   }
-  to.lost(out, of.lost - std::exchange(of.lost_saved, of.lost));
+  to.lost(out, of.lost - of.lost_saved);
+  if (what.is_all) of.lost_saved = of.lost;
 }
 
 }  // namespace braid::detail

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,6 +32,8 @@ class flight_recorder {
   /// last file's time is not over is left out, unless `by_hand`. `asked_ns` is when, by `boot_nanoseconds`: the writer
   /// may come to it late.
   void save(std::string_view reason, std::uint64_t asked_ns, bool by_hand);
+  /// The bytes of such a file, of the last `span_ns` before `asked`, in ticks.
+  [[nodiscard]] auto read(std::string_view reason, std::uint64_t asked, std::uint64_t span_ns) -> std::string;
 
  private:
   using chunk = std::vector<trace_record>;
@@ -37,14 +41,16 @@ class flight_recorder {
     std::uint64_t subject;
     trace_record record;
   };
+  struct past {                 // of a thread: what its earlier records leave to those that follow
+    std::uint64_t subject = 0;  // of the first of these
+    std::vector<begun_slice> open;
+  };
   struct thread_state {
     thread_ring* ring = nullptr;  // null once the thread has ended
     ::pid_t id = 0;
     std::string name;          // once it has ended
     std::deque<chunk> chunks;  // none is empty
-    // Of what was dropped:
-    std::uint64_t subject = 0;  // of the first record that is kept
-    std::vector<begun_slice> open;
+    past dropped;
     std::uint64_t lost = 0;
     std::uint64_t lost_saved = 0;
   };
@@ -54,14 +60,27 @@ class flight_recorder {
     trace_kind kind;
     std::uint64_t wait;
   };
+  using task_states = std::unordered_map<std::uint64_t, task_state>;  // by number
+  struct thread_part {  // what a file has of a thread: records from here on
+    thread_state* of;
+    past before;
+    std::size_t chunk = 0;
+    std::size_t record = 0;  // of that chunk
+    bool is_all = true;      // nothing that is kept is left out
+  };
 
   auto drain(thread_state& of) -> bool;
   void drop_old(std::uint64_t now);
   void drop_first(thread_state& of, std::vector<task_state>& tasks);
+  static void pass(std::span<const trace_record> records, past& of, std::vector<task_state>& tasks);
+  static void merge(std::vector<task_state> tasks, task_states& into);
   void keep_states(std::vector<task_state> tasks, std::uint64_t now);
   auto write_file(const std::string& path, std::string_view reason) -> std::uint64_t;
-  void encode(trace_encoder& to, std::string_view reason);
-  void encode_thread(trace_encoder& to, trace_encoder::thread& out, thread_state& of);
+  static auto part_from(thread_state& of, std::optional<std::uint64_t> from, std::vector<task_state>& tasks)
+      -> thread_part;
+  [[nodiscard]] static auto first_of(const thread_part& what) -> const trace_record*;
+  void encode(trace_encoder& to, std::string_view reason, std::optional<std::uint64_t> from);
+  void encode_thread(trace_encoder& to, trace_encoder::thread& out, const thread_part& what);
   [[nodiscard]] auto name_of(std::uint64_t task) -> std::string;
 
   trace_session& session_;
@@ -71,7 +90,7 @@ class flight_recorder {
   std::uint64_t kept_ = 0;       // records
   std::uint64_t forget_at_ = 0;  // in ticks: ends of tasks that are too old
   std::vector<std::unique_ptr<thread_state>> threads_;
-  std::unordered_map<std::uint64_t, task_state> states_;  // of tasks, as of what was dropped last
+  task_states states_;                                    // as of what was dropped last
   std::unordered_map<std::uint64_t, std::string> names_;  // of tasks that are not dropped whole
   std::uint64_t files_ = 0;
   std::uint64_t quiet_until_ns_ = 0;

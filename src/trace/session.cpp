@@ -254,6 +254,15 @@ void trace_session::write_until_stopped() noexcept {
     trace_is_on.store(false, relaxed);
     std::fprintf(stderr, "braid: the trace ends here: %s\n", error.what());
   }
+  refuse_requests();
+}
+
+/// Threads that wait for bytes hear that none come.
+void trace_session::refuse_requests() noexcept {
+  std::vector<save_request> left;
+  const std::lock_guard guard(lock_);
+  has_ended_ = true;
+  left.swap(requests_);
 }
 
 /// `step` looks what threads have noted, and says whether there was anything.
@@ -289,7 +298,12 @@ void trace_session::keep_last() {
     }
     const bool found = recorder.take_new(now);
     if (signalled_.exchange(0, relaxed) != 0) recorder.save("SIGUSR2", boot_nanoseconds(), true);
-    for (const save_request& each : requests) recorder.save(each.reason, each.ns, false);
+    for (save_request& each : requests) {
+      if (each.bytes)
+        each.bytes->set_value(recorder.read(each.reason, each.ticks, each.span_ns));
+      else
+        recorder.save(each.reason, each.ns, false);
+    }
     return found;
   };
   step_until_stopped(step);
@@ -317,6 +331,26 @@ void trace_session::save(std::string_view reason) {
     requests_.push_back({.reason = std::string(reason), .ticks = clock_.ticks(), .ns = boot_nanoseconds()});
   }
   wake_writer();
+}
+
+auto trace_session::read_last(std::uint64_t span_ns) -> result<std::string> {
+  std::promise<std::string> bytes;
+  std::future<std::string> made = bytes.get_future();
+  {
+    const std::lock_guard guard(lock_);
+    if (has_ended_) return fail(errc::closed);
+    requests_.push_back({.reason = "asked for",
+                         .ticks = clock_.ticks(),
+                         .ns = boot_nanoseconds(),
+                         .span_ns = span_ns,
+                         .bytes = std::move(bytes)});
+  }
+  wake_writer();
+  try {
+    return made.get();
+  } catch (const std::future_error&) {
+    return fail(errc::closed);
+  }
 }
 
 void trace_session::save_for_signal() noexcept {
@@ -368,6 +402,11 @@ auto trace_session::take_tasks() -> task_names {
 }
 
 auto trace_session::write(std::string_view bytes) noexcept -> bool { return write_whole(file_, bytes); }
+
+auto read_last_of_trace(std::uint64_t span_ns) -> result<std::string> {
+  if (!is_traced() || session->settings().last_ns == 0) return fail(std::make_error_code(std::errc::not_supported));
+  return session->read_last(span_ns);
+}
 
 auto write_whole(int file, std::string_view bytes) noexcept -> bool {
   while (!bytes.empty()) {

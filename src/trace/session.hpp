@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/trace/detail/hooks.hpp>
 #include <braid/trace/detail/record_ring.hpp>
@@ -10,7 +11,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,12 +57,17 @@ class trace_clock {
 /// The time since the machine started, which Perfetto's tracks are drawn by.
 [[nodiscard]] auto boot_nanoseconds() noexcept -> std::uint64_t;
 
-/// Why and when a file of the last seconds was asked for.
+/// Why and when a file of the last seconds was asked for, or its bytes.
 struct save_request {
   std::string reason;
   std::uint64_t ticks;
   std::uint64_t ns;
+  std::uint64_t span_ns = 0;                            // so much is wanted; 0: all
+  std::optional<std::promise<std::string>> bytes = {};  // for a thread that waits for them, instead of a file
 };
+
+/// What `trace::last` gives.
+[[nodiscard]] auto read_last_of_trace(std::uint64_t span_ns) -> result<std::string>;
 
 /// Whether all of it could be written.
 [[nodiscard]] auto write_whole(int file, std::string_view bytes) noexcept -> bool;
@@ -89,7 +97,10 @@ class trace_session {
 
   /// The last seconds are to be written, soon, by the writer. Blocks: for a lock. Errors: std::bad_alloc.
   void save(std::string_view reason);
-  /// The same from a handler of signals.
+  /// The bytes of such a file, of the last `span_ns`. Blocks: until the writer has made them.
+  /// Errors: errc::closed where it has ended; std::bad_alloc.
+  [[nodiscard]] auto read_last(std::uint64_t span_ns) -> result<std::string>;
+  /// As `save`, from a handler of signals.
   void save_for_signal() noexcept;
 
   // --- the writer ---
@@ -104,6 +115,7 @@ class trace_session {
   void write_until_stopped() noexcept;
   void write_all();
   void keep_last();
+  void refuse_requests() noexcept;
   void remove_lock() const noexcept;
   template <typename Step>
   void step_until_stopped(const Step& step);
@@ -119,7 +131,8 @@ class trace_session {
   std::mutex lock_;                     // around what follows
   std::vector<thread_ring*> new_rings_;
   task_names new_tasks_;
-  std::vector<save_request> requests_;  // for files of the last seconds
+  std::vector<save_request> requests_;  // for the last seconds
+  bool has_ended_ = false;              // the writer: it answers no more of them
 };
 
 }  // namespace braid::detail

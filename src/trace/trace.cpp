@@ -1,8 +1,11 @@
 // src/trace/trace.cpp: names of slices that are made while the program runs.
 #include <braid/trace/trace.hpp>
 
+#include "session.hpp"
+
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -30,6 +33,11 @@ auto intern(std::string_view text) -> name {
   auto found = all.names.find(text);
   if (found == all.names.end()) found = all.names.emplace(text).first;
   return {name::interned(), found->c_str()};
+}
+
+auto last(duration span) -> result<std::string> {
+  constexpr duration min_span = 1ms;  // 0 would be all
+  return detail::read_last_of_trace(static_cast<std::uint64_t>(std::max(span, min_span).count()));
 }
 
 }  // namespace braid::trace

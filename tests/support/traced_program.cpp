@@ -227,6 +227,25 @@ void remember() {
   braid::runtime::create({.workers = 1}).value()->run(remembered());
 }
 
+/// The last 100 ms of what is kept for longer, on standard output; or why not.
+void read_back() {
+  const braid::trace::span outer("outer");
+  for (int i = 0; i < 100; ++i) const braid::trace::span old("old");
+  std::this_thread::sleep_for(150ms);
+  for (;;) {
+    const auto begin = std::chrono::steady_clock::now();
+    {
+      const braid::trace::span shown("recent");
+    }
+    const braid::result<std::string> bytes = braid::trace::last(100ms);
+    if (bytes && std::chrono::steady_clock::now() - begin >= 100ms) continue;
+    const std::string text = bytes ? *bytes : bytes.error().message();
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+    ::_exit(0);
+  }
+}
+
 /// Until the test kills it.
 void endless() {
   for (;;) {
@@ -270,6 +289,7 @@ int main(int count, char** words) {
     if (word == "remember") remember();
     if (word == "signal") std::raise(SIGUSR2);
     if (word == "save") std::printf("%d\n", braid::trace::save("by the program"));
+    if (word == "read_back") read_back();
     if (word == "endless") endless();
     if (word == "until_input_ends") until_input_ends();
     if (word == "threads") short_threads();

@@ -1,10 +1,13 @@
 // braid/trace/trace.hpp: a program's own slices, marks and counters in a trace of the process.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
 #include <braid/trace/detail/hooks.hpp>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -86,6 +89,12 @@ inline void mark(name of) noexcept { detail::trace_mark(detail::trace_group::use
 /// that file shows how it began. False where nothing is kept, so that it may be called in any program.
 /// Threads: any. Blocks: for a lock. Cost: a load where nothing is traced.
 inline auto save(std::string_view reason) noexcept -> bool { return is_on() && detail::trace_save(reason); }
+
+/// The last seconds as the bytes of a file, where `BRAID_TRACE=FILE,last=8s` keeps them: `span` of them, or as many as
+/// are kept. What was under way before is there with its true begin. Threads: any but a loop's, which it would hold up.
+/// Blocks: until the writer has made it, up to a second for a hundred megabytes. Errors: std::errc::not_supported where
+/// nothing is kept; errc::closed at the end of the process; std::bad_alloc.
+[[nodiscard]] BRAID_API auto last(duration span) -> result<std::string>;
 
 /// The value of a counter from now on. It has a track of its own. Threads: any. Cost: as half a span.
 inline void counter(name of, std::int64_t value) noexcept {
