@@ -87,6 +87,8 @@ struct serve_command_options : project_options {
   std::filesystem::path log;                      ///< empty: standard error
   log_level level = log_level::info;
   std::filesystem::path audit;                ///< empty: none
+  std::string collector;                      ///< where spans of requests go; empty: nowhere
+  double span_share = 1;                      ///< of the traces that begin here
   std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops
   std::uint64_t scrub_mib_per_second = 16;    ///< how fast embedded stores are read again; 0: never
   std::chrono::milliseconds stall_limit{0};   ///< of the watchdog; 0: what BRAID_STALL says

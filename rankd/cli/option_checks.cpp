@@ -2,6 +2,7 @@
 #include <rankd/cli/option_checks.hpp>
 
 #include <rankd/cli/workspace.hpp>
+#include <rankd/server/span_exporter.hpp>
 #include <rankd/store/redis_options.hpp>
 
 #include <braid/io/sockets.hpp>
@@ -75,6 +76,10 @@ auto check_listen(const std::string& text) -> std::string {
 auto check_server_url(const std::string& text) -> std::string {
   const auto url = braid::http_url::parse(text);
   return url && url->target == "/" && !text.ends_with('/') ? "" : "wants http://HOST:PORT or https://HOST:PORT";
+}
+
+auto check_collector_url(const std::string& text) -> std::string {
+  return collector_url(text) ? "" : "wants the URL of a collector that takes OTLP over HTTP: http://HOST:4318";
 }
 
 auto check_store(const std::string& url) -> std::string {

@@ -23,6 +23,9 @@ namespace rankd {
 /// A server, and nothing behind it: http://HOST:PORT.
 [[nodiscard]] auto check_server_url(const std::string& text) -> std::string;
 
+/// A collector of spans: a server, or an endpoint of one.
+[[nodiscard]] auto check_collector_url(const std::string& text) -> std::string;
+
 /// A store that is a folder.
 [[nodiscard]] auto check_store(const std::string& url) -> std::string;
 

@@ -68,6 +68,15 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
           "off, error, warning, info or debug; default: info")
       ->check(CLI::IsMember({"off", "error", "warning", "info", "debug"}))
       ->type_name("LEVEL");
+  auto* collector = command
+                        .add_option("--otlp", options.collector,
+                                    "Collector that gets spans of requests by OTLP over HTTP; default: none does")
+                        ->check(check_collector_url)
+                        ->type_name("URL");
+  command.add_option("--otlp-share", options.span_share, "Share of the traces that begin here whose spans it gets")
+      ->check(number_between(0, 1))
+      ->capture_default_str()
+      ->needs(collector);
   command.add_option("--audit", options.audit, "File for a line of JSON about each request; default: none")
       ->check(check_not_empty)
       ->type_name("FILE");

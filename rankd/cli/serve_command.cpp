@@ -10,6 +10,7 @@
 #include <rankd/server/plan_changes.hpp>
 #include <rankd/server/plan_source.hpp>
 #include <rankd/server/rank_server.hpp>
+#include <rankd/server/span_exporter.hpp>
 #include <rankd/server/store_scrubber.hpp>
 
 #include <braid/coro/sleep.hpp>
@@ -146,27 +147,42 @@ struct control {
   }
 };
 
-}  // namespace
-
-auto serve_command(const serve_command_options& options) -> exit_status {
-  std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may go away; the server stays
-  const auto in = workspace::open(options.project);
-  if (!in) return report(in.error());
+/// With the tokens and the certificate that the files have.
+auto server_options_of(const serve_command_options& options) -> braid::checked<serve_options> {
   serve_options server_options = options.server;
   server_options.stall_limit = options.stall_limit;
   server_options.trace_slow = options.trace_slow;
   if (server_options.loops == 0) server_options.loops = braid::default_worker_count().workers;
   if (!options.token_file.empty()) {
     auto tokens = token_list::read(options.token_file);
-    if (!tokens) return report(tokens.error());
+    if (!tokens) return std::unexpected(std::move(tokens.error()));
     server_options.tokens = std::move(*tokens);
   }
   if (!options.tls_cert.empty()) {
     for (const std::string& file : {options.tls_cert, options.tls_key})
-      if (const auto text = read_text_file(file); !text) return report(text.error());
+      if (auto text = read_text_file(file); !text) return std::unexpected(std::move(text.error()));
     server_options.tls = {.chain = braid::tls_context::pem::file(options.tls_cert),
                           .key = braid::tls_context::pem::file(options.tls_key)};
   }
+  return server_options;
+}
+
+/// Null where spans go nowhere.
+auto open_exporter(const serve_command_options& options, const serve_log& log)
+    -> braid::checked<std::unique_ptr<span_exporter>> {
+  if (options.collector.empty()) return nullptr;
+  return span_exporter::start({.url = options.collector, .share = options.span_share}, log);
+}
+
+}  // namespace
+
+auto serve_command(const serve_command_options& options) -> exit_status {
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may go away; the server stays
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error());
+  auto how = server_options_of(options);
+  if (!how) return report(how.error());
+  serve_options server_options = std::move(*how);
   server_options.engine.cursors = make_page_cursors(in->where.cursors);
   auto redacted = redaction::make(in->where.redacted, in->declared);
   if (!redacted) return report(redacted.error());
@@ -194,6 +210,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (options.scrub_mib_per_second > 0)
     if (const auto scrubs = scrubber.start({.bytes_per_second = options.scrub_mib_per_second << 20U}); !scrubs)
       return report(scrubs.error());
+  const auto spans = open_exporter(options, log);
+  if (!spans) return report(spans.error());
   plan_changes changes(library, in->where.plans, log);
   read_anew(changes, *in);
   control by{.options = options,
@@ -204,7 +222,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
                          .log = log,
                          .audit = files->audit.get(),
                          .redacted = std::move(*redacted),
-                         .scrubber = &scrubber},
+                         .scrubber = &scrubber,
+                         .spans = spans->get()},
              .files = *files,
              .server_options = std::move(server_options),
              .on = std::move(*on),

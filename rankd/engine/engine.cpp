@@ -211,6 +211,13 @@ auto next_cursor_of(const request_state& state, const ranking& answer, const eng
                                milliseconds_now());
 }
 
+/// What a trace of the process calls a request.
+auto activity_name(const request_state& state) -> std::string {
+  std::string out = "request " + state.request.engine_request_id + " of plan " + state.plan->name;
+  if (!state.request.trace_id.empty()) out += " in trace " + state.request.trace_id;
+  return out;
+}
+
 }  // namespace
 
 auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<ranking> {
@@ -270,9 +277,7 @@ auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request req
   auto state = std::make_shared<request_state>(std::move(plan), std::move(request), stores_, braid::steady_time().now(),
                                                timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});
   const braid::trace::activity shown =
-      braid::trace::is_on()
-          ? braid::trace::activity("request " + state->request.engine_request_id + " of plan " + state->plan->name)
-          : braid::trace::activity();
+      braid::trace::is_on() ? braid::trace::activity(activity_name(*state)) : braid::trace::activity();
   auto run = std::make_shared<execution>(*this, around.where().root(), std::min(own, around.deadline()), state);
 
   around.where().root().spawn(run_to_the_end(run, *this));
@@ -300,11 +305,11 @@ auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request req
   co_return answer;
 }
 
-/// A request that wants to be explained is timed in any case.
+/// A request that wants it, or wants to be explained, is timed in any case.
 auto engine::timing_of(const rank_request& request) noexcept -> node_timing {
   const bool explained = request.explain == explain_mode::on;
   const bool counted = options_.metrics == node_metrics::collected && asked_++ % std::max(options_.timed_of, 1U) == 0;
-  return explained || counted ? node_timing::on : node_timing::off;
+  return explained || counted || request.is_timed ? node_timing::on : node_timing::off;
 }
 
 /// The next request begins with as much as the last ones took, so that its memory is one piece, and of a size that

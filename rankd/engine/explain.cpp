@@ -184,6 +184,7 @@ auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<bra
     if (out.state == node_state::done) out.rows_out = slot.output.size();
     const bool is_timed = slot.ready != braid::time_point{} && slot.started_at() != braid::time_point{};
     if (!is_timed) continue;
+    out.ready = slot.ready - state.begin;
     out.queue = slot.started_at() - slot.ready;
     out.run = slot.ended_at() - slot.started_at();
   }

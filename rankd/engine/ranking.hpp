@@ -46,6 +46,7 @@ struct node_sample {
   std::uint64_t rows_out = 0;
   std::optional<braid::duration> queue;  ///< from when it was ready to its start; nothing where it was not timed
   std::optional<braid::duration> run;    ///< from there to its end
+  braid::duration ready{};               ///< from when the engine took the request, where it was timed
 };
 
 /// The answer to a request. Copying it shares the rows. Threads: one at a time.

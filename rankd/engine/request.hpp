@@ -62,6 +62,7 @@ struct asked_page {
 struct rank_request {
   std::string request_id;                            ///< as given, or made up from the request's bytes or its line
   std::string engine_request_id;                     ///< made up from the request's bytes
+  std::string trace_id = {};                         ///< shown beside that in a trace of the process; or empty
   std::string plan;                                  ///< empty where the request names none
   std::optional<row_id> user_id;                     ///< nothing where the request has none
   std::vector<scalar> params;                        ///< one for each of registries::params: as given, or the default
@@ -76,6 +77,7 @@ struct rank_request {
   deadline_source deadline_from = deadline_source::request;
   std::optional<std::string> cursor;  ///< `next_cursor` of the answer before
   asked_page page;                    ///< of a plan that gives pages: `find_page` fills it in
+  bool is_timed = false;              ///< `ranking::nodes` has times, if the engine collects nodes at all
   explain_mode explain = explain_mode::off;
   std::vector<row_id> explain_ids;  ///< whose fate the explanation reports; each once
 };

@@ -13,8 +13,8 @@
 namespace rankd {
 namespace {
 
-constexpr std::array<std::string_view, 10> hidden_fields{
-    "user_id",         "request_id",  "engine_request_id", "client",      "context",
+constexpr std::array<std::string_view, 11> hidden_fields{
+    "user_id",         "request_id",  "engine_request_id", "trace_id",    "client", "context",
     "param_overrides", "output_keys", "explain",           "experiments", "cursor"};
 
 void append_name(std::string& out, std::string_view name) {
@@ -190,6 +190,7 @@ auto audit_line(const request_record& record, const redaction& hidden) -> std::s
   };
   if (!record.request_id.empty() && shows("request_id")) append_member(out, "request_id", record.request_id);
   if (shows("engine_request_id")) append_member(out, "engine_request_id", record.asked.engine_request_id);
+  if (record.trace && shows("trace_id")) append_member(out, "trace_id", record.trace->trace_id_text());
   if (!record.client.empty() && shows("client")) append_member(out, "client", record.client);
   if (record.user_id && shows("user_id")) append_id(out, "user_id", *record.user_id);
   append_member(out, "plan", record.plan);

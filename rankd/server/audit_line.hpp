@@ -5,10 +5,12 @@
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/row_id.hpp>
+#include <rankd/server/otlp_span.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/net/http_message.hpp>
+#include <braid/net/trace_context.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -26,8 +28,8 @@ class redaction {
  public:
   redaction() = default;  ///< hides nothing
 
-  /// Names are params, or user_id, request_id, engine_request_id, client, context, param_overrides, output_keys,
-  /// explain, experiments.
+  /// Names are params, or user_id, request_id, engine_request_id, trace_id, client, context, param_overrides,
+  /// output_keys, explain, experiments.
   /// Errors: unknown_name, one for each that is none of these; pointers lead into rankd.toml.
   static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
 
@@ -55,9 +57,10 @@ struct audited_request {
 /// One request to rank and what came of it.
 struct request_record {
   std::chrono::system_clock::time_point time;
-  std::string request_id;         ///< empty where it could not be read
-  std::string client;             ///< whose token it was, where there are tokens
-  std::optional<row_id> user_id;  ///< nothing where it could not be read
+  std::string request_id;                     ///< empty where it could not be read
+  std::optional<braid::trace_context> trace;  ///< the span of the request, where it is part of a trace
+  std::string client;                         ///< whose token it was, where there are tokens
+  std::optional<row_id> user_id;              ///< nothing where it could not be read
   std::string plan;
   std::string plan_digest;
   braid::http_status status{};      ///< 0 where the client was not answered
@@ -65,10 +68,12 @@ struct request_record {
   braid::duration took{};
   std::size_t candidates = 0;
   audited_request asked{};
-  std::string experiments{};  ///< the members of the line that say in which arms it was, or empty
-  std::string degraded{};     ///< the member that says what stood in for what had failed, or empty
-  bool may_force = false;     ///< the client may name arms of experiments; not in the line
-  bool is_shed = false;       ///< refused because too many were there; not in the line
+  std::string experiments{};       ///< the members of the line that say in which arms it was, or empty
+  std::string degraded{};          ///< the member that says what stood in for what had failed, or empty
+  std::vector<otlp_span> spans{};  ///< of its nodes, for a collector; not in the line
+  bool is_degraded = false;        ///< something stood in; the line has `degraded`
+  bool may_force = false;          ///< the client may name arms of experiments; not in the line
+  bool is_shed = false;            ///< refused because too many were there; not in the line
 };
 
 /// The record as one line of JSON; what is empty is left out.

@@ -50,10 +50,13 @@ struct shard::call_end {
   braid::time_point begun;
   ~call_end() {
     if (by == nullptr) return;
-    if (record->status == http_status::ok)
-      by->metrics_.count_end(endpoint::batch, record->status, by->io_->now() - begun, by->gate_.counts(), by->unread());
-    else
+    if (record->status != http_status::ok) {
       by->note(*record, begun, endpoint::batch);
+      return;
+    }
+    record->took = by->io_->now() - begun;
+    by->metrics_.count_end(endpoint::batch, record->status, record->took, by->gate_.counts(), by->unread());
+    by->export_spans(*record, endpoint::batch);
   }
 };
 
@@ -97,6 +100,7 @@ auto shard::read_batch(braid::http_exchange& x, request_record record, braid::ti
     request_record part;
     part.time = record.time;
     part.request_id = part_id(record.request_id, at);
+    if (record.trace) part.trace = record.trace->child();
     part.client = record.client;
     part.may_force = record.may_force;
     auto ranking_part = rank_part((*texts)[at], std::move(part), answers[at], begun);
@@ -122,7 +126,10 @@ auto shard::rank_part(std::string_view text, request_record record, std::string&
     shard* by;
     request_record* record;
     braid::time_point begun;
-    ~part_end() { by->report(*record, begun); }
+    ~part_end() {
+      by->report(*record, begun);
+      by->export_spans(*record, std::nullopt);
+    }
   };
   const part_end end{this, &record, begun};
   const reply_place to(answer);

@@ -24,6 +24,17 @@ using braid::http_status;
 
 constexpr std::string_view json_type = "application/json";
 
+void write_span_counts(exposition& out, const span_counts& counts) {
+  using kind = exposition::kind;
+  out.family("rankd_spans_exported_total", kind::counter, "Spans that the collector has taken.");
+  out.sample({}, static_cast<double>(counts.exported));
+  out.family("rankd_spans_dropped_total", kind::counter, "Spans that did not come to the collector, by the reason.");
+  out.sample({{"reason", "queue_full"}}, static_cast<double>(counts.dropped));
+  out.sample({{"reason", "not_taken"}}, static_cast<double>(counts.failed));
+  out.family("rankd_spans_queued", kind::gauge, "Spans that wait for the collector.");
+  out.sample({}, static_cast<double>(counts.queued));
+}
+
 void append_strings(std::string& out, const std::vector<std::string>& all) {
   out += '[';
   for (const std::string& each : all) {
@@ -280,6 +291,7 @@ void shard::answer_metrics(braid::http_exchange& x) {
   out.family("rankd_log_lines_lost_total", exposition::kind::counter, "Lines of log and audit that were not written.");
   const line_file* const audit = all_->context.audit;
   out.sample({}, static_cast<double>(all_->context.log.lost() + (audit != nullptr ? audit->lost() : 0)));
+  if (all_->context.spans != nullptr) write_span_counts(out, all_->context.spans->counts());
   if (all_->context.changes != nullptr) {
     const reload_counts reloads = all_->context.changes->reloads();
     out.family("rankd_plan_reloads_total", exposition::kind::counter, "Reloads of all plans, by their result.");

@@ -171,6 +171,9 @@ auto shard::run(reply_place to, request_record& record, const known_plan& plan, 
     co_return fail(to, record, answer_error(late, record.request_id));
   }
   request.deadline = left_until(deadline, now);
+  const bool has_spans = exports(record);
+  request.is_timed = has_spans;
+  if (record.trace && braid::trace::is_on()) request.trace_id = record.trace->trace_id_text();
   auto ranking_task = ranker_->rank(plan.bound, std::move(request));
   const ranking result = co_await std::move(ranking_task);
   const braid::time_point ended = io_->now();
@@ -180,6 +183,7 @@ auto shard::run(reply_place to, request_record& record, const known_plan& plan, 
     metrics_.count_malformed(plan.name, result.malformed_ids, result.malformed_values);
   if (!result.arms.empty()) metrics_.count_arms(*result.experiments, result.arms);
   count_nodes(*plan.bound, result);
+  if (has_spans) add_node_spans(record, *plan.bound, result, ended);
   learn(result, plan, ended - admitted, *pass);
   answer(to, record, result);
 }
@@ -193,6 +197,7 @@ void shard::count_nodes(const bound_plan& plan, const ranking& result) {
 }
 
 void shard::note_degraded(reply_place to, request_record& record, const ranking& result) {
+  record.is_degraded = true;
   metrics_.count_degraded(result.plan, result.degraded);
   if (all_->context.audit != nullptr) append_degraded(record.degraded, result.degraded);
   if (to.x != nullptr) static_cast<void>(to.x->set_field("X-Rankd-Degraded", "1"));
@@ -224,6 +229,7 @@ void shard::answer(reply_place to, request_record& record, const ranking& result
 
 /// Whether the request may go on; if not, it has been answered.
 auto shard::check_head(braid::http_exchange& x, request_record& record) -> bool {
+  join_trace(x, record);
   const braid::http_fields& fields = x.request().fields;
   const std::string_view id = given_request_id(x.request());
   if (!is_request_id(id)) {
@@ -339,6 +345,7 @@ void save_trace(const request_record& record) {
 void shard::note(request_record& record, braid::time_point begun, endpoint which) {
   metrics_.count_end(which, record.status, io_->now() - begun, gate_.counts(), unread());
   report(record, begun);
+  export_spans(record, which);
 }
 
 /// In the log and the audit.
@@ -349,12 +356,15 @@ void shard::report(request_record& record, braid::time_point begun) {
   const serve_log& log = all_->context.log;
   const int status = static_cast<int>(record.status);
   const log_level level = status >= 500 && !record.is_shed ? log_level::warning : log_level::debug;
-  if (log.is_logged(level))
+  if (log.is_logged(level)) {
+    const std::string trace_id = record.trace ? record.trace->trace_id_text() : std::string();
     log.note(level, "request",
              {{"request_id", record.request_id},
+              {"trace_id", trace_id},
               {"plan", record.plan},
               {"status", std::int64_t{status}},
               {"code", record.code}});
+  }
   if (record.is_shed) ++unreported_refusals_;
   report_refusals(begun + record.took);
   if (all_->context.audit != nullptr) all_->context.audit->add(audit_line(record, all_->context.redacted));

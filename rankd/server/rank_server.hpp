@@ -7,6 +7,7 @@
 #include <rankd/server/plan_source.hpp>
 #include <rankd/server/serve_log.hpp>
 #include <rankd/server/serve_options.hpp>
+#include <rankd/server/span_exporter.hpp>
 #include <rankd/server/store_scrubber.hpp>
 #include <rankd/store/store.hpp>
 
@@ -31,6 +32,7 @@ struct serve_context {
   line_file* audit = nullptr;                ///< a line for each request to rank; null: none
   redaction redacted = {};                   ///< in the audit
   const store_scrubber* scrubber = nullptr;  ///< of these stores; null: none
+  span_exporter* spans = nullptr;            ///< of requests, for a collector; null: none
   std::function<void()> on_end = {};         ///< called once, when the last loop has served to its end. Any thread.
 };
 

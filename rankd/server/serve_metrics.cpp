@@ -23,6 +23,7 @@ auto name_of(endpoint which) noexcept -> std::string_view {
     case endpoint::ready: return "/readyz";
     case endpoint::metrics: return "/metrics";
     case endpoint::tasks: return "/v1/tasks";
+    case endpoint::trace: return "/v1/trace";
     case endpoint::openapi: return "/v1/openapi.json";
     case endpoint::page: return "/ui";
     case endpoint::versions: return "/v1/plans/{name}/versions";

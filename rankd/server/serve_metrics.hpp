@@ -33,6 +33,7 @@ enum class endpoint : std::uint8_t {
   ready,
   metrics,
   tasks,
+  trace,
   openapi,
   page,
   versions,

@@ -195,6 +195,7 @@ void shard::add_routes() {
   serve_get("/v1/plans/{name}", [this](braid::http_exchange& x) { return plan(x); });
   serve_get("/metrics", [this](braid::http_exchange& x) { answer_metrics(x); });
   serve_get("/v1/tasks", [this](braid::http_exchange& x) { return tasks(x); });
+  serve_get("/v1/trace", [this](braid::http_exchange& x) { return trace(x); });
   serve_post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });
   serve_post("/v1/rank/batch", [this](braid::http_exchange& x) { return rank_batch(x); });
   add_change_routes();

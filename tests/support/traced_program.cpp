@@ -234,9 +234,7 @@ void read_back() {
   std::this_thread::sleep_for(150ms);
   for (;;) {
     const auto begin = std::chrono::steady_clock::now();
-    {
-      const braid::trace::span shown("recent");
-    }
+    { const braid::trace::span shown("recent"); }
     const braid::result<std::string> bytes = braid::trace::last(100ms);
     if (bytes && std::chrono::steady_clock::now() - begin >= 100ms) continue;
     const std::string text = bytes ? *bytes : bytes.error().message();

@@ -179,6 +179,17 @@ class Traced(unittest.TestCase):
         self.assertEqual((quiet.stdout, quiet.stderr), ("done\n", ""))
         self.assertEqual(list(self.file.parent.glob("*.pftrace.*")), [])
 
+    def test_a_program_reads_the_last_seconds_and_no_more(self):
+        environment = dict(os.environ, BRAID_TRACE=f"{self.file},last=60s")
+        ended = subprocess.run([PROGRAM, "jobs", "read_back"], env=environment, capture_output=True, timeout=100)
+        self.assertEqual((ended.returncode, ended.stderr), (0, b""))
+        trace = TOOL.Trace(ended.stdout)
+        names = self.whole(trace).names
+        self.assertEqual((names["outer"], names["old"], names["post"], names["saved: asked for"]), (1, 0, 0, 1))
+        self.assertGreaterEqual(names["recent"], 1)
+        self.assertEqual(list(self.file.parent.glob("*.pftrace.*")), [])
+        self.assertEqual(self.run_program("read_back").stdout, "Operation not supported")
+
     def test_a_killed_program_leaves_what_was_written(self):
         environment = dict(os.environ, BRAID_TRACE=str(self.file))
         with subprocess.Popen([PROGRAM, "endless"], env=environment, stdout=subprocess.PIPE, text=True) as program:
@@ -330,14 +341,22 @@ class Traced(unittest.TestCase):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
             address = re.search(r"(127.0.0.1:\d+)", server.stdout.readline())[1]
             request = urllib.request.Request(f"http://{address}/v1/rank", json.dumps({"user_id": 7, "plan": "slow"}).encode(),
-                                             {"Content-Type": "application/json", "X-Request-Id": "the slow one"})
+                                             {"Content-Type": "application/json", "X-Request-Id": "the slow one",
+                                              "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"})
             self.assertEqual(urllib.request.urlopen(request, timeout=100).status, 200)
+            with urllib.request.urlopen(f"http://{address}/v1/trace?seconds=60", timeout=100) as asked:
+                self.assertEqual(asked.headers["Content-Type"], "application/octet-stream")
+                self.assertEqual(asked.headers["Content-Disposition"], 'attachment; filename="rankd.pftrace"')
+                fetched = TOOL.Trace(asked.read())
             server.terminate()
             errors = server.communicate(timeout=100)[1]
         self.assertRegex(errors, r"braid: trace of the last 60 s in .*: request the slow one of plan slow took \d+ ms\n")
         trace = TOOL.Trace(Path(f"{self.file}.1").read_bytes())
-        self.whole(trace)
-        self.assertTrue(any(name.startswith("request ") for name in trace.tracks.values()), trace.tracks)
+        for each in (trace, fetched):
+            self.whole(each)
+            requests = [name for name in each.tracks.values() if name.startswith("request ")]
+            self.assertEqual(len(requests), 1, each.tracks)
+            self.assertTrue(requests[0].endswith(" of plan slow in trace 0af7651916cd43dd8448eb211c80319c"), requests)
 
     @unittest.skipUnless(shutil.which("protoc"), "protoc is missing")
     def test_protoc_reads_it_too(self):

@@ -152,6 +152,15 @@ class shard {
   [[nodiscard]] auto unread() const noexcept -> std::size_t { return server_ ? server_->counts().paced : 0; }
   void report_refusals(braid::time_point now);
 
+  // tracing.cpp
+  void join_trace(braid::http_exchange& x, request_record& record) const;
+  [[nodiscard]] auto exports(const request_record& record) const noexcept -> bool;
+  void add_node_spans(request_record& record, const bound_plan& plan, const ranking& result,
+                      braid::time_point ended) const;
+  /// Nothing for `which`: a part of a batch.
+  void export_spans(request_record& record, std::optional<endpoint> which) const;
+  auto trace(braid::http_exchange& x) -> braid::task<void>;
+
   // batch_endpoint.cpp
   auto rank_batch(braid::http_exchange& x) -> braid::task<void>;
   auto read_batch(braid::http_exchange& x, request_record record, braid::time_point begun) -> braid::task<void>;

@@ -6,6 +6,7 @@
 #include <tests/rankd/cli/run_rankd.hpp>
 #include <tests/rankd/cli/run_serve.hpp>
 #include <tests/rankd/engine/library_world.hpp>
+#include <tests/rankd/server/collector.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -40,13 +41,16 @@ auto rank(const running_server& server) -> braid::testing::heard_answer {
 
 }  // namespace
 
-TEST_CASE("a served request gets the bytes that the command line gives, a record, and the server ends well") {
+TEST_CASE("a served request gets the bytes that the command line gives, a record, a span, and the server ends well") {
   const project_copy project;
   const process_end expected = rankd_in(project.path(), {"rank"}, request);
-  running_server server(project.path(), {"--audit", "audit", "--log", "log", "--loops", "2"});
+  const rankd::testing::collector sink;
+  running_server server(project.path(), {"--audit", "audit", "--log", "log", "--loops", "2", "--otlp", sink.url()});
   CHECK(rank(server).body == expected.out);
   server.signal(SIGTERM);
   CHECK(server.wait() == 0);
+  REQUIRE_FALSE(sink.spans().empty());
+  CHECK(sink.spans().front().at("name") == "POST /v1/rank");
   CHECK(server.err().empty());
   const json record = json::parse(read_text_file(project.path() / "audit").value());
   CHECK(record.at("request_id") == "r");
@@ -270,6 +274,8 @@ TEST_CASE("what keeps a server from starting is said, with status 1") {
   fs::create_directory(project.path() / "plans/compiled");
   CHECK(has(refusal({}), "[no_artifacts]"));
   CHECK(rankd_in(project.path(), {"serve", "--tls-key", "key"}).status == 2);
+  CHECK(rankd_in(project.path(), {"serve", "--otlp", "localhost:4317"}).status == 2);
+  CHECK(rankd_in(project.path(), {"serve", "--otlp-share", "0.1"}).status == 2);
   for (const char* wrong : {"localhost", "127.0.0.1", "unix:/x", "1.2.3.4:99999", ""})
     CHECK(rankd_in(project.path(), {"serve", "--listen", wrong}).status == 2);
 }

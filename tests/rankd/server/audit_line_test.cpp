@@ -62,6 +62,7 @@ TEST_CASE("a record is a line of JSON without what is not known") {
         json::parse(
             R"({"time":"1970-01-01T00:00:00.000000Z","status":0,"code":"unanswered","duration_us":0,"candidates":0})"));
   record.request_id = "r";
+  record.trace = braid::trace_context{.trace_id = {1, 2}, .span_id = 3};
   record.client = "feed";
   record.user_id = 7;
   record.plan = "p";
@@ -70,8 +71,8 @@ TEST_CASE("a record is a line of JSON without what is not known") {
   record.code = "ok";
   record.took = std::chrono::microseconds(1500);
   record.candidates = 3;
-  CHECK(json::parse(audit_line(record)) ==
-        json::parse(R"({"time":"1970-01-01T00:00:00.000000Z","request_id":"r","client":"feed","user_id":7,"plan":"p",
+  CHECK(json::parse(audit_line(record)) == json::parse(R"({"time":"1970-01-01T00:00:00.000000Z","request_id":"r",
+                        "trace_id":"00000000000000010000000000000002","client":"feed","user_id":7,"plan":"p",
                         "plan_digest":"d","status":200,"code":"ok","duration_us":1500,"candidates":3})"));
 }
 
