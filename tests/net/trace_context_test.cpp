@@ -143,7 +143,7 @@ TEST_CASE("calls of a handler carry on the trace of its request, where the serve
   CHECK(scene.parent == scene.seen->traceparent());
   CHECK(scene.state == "a=1,b@c=x y");
 
-  scene.ask(parent_of(sampled), "/own");
+  scene.ask(parent_of(sampled) + state_field("a=1"), "/own");
   CHECK(scene.parent == "own");
   CHECK(scene.state == "none");
 }
