@@ -17,7 +17,9 @@ namespace braid::testing {
 /// Small, so that short inputs reach them.
 inline constexpr http_limits fuzz_limits{.target_bytes = 64, .head_bytes = 512, .fields = 12, .body_bytes = 300};
 
-inline constexpr std::array<std::string_view, 40> http_words{"\r\n",
+inline constexpr std::array<std::string_view, 41> http_words{"\r\n",
+                                                             "traceparent: 00-0af7651916cd43dd8448eb211c80319c"
+                                                             "-b7ad6b7169203331-01\r\n",
                                                              "\n",
                                                              "\r",
                                                              "\r\n\r\n",

@@ -3,6 +3,7 @@
 #include <tests/fuzz/target.hpp>
 
 #include <braid/net/detail/http_encoder.hpp>
+#include <braid/net/trace_context.hpp>
 
 #include <string>
 #include <string_view>
@@ -45,6 +46,17 @@ void write_anew(const http_request_head& head) {
     BRAID_EXPECTS(again.head().fields.count(field.name) == head.fields.count(field.name), "no field is lost or new");
 }
 
+/// Whatever the fields say: a span that can be written, in the caller's trace where they name one.
+void join_trace(const http_fields& fields) {
+  const trace_context span = trace_context::of(fields);
+  const auto again = trace_context::parse(span.traceparent());
+  BRAID_EXPECTS(again && again->trace_id == span.trace_id && again->span_id == span.span_id, "a span can be read");
+  const auto caller = trace_context::parse(fields.find("traceparent").value_or(""));
+  const bool is_child = caller && span.trace_id == caller->trace_id && span.parent_id == caller->span_id;
+  BRAID_EXPECTS(is_child || (span.parent_id == 0 && span.state.empty()), "a span is a child or the first one");
+  BRAID_EXPECTS(span.state.size() <= 512, "a tracestate keeps to its limit");
+}
+
 void run(std::string_view input) {
   read_in_every_way<braid::detail::http_request_parser>(input);
   braid::detail::http_request_parser parser(fuzz_limits);
@@ -57,6 +69,7 @@ void run(std::string_view input) {
   BRAID_EXPECTS(parser.head().fields.count("host") <= 1, "there is one host at most");
   BRAID_EXPECTS(input.substr(0, parser.size()).ends_with("\r\n\r\n"), "a head ends with an empty line");
   write_anew(parser.head());
+  join_trace(parser.head().fields);
 }
 
 }  // namespace
