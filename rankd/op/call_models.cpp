@@ -6,8 +6,10 @@
 #include <rankd/op/models.hpp>
 #include <rankd/rows/defect.hpp>
 
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,13 +17,18 @@
 namespace rankd::detail {
 namespace {
 
-/// A model, and the key of its scores.
+/// A key that scores are written under.
+struct score_key {
+  std::uint32_t key_id = 0;
+  std::string name;
+  null_rule nulls = null_rule::allowed;
+};
+
+/// A model, and a key for each of its outputs.
 struct called_model {
   std::string name;
   std::shared_ptr<const model> scores_by;
-  std::uint32_t key_id = 0;
-  std::string key_name;
-  null_rule nulls = null_rule::allowed;
+  std::vector<score_key> keys;
 };
 
 struct call_models_params {
@@ -35,28 +42,33 @@ struct call_models_params {
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
-    std::uint64_t bytes = called.size() * rows.table().size() * sizeof(double);
-    for (const called_model& each : called) bytes += each.scores_by->work_bytes();
+    std::uint64_t bytes = 0;
+    for (const called_model& each : called)
+      bytes += each.keys.size() * rows.table().size() * sizeof(double) + each.scores_by->work_bytes();
     if (!context.may_make(0, bytes)) return over_budget();
     row_set out = rows;
     for (const called_model& each : called) {
       auto sums =
           each.scores_by->sums(rows, context.memory, {.rows_of_part = context.rows_of_part, .stop = context.stop});
       if (!sums) return std::unexpected(op_error{"stopped", "it was stopped while it computed"});
-      if (const auto wrong = find_defect(rows, sums->values, each.nulls)) return refused(each, rows, *wrong);
-      if (each.scores_by->link() == score_link::sigmoid) sums->squeeze();
-      out = out.with_column(each.key_id, sums->values, context.memory);
+      for (std::size_t at = 0; at < sums->size(); ++at)
+        if (const auto wrong = find_defect(rows, (*sums)[at].values, each.keys[at].nulls))
+          return refused(each, at, rows, *wrong);
+      each.scores_by->link(*sums);
+      for (std::size_t at = 0; at < sums->size(); ++at)
+        out = out.with_column(each.keys[at].key_id, (*sums)[at].values, context.memory);
     }
     return out;
   }
 
  private:
-  static auto refused(const called_model& by, const row_set& rows, const defect& wrong) -> std::unexpected<op_error> {
+  static auto refused(const called_model& by, std::size_t output, const row_set& rows, const defect& wrong)
+      -> std::unexpected<op_error> {
     const std::string what = "model `" + by.name + "` gives row " + std::to_string(wrong.row) + " (id " +
                              to_text(rows.table().id(wrong.row)) + ") ";
     if (wrong.kind == defect_kind::non_finite)
       return std::unexpected(op_error{"non_finite_value", what + "a score that is not a finite number"});
-    return std::unexpected(op_error{"null_value", what + "no score, which `" + by.key_name + "` refuses"});
+    return std::unexpected(op_error{"null_value", what + "no score, which `" + by.keys[output].name + "` refuses"});
   }
 };
 
@@ -68,22 +80,47 @@ constexpr std::array call_models_shape{
     out_keys_shape,
 };
 
+/// Complains with wrong_length where there is not a key for each output of the models. A model that was not found may
+/// have any number.
+void check_outputs(const plan_param& out_keys, std::span<const called_model> called, braid::diagnostics& problems) {
+  std::size_t wanted = 0;
+  std::string all;
+  for (const called_model& each : called) {
+    const std::size_t outputs = each.scores_by == nullptr ? 1 : each.scores_by->outputs();
+    wanted += outputs;
+    all.append(all.empty() ? "" : ", ").append("`" + each.name + "` " + std::to_string(outputs));
+  }
+  const auto is_found = [](const called_model& each) { return each.scores_by != nullptr; };
+  const std::size_t given = out_keys.key_ids.size();
+  if (given == wanted || (given > wanted && !std::ranges::all_of(called, is_found))) return;
+  problems.add({.code = "wrong_length",
+                .pointer = out_keys.pointer,
+                .message = "`out_keys` has " + std::to_string(given) + " items, and the models give " +
+                           std::to_string(wanted) + " scores for each row (" + all + ")",
+                .hint = "name a key for each score of each model, in the order of its classes",
+                .node = {},
+                .source = {}});
+}
+
 auto bind_call_models(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   call_models_params params;
   const plan_param& models = *node.find_param("models");
   const plan_param& out_keys = *node.find_param("out_keys");
   const auto keys = find_typed_keys(out_keys, out_keys_shape, with, problems);
-  check_same_length(out_keys, keys.size(), models, models.names.size(), problems);
+  std::size_t wanted = 0;
   for (std::size_t at = 0; at < models.names.size(); ++at) {
-    auto found = find_model(models, at, with, problems);
-    if (found == nullptr || at >= keys.size() || keys[at] == nullptr) continue;
-    params.called.push_back({.name = models.names[at],
-                             .scores_by = std::move(found),
-                             .key_id = keys[at]->key_id,
-                             .key_name = keys[at]->name,
-                             .nulls = keys[at]->nullable ? null_rule::allowed : null_rule::refused});
+    called_model made{.name = models.names[at], .scores_by = find_model(models, at, with, problems), .keys = {}};
+    const std::size_t outputs = made.scores_by == nullptr ? 1 : made.scores_by->outputs();
+    for (std::size_t end = wanted + outputs; wanted < end; ++wanted) {
+      if (wanted >= keys.size() || keys[wanted] == nullptr) continue;
+      const key_entry& key = *keys[wanted];
+      made.keys.push_back(
+          {.key_id = key.key_id, .name = key.name, .nulls = key.nullable ? null_rule::allowed : null_rule::refused});
+    }
+    params.called.push_back(std::move(made));
   }
+  check_outputs(out_keys, params.called, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }

@@ -7,6 +7,7 @@
 #include <rankd/registry/file.hpp>
 
 #include <algorithm>
+#include <array>
 #include <system_error>
 #include <utility>
 
@@ -15,12 +16,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What the names of models end with: the second is what LightGBM's text is called.
+constexpr std::array<std::string_view, 2> endings{".json", ".txt"};
+
 /// "did you mean `x`?" among the files of a folder.
 auto hint_for(const fs::path& folder, std::string_view name) -> std::string {
   std::error_code error;
   std::vector<std::string> names;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->path().extension() == ".json") names.push_back(at->path().stem().string());
+    if (std::ranges::find(endings, at->path().extension().string()) != endings.end())
+      names.push_back(at->path().stem().string());
   std::ranges::sort(names);
   return braid::did_you_mean(name, {names.begin(), names.end()});
 }
@@ -32,19 +37,30 @@ model_folder::model_folder(fs::path folder, const registries& declared, file_rea
   if (!read_) read_ = [](const fs::path& file) { return read_text_file(file); };
 }
 
-auto model_folder::read_model(const fs::path& file, std::string_view name) const -> braid::checked<std::string> {
+auto model_folder::file_of(std::string_view name) const -> braid::checked<fs::path> {
   if (folder_.empty())
     return refused("no_models", "the project has no folder of models", "name one in rankd.toml: models = \"models\"");
+  std::vector<fs::path> found;
   std::error_code error;
-  if (!fs::exists(file, error))
-    return refused("unknown_model", "there is no model `" + std::string(name) + "`", hint_for(folder_, name), file);
-  return read_(file);
+  for (const std::string_view ending : endings)
+    if (fs::path file = folder_ / std::string(name).append(ending); fs::exists(file, error))
+      found.push_back(std::move(file));
+  if (found.size() > 1)
+    return refused("two_models", "there are two files of the model `" + std::string(name) + "`, .json and .txt",
+                   "keep the one that plans are to call", found.front());
+  if (!found.empty()) return found.front();
+  return refused("unknown_model", "there is no model `" + std::string(name) + "`", hint_for(folder_, name),
+                 folder_ / std::string(name).append(endings.front()));
 }
 
 auto model_folder::entry_of(std::string_view name) -> entry& {
   if (const auto known = entries_.find(name); known != entries_.end()) return known->second;
-  const fs::path file = folder_ / (std::string(name) + ".json");
-  entry made{.file = file, .text = read_model(file, name), .sha256 = {}, .made = nullptr, .problems = {}};
+  const auto file = file_of(name);
+  entry made{.file = file.value_or(fs::path()),
+             .text = file ? read_(*file) : std::unexpected(file.error()),
+             .sha256 = {},
+             .made = nullptr,
+             .problems = {}};
   if (made.text) made.sha256 = sha256_hex(*made.text);
   return entries_.emplace(std::string(name), std::move(made)).first->second;
 }
@@ -72,8 +88,10 @@ auto model_folder::find(std::string_view name) -> braid::checked<std::shared_ptr
 auto model_folder::stands_still() const -> bool {
   return std::ranges::all_of(entries_, [this](const auto& each) {
     const auto& [name, known] = each;
-    const auto now = read_model(known.file, name);
-    return now.has_value() == known.text.has_value() && (!now || *now == *known.text);
+    const auto file = file_of(name);
+    if (!file) return known.file.empty();
+    const auto now = read_(*file);
+    return *file == known.file && now.has_value() == known.text.has_value() && (!now || *now == *known.text);
   });
 }
 

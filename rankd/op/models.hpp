@@ -28,22 +28,24 @@ struct model_digest {
   auto operator==(const model_digest&) const -> bool = default;
 };
 
-/// NAME.json in a folder of models. A file is read when it is first asked for, and never again by the same object: so
-/// all plans that are bound with one of these see the same bytes.
-/// Threads: one at a time. Lifetime: `declared` outlives it; the models may outlive it.
+/// NAME.json or NAME.txt in a folder of models. A file is read when it is first asked for, and never again by the same
+/// object: so all plans that are bound with one of these see the same bytes. Threads: one at a time. Lifetime:
+/// `declared` outlives it; the models may outlive it.
 class model_folder {
  public:
   /// An empty `folder` is that of a project without models. `read` is `read_text_file` unless it is given.
   model_folder(std::filesystem::path folder, const registries& declared, file_reader read = {});
 
   /// The SHA-256 of a model's bytes. Requires a name of letters, digits and `_`.
-  /// Blocks: on the disk. Errors: no_models, unknown_model, those of `read_text_file`.
+  /// Blocks: on the disk. Errors: no_models, unknown_model, two_models, those of `read_text_file`.
   auto digest(std::string_view name) -> braid::checked<std::string>;
 
   /// The model.
   /// Blocks: on the disk. Errors: every diagnostic about the file, with it as their source: those of `digest`, of
   /// `parse_json` and of `object_reader`; unsupported_schema, unknown_key, blocked_key, unreadable_key, wrong_key_type,
-  /// duplicate_value, too_few_items, too_many_items, wrong_length, cycle, shared_node, unreached_node, tree_too_deep.
+  /// duplicate_value, too_few_items, too_many_items, wrong_length, cycle, shared_node, unreached_node, tree_too_deep;
+  /// of files that a trainer wrote truncated, missing_field, out_of_range, wrong_type, bad_value, unknown_objective,
+  /// unsupported_booster, linear_leaves, vector_leaves, recoded_categories, unnamed_features too.
   auto find(std::string_view name) -> braid::checked<std::shared_ptr<const model>>;
 
   /// Whether all files that were read still have the same bytes. Blocks: on the disk.
@@ -51,7 +53,7 @@ class model_folder {
 
  private:
   struct entry {
-    std::filesystem::path file;
+    std::filesystem::path file;  // empty where there is none
     braid::checked<std::string> text;
     std::string sha256;
     std::shared_ptr<const model> made;
@@ -59,8 +61,7 @@ class model_folder {
   };
 
   auto entry_of(std::string_view name) -> entry&;
-  [[nodiscard]] auto read_model(const std::filesystem::path& file, std::string_view name) const
-      -> braid::checked<std::string>;
+  [[nodiscard]] auto file_of(std::string_view name) const -> braid::checked<std::filesystem::path>;
 
   std::filesystem::path folder_;
   const registries* declared_;

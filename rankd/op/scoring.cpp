@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 
 namespace rankd {
@@ -54,8 +55,8 @@ void gather(const std::optional<column>& from, const block& at, double* out) {
 struct scoring {
   const row_set& rows;
   std::span<const std::optional<column>> columns;
-  std::span<double> sums;
-  std::uint64_t* known;  ///< a bit for each position that has a sum; null where all have
+  std::span<double> sums;  ///< of the first output, then of the second
+  std::uint64_t* known;    ///< a bit for each position that has a sum; null where all have
 };
 
 void score_block(const linear_model& what, const scoring& all, const block& at, double* values) {
@@ -99,17 +100,63 @@ auto leaves_of(const detail::tree_shape& tree, const tree_node* nodes, const dou
   return places;
 }
 
-void score_block(const tree_model& what, const scoring& all, const block& at, double* values) {
-  for (std::size_t k = 0; k < what.key_ids.size(); ++k) {
-    gather(all.columns[k], at, values + k * block_rows);
-    std::fill_n(values + k * block_rows + at.count, block_rows - at.count, 0.0);
+/// The children of a split that compares otherwise: 1 for the right one.
+auto goes_right(const tree_model& what, const tree_node& node, double value) -> std::uint32_t {
+  constexpr double max_zero = 1e-35F;  // as LightGBM has it
+  if (std::isnan(value)) return node.null_right;
+  if (node.rule == 0) return value >= node.threshold ? 1 : 0;
+  const detail::split_rule& rule = what.rules[node.rule - 1];
+  if (rule.words == 0) {
+    if (std::abs(value) <= max_zero) return node.null_right;
+    return value >= node.threshold ? 1 : 0;
   }
-  double* sums = all.sums.data() + at.first;
+  if (!(value >= node.threshold && value < 32.0 * rule.words)) return 0;
+  const auto category = static_cast<std::uint32_t>(value);
+  return what.bits[rule.first_word + category / 32] >> (category % 32) & 1U;
+}
+
+/// The same as `leaves_of` of a tree some of whose splits have rules.
+auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& what, const double* values)
+    -> std::array<std::uint32_t, abreast> {
+  std::array<std::uint32_t, abreast> places;
+  places.fill(tree.root);
+  for (std::size_t i = 0; i < abreast; ++i) {
+    for (std::uint32_t level = 0; level < tree.levels; ++level) {
+      const tree_node& node = what.nodes[places[i]];
+      if (node.left == places[i]) break;
+      places[i] = node.left + goes_right(what, node, values[node.feature * block_rows + i]);
+    }
+  }
+  return places;
+}
+
+/// Adds a leaf to the sum of each row, and rounds to a float where floats are added: that is the sum of two floats.
+void add_leaves(const tree_model& what, std::span<const std::uint32_t> leaves, double* sums) {
+  if (what.width == number_width::doubles) {
+    for (std::size_t i = 0; i < leaves.size(); ++i) sums[i] += what.values[leaves[i]];
+  } else {
+    for (std::size_t i = 0; i < leaves.size(); ++i) sums[i] = static_cast<float>(sums[i] + what.values[leaves[i]]);
+  }
+}
+
+void gather_keys(const tree_model& what, const scoring& all, const block& at, double* values) {
+  for (std::size_t k = 0; k < what.key_ids.size(); ++k) {
+    double* own = values + k * block_rows;
+    gather(all.columns[k], at, own);
+    std::fill_n(own + at.count, block_rows - at.count, 0.0);
+    if (what.width == number_width::floats)
+      for (std::size_t i = 0; i < at.count; ++i) own[i] = static_cast<float>(own[i]);
+  }
+}
+
+void score_block(const tree_model& what, const scoring& all, const block& at, double* values) {
+  gather_keys(what, all, at, values);
   for (const detail::tree_shape& tree : what.trees) {
+    double* sums = all.sums.data() + tree.output * all.rows.size() + at.first;
     for (std::size_t first = 0; first < at.count; first += abreast) {
-      const auto leaves = leaves_of(tree, what.nodes.data(), values + first);
-      const std::size_t used = std::min(abreast, at.count - first);
-      for (std::size_t i = 0; i < used; ++i) sums[first + i] += what.values[leaves[i]];
+      const auto leaves = tree.has_rules ? leaves_by_rules(tree, what, values + first)
+                                         : leaves_of(tree, what.nodes.data(), values + first);
+      add_leaves(what, std::span(leaves).first(std::min(abreast, at.count - first)), sums + first);
     }
   }
 }
@@ -164,35 +211,46 @@ auto score(const Model& what, const scoring& all, braid::arena& memory, const de
   return !stopped.load(braid::relaxed);
 }
 
-/// The sums by position as a column by row.
-auto by_row(const scoring& all, braid::arena& memory) -> model_sums {
+/// The sums of an output by position as a column by row.
+auto by_row(const scoring& all, std::span<double> sums, braid::arena& memory) -> model_sums {
   const std::size_t size = all.rows.table().size();
   if (all.rows.is_prefix() && all.rows.size() == size)
-    return {{.values = std::span<const double>(all.sums), .validity = bitmap(all.known)}, all.sums};
+    return {{.values = std::span<const double>(sums), .validity = bitmap(all.known)}, sums};
   const std::span<double> values = memory.filled(size, 0.0);
   const std::span<std::uint64_t> valid = memory.filled(words_for(size), std::uint64_t{0});
   for (std::size_t at = 0; at < all.rows.size(); ++at) {
     if (all.known != nullptr && !test_bit(all.known, at)) continue;
-    values[all.rows.row(at)] = all.sums[at];
+    values[all.rows.row(at)] = sums[at];
     set_bit(valid.data(), all.rows.row(at));
   }
   return {{.values = std::span<const double>(values), .validity = bitmap(valid.data())}, values};
 }
 
+/// For each output, the intercept for each row.
+auto first_sums(std::span<const double> intercepts, std::size_t rows, braid::arena& memory) -> std::span<double> {
+  const std::span<double> sums = memory.uninitialized<double>(intercepts.size() * rows);
+  for (std::size_t output = 0; output < intercepts.size(); ++output)
+    std::ranges::fill(sums.subspan(output * rows, rows), intercepts[output]);
+  return sums;
+}
+
 }  // namespace
 
 auto model::sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& how) const
-    -> std::optional<model_sums> {
+    -> std::optional<std::span<model_sums>> {
   return std::visit(
-      [&](const auto& what) -> std::optional<model_sums> {
+      [&](const auto& what) -> std::optional<std::span<model_sums>> {
         scoring all{.rows = rows,
                     .columns = columns_of(what, rows, memory),
-                    .sums = memory.filled(rows.size(), intercept_),
+                    .sums = first_sums(intercepts_, rows.size(), memory),
                     .known = nullptr};
         if (may_be_null(what) && !rows.empty())
           all.known = memory.filled(words_for(rows.size()), ~std::uint64_t{0}).data();
         if (!score(what, all, memory, how)) return std::nullopt;
-        return by_row(all, memory);
+        const std::span<model_sums> out = memory.uninitialized<model_sums>(outputs());
+        for (std::size_t output = 0; output < out.size(); ++output)
+          std::construct_at(&out[output], by_row(all, all.sums.subspan(output * rows.size(), rows.size()), memory));
+        return out;
       },
       parts_);
 }
@@ -208,10 +266,6 @@ auto model::row_ns() const noexcept -> double {
 
 auto model::work_bytes() const noexcept -> std::size_t {
   return std::visit([](const auto& what) { return blocks_of(what) * block_rows * sizeof(double); }, parts_);
-}
-
-void model_sums::squeeze() noexcept {
-  for (double& each : writable) each = 1 / (1 + std::exp(-each));
 }
 
 }  // namespace rankd

@@ -182,8 +182,9 @@ void check_sums(const model& with, const random_rows& given, op_bench& bench, co
       std::size_t wrong = 0;
       for (std::size_t row = 0; row < given.values.size(); ++row) {
         const std::optional<double> sum = active[row] ? expected(given.values[row]) : std::nullopt;
-        if (sums->values.is_null(row) != !sum) ++wrong;
-        if (sum && bits((*sums->values.floats())[row]) != bits(*sum)) ++wrong;
+        const column& found = sums->front().values;
+        if (found.is_null(row) != !sum) ++wrong;
+        if (sum && bits((*found.floats())[row]) != bits(*sum)) ++wrong;
       }
       CHECK(wrong == 0);
     }

@@ -1,0 +1,83 @@
+// rankd/op/detail/drawn_tree.hpp: a tree as its file has it, whose nodes are checked and laid out as they run.
+#pragma once
+
+#include <rankd/op/detail/scoring.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd::detail {
+
+enum class split_kind : std::uint8_t {
+  number,          ///< right where the value is at least the threshold
+  number_or_zero,  ///< the same, and zero goes the way of nulls
+  category,        ///< right where the value is in the set, and at least the threshold
+};
+
+struct drawn_node {
+  static constexpr std::int64_t no_feature = -1;
+
+  std::int64_t feature = no_feature;  ///< `no_feature` is that of a leaf
+  std::int64_t left = -1;
+  std::int64_t right = -1;
+  double threshold = 0;
+  double value = 0;  ///< of a leaf
+  split_kind kind = split_kind::number;
+  bool null_left = false;
+  bool is_swapped = false;  ///< `left` is what the file has as the right child, and the other way round
+  std::vector<std::uint32_t> categories = {};  ///< bits of the set, 32 in each word
+};
+
+/// What a file calls the lists of a tree, for diagnostics. Where leaves have a list of their own, they are the nodes
+/// from `first_leaf` on.
+struct drawn_lists {
+  std::string_view feature = "feature";
+  std::string_view left = "left";
+  std::string_view right = "right";
+  std::string_view leaf = "value";
+  std::size_t first_leaf = std::numeric_limits<std::size_t>::max();
+};
+
+struct drawn_tree {
+  std::string pointer;  ///< of the tree in its file
+  drawn_lists lists;
+  std::vector<drawn_node> nodes;  ///< the root first
+
+  /// Where a list has its item for a node.
+  [[nodiscard]] auto place(std::string_view list, std::size_t node) const -> std::string;
+};
+
+/// What is the same for all trees of a file.
+struct drawing_rules {
+  std::size_t features;
+  std::uint32_t max_levels = max_tree_levels;
+  std::size_t unreached = 0;  ///< how many nodes no path leads to: those that were pruned
+};
+
+/// Appends a tree, whose leaves add to that output, unless there are diagnostics: out_of_range, cycle, shared_node,
+/// unreached_node, tree_too_deep. Requires at least one node.
+void add_tree(const drawn_tree& from, std::uint32_t output, const drawing_rules& rules, tree_model& out,
+              braid::diagnostics& problems);
+
+/// The categories of a file, as bits: `take` complains with out_of_range and too_many_items. Their number and not their
+/// size is bounded by that of the file, so that one bit could take megabytes.
+class category_bits {
+ public:
+  auto take(std::span<const std::int64_t> categories, const std::string& pointer, braid::diagnostics& problems)
+      -> std::vector<std::uint32_t>;
+
+ private:
+  std::size_t words_left_ = std::size_t{1} << 22U;
+};
+
+/// Complains with too_many_items once the trees up to the one at `pointer` have too many nodes.
+auto has_too_many_nodes(const tree_model& so_far, const std::string& pointer, braid::diagnostics& problems) -> bool;
+
+}  // namespace rankd::detail

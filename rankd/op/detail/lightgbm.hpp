@@ -1,0 +1,54 @@
+// rankd/op/detail/lightgbm.hpp: what LightGBM's models mean, whichever of its two formats they are in.
+#pragma once
+
+#include <rankd/op/detail/drawn_tree.hpp>
+#include <rankd/op/detail/model_reading.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rankd::detail {
+
+/// The second and third bits of `decision_type`: what a split takes for missing, beside that it may not know nulls.
+enum class lightgbm_missing : std::uint8_t { none, zero, nan };
+
+/// A split by a number: `value <= threshold` goes left.
+struct lightgbm_split {
+  double threshold = 0;
+  lightgbm_missing missing = lightgbm_missing::none;
+  bool default_left = false;
+};
+
+/// Sets how a node decides. Without a kind of missing values, a null counts as zero.
+void split_by_number(const lightgbm_split& by, drawn_node& out);
+
+/// Sets that a node sends those of a set left, as LightGBM has it, and all else, nulls too, right: the children change
+/// places. Requires that they are known.
+void split_by_category(std::vector<std::uint32_t> categories, drawn_node& out);
+
+/// What all trees of a file share.
+struct lightgbm_header {
+  std::size_t outputs = 1;  ///< trees of each iteration
+  std::string objective;    ///< as in the file; empty for one of the trainer's own
+  bool averages = false;    ///< random forests: the mean of the iterations
+  std::vector<std::string> features;
+  bool recodes = false;  ///< the categories that rows have are not the numbers that splits know
+};
+
+/// Whether `pandas_categorical` gives categories other numbers than they are: LightGBM takes the position in these
+/// lists for the category.
+auto recodes_categories(const nlohmann::json& pandas_categorical) -> bool;
+
+/// The rule of an objective, for so many trees. Complains with unknown_objective and wrong_length.
+auto lightgbm_rule(const lightgbm_header& header, std::size_t trees, const model_reading& with) -> score_rule;
+
+/// The model of so many trees; null after a diagnostic.
+auto finished_lightgbm(lightgbm_header header, std::size_t count, tree_model trees, const model_reading& with)
+    -> std::shared_ptr<const model>;
+
+}  // namespace rankd::detail

@@ -1,0 +1,33 @@
+// rankd/op/detail/model_lists.hpp: lists of numbers in the JSON of a model.
+#pragma once
+
+#include <rankd/op/detail/model_reading.hpp>
+#include <rankd/registry/object_reader.hpp>
+
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd::detail {
+
+/// The items of a list, all of one type; an item that is wrong is reported and reads as T{}.
+template <typename T>
+auto read_list(object_reader& in, std::string_view field, value_type type, const model_reading& with)
+    -> std::vector<T> {
+  std::vector<T> out;
+  const nlohmann::json* list = in.array(field, presence::required);
+  if (list == nullptr) return out;
+  out.reserve(list->size());
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto value = scalar_from_json((*list)[i], type);
+    if (!value)
+      with.report(value.error().code, braid::json_pointer(in.pointer_of(field), i),
+                  "the item " + value.error().message);
+    out.push_back(value ? std::get<T>(*value) : T{});
+  }
+  return out;
+}
+
+}  // namespace rankd::detail

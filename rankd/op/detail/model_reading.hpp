@@ -1,0 +1,72 @@
+// rankd/op/detail/model_reading.hpp: what the readers of the kinds of models share: keys by name, and diagnostics.
+#pragma once
+
+#include <rankd/op/detail/scoring.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rankd::detail {
+
+inline auto model_problem(std::string_view code, std::string pointer, std::string message, std::string hint = {})
+    -> braid::diagnostic {
+  return {.code = std::string(code),
+          .pointer = std::move(pointer),
+          .message = std::move(message),
+          .hint = std::move(hint),
+          .node = {},
+          .source = {}};
+}
+
+/// What is wrong is appended, with its place in the file.
+struct model_reading {
+  const registries& declared;
+  braid::diagnostics& problems;
+
+  /// The number of the key of that name, which a model may read. Zero after a diagnostic: unknown_key, blocked_key,
+  /// unreadable_key, wrong_key_type.
+  [[nodiscard]] auto key(const std::string& name, const std::string& pointer) const -> std::uint32_t;
+
+  void report(std::string_view code, std::string pointer, std::string message, std::string hint = {}) const {
+    problems.add(model_problem(code, std::move(pointer), std::move(message), std::move(hint)));
+  }
+
+  /// Complains with too_few_items and too_many_items where a list has fewer or more items than it may have.
+  void bound(std::size_t items, const std::string& pointer, std::size_t max_count) const;
+};
+
+/// Whether a key comes for the first time.
+auto is_new(std::uint32_t key, std::vector<std::uint32_t>& seen) -> bool;
+
+/// The model that a trainer wrote: trees whose features are still positions in the list of names in its file.
+/// The features are checked to be positions there.
+struct trained_model {
+  tree_model trees;
+  std::vector<double> intercepts;
+  score_rule rule;
+  std::vector<std::string> features;
+  std::string features_pointer;
+  std::string naming_hint;  ///< how names are given when one trains
+};
+
+/// Makes keys of the features that splits use; the others need none. Complains as `model_reading::key` does, and with
+/// unnamed_features and duplicate_value. Null where there is any diagnostic.
+auto with_keys(trained_model made, const model_reading& with) -> std::shared_ptr<const model>;
+
+/// Models as LightGBM saves them, as text and as the JSON of `dump_model`, and XGBoost, as JSON; null after a
+/// diagnostic.
+auto is_lightgbm_text(std::string_view text) noexcept -> bool;
+auto read_lightgbm_text(std::string_view text, const model_reading& with) -> std::shared_ptr<const model>;
+auto read_lightgbm_dump(const nlohmann::json& document, const model_reading& with) -> std::shared_ptr<const model>;
+auto read_xgboost(const nlohmann::json& document, const model_reading& with) -> std::shared_ptr<const model>;
+
+}  // namespace rankd::detail

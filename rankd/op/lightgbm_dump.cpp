@@ -1,0 +1,155 @@
+// rankd/op/lightgbm_dump.cpp: the JSON of LightGBM's `dump_model`, where a node holds its children.
+#include <rankd/op/detail/lightgbm.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/registry/object_reader.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd::detail {
+namespace {
+
+using json = nlohmann::json;
+
+constexpr std::array<std::string_view, 3> missing_types{"None", "Zero", "NaN"};
+constexpr std::array<std::string_view, 2> decisions{"<=", "=="};
+
+/// Reads one tree, node by node. A document is at most so deep as `parse_json` allows, and so is the recursion.
+class nested_tree {
+ public:
+  nested_tree(std::size_t features, category_bits& bits, const model_reading& with)
+      : features_(features), bits_(bits), with_(with) {}
+
+  auto read(const json& root, const std::string& pointer) -> std::vector<drawn_node> {
+    add(root, pointer);
+    return std::move(nodes_);
+  }
+
+ private:
+  auto add(const json& item, const std::string& pointer) -> std::int64_t {
+    const std::size_t at = nodes_.size();
+    nodes_.emplace_back();
+    object_reader in(item, pointer, with_.problems);
+    if (!item.is_object() || item.contains("leaf_value")) {
+      if (const auto value = in.typed("leaf_value", presence::optional, value_type::floating))
+        nodes_[at].value = std::get<double>(*value);
+      if (in.value("leaf_coeff", presence::optional) != nullptr)
+        in.report("leaf_coeff", "linear_leaves", "the leaves of this tree are linear models, which are not supported",
+                  "train without `linear_tree`");
+      return static_cast<std::int64_t>(at);
+    }
+    add_split(in, at);
+    return static_cast<std::int64_t>(at);
+  }
+
+  void add_split(object_reader& in, std::size_t at) {
+    const auto highest = static_cast<std::int64_t>(features_) - 1;
+    nodes_[at].feature =
+        in.integer("split_feature", presence::required, {.min = 0, .max = highest}).value_or(drawn_node::no_feature);
+    const json* left = in.object("left_child", presence::required);
+    const json* right = in.object("right_child", presence::required);
+    if (left == nullptr || right == nullptr) return;
+    const std::int64_t left_place = add(*left, in.pointer_of("left_child"));
+    const std::int64_t right_place = add(*right, in.pointer_of("right_child"));
+    nodes_[at].left = left_place;
+    nodes_[at].right = right_place;
+    const auto decision = in.choice("decision_type", presence::required, decisions);
+    if (decision == 0U) set_number(in, nodes_[at]);
+    if (decision == 1U) set_categories(in, nodes_[at]);
+  }
+
+  void set_number(object_reader& in, drawn_node& out) const {
+    const auto threshold = in.typed("threshold", presence::required, value_type::floating);
+    const auto missing = in.choice("missing_type", presence::required, missing_types);
+    const auto default_left = in.boolean("default_left", presence::required);
+    if (threshold && missing && default_left)
+      split_by_number({.threshold = std::get<double>(*threshold),
+                       .missing = static_cast<lightgbm_missing>(*missing),
+                       .default_left = *default_left},
+                      out);
+  }
+
+  /// Categories stand as "1||5||7".
+  void set_categories(object_reader& in, drawn_node& out) const {
+    const std::string* text = in.text("threshold", presence::required);
+    if (text == nullptr) return;
+    std::vector<std::int64_t> found;
+    std::string_view rest = *text;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find("||"), rest.size());
+      std::int64_t category = 0;
+      const auto [stop, error] = std::from_chars(rest.data(), rest.data() + end, category);
+      if (error != std::errc() || stop != rest.data() + end)
+        return in.report("threshold", "bad_value", quote_name(rest.substr(0, end)) + " is no category");
+      found.push_back(category);
+      rest.remove_prefix(std::min(end + 2, rest.size()));
+    }
+    split_by_category(bits_.take(found, in.pointer_of("threshold"), with_.problems), out);
+  }
+
+  std::size_t features_;
+  category_bits& bits_;
+  const model_reading& with_;
+  std::vector<drawn_node> nodes_;
+};
+
+auto read_header(object_reader& in, const model_reading& with) -> lightgbm_header {
+  lightgbm_header out;
+  const auto outputs = in.integer("num_tree_per_iteration", presence::required, {.min = 1, .max = max_outputs});
+  out.outputs = static_cast<std::size_t>(outputs.value_or(1));
+  if (const std::string* objective = in.text("objective", presence::optional)) out.objective = *objective;
+  out.averages = in.boolean("average_output", presence::optional).value_or(false);
+  if (const json* categories = in.value("pandas_categorical", presence::optional))
+    out.recodes = recodes_categories(*categories);
+  const auto highest = in.integer("max_feature_idx", presence::required, {.min = 0, .max = max_model_keys - 1});
+  const json* names = in.array("feature_names", presence::required);
+  if (names == nullptr || !highest) return out;
+  with.bound(names->size(), in.pointer_of("feature_names"), max_model_keys);
+  for (std::size_t at = 0; at < std::min(names->size(), max_model_keys); ++at) {
+    const json& name = (*names)[at];
+    if (!name.is_string())
+      with.report("wrong_type", braid::json_pointer(in.pointer_of("feature_names"), at),
+                  "a feature is named by a string, not " + described(name));
+    out.features.push_back(name.is_string() ? name.get<std::string>() : std::string());
+  }
+  if (static_cast<std::int64_t>(names->size()) != *highest + 1)
+    in.report("feature_names", "wrong_length",
+              "there are " + std::to_string(names->size()) + " names, and by `max_feature_idx` " +
+                  std::to_string(*highest + 1) + " features");
+  return out;
+}
+
+}  // namespace
+
+auto read_lightgbm_dump(const json& document, const model_reading& with) -> std::shared_ptr<const model> {
+  object_reader in(document, "", with.problems);
+  lightgbm_header header = read_header(in, with);
+  const json* trees = in.array("tree_info", presence::required);
+  if (trees == nullptr) return nullptr;
+  const std::string pointer = in.pointer_of("tree_info");
+  with.bound(trees->size(), pointer, max_trees);
+  tree_model made;
+  category_bits bits;
+  for (std::size_t at = 0; at < std::min(trees->size(), max_trees); ++at) {
+    braid::diagnostics problems;
+    const model_reading own{with.declared, problems};
+    object_reader tree((*trees)[at], braid::json_pointer(pointer, at), problems);
+    const json* root = tree.object("tree_structure", presence::required);
+    drawn_tree drawn{.pointer = tree.pointer(), .lists = {}, .nodes = {}};
+    if (root != nullptr)
+      drawn.nodes = nested_tree(header.features.size(), bits, own).read(*root, tree.pointer_of("tree_structure"));
+    if (problems.empty())
+      add_tree(drawn, static_cast<std::uint32_t>(at % header.outputs),
+               {.features = header.features.size(), .max_levels = max_trained_levels}, made, problems);
+    with.problems.append(std::move(problems));
+    if (has_too_many_nodes(made, drawn.pointer, with.problems)) return nullptr;
+  }
+  return finished_lightgbm(std::move(header), trees->size(), std::move(made), with);
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,381 @@
+// tests/rankd/op/trained_models_test.cpp: models as trainers save them: their own scores, and files that are wrong.
+// tests/rankd/op/trained/train.py made the files.
+#include <rankd/op/detail/scoring.hpp>
+#include <rankd/op/models.hpp>
+#include <tests/rankd/op/op_world.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using braid::testing::scratch_folder;
+using rankd::testing::lines;
+using rankd::testing::op_bench;
+using rankd::testing::op_world;
+using json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path folder_of_models = "tests/rankd/op/trained";
+
+auto text_of(const fs::path& file) -> std::string {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+auto key_text(int number, const std::string& name, const std::string& type) -> std::string {
+  return "[[key]]\nkey_id = " + std::to_string(number) + "\nname = \"" + name + "\"\ntype = \"" + type +
+         "\"\nnullable = " + (number == 1 ? "false\nallow_write = false\n" : "true\n");
+}
+
+/// The keys that the models were trained with.
+auto trained_world() -> const registries& {
+  static const registries made = rankd::testing::registries_of(
+      key_text(1, "id", "int") + key_text(2, "price", "float") + key_text(3, "age", "int") +
+          key_text(4, "fresh", "bool") + key_text(5, "brand", "int") + key_text(6, "rating", "float"),
+      "", "");
+  return made;
+}
+
+auto model_file(const std::string& name) -> fs::path {
+  const fs::path text = folder_of_models / (name + ".txt");
+  return fs::exists(text) ? text : folder_of_models / (name + ".json");
+}
+
+/// The names of all models, and of none that is left out by mistake.
+auto names_of_models() -> std::vector<std::string> {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(folder_of_models))
+    if (const std::string name = entry.path().filename().string(); name.ends_with(".rows.json"))
+      out.push_back(name.substr(0, name.size() - std::string(".rows.json").size()));
+  std::ranges::sort(out);
+  return out;
+}
+
+template <typename T>
+auto values_of(const json& list) -> std::vector<std::optional<T>> {
+  std::vector<std::optional<T>> out;
+  for (const json& each : list) out.push_back(each.is_null() ? std::nullopt : std::optional<T>(each.get<T>()));
+  return out;
+}
+
+auto rows_of(const json& columns, op_bench& bench) -> row_set {
+  std::vector<std::int64_t> ids(columns.at("price").size());
+  row_set rows(batch(bench.memory().copied(std::span<const std::int64_t>(ids))));
+  rows = bench.with<double>(rows, 2, values_of<double>(columns.at("price")));
+  rows = bench.with<std::int64_t>(rows, 3, values_of<std::int64_t>(columns.at("age")));
+  rows = bench.with<bool>(rows, 4, values_of<bool>(columns.at("fresh")));
+  rows = bench.with<std::int64_t>(rows, 5, values_of<std::int64_t>(columns.at("brand")));
+  return bench.with<double>(rows, 6, values_of<double>(columns.at("rating")));
+}
+
+/// How many floats, or doubles, lie between two numbers of one sign.
+auto numbers_apart(double a, double b, bool floats) -> std::int64_t {
+  if (floats)
+    return std::abs(std::int64_t{std::bit_cast<std::int32_t>(static_cast<float>(a))} -
+                    std::bit_cast<std::int32_t>(static_cast<float>(b)));
+  return std::abs(std::bit_cast<std::int64_t>(a) - std::bit_cast<std::int64_t>(b));
+}
+
+/// How many values of all outputs are further apart than that.
+auto count_wrong(std::span<const model_sums> found, const json& expected, bool floats, std::int64_t apart)
+    -> std::size_t {
+  std::size_t wrong = 0;
+  for (std::size_t output = 0; output < found.size(); ++output)
+    for (std::size_t row = 0; row < found[output].writable.size(); ++row)
+      if (numbers_apart(found[output].writable[row], expected.at(output).at(row), floats) > apart) ++wrong;
+  return wrong;
+}
+
+auto said_of(const std::string& text) -> lines {
+  const auto made = detail::parse_model(text, "m", op_world());
+  if (made) return {};
+  for (const braid::diagnostic& each : made.error()) CHECK(each.source == "m");
+  return rankd::testing::list(made.error());
+}
+
+using changes = std::vector<std::pair<std::string, std::string>>;
+
+/// The text with each first place that is like `from` exchanged.
+auto with_changes(std::string text, const changes& all) -> std::string {
+  for (const auto& [from, to] : all) {
+    const std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+struct wrong_case {
+  changes made;
+  lines expected;
+};
+
+void check_wrong(const std::string& good, const std::vector<wrong_case>& table) {
+  CHECK((said_of(good) == lines()));
+  for (const wrong_case& each : table) {
+    std::string change;
+    for (const auto& [from, to] : each.made) change += from + " → " + to.substr(0, 100) + "; ";
+    CAPTURE(change);
+    const lines said = said_of(with_changes(good, each.made));
+    std::string all;
+    for (const std::string& line : said) all += line + "\n";
+    CAPTURE(all);
+    CHECK((said == each.expected));
+  }
+}
+
+/// A number, a set of categories, and a leaf alone.
+const std::string small_text = R"(tree
+version=v4
+num_class=1
+num_tree_per_iteration=1
+label_index=0
+max_feature_idx=1
+objective=binary sigmoid:1
+feature_names=count score
+feature_infos=[0:1] 0:1
+tree_sizes=1 1
+
+Tree=0
+num_leaves=3
+num_cat=1
+split_feature=1 0
+threshold=0.5 0
+decision_type=10 1
+left_child=1 -1
+right_child=-2 -3
+leaf_value=1 2 3
+cat_boundaries=0 2
+cat_threshold=1 8
+is_linear=0
+shrinkage=1
+
+
+Tree=1
+num_leaves=1
+num_cat=0
+split_feature=
+threshold=
+leaf_value=0.25
+is_linear=0
+shrinkage=1
+
+
+end of trees
+
+parameters:
+[boosting: gbdt]
+end of parameters
+
+pandas_categorical:null
+)";
+
+const std::string small_dump = R"({"name":"tree","version":"v4","num_class":1,"num_tree_per_iteration":1,
+"max_feature_idx":1,"objective":"regression","average_output":false,"feature_names":["count","score"],
+"tree_info":[{"tree_index":0,"num_leaves":3,"tree_structure":{"split_feature":1,"threshold":0.5,"decision_type":"<=",
+"default_left":true,"missing_type":"NaN","left_child":{"split_feature":0,"threshold":"0||35","decision_type":"==",
+"default_left":false,"missing_type":"NaN","left_child":{"leaf_value":1},"right_child":{"leaf_value":2}},
+"right_child":{"leaf_value":3}}}],"pandas_categorical":[[0,1,2]]})";
+
+/// The score of a row with that count and that score, of a model of one output.
+auto score_of(const std::string& text, std::optional<std::int64_t> count, std::optional<double> score) -> double {
+  op_bench bench;
+  row_set rows = bench.with<std::int64_t>(bench.rows_of({1}), 1501, {count});
+  rows = bench.with<double>(rows, 1001, {score});
+  const auto made = detail::parse_model(text, "m", op_world());
+  if (!made) throw std::runtime_error(made.error().to_text());
+  return (*made)->sums(rows, bench.memory(), {.rows_of_part = 1})->front().writable[0];
+}
+
+}  // namespace
+
+TEST_CASE("models that LightGBM trained give the sums of the trainer, bit for bit, and its scores") {
+  const auto names = names_of_models();
+  CHECK(names.size() == 10);
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    const auto made = detail::parse_model(text_of(model_file(name)), name, trained_world());
+    if (!made) MESSAGE(made.error().to_text());
+    REQUIRE(made);
+    const json expected = json::parse(text_of(folder_of_models / (name + ".rows.json")));
+    op_bench bench;
+    const auto sums = (*made)->sums(rows_of(expected.at("columns"), bench), bench.memory(), {.rows_of_part = 256});
+    REQUIRE(sums);
+    REQUIRE(sums->size() == expected.at("sums").size());
+    const bool floats = name.starts_with("xgboost");
+    CHECK(count_wrong(*sums, expected.at("sums"), floats, 0) == 0);
+    (*made)->link(*sums);
+    // exp of the C library may differ by the last digit from machine to machine.
+    CHECK(count_wrong(*sums, expected.at("scores"), floats, 4) == 0);
+  }
+}
+
+TEST_CASE("a category is the whole part of a number, and zero goes the way of nulls where the file says so") {
+  CHECK(score_of(small_text, 0, 0.5) == 1.25);
+  CHECK(score_of(small_text, 35, 0.5) == 1.25);
+  CHECK(score_of(small_text, 1, 0.5) == 3.25);
+  CHECK(score_of(small_text, 64, -1) == 3.25);
+  CHECK(score_of(small_text, -1, -1) == 3.25);
+  CHECK(score_of(small_text, std::nullopt, std::nullopt) == 3.25);
+  CHECK(score_of(small_text, 0, std::nullopt) == 1.25);
+  CHECK(score_of(small_text, 0, 0.50000000000000011) == 2.25);
+  // The set is one of `score` now, whose numbers have fractions.
+  const std::string fractions = with_changes(small_text, {{"split_feature=1 0", "split_feature=0 1"}});
+  CHECK(score_of(fractions, 0, -0.75) == 1.25);
+  CHECK(score_of(fractions, 0, -1) == 3.25);
+  CHECK(score_of(fractions, 0, 35.99) == 1.25);
+  const std::string zeros = with_changes(small_text, {{"decision_type=10 1", "decision_type=4 1"}});
+  CHECK(score_of(zeros, 0, 0) == 2.25);
+  CHECK(score_of(zeros, 0, 1e-36) == 2.25);
+  CHECK(score_of(zeros, 0, 1e-30) == 1.25);
+  CHECK(score_of(zeros, 0, std::nullopt) == 2.25);
+  const std::string no_missing = with_changes(small_text, {{"decision_type=10 1", "decision_type=0 1"}});
+  CHECK(score_of(no_missing, 0, std::nullopt) == 1.25);
+  CHECK(score_of(no_missing, 0, 1) == 2.25);
+  CHECK(score_of(small_dump, 35, 0.5) == 1);
+  CHECK(score_of(small_dump, 34, 0.5) == 2);
+  CHECK(score_of(small_dump, 34, 0.6) == 3);
+}
+
+TEST_CASE("texts of LightGBM that are wrong are refused with a place for each diagnostic") {
+  check_wrong(
+      small_text,
+      {{{{"version=v4", "version=v9"}}, {"unsupported_schema /version"}},
+       {{{"version=v4\n", ""}}, {"missing_field "}},
+       {{{"count score", "count \xff"}}, {"invalid_utf8 "}},
+       {{{"num_tree_per_iteration=1", "num_tree_per_iteration=0"}}, {"out_of_range /num_tree_per_iteration"}},
+       {{{"num_tree_per_iteration=1", "num_tree_per_iteration=3"}}, {"wrong_length /num_tree_per_iteration"}},
+       {{{"num_tree_per_iteration=1", "num_tree_per_iteration=99999999999999999999"}},
+        {"out_of_range /num_tree_per_iteration"}},
+       {{{"max_feature_idx=1", "max_feature_idx=2"}}, {"wrong_length /feature_names"}},
+       {{{"max_feature_idx=1", "max_feature_idx=1000000"}},
+        {"out_of_range /max_feature_idx", "wrong_length /feature_names"}},
+       {{{"binary sigmoid:1", "binary2 sigmoid:1"}}, {"unknown_objective /objective"}},
+       {{{"binary sigmoid:1", "binary sigmoid:-1"}}, {"bad_value /objective"}},
+       {{{"binary sigmoid:1", "binary squash"}}, {"unknown_objective /objective"}},
+       {{{"binary sigmoid:1", "multiclass num_class:2"}}, {"wrong_length /objective"}},
+       {{{"count score", "count scoer"}}, {"unknown_key /feature_names/1"}},
+       {{{"count score", "country secret"}}, {"wrong_key_type /feature_names/0", "unreadable_key /feature_names/1"}},
+       {{{"count score", "count count"}}, {"duplicate_value /feature_names/1"}},
+       {{{"count score", "Column_0 Column_1"}}, {"unnamed_features /feature_names"}},
+       {{{"count score", "count Column_1"}}, {"unknown_key /feature_names/1"}},
+       {{{"tree_sizes=1 1", "tree_sizes=1 1 1"}}, {"wrong_length /tree_sizes"}},
+       {{{"num_leaves=3", "num_leaves=4"}}, {"wrong_length /trees/0/leaf_value"}},
+       {{{"num_leaves=3", "num_leaves=1000001"}},
+        {"out_of_range /trees/0/num_leaves", "wrong_length /trees/0/leaf_value"}},
+       {{{"num_leaves=3\n", ""}}, {"missing_field /trees/0", "wrong_length /trees/0/leaf_value"}},
+       {{{"leaf_value=1 2 3", "leaf_value=1 x 3"}}, {"wrong_type /trees/0/leaf_value/1"}},
+       {{{"leaf_value=1 2 3", "leaf_value=1 inf 3"}}, {"non_finite_number /trees/0/leaf_value/1"}},
+       {{{"leaf_value=1 2 3", "leaf_value=1 nan 3"}}, {"wrong_type /trees/0/leaf_value/1"}},
+       {{{"leaf_value=1 2 3", "leaf_value=1 2 3\nleaf_value=1 2 3"}}, {"duplicate_field /trees/0"}},
+       {{{"threshold=0.5 0", "threshold=0.5"}}, {"wrong_length /trees/0/threshold"}},
+       {{{"split_feature=1 0", "split_feature=2 -1"}}, {"out_of_range /trees/0/split_feature/1"}},
+       {{{"split_feature=1 0", "split_feature=2 0"}}, {"out_of_range /trees/0/split_feature/0"}},
+       {{{"left_child=1 -1", "left_child=0 -1"}}, {"cycle /trees/0/left_child/0"}},
+       {{{"left_child=1 -1", "left_child=1 0"}}, {"cycle /trees/0/left_child/1"}},
+       {{{"left_child=1 -1", "left_child=1 -3"}}, {"shared_node /trees/0/left_child/1"}},
+       {{{"left_child=1 -1", "left_child=2 -4"}},
+        {"out_of_range /trees/0/left_child/0", "out_of_range /trees/0/left_child/1"}},
+       {{{"left_child=1 -1", "left_child=-1 -1"}}, {"unreached_node /trees/0/split_feature/1"}},
+       {{{"decision_type=10 1", "decision_type=14 1"}}, {"bad_value /trees/0/decision_type/0"}},
+       {{{"decision_type=10 1", "decision_type=-2 1"}}, {"bad_value /trees/0/decision_type/0"}},
+       {{{"decision_type=10 1", "decision_type=1 1"}, {"threshold=0.5 0", "threshold=1 0"}},
+        {"out_of_range /trees/0/threshold/0"}},
+       {{{"num_cat=1", "num_cat=2"}}, {"wrong_length /trees/0/cat_boundaries"}},
+       {{{"num_cat=1", "num_cat=0"}}, {"out_of_range /trees/0/threshold/1"}},
+       {{{"cat_boundaries=0 2", "cat_boundaries=0 3"}}, {"wrong_length /trees/0/cat_threshold"}},
+       {{{"cat_boundaries=0 2", "cat_boundaries=2 0"}},
+        {"out_of_range /trees/0/cat_boundaries/0", "out_of_range /trees/0/cat_boundaries/1"}},
+       {{{"cat_boundaries=0 2", "cat_boundaries=0 9223372036854775807"}}, {"wrong_length /trees/0/cat_threshold"}},
+       {{{"cat_threshold=1 8", "cat_threshold=1 4294967296"}}, {"wrong_type /trees/0/cat_threshold/1"}},
+       {{{"is_linear=0", "is_linear=1"}}, {"linear_leaves /trees/0/is_linear"}},
+       {{{"Tree=1", "Tree=7"}}, {"bad_value /trees/1"}},
+       {{{"end of trees", "end of"}, {"parameters:\n[boosting: gbdt]\nend of parameters\n\n", ""}},
+        {"truncated /trees"}},
+       {{{small_text.substr(small_text.find("Tree=0")), ""}, {"tree_sizes=1 1\n", ""}},
+        {"truncated /trees", "too_few_items /trees"}},
+       {{{"pandas_categorical:null", R"(pandas_categorical:[["a", "b"]])"}},
+        {"recoded_categories /pandas_categorical"}},
+       {{{"pandas_categorical:null", "pandas_categorical:[[1, 2]]"}}, {"recoded_categories /pandas_categorical"}},
+       {{{"pandas_categorical:null", "pandas_categorical:[[0, 1]]"}}, {}}});
+  CHECK((said_of("tree") == lines{"truncated /trees", "missing_field ", "missing_field ", "missing_field ",
+                                  "missing_field ", "too_few_items /trees"}));
+}
+
+TEST_CASE("documents of dump_model that are wrong are refused with a place for each diagnostic") {
+  const std::string root = "/tree_info/0/tree_structure";
+  check_wrong(
+      small_dump,
+      {{{{R"("split_feature":1)", R"("split_feature":2)"}}, {"out_of_range " + root + "/split_feature"}},
+       {{{R"("decision_type":"<=")", R"("decision_type":"<")"}}, {"bad_value " + root + "/decision_type"}},
+       {{{R"("missing_type":"NaN")", R"("missing_type":"nan")"}}, {"bad_value " + root + "/missing_type"}},
+       {{{R"("0||35")", R"("0||x")"}}, {"bad_value " + root + "/left_child/threshold"}},
+       {{{R"("0||35")", R"("0||-1")"}}, {"out_of_range " + root + "/left_child/threshold"}},
+       {{{R"("0||35")", R"("0||2147483647")"}}, {"too_many_items " + root + "/left_child/threshold"}},
+       {{{R"({"leaf_value":2})", "{}"}},
+        {"missing_field " + root + "/left_child/right_child", "missing_field " + root + "/left_child/right_child",
+         "missing_field " + root + "/left_child/right_child"}},
+       {{{R"({"leaf_value":2})", "7"}}, {"wrong_type " + root + "/left_child/right_child"}},
+       {{{R"("leaf_value":2)", R"("leaf_value":"2")"}}, {"wrong_type " + root + "/left_child/right_child/leaf_value"}},
+       {{{R"("leaf_value":2)", R"("leaf_value":2,"leaf_coeff":[1])"}},
+        {"linear_leaves " + root + "/left_child/right_child/leaf_coeff"}},
+       {{{R"(["count","score"])", R"(["count",7])"}}, {"wrong_type /feature_names/1"}},
+       {{{R"(["count","score"])", R"(["count"])"}},
+        {"wrong_length /feature_names", "out_of_range " + root + "/split_feature"}},
+       {{{R"("num_tree_per_iteration":1)", R"("num_tree_per_iteration":2)"}}, {"wrong_length /num_tree_per_iteration"}},
+       {{{R"("regression")", R"("nothing")"}}, {"unknown_objective /objective"}},
+       {{{"[[0,1,2]]", "[[0,2,1]]"}}, {"recoded_categories /pandas_categorical"}}});
+}
+
+TEST_CASE("a folder has models of both endings, one for each name, and the operator writes all outputs of a model") {
+  const scratch_folder folder;
+  folder.write("clicks.txt", small_text);
+  folder.write("kinds.txt", with_changes(small_text, {{"num_tree_per_iteration=1", "num_tree_per_iteration=2"},
+                                                      {"binary sigmoid:1", "multiclass num_class:2"}}));
+  model_folder models(folder.path(), op_world());
+  REQUIRE(models.find("clicks"));
+  CHECK(models.find("kind").error().front().hint == "did you mean `kinds`?");
+  CHECK(models.stands_still());
+
+  op_bench bench;
+  const row_set rows = bench.with<std::int64_t>(bench.rows_of({1, 2}), 1501, {0, 1});
+  const auto bound_to = [&](const std::vector<std::string>& names, const std::vector<std::uint32_t>& keys) {
+    plan_node node;
+    node.op = "core::call_models";
+    node.params = {{"models", param_kind::names, {}, {}, "/m", names},
+                   {"out_keys", param_kind::key_ids, {}, keys, "/o"}};
+    return find_op(node.op)->bind(node, {op_world(), {}, {}, &models});
+  };
+  CHECK((rankd::testing::list(bound_to({"kinds"}, {1001}).error()) == lines{"wrong_length /o"}));
+  CHECK((rankd::testing::list(bound_to({"kinds"}, {1001, 2001, 1003}).error()).back() == "wrong_length /o"));
+  CHECK((rankd::testing::list(bound_to({"none"}, {1001, 2001}).error()) == lines{"unknown_model /m/0"}));
+  const row_set out = bench.run(*bound_to({"kinds"}, {1001, 2001}).value(), {rows}).value();
+  for (std::size_t row = 0; row < 2; ++row) {
+    const double first = (*out.table().find(1001)->floats())[row];
+    const double second = (*out.table().find(2001)->floats())[row];
+    const double sum = row == 0 ? 1 : 3;
+    CHECK(first == doctest::Approx(std::exp(sum) / (std::exp(sum) + std::exp(0.25))));
+    CHECK(first + second == doctest::Approx(1));
+  }
+
+  folder.write("clicks.json", R"({"schema_version":1,"kind":"linear","weights":[{"key":"count","weight":1}]})");
+  CHECK_FALSE(models.stands_still());
+  model_folder again(folder.path(), op_world());
+  CHECK(again.find("clicks").error().front().code == "two_models");
+}
