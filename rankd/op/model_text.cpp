@@ -179,6 +179,7 @@ auto read_any(std::string_view text, std::string_view source_name, const model_r
     return nullptr;
   }
   if (document->is_object() && document->contains("tree_info")) return read_lightgbm_dump(*document, with);
+  if (document->is_object() && document->contains("learner")) return read_xgboost(*document, with);
   return read_own(*document, with);
 }
 

@@ -193,6 +193,15 @@ const std::string small_dump = R"({"name":"tree","version":"v4","num_class":1,"n
 "default_left":false,"missing_type":"NaN","left_child":{"leaf_value":1},"right_child":{"leaf_value":2}},
 "right_child":{"leaf_value":3}}}],"pandas_categorical":[[0,1,2]]})";
 
+const std::string small_xgboost = R"({"version":[3,2,0],"learner":{"feature_names":["count","score"],
+"learner_model_param":{"base_score":"[5E-1]","num_class":"0","num_feature":"2","num_target":"1"},
+"objective":{"name":"reg:squarederror"},
+"gradient_booster":{"name":"gbtree","model":{"cats":{"enc":[]},"gbtree_model_param":{"num_trees":"1"},
+"tree_info":[0],"trees":[{"tree_param":{"num_deleted":"0","size_leaf_vector":"1"},
+"left_children":[1,3,-1,-1,-1],"right_children":[2,4,-1,-1,-1],"split_indices":[1,0,0,0,0],
+"split_conditions":[0.5,1E-45,1,2,3],"default_left":[1,0,0,0,0],"split_type":[0,1,0,0,0],
+"categories":[1,35],"categories_nodes":[1],"categories_segments":[0],"categories_sizes":[2]}]}}}})";
+
 /// The score of a row with that count and that score, of a model of one output.
 auto score_of(const std::string& text, std::optional<std::int64_t> count, std::optional<double> score) -> double {
   op_bench bench;
@@ -205,9 +214,9 @@ auto score_of(const std::string& text, std::optional<std::int64_t> count, std::o
 
 }  // namespace
 
-TEST_CASE("models that LightGBM trained give the sums of the trainer, bit for bit, and its scores") {
+TEST_CASE("models that LightGBM and XGBoost trained give the sums of the trainer, bit for bit, and its scores") {
   const auto names = names_of_models();
-  CHECK(names.size() == 10);
+  CHECK(names.size() == 18);
   for (const std::string& name : names) {
     CAPTURE(name);
     const auto made = detail::parse_model(text_of(model_file(name)), name, trained_world());
@@ -251,6 +260,11 @@ TEST_CASE("a category is the whole part of a number, and zero goes the way of nu
   CHECK(score_of(small_dump, 35, 0.5) == 1);
   CHECK(score_of(small_dump, 34, 0.5) == 2);
   CHECK(score_of(small_dump, 34, 0.6) == 3);
+  CHECK(score_of(small_xgboost, 35, 0.25) == 3.5);
+  CHECK(score_of(small_xgboost, 34, 0.25) == 2.5);
+  CHECK(score_of(small_xgboost, std::nullopt, std::nullopt) == 3.5);
+  CHECK(score_of(small_xgboost, 35, 0.5) == 1.5);
+  CHECK(score_of(small_xgboost, 1, 0.49999999999) == 1.5);  // as a float it is the threshold
 }
 
 TEST_CASE("texts of LightGBM that are wrong are refused with a place for each diagnostic") {
@@ -341,6 +355,56 @@ TEST_CASE("documents of dump_model that are wrong are refused with a place for e
        {{{R"("num_tree_per_iteration":1)", R"("num_tree_per_iteration":2)"}}, {"wrong_length /num_tree_per_iteration"}},
        {{{R"("regression")", R"("nothing")"}}, {"unknown_objective /objective"}},
        {{{"[[0,1,2]]", "[[0,2,1]]"}}, {"recoded_categories /pandas_categorical"}}});
+}
+
+TEST_CASE("documents of XGBoost that are wrong are refused with a place for each diagnostic") {
+  const std::string booster = "/learner/gradient_booster";
+  const std::string tree = booster + "/model/trees/0";
+  const std::string params = "/learner/learner_model_param";
+  check_wrong(
+      small_xgboost,
+      {{{{"[3,2,0]", "[4,0,0]"}}, {"unsupported_schema /version"}},
+       {{{"reg:squarederror", "reg:cubederror"}}, {"unknown_objective /learner/objective/name"}},
+       {{{"reg:squarederror", "multi:softmax"}}, {"unknown_objective /learner/objective/name"}},
+       {{{R"("name":"gbtree")", R"("name":"gblinear")"}}, {"unsupported_booster " + booster + "/name"}},
+       {{{R"("name":"gbtree")", R"("name":"dart")"}}, {"missing_field " + booster, "missing_field " + booster}},
+       {{{R"("num_feature":"2")", R"("num_feature":"3")"}}, {"wrong_length /learner/feature_names"}},
+       {{{R"("num_feature":"2")", R"("num_feature":2)"}}, {"wrong_type " + params + "/num_feature"}},
+       {{{R"("num_feature":"2")", R"("num_feature":"99999999999")"}}, {"out_of_range " + params + "/num_feature"}},
+       {{{R"(["count","score"])", "[]"}}, {"unnamed_features /learner/feature_names"}},
+       {{{R"(["count","score"])", R"(["count","old"])"}}, {"blocked_key /learner/feature_names/1"}},
+       {{{"[5E-1]", "[5E-1"}}, {"bad_value " + params + "/base_score"}},
+       {{{"[5E-1]", "[]"}}, {"bad_value " + params + "/base_score"}},
+       {{{"[5E-1]", "[1E99]"}}, {"bad_value " + params + "/base_score"}},
+       {{{"[5E-1]", "[1,2]"}}, {"wrong_length " + params + "/base_score"}},
+       {{{"[5E-1]", "[1]"}, {"reg:squarederror", "binary:logistic"}}, {"bad_value " + params + "/base_score"}},
+       {{{R"("num_trees":"1")", R"("num_trees":"2")"}},
+        {"wrong_length " + booster + "/model/gbtree_model_param/num_trees"}},
+       {{{R"("tree_info":[0])", R"("tree_info":[0,0])"}}, {"wrong_length " + booster + "/model/tree_info"}},
+       {{{R"("tree_info":[0])", R"("tree_info":[1])"}}, {"out_of_range " + booster + "/model/tree_info/0"}},
+       {{{R"("size_leaf_vector":"1")", R"("size_leaf_vector":"3")"}},
+        {"vector_leaves " + tree + "/tree_param/size_leaf_vector"}},
+       {{{"[1,3,-1,-1,-1]", "[0,3,-1,-1,-1]"}}, {"cycle " + tree + "/left_children/0"}},
+       {{{"[1,3,-1,-1,-1]", "[1,2,-1,-1,-1]"}}, {"shared_node " + tree + "/left_children/1"}},
+       {{{"[1,3,-1,-1,-1]", "[1,7,-1,-1,-1]"}}, {"out_of_range " + tree + "/left_children/1"}},
+       {{{"[1,3,-1,-1,-1]", "[1,-1,-1,-1,-1]"}}, {"unreached_node " + tree + "/split_indices/3"}},
+       {{{"[1,3,-1,-1,-1]", "[1,-1,-1,-1,-1]"}, {R"("num_deleted":"0")", R"("num_deleted":"2")"}}, {}},
+       {{{R"("num_deleted":"0")", R"("num_deleted":"2")"}}, {"unreached_node " + tree + "/split_indices/0"}},
+       {{{"[1,3,-1,-1,-1]", "[1,3,-1,-1]"}},
+        {"wrong_length " + tree + "/right_children", "wrong_length " + tree + "/split_indices",
+         "wrong_length " + tree + "/split_conditions", "wrong_length " + tree + "/default_left",
+         "wrong_length " + tree + "/split_type"}},
+       {{{"[1,0,0,0,0]", "[2,0,0,0,0]"}}, {"out_of_range " + tree + "/split_indices/0"}},
+       {{{"[1,0,0,0,0]", "[-1,0,0,0,0]"}}, {"out_of_range " + tree + "/split_indices/0"}},
+       {{{"[0.5,1E-45,1,2,3]", "[0.5,1E-45,1,2,1E39]"}}, {"number_out_of_range " + tree + "/split_conditions/4"}},
+       {{{R"("default_left":[1,)", R"("default_left":[2,)"}}, {"wrong_type " + tree + "/default_left/0"}},
+       {{{R"("default_left":[1,0,0,0,0])", R"("default_left":[true,false,false,false,false])"}}, {}},
+       {{{R"("categories_nodes":[1])", R"("categories_nodes":[2])"}}, {"missing_field " + tree + "/split_type/1"}},
+       {{{R"("categories_sizes":[2])", R"("categories_sizes":[3])"}},
+        {"out_of_range " + tree + "/categories_segments/0"}},
+       {{{R"("categories_sizes":[2])", R"("categories_sizes":[])"}}, {"wrong_length " + tree + "/categories_nodes"}},
+       {{{R"("categories":[1,35])", R"("categories":[1,-35])"}}, {"out_of_range " + tree + "/categories_segments/0"}},
+       {{{R"("enc":[])", R"("enc":[{}])"}}, {"recoded_categories " + booster + "/model/cats/enc"}}});
 }
 
 TEST_CASE("a folder has models of both endings, one for each name, and the operator writes all outputs of a model") {

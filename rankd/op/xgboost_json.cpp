@@ -1,0 +1,440 @@
+// rankd/op/xgboost_json.cpp: the JSON in which XGBoost saves a model. It compares, adds and links numbers as floats.
+#include <rankd/op/detail/drawn_tree.hpp>
+#include <rankd/op/detail/model_lists.hpp>
+#include <rankd/op/detail/model_reading.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using json = nlohmann::json;
+
+/// How the base score of a file becomes a sum.
+enum class margin_kind : std::uint8_t { same, logit, log };
+
+struct objective_row {
+  std::string_view name;
+  score_link link;
+  margin_kind margin;
+};
+
+constexpr std::array objectives{
+    objective_row{"binary:logistic", score_link::sigmoid, margin_kind::logit},
+    objective_row{"binary:logitraw", score_link::identity, margin_kind::same},
+    objective_row{"count:poisson", score_link::exponential, margin_kind::log},
+    objective_row{"multi:softprob", score_link::softmax, margin_kind::same},
+    objective_row{"rank:map", score_link::identity, margin_kind::same},
+    objective_row{"rank:ndcg", score_link::identity, margin_kind::same},
+    objective_row{"rank:pairwise", score_link::identity, margin_kind::same},
+    objective_row{"reg:absoluteerror", score_link::identity, margin_kind::same},
+    objective_row{"reg:gamma", score_link::exponential, margin_kind::log},
+    objective_row{"reg:logistic", score_link::sigmoid, margin_kind::logit},
+    objective_row{"reg:pseudohubererror", score_link::identity, margin_kind::same},
+    objective_row{"reg:quantileerror", score_link::identity, margin_kind::same},
+    objective_row{"reg:squarederror", score_link::identity, margin_kind::same},
+    objective_row{"reg:squaredlogerror", score_link::identity, margin_kind::same},
+    objective_row{"reg:tweedie", score_link::exponential, margin_kind::log},
+    objective_row{"survival:aft", score_link::exponential, margin_kind::log},
+    objective_row{"survival:cox", score_link::exponential, margin_kind::log},
+};
+
+/// The number that a string is: so XGBoost writes its parameters.
+template <typename T>
+auto number_in(std::string_view text) -> std::optional<T> {
+  T out{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+/// A count that stands as a string. Nothing after a diagnostic, and where it is absent and need not be there.
+auto count_in(object_reader& in, std::string_view field, presence need, int_range range) -> std::optional<std::size_t> {
+  const std::string* text = in.text(field, need);
+  if (text == nullptr) return std::nullopt;
+  const auto value = number_in<std::int64_t>(*text);
+  if (value && *value >= range.min && *value <= range.max) return static_cast<std::size_t>(*value);
+  in.report(
+      field, "out_of_range",
+      quote_name(*text) + " is no integer from " + std::to_string(range.min) + " to " + std::to_string(range.max));
+  return std::nullopt;
+}
+
+/// What stands around the trees.
+struct xgboost_header {
+  std::size_t features = 0;
+  std::size_t outputs = 1;
+  std::vector<double> base;              ///< one, or one for each output
+  std::optional<std::size_t> objective;  ///< a position in `objectives`
+  std::vector<std::string> names;
+};
+
+/// `[0.5,0.25]`, or a number alone, as versions before 3.1 have it.
+auto base_of(object_reader& in) -> std::vector<double> {
+  std::vector<double> out;
+  const std::string* text = in.text("base_score", presence::required);
+  if (text == nullptr) return out;
+  std::string_view rest = *text;
+  if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const auto value = number_in<double>(rest.substr(0, end));
+    if (!value || !std::isfinite(static_cast<float>(*value))) break;
+    out.push_back(static_cast<float>(*value));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (!rest.empty() || out.empty()) in.report("base_score", "bad_value", quote_name(*text) + " is no list of numbers");
+  return out;
+}
+
+void read_params(object_reader& in, xgboost_header& out) {
+  out.features = count_in(in, "num_feature", presence::required, {.min = 1, .max = max_model_keys}).value_or(0);
+  const auto classes = count_in(in, "num_class", presence::optional, {.min = 0, .max = max_outputs}).value_or(0);
+  const auto targets = count_in(in, "num_target", presence::optional, {.min = 0, .max = max_outputs}).value_or(1);
+  out.outputs = std::max<std::size_t>(std::max(classes, targets), 1);
+  out.base = base_of(in);
+  if (out.base.size() > 1 && out.base.size() != out.outputs)
+    in.report("base_score", "wrong_length",
+              "there are " + std::to_string(out.base.size()) + " base scores for " + std::to_string(out.outputs) +
+                  " outputs");
+}
+
+auto hint_for_objective(const std::string& name) -> std::string {
+  if (name == "multi:softmax") return "train with multi:softprob, which gives the probability of each class";
+  if (name == "binary:hinge") return "train with binary:logitraw, and compare its scores with 0";
+  std::vector<std::string_view> known;
+  for (const objective_row& each : objectives) known.push_back(each.name);
+  return braid::did_you_mean(name, known);
+}
+
+void read_objective(object_reader& in, xgboost_header& out) {
+  const std::string* name = in.text("name", presence::required);
+  if (name == nullptr) return;
+  const auto found = std::ranges::find(objectives, *name, &objective_row::name);
+  if (found == objectives.end())
+    return in.report("name", "unknown_objective", "the objective " + quote_name(*name) + " is not supported",
+                     hint_for_objective(*name));
+  out.objective = static_cast<std::size_t>(found - objectives.begin());
+}
+
+void read_names(object_reader& in, xgboost_header& out, const model_reading& with) {
+  const json* names = in.array("feature_names", presence::optional);
+  out.names.resize(out.features);
+  if (names == nullptr || names->empty() || out.features == 0) return;
+  if (names->size() != out.features)
+    return in.report("feature_names", "wrong_length",
+                     "there are " + std::to_string(names->size()) + " names, and by `num_feature` " +
+                         std::to_string(out.features) + " features");
+  for (std::size_t at = 0; at < names->size(); ++at) {
+    if (const json& name = (*names)[at]; name.is_string())
+      out.names[at] = name.get<std::string>();
+    else
+      with.report("wrong_type", braid::json_pointer(in.pointer_of("feature_names"), at),
+                  "a feature is named by a string, not " + described(name));
+  }
+}
+
+/// The lists of one tree, one item for each node.
+struct node_lists {
+  std::vector<std::int64_t> left, right, feature;
+  std::vector<double> condition;  ///< the threshold of a split, the value of a leaf
+  std::vector<bool> default_left;
+  std::vector<bool> categorical;
+};
+
+/// A list of flags, which newer versions write as 0 and 1.
+auto read_flags(object_reader& in, std::string_view field, const model_reading& with) -> std::vector<bool> {
+  std::vector<bool> out;
+  const json* list = in.array(field, presence::required);
+  if (list == nullptr) return out;
+  for (std::size_t at = 0; at < list->size(); ++at) {
+    const json& item = (*list)[at];
+    const bool is_one = item.is_number_integer() && item == 1;
+    if (!item.is_boolean() && !is_one && !(item.is_number_integer() && item == 0))
+      with.report("wrong_type", braid::json_pointer(in.pointer_of(field), at),
+                  "the item must be 0 or 1, not " + described(item));
+    out.push_back(is_one || (item.is_boolean() && item.get<bool>()));
+  }
+  return out;
+}
+
+auto read_lists(object_reader& in, const model_reading& with) -> node_lists {
+  node_lists out{.left = read_list<std::int64_t>(in, "left_children", value_type::integer, with),
+                 .right = read_list<std::int64_t>(in, "right_children", value_type::integer, with),
+                 .feature = read_list<std::int64_t>(in, "split_indices", value_type::integer, with),
+                 .condition = read_list<double>(in, "split_conditions", value_type::floating, with),
+                 .default_left = read_flags(in, "default_left", with),
+                 .categorical = {}};
+  const std::size_t nodes = out.left.size();
+  if (in.array("split_type", presence::optional) != nullptr)
+    out.categorical = read_flags(in, "split_type", with);
+  else
+    out.categorical.resize(nodes);
+  if (nodes == 0 && with.problems.empty()) in.report("left_children", "too_few_items", "a tree has at least one node");
+  const auto same = [&](std::string_view field, std::size_t length) {
+    if (length == nodes || in.array(field, presence::optional) == nullptr) return;
+    in.report(field, "wrong_length",
+              quote_name(field) + " has " + std::to_string(length) + " items, and `left_children` has " +
+                  std::to_string(nodes));
+  };
+  same("right_children", out.right.size());
+  same("split_indices", out.feature.size());
+  same("split_conditions", out.condition.size());
+  same("default_left", out.default_left.size());
+  same("split_type", out.categorical.size());
+  return out;
+}
+
+/// The sets of categories of one tree, by node.
+auto read_categories(object_reader& in, category_bits& bits, const model_reading& with)
+    -> std::map<std::int64_t, std::vector<std::uint32_t>> {
+  std::map<std::int64_t, std::vector<std::uint32_t>> out;
+  const auto list = [&](std::string_view field) {
+    return read_list<std::int64_t>(in, field, value_type::integer, with);
+  };
+  const auto all = list("categories");
+  const auto nodes = list("categories_nodes");
+  const auto firsts = list("categories_segments");
+  const auto sizes = list("categories_sizes");
+  if (!with.problems.empty()) return out;
+  if (firsts.size() != nodes.size() || sizes.size() != nodes.size()) {
+    in.report("categories_nodes", "wrong_length", "the lists of sets of categories have different lengths");
+    return out;
+  }
+  const auto end = static_cast<std::int64_t>(all.size());
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    const std::string place = braid::json_pointer(in.pointer_of("categories_segments"), at);
+    if (firsts[at] < 0 || sizes[at] < 0 || firsts[at] > end || sizes[at] > end - firsts[at]) {
+      with.report("out_of_range", place, "this set of categories ends beyond `categories`");
+      return out;
+    }
+    const std::span<const std::int64_t> set(all.data() + firsts[at], static_cast<std::size_t>(sizes[at]));
+    if (!out.emplace(nodes[at], bits.take(set, place, with.problems)).second)
+      with.report("duplicate_value", braid::json_pointer(in.pointer_of("categories_nodes"), at),
+                  "this node has a set already");
+  }
+  return out;
+}
+
+/// The trees of a file, one after the other.
+struct forest_reading {
+  const xgboost_header& header;
+  category_bits bits = {};
+  bool has_categories = false;
+
+  /// A tree whose leaves are multiplied by `weight`: as floats, as all is.
+  auto drawn(object_reader& in, float weight, const model_reading& with) -> drawn_tree {
+    drawn_tree out{.pointer = in.pointer(),
+                   .lists = {.feature = "split_indices",
+                             .left = "left_children",
+                             .right = "right_children",
+                             .leaf = "split_conditions"},
+                   .nodes = {}};
+    const node_lists lists = read_lists(in, with);
+    if (!with.problems.empty()) return out;
+    auto sets = std::ranges::find(lists.categorical, true) == lists.categorical.end()
+                    ? std::map<std::int64_t, std::vector<std::uint32_t>>()
+                    : read_categories(in, bits, with);
+    out.nodes.resize(lists.left.size());
+    for (std::size_t at = 0; at < out.nodes.size() && with.problems.empty(); ++at) {
+      drawn_node& node = out.nodes[at];
+      const auto condition = static_cast<float>(lists.condition[at]);
+      if (!std::isfinite(condition * weight))
+        with.report("number_out_of_range", out.place("split_conditions", at), "the number is no finite float");
+      if (lists.left[at] == -1) {
+        node.value = condition * weight;
+        continue;
+      }
+      node = {.feature = std::max<std::int64_t>(lists.feature[at], -2),
+              .left = lists.left[at],
+              .right = lists.right[at],
+              .threshold = condition,
+              .null_left = lists.default_left[at]};
+      if (node.feature < 0) with.report("out_of_range", out.place("split_indices", at), "a feature is not negative");
+      if (lists.categorical[at]) set_categories(sets, at, out, with);
+    }
+    return out;
+  }
+
+ private:
+  void set_categories(std::map<std::int64_t, std::vector<std::uint32_t>>& sets, std::size_t at, drawn_tree& out,
+                      const model_reading& with) {
+    has_categories = true;
+    const auto found = sets.find(static_cast<std::int64_t>(at));
+    if (found == sets.end())
+      return with.report("missing_field", out.place("split_type", at),
+                         "this split is by categories, and `categories_nodes` does not name it");
+    drawn_node& node = out.nodes[at];
+    node.kind = split_kind::category;
+    node.threshold = 0;
+    node.categories = std::move(found->second);
+  }
+};
+
+void read_tree(const json& item, const std::string& pointer, std::uint32_t output, float weight, forest_reading& how,
+               const model_reading& with, tree_model& out) {
+  braid::diagnostics problems;
+  const model_reading own{with.declared, problems};
+  object_reader in(item, pointer, problems);
+  std::size_t deleted = 0;
+  if (const json* param = in.object("tree_param", presence::required)) {
+    object_reader params(*param, in.pointer_of("tree_param"), problems);
+    deleted = count_in(params, "num_deleted", presence::optional, {.min = 0, .max = max_model_nodes}).value_or(0);
+    const auto leaf = count_in(params, "size_leaf_vector", presence::optional, {.min = 0, .max = max_outputs});
+    if (leaf.value_or(1) > 1)
+      params.report("size_leaf_vector", "vector_leaves", "leaves that are vectors are not supported",
+                    "train with multi_strategy=\"one_output_per_tree\"");
+  }
+  const drawn_tree drawn = how.drawn(in, weight, own);
+  if (problems.empty())
+    add_tree(drawn, output, {.features = how.header.features, .max_levels = max_trained_levels, .unreached = deleted},
+             out, problems);
+  with.problems.append(std::move(problems));
+}
+
+/// The object that holds the trees, and the weights of a dart.
+struct booster_parts {
+  const json* model = nullptr;
+  std::string pointer;
+  std::vector<double> weights;
+};
+
+auto find_booster(const json& item, const std::string& pointer, const model_reading& with) -> booster_parts {
+  booster_parts out;
+  object_reader in(item, pointer, with.problems);
+  const std::string* name = in.text("name", presence::required);
+  if (name == nullptr) return out;
+  if (*name == "dart") {
+    out.weights = read_list<double>(in, "weight_drop", value_type::floating, with);
+    if (const json* inner = in.object("gbtree", presence::required)) {
+      booster_parts found = find_booster(*inner, in.pointer_of("gbtree"), with);
+      found.weights = std::move(out.weights);
+      return found;
+    }
+  } else if (*name == "gbtree") {
+    out.model = in.object("model", presence::required);
+    out.pointer = in.pointer_of("model");
+  } else {
+    in.report("name", "unsupported_booster", "the booster " + quote_name(*name) + " is not supported; it has no trees",
+              *name == "gblinear" ? "write its weights as a model of kind linear (docs/rankd.md), or train with gbtree"
+                                  : "train with the booster gbtree or dart");
+  }
+  return out;
+}
+
+void refuse_recoded(object_reader& in, const model_reading& with) {
+  const json* cats = in.object("cats", presence::optional);
+  if (cats == nullptr) return;
+  object_reader own(*cats, in.pointer_of("cats"), with.problems);
+  const json* codes = own.array("enc", presence::optional);
+  if (codes == nullptr || codes->empty()) return;
+  own.report("enc", "recoded_categories", "the trainer numbered categories anew, by the values of its data frame",
+             "train on the numbers that rows have: frame[name] = codes, with feature_types=[\"c\", …]");
+}
+
+auto read_trees(const booster_parts& from, const xgboost_header& header, const model_reading& with) -> tree_model {
+  tree_model out;
+  out.width = number_width::floats;
+  object_reader in(*from.model, from.pointer, with.problems);
+  const json* trees = in.array("trees", presence::required);
+  const auto groups = read_list<std::int64_t>(in, "tree_info", value_type::integer, with);
+  if (trees == nullptr) return out;
+  const std::string pointer = in.pointer_of("trees");
+  with.bound(trees->size(), pointer, max_trees);
+  if (const json* param = in.object("gbtree_model_param", presence::required)) {
+    object_reader params(*param, in.pointer_of("gbtree_model_param"), with.problems);
+    const auto promised = count_in(params, "num_trees", presence::required, {.min = 0, .max = max_trees});
+    if (promised && *promised != trees->size())
+      params.report(
+          "num_trees", "wrong_length",
+          "the file promises " + std::to_string(*promised) + " trees, and has " + std::to_string(trees->size()));
+  }
+  if (groups.size() != trees->size())
+    in.report("tree_info", "wrong_length", "`tree_info` must have an item for each tree");
+  if (!from.weights.empty() && from.weights.size() != trees->size())
+    with.report("wrong_length", from.pointer, "`weight_drop` must have an item for each tree");
+  if (!with.problems.empty()) return out;
+  forest_reading how{.header = header};
+  for (std::size_t at = 0; at < trees->size(); ++at) {
+    const std::string place = braid::json_pointer(pointer, at);
+    if (groups[at] < 0 || static_cast<std::size_t>(groups[at]) >= header.outputs)
+      with.report("out_of_range", braid::json_pointer(in.pointer_of("tree_info"), at),
+                  "the model has no output " + std::to_string(groups[at]));
+    const auto weight = from.weights.empty() ? 1.0F : static_cast<float>(from.weights[at]);
+    read_tree((*trees)[at], place, static_cast<std::uint32_t>(groups[at]), weight, how, with, out);
+    if (has_too_many_nodes(out, place, with.problems)) return out;
+  }
+  if (how.has_categories) refuse_recoded(in, with);
+  return out;
+}
+
+/// The sums that rows begin with.
+auto margins_of(const xgboost_header& header, const model_reading& with) -> std::vector<double> {
+  std::vector<double> out;
+  for (std::size_t at = 0; at < header.outputs; ++at) {
+    const auto base = static_cast<float>(header.base[header.base.size() == 1 ? 0 : at]);
+    float margin = base;
+    const margin_kind kind = objectives[*header.objective].margin;
+    if (kind == margin_kind::logit) margin = -std::log(1.0F / base - 1.0F);
+    if (kind == margin_kind::log) margin = std::log(base);
+    if (!std::isfinite(margin)) {
+      with.report("bad_value", "/learner/learner_model_param/base_score", "the objective has no score of this base");
+      return out;
+    }
+    out.push_back(margin);
+  }
+  return out;
+}
+
+auto read_header(object_reader& learner, const model_reading& with) -> xgboost_header {
+  xgboost_header out;
+  if (const json* params = learner.object("learner_model_param", presence::required)) {
+    object_reader in(*params, learner.pointer_of("learner_model_param"), with.problems);
+    read_params(in, out);
+  }
+  if (const json* objective = learner.object("objective", presence::required)) {
+    object_reader in(*objective, learner.pointer_of("objective"), with.problems);
+    read_objective(in, out);
+  }
+  read_names(learner, out, with);
+  return out;
+}
+
+void check_version(object_reader& in, const model_reading& with) {
+  const auto version = read_list<std::int64_t>(in, "version", value_type::integer, with);
+  if (!version.empty() && (version.front() < 1 || version.front() > 3))
+    in.report("version", "unsupported_schema",
+              "models of XGBoost 1, 2 and 3 can be read, not of " + std::to_string(version.front()));
+}
+
+}  // namespace
+
+auto read_xgboost(const json& document, const model_reading& with) -> std::shared_ptr<const model> {
+  object_reader in(document, "", with.problems);
+  check_version(in, with);
+  const json* item = in.object("learner", presence::required);
+  if (item == nullptr) return nullptr;
+  object_reader learner(*item, in.pointer_of("learner"), with.problems);
+  xgboost_header header = read_header(learner, with);
+  const json* booster = learner.object("gradient_booster", presence::required);
+  if (booster == nullptr) return nullptr;
+  const booster_parts parts = find_booster(*booster, learner.pointer_of("gradient_booster"), with);
+  if (!with.problems.empty() || parts.model == nullptr) return nullptr;
+  trained_model made{
+      .trees = read_trees(parts, header, with),
+      .intercepts = margins_of(header, with),
+      .rule = {.link = objectives[*header.objective].link},
+      .features = std::move(header.names),
+      .features_pointer = "/learner/feature_names",
+      .naming_hint = "name them as keys before it is saved: booster.feature_names = [\"price\", \"age\"]"};
+  return with_keys(std::move(made), with);
+}
+
+}  // namespace rankd::detail
