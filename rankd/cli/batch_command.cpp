@@ -8,6 +8,7 @@
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/batch_runner.hpp>
 #include <rankd/engine/page_cursors.hpp>
+#include <rankd/op/models.hpp>
 #include <rankd/plan/catalog.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
@@ -112,12 +113,12 @@ auto fingerprint(const fs::path& in) -> nlohmann::json {
 /// The bytes of all plans that a request could name, and of all models that these could call.
 auto plans_digest(const workspace& in) -> std::string {
   std::string all;
-  for (const fs::path& folder : {in.where.plans, in.where.models}) {
-    const auto files = folder.empty() ? std::vector<artifact>() : list_artifacts(folder);
-    if (!files) continue;
-    for (const artifact& each : *files)
-      if (const auto text = read_text_file(each.file)) all += each.name + ' ' + sha256_hex(*text) + '\n';
-  }
+  const auto add = [&all](const std::string& name, const fs::path& file) {
+    if (const auto text = read_text_file(file)) all += name + ' ' + sha256_hex(*text) + '\n';
+  };
+  if (const auto plans = list_artifacts(in.where.plans))
+    for (const artifact& each : *plans) add(each.name, each.file);
+  for (const fs::path& each : model_files(in.where.models)) add(each.filename().string(), each);
   return sha256_hex(all);
 }
 

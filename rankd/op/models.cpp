@@ -21,12 +21,8 @@ constexpr std::array<std::string_view, 2> endings{".json", ".txt"};
 
 /// "did you mean `x`?" among the files of a folder.
 auto hint_for(const fs::path& folder, std::string_view name) -> std::string {
-  std::error_code error;
   std::vector<std::string> names;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (std::ranges::find(endings, at->path().extension().string()) != endings.end())
-      names.push_back(at->path().stem().string());
-  std::ranges::sort(names);
+  for (const fs::path& each : model_files(folder)) names.push_back(each.stem().string());
   return braid::did_you_mean(name, {names.begin(), names.end()});
 }
 
@@ -93,6 +89,15 @@ auto model_folder::stands_still() const -> bool {
     const auto now = read_(*file);
     return *file == known.file && now.has_value() == known.text.has_value() && (!now || *now == *known.text);
   });
+}
+
+auto model_files(const fs::path& folder) -> std::vector<fs::path> {
+  std::error_code error;
+  std::vector<fs::path> out;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (std::ranges::find(endings, at->path().extension().string()) != endings.end()) out.push_back(at->path());
+  std::ranges::sort(out);
+  return out;
 }
 
 auto models_of(const plan& loaded) -> std::vector<std::string> {

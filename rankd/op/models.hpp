@@ -69,6 +69,9 @@ class model_folder {
   std::map<std::string, entry, std::less<>> entries_;
 };
 
+/// The files of a folder that are models by their names, ascending. Blocks: on the disk.
+auto model_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;
+
 /// The names of the models that a plan calls, ascending, each once.
 auto models_of(const plan& loaded) -> std::vector<std::string>;
 

@@ -416,6 +416,9 @@ TEST_CASE("a folder has models of both endings, one for each name, and the opera
   REQUIRE(models.find("clicks"));
   CHECK(models.find("kind").error().front().hint == "did you mean `kinds`?");
   CHECK(models.stands_still());
+  folder.write("notes.md", "");
+  CHECK((model_files(folder.path()) == std::vector{folder.path() / "clicks.txt", folder.path() / "kinds.txt"}));
+  CHECK(model_files({}).empty());
 
   op_bench bench;
   const row_set rows = bench.with<std::int64_t>(bench.rows_of({1, 2}), 1501, {0, 1});
@@ -441,5 +444,7 @@ TEST_CASE("a folder has models of both endings, one for each name, and the opera
   folder.write("clicks.json", R"({"schema_version":1,"kind":"linear","weights":[{"key":"count","weight":1}]})");
   CHECK_FALSE(models.stands_still());
   model_folder again(folder.path(), op_world());
-  CHECK(again.find("clicks").error().front().code == "two_models");
+  const auto two = again.find("clicks");
+  REQUIRE_FALSE(two);
+  CHECK(two.error().front().code == "two_models");
 }

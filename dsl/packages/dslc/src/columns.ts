@@ -86,10 +86,13 @@ function checkMissing(
   }
 }
 
-/** Complains where the models and the keys of their scores are not as many. Whether the models are there, the engine says. */
+/**
+ * Complains where the models have fewer keys for their scores than there are models. Whether the models are there, and
+ * which of them give several scores, the engine says.
+ */
 export function checkModels(node: ColumnNode, problems: Problem[]): void {
   const [models, keys] = [node.params["models"], node.params["out_keys"]];
-  if (!Array.isArray(models) || !Array.isArray(keys) || models.length === keys.length) return;
+  if (!Array.isArray(models) || !Array.isArray(keys) || models.length <= keys.length) return;
   const message = `\`out_keys\` has ${keys.length} items, and \`models\` has ${models.length}`;
   problems.push({ code: "wrong_length", pointer: paramPointer(node, "out_keys"), message, hint: "", node: node.id });
 }

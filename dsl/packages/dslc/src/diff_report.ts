@@ -1,5 +1,5 @@
 // diff_report.ts: what `dslc diff` says of two plans, in the words and bytes of `rankd diff`.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { columnsOf } from "./columns.js";
@@ -44,7 +44,8 @@ function modelsOf(plan: StatedPlan, project: Project): Model[] {
   return [...new Set(names)].sort(byBytes).map((name) => {
     if (project.models === undefined)
       throw new ProjectError(`the plan ${plan.name} calls the model ${name}, and rankd.toml names no folder of models`);
-    const file = join(project.models, `${name}.json`);
+    const [json, text] = [join(project.models, `${name}.json`), join(project.models, `${name}.txt`)];
+    const file = existsSync(text) && !existsSync(json) ? text : json;
     try {
       return { name, sha256: sha256(readFileSync(file)) };
     } catch (error) {
