@@ -249,34 +249,29 @@ def check(rankd: str, count: int) -> int:
     return 0 if worst == 0 else 1
 
 
-def time_it(rankd: str) -> None:
-    """LightGBM's own predictor on one thread against call_models in `rankd rank --explain`, on one worker."""
-    case = Case("lightgbm_large", number, {"objective": "regression"}, 100)
+def time_it(rankd: str, categories: bool) -> None:
+    """LightGBM's own predictor on one thread against the node of a plan, on one worker; by turns, on a busy machine."""
+    case = Case("lightgbm_large", number, {"objective": "regression"}, 100, categories)
     model = train_lightgbm(case, leaves=31)
     rows = rows_of(10_000, 9, nulls=True)
-    model.predict(rows, num_threads=1)
-    took = []
-    for _ in range(21):
-        begin = time.perf_counter()
-        model.predict(rows, num_threads=1)
-        took.append(time.perf_counter() - begin)
-    print(f"LightGBM: {len(rows) / statistics.median(took):,.0f} rows/s, best {len(rows) / min(took):,.0f}")
-    own = []
+    theirs, ours = [], []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         make_project(folder, 1)
         save(case, model, folder / "models", "it")
         request = {"candidates": {"id": list(range(len(rows)))} | columns_of(rows)}
         (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+        command = [rankd, "rank", "--project", scratch, "--plan", "scores", "--workers", "1", "--explain", "--json",
+                   "--request", str(folder / "request.json")]
         for _ in range(21):
-            answer = subprocess.run([rankd, "rank", "--project", scratch, "--plan", "scores", "--workers", "1", "--request",
-                                     str(folder / "request.json"), "--explain", "--json"], capture_output=True, text=True,
-                                    check=True)
-            nodes = json.loads(answer.stdout)["explain"]["nodes"]
-            own.append(next(each for each in nodes if each["node_id"] == "scored"))
-    print(json.dumps(own[0]))
-    times = [each["run_ns"] / 1e9 for each in own]
-    print(f"rankd:    {len(rows) / statistics.median(times):,.0f} rows/s, best {len(rows) / min(times):,.0f}")
+            begin = time.perf_counter()
+            model.predict(rows, num_threads=1)
+            theirs.append(time.perf_counter() - begin)
+            answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            node = next(each for each in answer["explain"]["nodes"] if each["node"] == "scored")
+            ours.append(node["run_us"] / 1e6)
+    for name, times in (("LightGBM", theirs), ("rankd", ours)):
+        print(f"{'categories' if categories else 'numbers':10} {name:9} {len(rows) / statistics.median(times):10,.0f} rows/s, at best {len(rows) / min(times):10,.0f}")
 
 
 def main() -> int:
@@ -288,7 +283,8 @@ def main() -> int:
     if options.what == "write":
         write()
     elif options.what == "time":
-        time_it(options.rankd)
+        time_it(options.rankd, categories=False)
+        time_it(options.rankd, categories=True)
     else:
         return check(options.rankd, options.rows)
     return 0
