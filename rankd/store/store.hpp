@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace rankd {
 
@@ -66,6 +67,9 @@ class store {
   /// Threads: any.
   [[nodiscard]] virtual auto damage() const -> std::string;
 };
+
+/// One for each of registries::endpoints, null where none is open. Immutable.
+using store_list = std::shared_ptr<const std::vector<store*>>;
 
 /// The failure for store_errc::wrong_type, the same for all stores.
 auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;

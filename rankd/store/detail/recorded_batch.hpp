@@ -1,0 +1,115 @@
+// rankd/store/detail/recorded_batch.hpp: questions to stores and their answers as bytes, the same for both sides.
+#pragma once
+
+#include <rankd/store/batch.hpp>
+#include <rankd/store/named_read.hpp>
+#include <rankd/store/packed.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rankd::detail {
+
+/// The calls of `store`. Written to files: a number keeps its meaning.
+enum class store_call : std::uint8_t { hget = 1, hgetall = 2, lrange_ids = 3, read = 4 };
+
+// A question is a head, which says what is read of each key, and the keys. An answer is how many elements were
+// malformed, and what was found under each key. Each key, and what was found under it, says where it ends.
+
+inline void put_head(packed_writer out, std::string& scratch, store_call call, std::string_view prefix,
+                     std::string_view field, std::uint32_t first) {
+  scratch.clear();
+  packed_writer head(scratch);
+  head.number(static_cast<std::uint64_t>(call));
+  head.text(prefix);
+  head.text(field);
+  head.number(first);
+  out.text(scratch);
+}
+
+inline void put_keys(packed_writer out, std::span<const std::int64_t> ids) {
+  out.number(ids.size());
+  for (const std::int64_t id : ids) out.integer(id);
+}
+
+inline void put_head(packed_writer out, std::string& scratch, const named_read& what) {
+  scratch.clear();
+  packed_writer head(scratch);
+  head.number(static_cast<std::uint64_t>(store_call::read));
+  head.number(static_cast<std::uint64_t>(what.kind));
+  head.number(what.offset);
+  head.number(what.count);
+  head.number(static_cast<std::uint64_t>(what.order));
+  head.number(static_cast<std::uint64_t>(what.ids));
+  head.number(what.range ? 1 : 0);
+  if (what.range) {
+    head.real(what.range->min);
+    head.real(what.range->max);
+  }
+  head.number(what.fields.size());
+  for (const std::string_view each : what.fields) head.text(each);
+  out.text(scratch);
+}
+
+inline void put_keys(packed_writer out, const named_read& what) {
+  out.number(what.keys.size());
+  for (std::size_t at = 0; at < what.keys.size(); ++at) {
+    out.text(what.keys[at]);
+    const auto members = what.members.empty() ? std::span<const std::string_view>() : what.members[at];
+    out.number(members.size());
+    for (const std::string_view each : members) out.text(each);
+  }
+}
+
+inline void put_answer(packed_writer out, const field_batch& values) {
+  out.number(0);
+  for (const auto& each : values) {
+    out.number(each ? 1 : 0);
+    if (each) out.text(*each);
+  }
+}
+
+inline void put_answer(packed_writer out, const hash_batch& hashes) {
+  out.number(0);
+  for (const auto& hash : hashes) {
+    out.number(hash.size());
+    for (const hash_field& each : hash) {
+      out.text(each.name);
+      out.text(each.value);
+    }
+  }
+}
+
+inline void put_answer(packed_writer out, const id_batch& lists) {
+  out.number(lists.malformed);
+  for (const auto& list : lists.lists) {
+    out.number(list.size());
+    for (const std::int64_t id : list) out.integer(id);
+  }
+}
+
+/// Bits of an item's first byte.
+inline constexpr std::uint64_t item_is_there = 1;
+inline constexpr std::uint64_t item_has_id = 2;
+inline constexpr std::uint64_t item_has_score = 4;
+inline constexpr std::uint64_t item_has_text = 8;
+
+inline void put_answer(packed_writer out, const item_batch& found) {
+  out.number(found.malformed);
+  for (const auto& items : found.of_key) {
+    out.number(items.size());
+    for (const stored_item& each : items) {
+      const bool has_score = std::bit_cast<std::uint64_t>(each.score) != 0;
+      out.number((each.is_there ? item_is_there : 0) | (each.id != 0 ? item_has_id : 0) |
+                 (has_score ? item_has_score : 0) | (each.text.empty() ? 0 : item_has_text));
+      if (each.id != 0) out.integer(each.id);
+      if (has_score) out.real(each.score);
+      if (!each.text.empty()) out.text(each.text);
+    }
+  }
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,55 @@
+// rankd/store/read_recorder.hpp: what one request asks of its stores, written down together with the answers.
+#pragma once
+
+#include <rankd/store/store.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// Passes on the batches of one request, and remembers each with its answer, in the form that `replayed_reads` reads.
+/// The same question with the same answer is kept once. What is answered after `take` is not kept.
+/// Threads: one at a time, as the loop of the request. Lifetime: that of the stores behind it.
+class read_recorder {
+ public:
+  /// More than this of one request is not kept.
+  static constexpr std::size_t max_kept = std::size_t{32} << 20U;
+
+  explicit read_recorder(const std::vector<store*>& behind);
+  ~read_recorder();
+  read_recorder(const read_recorder&) = delete;
+  auto operator=(const read_recorder&) -> read_recorder& = delete;
+
+  /// The stores for the request, which keep the recorder.
+  [[nodiscard]] static auto stores_of(const std::shared_ptr<read_recorder>& by) -> store_list {
+    return {by, &by->pointers_};
+  }
+
+  /// What was read until now. Nothing is remembered from then on.
+  auto take() -> std::string;
+  /// Whether more was read than is kept. Also after `take`.
+  [[nodiscard]] auto is_cut() const noexcept -> bool { return is_cut_; }
+
+ private:
+  class client;
+  struct piece {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  void keep(std::size_t begin);
+
+  std::vector<std::unique_ptr<client>> clients_;  // null where there is no store
+  std::vector<store*> pointers_;
+  std::string bytes_;
+  std::vector<piece> pieces_;  // the batches in `bytes_`
+  bool is_open_ = true;
+  bool is_cut_ = false;
+};
+
+}  // namespace rankd

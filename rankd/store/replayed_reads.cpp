@@ -1,0 +1,278 @@
+// rankd/store/replayed_reads.cpp: reading what was recorded, and finding the answer to a question in it.
+#include <rankd/store/replayed_reads.hpp>
+
+#include <rankd/store/detail/recorded_batch.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+
+namespace rankd {
+namespace {
+
+using detail::store_call;
+
+/// The value of an error is one more than the position of its batch; 0: what was not recorded.
+class replay_category final : public std::error_category {
+ public:
+  [[nodiscard]] auto name() const noexcept -> const char* override { return "rankd.replay"; }
+  [[nodiscard]] auto message(int) const -> std::string override { return "the recorded read failed"; }
+};
+
+auto replayed() noexcept -> const std::error_category& {
+  static const replay_category category;
+  return category;
+}
+
+auto call_of(std::string_view head) -> store_call { return static_cast<store_call>(packed_reader(head).number()); }
+
+void pass_key(packed_reader& in, store_call call) {
+  if (call != store_call::read) {
+    static_cast<void>(in.integer());
+    return;
+  }
+  static_cast<void>(in.text());
+  for (std::size_t left = in.count(); left > 0 && in.is_sound(); --left) static_cast<void>(in.text());
+}
+
+auto read_item(packed_reader& in) -> stored_item {
+  const std::uint64_t has = in.number();
+  stored_item out{.is_there = (has & detail::item_is_there) != 0, .text = {}};
+  if ((has & detail::item_has_id) != 0) out.id = in.integer();
+  if ((has & detail::item_has_score) != 0) out.score = in.real();
+  if ((has & detail::item_has_text) != 0) out.text = in.text();
+  return out;
+}
+
+auto read_field(packed_reader& in) -> std::optional<std::string_view> {
+  if (in.number() == 0) return std::nullopt;
+  return in.text();
+}
+
+/// Passes over what was found under one key.
+void pass_found(packed_reader& in, store_call call) {
+  if (call == store_call::hget) {
+    static_cast<void>(read_field(in));
+    return;
+  }
+  for (std::size_t left = in.count(); left > 0 && in.is_sound(); --left) {
+    if (call == store_call::lrange_ids) static_cast<void>(in.integer());
+    if (call == store_call::read) static_cast<void>(read_item(in));
+    if (call != store_call::hgetall) continue;
+    static_cast<void>(in.text());
+    static_cast<void>(in.text());
+  }
+}
+
+/// Cuts what follows into `count` pieces, each of which `pass` passes over.
+template <typename Pass>
+auto pieces_of(packed_reader& in, std::size_t count, store_call call, Pass pass) -> std::vector<std::string_view> {
+  std::vector<std::string_view> out;
+  out.reserve(count);
+  for (; count > 0 && in.is_sound(); --count) {
+    const std::string_view before = in.rest();
+    pass(in, call);
+    if (in.is_sound()) out.push_back(before.substr(0, before.size() - in.rest().size()));
+  }
+  return out;
+}
+
+auto values_in(std::span<const std::string_view> found, braid::arena& arena) -> field_batch {
+  const auto out = arena.filled(found.size(), std::optional<std::string_view>());
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    packed_reader in(found[at]);
+    if (const auto value = read_field(in)) out[at] = arena.copied(*value);
+  }
+  return out;
+}
+
+auto hashes_in(std::span<const std::string_view> found, braid::arena& arena) -> hash_batch {
+  const auto out = arena.filled(found.size(), std::span<const hash_field>());
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    packed_reader in(found[at]);
+    const auto fields = arena.uninitialized<hash_field>(in.count());
+    for (hash_field& each : fields) {
+      each.name = arena.copied(in.text());
+      each.value = arena.copied(in.text());
+    }
+    out[at] = fields;
+  }
+  return out;
+}
+
+auto lists_in(std::span<const std::string_view> found, std::uint64_t malformed, braid::arena& arena) -> id_batch {
+  const auto out = arena.filled(found.size(), std::span<const std::int64_t>());
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    packed_reader in(found[at]);
+    const auto ids = arena.uninitialized<std::int64_t>(in.count());
+    for (std::int64_t& each : ids) each = in.integer();
+    out[at] = ids;
+  }
+  return {.lists = out, .malformed = malformed};
+}
+
+auto items_in(std::span<const std::string_view> found, std::uint64_t malformed, braid::arena& arena) -> item_batch {
+  const auto out = arena.filled(found.size(), std::span<const stored_item>());
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    packed_reader in(found[at]);
+    const auto items = arena.uninitialized<stored_item>(in.count());
+    for (stored_item& each : items) {
+      each = read_item(in);
+      each.text = arena.copied(each.text);
+    }
+    out[at] = items;
+  }
+  return {.of_key = out, .malformed = malformed};
+}
+
+/// A key as a person writes it.
+auto spelled(std::string_view head, std::string_view key) -> std::string {
+  packed_reader in(head);
+  const auto call = static_cast<store_call>(in.number());
+  packed_reader of_key(key);
+  if (call == store_call::read) return std::string(of_key.text());
+  std::string out(in.text());
+  return out += std::to_string(of_key.integer());
+}
+
+}  // namespace
+
+/// One store of the request.
+class replayed_reads::client final : public store {
+ public:
+  client(replayed_reads& from, std::size_t endpoint) noexcept : from_(&from), endpoint_(endpoint) {}
+
+  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
+      -> braid::task<store_result<field_batch>> override {
+    const batch* const known = of_ids(store_call::hget, keys, field, 0);
+    if (known == nullptr || !known->is_answered) co_return refusal(known);
+    co_return values_in(known->found, arena);
+  }
+
+  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
+    const batch* const known = of_ids(store_call::hgetall, keys, {}, 0);
+    if (known == nullptr || !known->is_answered) co_return refusal(known);
+    co_return hashes_in(known->found, arena);
+  }
+
+  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
+      -> braid::task<store_result<id_batch>> override {
+    const batch* const known = of_ids(store_call::lrange_ids, keys, {}, first);
+    if (known == nullptr || !known->is_answered) co_return refusal(known);
+    co_return lists_in(known->found, known->malformed, arena);
+  }
+
+  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
+    std::string question;
+    std::string scratch;
+    detail::put_head(packed_writer(question), scratch, what);
+    detail::put_keys(packed_writer(question), what);
+    const batch* const known = from_->find(endpoint_, question);
+    if (known == nullptr || !known->is_answered) co_return refusal(known);
+    co_return items_in(known->found, known->malformed, arena);
+  }
+
+  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
+    if (why.category() != replayed()) return store::explain(why);
+    if (why.value() > 0) return from_->batches_[static_cast<std::size_t>(why.value()) - 1].failure;
+    return {"read_not_recorded", "the record does not hold " + from_->missing_ + " of this request"};
+  }
+
+ private:
+  auto of_ids(store_call call, key_batch keys, std::string_view field, std::uint32_t first) -> const batch* {
+    std::string question;
+    std::string scratch;
+    detail::put_head(packed_writer(question), scratch, call, keys.prefix, field, first);
+    detail::put_keys(packed_writer(question), keys.ids);
+    return from_->find(endpoint_, question);
+  }
+
+  /// Of a batch that failed then, or is not there.
+  [[nodiscard]] auto refusal(const batch* known) const -> std::unexpected<store_error> {
+    const int value = known == nullptr ? 0 : static_cast<int>(known - from_->batches_.data()) + 1;
+    return std::unexpected(store_error(std::error_code(value, replayed())));
+  }
+
+  replayed_reads* from_;
+  std::size_t endpoint_;
+};
+
+replayed_reads::replayed_reads(std::string bytes, const registries& declared)
+    : bytes_(std::move(bytes)), declared_(&declared) {
+  for (std::size_t at = 0; at < declared.endpoints().size(); ++at) {
+    const bool is_store = declared.endpoints()[at].kind != endpoint_entry::kind_type::http;
+    clients_.push_back(is_store ? std::make_unique<client>(*this, at) : nullptr);
+    pointers_.push_back(clients_.back().get());
+  }
+}
+
+replayed_reads::~replayed_reads() = default;
+
+auto replayed_reads::parse(std::string bytes, const registries& declared) -> std::shared_ptr<replayed_reads> {
+  std::shared_ptr<replayed_reads> made(new replayed_reads(std::move(bytes), declared));
+  return made->read_all() ? made : nullptr;
+}
+
+auto replayed_reads::read_all() -> bool {
+  packed_reader in(bytes_);
+  while (in.is_sound() && !in.rest().empty()) {
+    batch one;
+    one.endpoint = in.number();
+    const std::string_view begin = in.rest();
+    one.head = in.text();
+    const store_call call = call_of(one.head);
+    if (call < store_call::hget || call > store_call::read) return false;
+    one.keys = pieces_of(in, in.count(), call, pass_key);
+    if (!in.is_sound()) return false;
+    one.question = begin.substr(0, begin.size() - in.rest().size());
+    one.is_answered = in.number() != 0;
+    if (one.is_answered) {
+      one.malformed = in.number();
+      one.found = pieces_of(in, one.keys.size(), call, pass_found);
+    } else {
+      one.failure.code = in.text();
+      one.failure.message = in.text();
+    }
+    batches_.push_back(std::move(one));
+  }
+  return in.is_sound();
+}
+
+/// The first that is not used yet, or else the last.
+auto replayed_reads::find(std::uint64_t endpoint, std::string_view question) -> const batch* {
+  batch* known = nullptr;
+  for (batch& each : batches_) {
+    if (each.endpoint != endpoint || each.question != question) continue;
+    known = &each;
+    if (!each.is_used) break;
+  }
+  if (known == nullptr) return assembled(endpoint, question);
+  known->is_used = true;
+  return known;
+}
+
+/// A batch that was not asked then, from the answers to others that read the same of each key.
+auto replayed_reads::assembled(std::uint64_t endpoint, std::string_view question) -> const batch* {
+  if (by_key_.empty())
+    for (const batch& each : batches_)
+      for (std::size_t at = 0; at < each.found.size(); ++at)
+        by_key_.try_emplace({each.endpoint, std::string(each.head) + std::string(each.keys[at])}, each.found[at]);
+  auto made = std::make_unique<batch>();
+  packed_reader in(question);
+  made->head = in.text();
+  made->is_answered = true;
+  const std::size_t count = in.count();
+  for (const std::string_view key : pieces_of(in, count, call_of(made->head), pass_key)) {
+    const auto found = by_key_.find({endpoint, std::string(made->head) + std::string(key)});
+    if (found == by_key_.end()) {
+      if (missing_.empty())
+        missing_ = "`" + spelled(made->head, key) + "` of endpoint `" + declared_->endpoints()[endpoint].endpoint_id + "`";
+      return nullptr;
+    }
+    made->found.push_back(found->second);
+  }
+  made_.push_back(std::move(made));
+  return made_.back().get();
+}
+
+}  // namespace rankd

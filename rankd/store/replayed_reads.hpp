@@ -1,0 +1,70 @@
+// rankd/store/replayed_reads.hpp: stores that answer from what a request has read before, and from nothing else.
+#pragma once
+
+#include <rankd/store/store.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// What `read_recorder` has kept of one request, as stores. A batch that was asked then is answered as it was then;
+/// one that was asked twice, and answered differently, in the order of then. Another batch of the same kind is put
+/// together key by key from those that are there; how many elements of it were malformed is not known, and counts as
+/// none. A batch with a key that was not read then fails with `read_not_recorded`.
+/// Threads: one at a time. Lifetime: `declared` outlives it.
+class replayed_reads {
+ public:
+  /// Null for bytes that are no reads.
+  [[nodiscard]] static auto parse(std::string bytes, const registries& declared) -> std::shared_ptr<replayed_reads>;
+
+  ~replayed_reads();
+  replayed_reads(const replayed_reads&) = delete;
+  auto operator=(const replayed_reads&) -> replayed_reads& = delete;
+
+  /// The stores, which keep what they read from.
+  [[nodiscard]] static auto stores_of(const std::shared_ptr<replayed_reads>& from) -> store_list {
+    return {from, &from->pointers_};
+  }
+
+  /// The first key that was asked for and is not there, with its endpoint; empty where there was none.
+  [[nodiscard]] auto missing() const noexcept -> const std::string& { return missing_; }
+  [[nodiscard]] auto batches() const noexcept -> std::size_t { return batches_.size(); }
+
+ private:
+  class client;
+  struct batch {
+    std::uint64_t endpoint = 0;
+    std::string_view question;  ///< its head and its keys
+    std::string_view head;
+    std::vector<std::string_view> keys;
+    bool is_answered = false;
+    std::uint64_t malformed = 0;
+    std::vector<std::string_view> found;  ///< for each key
+    store_failure failure;
+    bool is_used = false;
+  };
+  using place = std::pair<std::uint64_t, std::string>;  // an endpoint; a head and a key after it
+
+  replayed_reads(std::string bytes, const registries& declared);
+  auto read_all() -> bool;
+  auto find(std::uint64_t endpoint, std::string_view question) -> const batch*;
+  auto assembled(std::uint64_t endpoint, std::string_view question) -> const batch*;
+
+  std::string bytes_;
+  const registries* declared_;
+  std::vector<batch> batches_;
+  std::map<place, std::string_view> by_key_;        // what was found; filled when it is first needed
+  std::vector<std::unique_ptr<batch>> made_;        // batches that were put together
+  std::vector<std::unique_ptr<client>> clients_;    // null where an endpoint is no store
+  std::vector<store*> pointers_;
+  std::string missing_;
+};
+
+}  // namespace rankd

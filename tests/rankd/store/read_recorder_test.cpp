@@ -1,0 +1,73 @@
+// tests/rankd/store/read_recorder_test.cpp: batches pass through, and are kept once, until they are taken.
+#include <rankd/store/read_recorder.hpp>
+
+#include <rankd/store/replayed_reads.hpp>
+#include <tests/rankd/op/op_world.hpp>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using rankd::testing::memory_store;
+using rankd::testing::op_world;
+
+namespace {
+
+constexpr std::array<std::int64_t, 2> users{1, -2};
+
+auto batches_in(std::string bytes) -> std::size_t {
+  return replayed_reads::parse(std::move(bytes), op_world())->batches();
+}
+
+}  // namespace
+
+TEST_CASE("a batch reaches the store of its endpoint, and its answer comes back") {
+  memory_store behind;
+  behind.hashes["user:-2"]["country"] = "CA";
+  const auto by = std::make_shared<read_recorder>(std::vector<store*>{&behind, nullptr});
+  const store_list stores = read_recorder::stores_of(by);
+  REQUIRE(stores->size() == 2);
+  CHECK((*stores)[1] == nullptr);
+  braid::arena memory;
+  const auto got = braid::sync_wait((*stores)[0]->hget({"user:", users}, "country", memory)).value();
+  CHECK(got[1] == "CA");
+  CHECK(behind.asked == std::vector<std::string>{"hget user:1 user:-2"});
+  CHECK((*stores)[0]->explain(make_error_code(store_errc::corrupt)).code ==
+        behind.explain(make_error_code(store_errc::corrupt)).code);
+  CHECK((*stores)[0]->damage().empty());
+}
+
+TEST_CASE("the same batch is kept once, with another answer twice, and nothing once it was taken") {
+  memory_store behind;
+  behind.lists["follow:1"] = {"5", "x"};
+  const auto by = std::make_shared<read_recorder>(std::vector<store*>{&behind});
+  const store_list stores = read_recorder::stores_of(by);
+  braid::arena memory;
+  const auto ask = [&] {
+    static_cast<void>(braid::sync_wait(stores->front()->lrange_ids({"follow:", users}, 10, memory)));
+  };
+  ask();
+  ask();
+  behind.lists["follow:1"] = {"6"};
+  ask();
+  CHECK(batches_in(by->take()) == 2);
+  ask();
+  CHECK(by->take().empty());
+  CHECK_FALSE(by->is_cut());
+}
+
+TEST_CASE("more than is kept of one request is cut, and says so") {
+  memory_store behind;
+  behind.strings["big"] = std::string(read_recorder::max_kept, 'x');
+  const auto by = std::make_shared<read_recorder>(std::vector<store*>{&behind});
+  braid::arena memory;
+  const std::vector<std::string_view> keys{"big"};
+  const auto got =
+      braid::sync_wait(read_recorder::stores_of(by)->front()->read({.kind = read_kind::strings, .keys = keys}, memory));
+  CHECK(got.value().of_key[0][0].text.size() == read_recorder::max_kept);
+  CHECK(by->is_cut());
+  CHECK(by->take().empty());
+}
