@@ -208,7 +208,7 @@ auto next_cursor_of(const request_state& state, const ranking& answer, const eng
   if (answer.error || !node || !state.failure_of(*node).empty() || !state.nodes[*node].next_page) return {};
   const asked_page& page = state.request.page;
   return options.cursors->sign({.begin = *state.nodes[*node].next_page, .first = page.first}, page.identity,
-                               milliseconds_now());
+                               state.request.time);
 }
 
 /// What a trace of the process calls a request.
@@ -224,14 +224,17 @@ auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<r
   return rank(std::shared_ptr<const bound_plan>(std::shared_ptr<const void>(), &plan), std::move(request));
 }
 
-auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
+auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores)
+    -> braid::task<ranking> {
+  if (stores == nullptr) stores = stores_;
   if (plan->substitute == nullptr) [[likely]]
-    return rank_alone(std::move(plan), std::move(request));
-  return rank_or_substitute(std::move(plan), std::move(request));
+    return rank_alone(std::move(plan), std::move(request), std::move(stores));
+  return rank_or_substitute(std::move(plan), std::move(request), std::move(stores));
 }
 
 /// The plan itself has the time that it does not have to leave to the substitute.
-auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
+auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores)
+    -> braid::task<ranking> {
   using std::chrono::milliseconds;
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point begun = around.where().now();
@@ -240,7 +243,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   rank_request again = request;
   if (request.deadline)
     request.deadline = std::max(*request.deadline - milliseconds(fallback.reserve_ms), milliseconds(1));
-  auto first_task = rank_alone(plan, std::move(request));
+  auto first_task = rank_alone(plan, std::move(request), stores);
   ranking first = co_await std::move(first_task);
   if (!first.error) co_return first;
   const auto code = find_failure(fallback.on, first.error->code, plan_failure_codes());
@@ -252,7 +255,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
     again.deadline = std::max(*again.deadline - used, milliseconds(1));
   }
   if (!check_needs(again, route_of(*plan->substitute, again.params)->needs, *declared_).empty()) co_return first;
-  auto second_task = rank_alone(plan->substitute, std::move(again));
+  auto second_task = rank_alone(plan->substitute, std::move(again), std::move(stores));
   ranking second = co_await std::move(second_task);
   if (second.error) co_return first;
   second.degraded.insert(second.degraded.begin(),
@@ -265,7 +268,8 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   co_return second;
 }
 
-auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
+auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores)
+    -> braid::task<ranking> {
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();
   keep_to_budget(request, plan->budget);
@@ -274,8 +278,9 @@ auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request req
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
   if (around.deadline() < own) request.deadline_from = deadline_source::request;  // the deadline is not of this request
   const node_timing timing = timing_of(request);
-  auto state = std::make_shared<request_state>(std::move(plan), std::move(request), stores_, braid::steady_time().now(),
-                                               timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});
+  auto state = std::make_shared<request_state>(std::move(plan), std::move(request), std::move(stores),
+                                               braid::steady_time().now(), timing,
+                                               first_memory{chunks_, first_chunk_.load(braid::relaxed)});
   const braid::trace::activity shown =
       braid::trace::is_on() ? braid::trace::activity(activity_name(*state)) : braid::trace::activity();
   auto run = std::make_shared<execution>(*this, around.where().root(), std::min(own, around.deadline()), state);

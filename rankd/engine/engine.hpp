@@ -32,7 +32,10 @@ class engine {
  public:
   /// `stores` has one entry for each of registries::endpoints, null where none is open.
   engine(braid::runtime& on, const registries& declared, std::vector<store*> stores, engine_options options = {})
-      : runtime_(&on), declared_(&declared), stores_(std::move(stores)), options_(options) {}
+      : runtime_(&on),
+        declared_(&declared),
+        stores_(std::make_shared<const std::vector<store*>>(std::move(stores))),
+        options_(options) {}
 
   /// Runs the plan. Ends as soon as the answer is known: when a deadline passes, nodes that cannot be interrupted end
   /// later, on their own. The node that stands first in the plan's order decides the error, whatever the timing.
@@ -43,8 +46,9 @@ class engine {
   auto rank(const bound_plan& plan, rank_request request) -> braid::task<ranking>;
 
   /// The same with a plan that lives until the last of its nodes has ended and the answer is gone, whatever other
-  /// owners release it. Requires a plan.
-  auto rank(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking>;
+  /// owners release it; and so with `stores` of this request, in place of those of the engine. Requires a plan.
+  auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores = nullptr)
+      -> braid::task<ranking>;
 
   /// How many nodes ended after their request had been answered.
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return late_.load(braid::relaxed); }
@@ -52,15 +56,17 @@ class engine {
  private:
   struct execution;
 
-  auto rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking>;
-  auto rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking>;
+  auto rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores)
+      -> braid::task<ranking>;
+  auto rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores)
+      -> braid::task<ranking>;
   static auto run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void>;
   auto timing_of(const rank_request& request) noexcept -> node_timing;
   void note_memory(std::size_t used) noexcept;
 
   braid::runtime* runtime_;
   const registries* declared_;
-  std::vector<store*> stores_;
+  store_list stores_;
   engine_options options_;
   braid::atomic<std::uint64_t> late_{0};          // written by the loop
   std::uint32_t asked_ = 0;                       // requests, of which some are timed; used by the loop

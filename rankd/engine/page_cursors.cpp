@@ -153,7 +153,8 @@ auto find_page(rank_request& request, const bound_plan& plan, const registries& 
                                  std::string(cursor_key_variable) + ", or `key` of `[cursor]` in rankd.toml",
                       .node = plan.nodes[*plan.page_node].node_id,
                       .pointer = {}};
-  page_place place{.begin = 0, .first = milliseconds_now()};
+  if (request.time.count() == 0) request.time = milliseconds_now();
+  page_place place{.begin = 0, .first = request.time};
   request.page.identity = ranking_identity(plan, request, declared);
   if (request.cursor) {
     auto read = cursors->read(*request.cursor, request.page.identity, place.first);
@@ -170,6 +171,15 @@ auto find_page(rank_request& request, const bound_plan& plan, const registries& 
                                  : static_cast<std::int64_t>(place.first.count());
   }
   return std::nullopt;
+}
+
+auto page_cursors::sign_again(std::string_view cursor, std::optional<std::string_view> identity) const
+    -> std::optional<std::string> {
+  const auto bytes = from_base64url(cursor);
+  if (!bytes) return std::nullopt;
+  std::string content = bytes->substr(0, signed_bytes);
+  if (identity) content.replace(3 * number_bytes, identity_bytes, *identity);
+  return to_base64url(content + hmac_sha256(settings_.key, content));
 }
 
 auto milliseconds_now() noexcept -> std::chrono::milliseconds {

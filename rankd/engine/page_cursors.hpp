@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,11 @@ class page_cursors {
   [[nodiscard]] auto read(std::string_view cursor, std::string_view identity, std::chrono::milliseconds now) const
       -> std::expected<page_place, rank_error>;
 
+  /// A cursor of any key as if it had been signed with this one, and given for that ranking, if one is named. For
+  /// replays, whose clients are trusted. Nothing for a text that is no cursor.
+  [[nodiscard]] auto sign_again(std::string_view cursor, std::optional<std::string_view> identity = {}) const
+      -> std::optional<std::string>;
+
  private:
   cursor_settings settings_;
 };
@@ -50,9 +56,9 @@ class page_cursors {
 /// Those of a project; null where it has no key.
 [[nodiscard]] auto make_page_cursors(const cursor_settings& settings) -> std::shared_ptr<const page_cursors>;
 
-/// Finds the page that a request asks for, and gives all pages of a ranking the time of the first one, where a clock
-/// gives params their values. Does nothing for a plan without pages.
-/// Errors: no_cursor_key without `cursors`; those of `page_cursors::read`.
+/// Finds the page that a request asks for, at the time when it came, and gives all pages of a ranking the time of the
+/// first one, where a clock gives params their values. Does nothing for a plan without pages. Errors: no_cursor_key
+/// without `cursors`; those of `page_cursors::read`.
 [[nodiscard]] auto find_page(rank_request& request, const bound_plan& plan, const registries& declared,
                              const page_cursors* cursors) -> std::optional<rank_error>;
 

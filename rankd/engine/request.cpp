@@ -273,21 +273,25 @@ class id_finder : public nlohmann::json_sax<nlohmann::json> {
   bool complete_ = false;  // something has come behind it: its end was not the quote that broke the text
 };
 
-/// One that says nothing but perhaps its id.
-/// What the clock shows, for a request that does not say what time it is.
-auto time_now(clock_unit unit) -> std::int64_t {
-  using namespace std::chrono;
-  const auto now = system_clock::now().time_since_epoch();
-  if (unit == clock_unit::seconds) return duration_cast<seconds>(now).count();
-  return duration_cast<milliseconds>(now).count();
+auto now() -> std::chrono::milliseconds {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
 }
+
+/// When a request came, as a param has it that a clock gives.
+auto time_in(clock_unit unit, std::chrono::milliseconds time) -> std::int64_t {
+  if (unit == clock_unit::seconds) return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+  return time.count();
+}
+
+/// One that says nothing but perhaps its id.
 
 auto request_with_defaults(std::string_view text, const registries& declared, request_origin from,
                            std::optional<std::string_view> id) -> rank_request {
   rank_request request;
+  request.time = from.time.count() != 0 ? from.time : now();
   request.params.reserve(declared.params().size());
   for (const param_entry& param : declared.params())
-    request.params.push_back(param.clock ? scalar(time_now(*param.clock)) : param.default_value);
+    request.params.push_back(param.clock ? scalar(time_in(*param.clock, request.time)) : param.default_value);
   const std::string digits = digits_of(text, from);
   request.request_id = id ? std::string(*id) : made_up_request_id(digits, from);
   request.engine_request_id = "eng_" + digits;

@@ -64,6 +64,7 @@ struct rank_request {
   std::string engine_request_id;                     ///< made up from the request's bytes
   std::string trace_id = {};                         ///< shown beside that in a trace of the process; or empty
   std::string plan;                                  ///< empty where the request names none
+  std::chrono::milliseconds time{0};                 ///< since 1970: when it came; 0: not known
   std::optional<row_id> user_id;                     ///< nothing where the request has none
   std::vector<scalar> params;                        ///< one for each of registries::params: as given, or the default
   std::vector<std::size_t> overridden;               ///< positions in `params` that `param_overrides` sets, by name
@@ -84,8 +85,9 @@ struct rank_request {
 
 /// Where a request came from, which decides the ids that are made up for it.
 struct request_origin {
-  std::uint64_t line = 0;            ///< of a file of requests, counted from 1; 0 for a request that came alone
-  std::string_view request_id = {};  ///< of a request whose text has none; empty: one is made up
+  std::uint64_t line = 0;             ///< of a file of requests, counted from 1; 0 for a request that came alone
+  std::string_view request_id = {};   ///< of a request whose text has none; empty: one is made up
+  std::chrono::milliseconds time{0};  ///< since 1970: when it came; 0: now
 };
 
 /// Reads a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of

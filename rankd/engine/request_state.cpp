@@ -75,7 +75,7 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
   return {.memory = memory,
           .inputs = inputs,
           .params = state_->request.params,
-          .stores = state_->stores,
+          .stores = *state_->stores,
           .user = state_->request.user_id ? &*state_->request.user_id : nullptr,
           .rows_of_part = part_of(*what.op, slot),
           .used = state_->used.is_bounded() ? &state_->used : nullptr,

@@ -75,11 +75,11 @@ struct first_memory {
 
 /// Everything that a request works on; all of it is freed at once, and what it lay in is left to the next request.
 struct request_state {
-  request_state(std::shared_ptr<const bound_plan> p, rank_request r, std::span<store* const> s, braid::time_point now,
-                node_timing t, first_memory first)
+  request_state(std::shared_ptr<const bound_plan> p, rank_request r, store_list s, braid::time_point now, node_timing t,
+                first_memory first)
       : plan(std::move(p)),
         request(std::move(r)),
-        stores(s),
+        stores(std::move(s)),
         begin(now),
         timing(t),
         chunks(std::move(first.chunks)),
@@ -95,7 +95,7 @@ struct request_state {
 
   std::shared_ptr<const bound_plan> plan;  ///< perhaps not the one that serves by now
   rank_request request;
-  std::span<store* const> stores;
+  store_list stores;
   braid::time_point begin;
   node_timing timing;
   std::shared_ptr<chunk_cache> chunks;  ///< answers may outlive the engine
