@@ -89,6 +89,9 @@ struct serve_command_options : project_options {
   std::filesystem::path audit;                ///< empty: none
   std::string collector;                      ///< where spans of requests go; empty: nowhere
   double span_share = 1;                      ///< of the traces that begin here
+  std::filesystem::path record;               ///< of traffic; empty: none
+  double record_share = 1;                    ///< of the requests
+  std::uint64_t record_max_mib = 1024;        ///< of that file
   std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops
   std::uint64_t scrub_mib_per_second = 16;    ///< how fast embedded stores are read again; 0: never
   std::chrono::milliseconds stall_limit{0};   ///< of the watchdog; 0: what BRAID_STALL says

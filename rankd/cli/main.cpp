@@ -4,6 +4,7 @@
 #include <rankd/cli/experiment_options.hpp>
 #include <rankd/cli/option_checks.hpp>
 #include <rankd/cli/printable.hpp>
+#include <rankd/cli/replay_command.hpp>
 #include <rankd/cli/detail/serve_arguments.hpp>
 #include <rankd/cli/test_command.hpp>
 #include <rankd/store/redis_options.hpp>
@@ -478,6 +479,7 @@ int main(int argc, char** argv) {
   add_diff(app, chosen);
   add_eval(app, chosen);
   rankd::add_test(app, chosen);
+  rankd::add_replay(app, chosen);
   add_ops(app, chosen);
   add_registry(app, chosen);
   rankd::add_experiment(app, chosen);

@@ -80,6 +80,21 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
   command.add_option("--audit", options.audit, "File for a line of JSON about each request; default: none")
       ->check(check_not_empty)
       ->type_name("FILE");
+  auto* record = command
+                     .add_option("--record", options.record,
+                                 "New file for requests with all that they read, for `rankd replay`; default: none")
+                     ->check(check_not_empty)
+                     ->type_name("FILE");
+  command.add_option("--record-share", options.record_share, "Share of the requests that is recorded")
+      ->check(number_between(0, 1))
+      ->needs(record)
+      ->capture_default_str();
+  command
+      .add_option("--record-max-mib", options.record_max_mib,
+                  "The largest size of that file; nothing is recorded after")
+      ->check(whole_number(1, 1 << 20))
+      ->needs(record)
+      ->capture_default_str();
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <rankd/server/rank_server.hpp>
 #include <rankd/server/span_exporter.hpp>
 #include <rankd/server/store_scrubber.hpp>
+#include <rankd/server/traffic_images.hpp>
+#include <rankd/server/traffic_writer.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/io/loop.hpp>
@@ -59,6 +61,23 @@ auto renew(rank_server& server, const std::filesystem::path& token_file) -> brai
     tokens = std::move(*read);
   }
   return server.renew(std::move(tokens));
+}
+
+/// Null where no traffic is to be recorded. Lifetime: the workspace outlives it, and the file of the log.
+auto open_traffic(const serve_command_options& options, const workspace& in, const serve_log& log)
+    -> braid::checked<std::unique_ptr<traffic_writer>> {
+  if (options.record.empty()) return nullptr;
+  const auto project = image_of(in.where, in.declared, RANKD_VERSION);
+  if (!project) return std::unexpected(project.error());
+  const auto report_plan = [log](const bound_plan& plan, const braid::diagnostics& problems) {
+    log.note(log_level::warning, "not_recorded", {{"plan", plan.name}, {"message", problems.to_text()}});
+  };
+  return traffic_writer::open(
+      options.record, *project,
+      {.share = options.record_share,
+       .max_bytes = options.record_max_mib << 20U,
+       .image_of = [&in](const bound_plan& plan) { return image_of(plan, in.where, in.declared); },
+       .on_no_image = report_plan});
 }
 
 /// The embedded stores among those of a workspace, by the ids of their endpoints.
@@ -212,6 +231,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
       return report(scrubs.error());
   const auto spans = open_exporter(options, log);
   if (!spans) return report(spans.error());
+  const auto traffic = open_traffic(options, *in, log);
+  if (!traffic) return report(traffic.error());
   plan_changes changes(library, in->where.plans, log);
   read_anew(changes, *in);
   control by{.options = options,
@@ -222,6 +243,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
                          .log = log,
                          .audit = files->audit.get(),
                          .redacted = std::move(*redacted),
+                         .traffic = traffic->get(),
                          .scrubber = &scrubber,
                          .spans = spans->get()},
              .files = *files,

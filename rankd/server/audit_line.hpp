@@ -34,6 +34,7 @@ class redaction {
   static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
 
   [[nodiscard]] auto hides(std::string_view name) const -> bool;
+  [[nodiscard]] auto is_empty() const noexcept -> bool { return names_.empty(); }
 
  private:
   explicit redaction(std::vector<std::string> names) noexcept : names_(std::move(names)) {}

@@ -142,7 +142,7 @@ auto shard::rank_part(std::string_view text, request_record record, std::string&
   }
   auto ready = prepare(to, record, text);
   if (!ready) co_return false;
-  braid::task<void> work = run(to, record, ready->plan, std::move(ready->request), begun);
+  braid::task<void> work = run(to, record, *ready, begun);
   co_await std::move(work);
   co_return record.is_shed;
 }

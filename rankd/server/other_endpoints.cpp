@@ -292,6 +292,7 @@ void shard::answer_metrics(braid::http_exchange& x) {
   const line_file* const audit = all_->context.audit;
   out.sample({}, static_cast<double>(all_->context.log.lost() + (audit != nullptr ? audit->lost() : 0)));
   if (all_->context.spans != nullptr) write_span_counts(out, all_->context.spans->counts());
+  write_traffic(out);
   if (all_->context.changes != nullptr) {
     const reload_counts reloads = all_->context.changes->reloads();
     out.family("rankd_plan_reloads_total", exposition::kind::counter, "Reloads of all plans, by their result.");

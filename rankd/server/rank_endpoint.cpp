@@ -98,7 +98,7 @@ auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid:
 
   auto ready = prepare(x, record, body.text);
   if (!ready) co_return;
-  braid::task<void> work = run(x, record, ready->plan, std::move(ready->request), begun);
+  braid::task<void> work = run(x, record, *ready, begun);
   co_await std::move(work);
 }
 
@@ -108,7 +108,8 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
     fail(to, record, error);
     return std::nullopt;
   };
-  const request_origin from{.line = 0, .request_id = record.request_id};  // which the head has given
+  const std::string head_id = record.request_id;  // which the head has given
+  const request_origin from{.line = 0, .request_id = head_id};
   auto request = parse_request(text, *all_->context.declared, from);
   if (!request) {
     record.request_id = request_id_of(text, from);
@@ -144,13 +145,16 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
     busy(to, record, "plan_busy", "this plan has as many requests under way as it may; try again later");
     return std::nullopt;
   }
-  return ready_request{std::move(*plan), std::move(*request), std::move(*of_plan)};
+  auto kept = recorded(*request, *plan->bound, text, head_id);
+  return ready_request{std::move(*plan), std::move(*request), std::move(*of_plan), std::move(kept)};
 }
 
 /// A request that has been read: waits to be admitted, and ranks. Between both, those that came at the same time are
 /// read, so that the gate knows of them.
-auto shard::run(reply_place to, request_record& record, const known_plan& plan, rank_request request,
-                braid::time_point begun) -> braid::task<void> {
+auto shard::run(reply_place to, request_record& record, ready_request& ready, braid::time_point begun)
+    -> braid::task<void> {
+  const known_plan& plan = ready.plan;
+  rank_request& request = ready.request;
   const plan_budget& budget = plan.bound->budget;
   if (!request.deadline) request.deadline = budget.default_deadline.value_or(all_->options.default_deadline);
   keep_to_budget(request, budget);
@@ -174,7 +178,9 @@ auto shard::run(reply_place to, request_record& record, const known_plan& plan, 
   const bool has_spans = exports(record);
   request.is_timed = has_spans;
   if (record.trace && braid::trace::is_on()) request.trace_id = record.trace->trace_id_text();
-  auto ranking_task = ranker_->rank(plan.bound, std::move(request));
+  const bool is_read = ready.recorded != nullptr && ready.recorded->reads != nullptr;
+  auto ranking_task = ranker_->rank(plan.bound, std::move(request),
+                                    is_read ? read_recorder::stores_of(ready.recorded->reads) : nullptr);
   const ranking result = co_await std::move(ranking_task);
   const braid::time_point ended = io_->now();
   metrics_.count_run(plan.name, result.error ? result.error->code : "ok", ended - begun,
@@ -186,6 +192,8 @@ auto shard::run(reply_place to, request_record& record, const known_plan& plan, 
   if (has_spans) add_node_spans(record, *plan.bound, result, ended);
   learn(result, plan, ended - admitted, *pass);
   answer(to, record, result);
+  if (ready.recorded != nullptr) keep(*ready.recorded, plan.bound, result, to.x == nullptr ? *to.text : answer_);
+  if (answer_.capacity() > largest_kept_answer) answer_ = std::string();
 }
 
 /// Of the plan, and of one that has stood in for it.
@@ -224,7 +232,6 @@ void shard::answer(reply_place to, request_record& record, const ranking& result
   append_json(answer_, result);
   answer_ += '\n';
   to.x->reply(http_status::ok, json_type, answer_);
-  if (answer_.capacity() > largest_kept_answer) answer_ = std::string();
 }
 
 /// Whether the request may go on; if not, it has been answered.

@@ -9,6 +9,7 @@
 #include <rankd/server/serve_options.hpp>
 #include <rankd/server/span_exporter.hpp>
 #include <rankd/server/store_scrubber.hpp>
+#include <rankd/server/traffic_writer.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/base/clock.hpp>
@@ -30,7 +31,8 @@ struct serve_context {
   plan_changes* changes = nullptr;  ///< of these plans; null: they stay as they are
   serve_log log = {};
   line_file* audit = nullptr;                ///< a line for each request to rank; null: none
-  redaction redacted = {};                   ///< in the audit
+  redaction redacted = {};                   ///< in the audit and in recorded traffic
+  traffic_writer* traffic = nullptr;         ///< records the requests that are ranked; null: nothing does
   const store_scrubber* scrubber = nullptr;  ///< of these stores; null: none
   span_exporter* spans = nullptr;            ///< of requests, for a collector; null: none
   std::function<void()> on_end = {};         ///< called once, when the last loop has served to its end. Any thread.

@@ -79,14 +79,13 @@ auto shard::start_runtime(std::string name) -> braid::result<void> {
   if (!made) return braid::fail(made.error());
   on_ = std::move(*made);
   io_ = &on_->io();
-  std::vector<store*> asked;
   for (store* each : all_->context.stores) {
     stores_.push_back(each == nullptr ? nullptr : std::make_unique<metered_store>(*each));
-    asked.push_back(stores_.back().get());
+    asked_.push_back(stores_.back().get());
   }
   engine_options how = all_->options.engine;
   how.metrics = node_metrics::collected;
-  ranker_.emplace(*on_, *all_->context.declared, std::move(asked), how);
+  ranker_.emplace(*on_, *all_->context.declared, asked_, how);
   return {};
 }
 

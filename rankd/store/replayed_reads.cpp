@@ -266,7 +266,8 @@ auto replayed_reads::assembled(std::uint64_t endpoint, std::string_view question
     const auto found = by_key_.find({endpoint, std::string(made->head) + std::string(key)});
     if (found == by_key_.end()) {
       if (missing_.empty())
-        missing_ = "`" + spelled(made->head, key) + "` of endpoint `" + declared_->endpoints()[endpoint].endpoint_id + "`";
+        missing_ =
+            "`" + spelled(made->head, key) + "` of endpoint `" + declared_->endpoints()[endpoint].endpoint_id + "`";
       return nullptr;
     }
     made->found.push_back(found->second);

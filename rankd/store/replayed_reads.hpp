@@ -60,9 +60,9 @@ class replayed_reads {
   std::string bytes_;
   const registries* declared_;
   std::vector<batch> batches_;
-  std::map<place, std::string_view> by_key_;        // what was found; filled when it is first needed
-  std::vector<std::unique_ptr<batch>> made_;        // batches that were put together
-  std::vector<std::unique_ptr<client>> clients_;    // null where an endpoint is no store
+  std::map<place, std::string_view> by_key_;      // what was found; filled when it is first needed
+  std::vector<std::unique_ptr<batch>> made_;      // batches that were put together
+  std::vector<std::unique_ptr<client>> clients_;  // null where an endpoint is no store
   std::vector<store*> pointers_;
   std::string missing_;
 };

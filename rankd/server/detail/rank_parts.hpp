@@ -3,10 +3,14 @@
 
 #include <rankd/engine/request.hpp>
 #include <rankd/server/detail/shard.hpp>
+#include <rankd/store/read_recorder.hpp>
 
+#include <chrono>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rankd::detail {
 
@@ -36,6 +40,17 @@ struct shard::ready_request {
   known_plan plan;
   rank_request request;
   in_flight_shares::pass of_plan;
+  std::unique_ptr<recorded_ask> recorded;  // null: it is not recorded
+};
+
+/// A request that is recorded, until it is answered.
+struct shard::recorded_ask {
+  std::string text;     // its bytes, or of a redacted one what may be shown
+  std::string head_id;  // as request_origin has it
+  std::string request_id;
+  std::chrono::milliseconds time{0};
+  std::vector<std::string> redacted;     // names; what depends on them is not recorded
+  std::shared_ptr<read_recorder> reads;  // null for a redacted one
 };
 
 /// Whether a refusal before the body is read keeps the connection, or keeps the body from being sent.

@@ -106,6 +106,7 @@ class shard {
   struct held_body;
   struct record_end;
   struct ready_request;
+  struct recorded_ask;
   struct call_end;
 
   void add_routes();
@@ -132,8 +133,7 @@ class shard {
   auto read_and_rank(braid::http_exchange& x, request_record record, braid::time_point begun,
                      in_flight_shares::pass of_client) -> braid::task<void>;
   auto prepare(reply_place to, request_record& record, std::string_view text) -> std::optional<ready_request>;
-  auto run(reply_place to, request_record& record, const known_plan& plan, rank_request request,
-           braid::time_point begun) -> braid::task<void>;
+  auto run(reply_place to, request_record& record, ready_request& ready, braid::time_point begun) -> braid::task<void>;
   auto read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>>;
   [[nodiscard]] static auto read_body_now(braid::http_exchange& x, held_body& into)
       -> std::optional<braid::result<void>>;
@@ -160,6 +160,11 @@ class shard {
   /// Nothing for `which`: a part of a batch.
   void export_spans(request_record& record, std::optional<endpoint> which) const;
   auto trace(braid::http_exchange& x) -> braid::task<void>;
+  // recorded_requests.cpp
+  [[nodiscard]] auto recorded(const rank_request& request, const bound_plan& plan, std::string_view text,
+                              std::string_view head_id) const -> std::unique_ptr<recorded_ask>;
+  void keep(recorded_ask& recorded, const plan_handle& plan, const ranking& result, std::string_view answered);
+  void write_traffic(exposition& out) const;
 
   // batch_endpoint.cpp
   auto rank_batch(braid::http_exchange& x) -> braid::task<void>;
@@ -220,6 +225,7 @@ class shard {
   braid::time_point next_refusal_report_ = braid::time_point::min();  // when it may do so again
 
   std::vector<std::unique_ptr<metered_store>> stores_;
+  std::vector<store*> asked_;                 // these, as the engine wants them
   std::shared_ptr<const token_list> tokens_;  // null: every client may ask
 
   braid::http_router routes_;

@@ -59,7 +59,7 @@ class serve_world {
   explicit serve_world(serve_options options = {}, line_file* audit = nullptr, serve_log log = {},
                        std::vector<store*> stores = reference_project::get().stores,
                        const store_scrubber* scrubber = nullptr, redaction redacted = {},
-                       span_exporter* spans = nullptr) {
+                       traffic_writer* traffic = nullptr, span_exporter* spans = nullptr) {
     options.listen = braid::socket_address::loopback(0);
     options.default_deadline =
         std::chrono::minutes(1);  // a busy machine is no fault: a test that wants a deadline names one
@@ -69,6 +69,7 @@ class serve_world {
                                            .log = log,
                                            .audit = audit,
                                            .redacted = std::move(redacted),
+                                           .traffic = traffic,
                                            .scrubber = scrubber,
                                            .spans = spans},
                                           std::move(options)));

@@ -121,7 +121,8 @@ TEST_CASE("another batch of the same kind is put together key by key, and a key 
   REQUIRE_FALSE(none.has_value());
   CHECK(asked.explain(none.error()).code == "read_not_recorded");
   CHECK(from->missing() == "`user:4` of endpoint `ep_0003`");
-  CHECK(asked.explain(none.error()).message == "the record does not hold `user:4` of endpoint `ep_0003` of this request");
+  CHECK(asked.explain(none.error()).message ==
+        "the record does not hold `user:4` of endpoint `ep_0003` of this request");
   CHECK_FALSE(braid::sync_wait(asked.hget({"user:", users}, "title", memory)).has_value());
   CHECK_FALSE(braid::sync_wait(asked.lrange_ids({"follow:", fewer}, 2, memory)).has_value());
   store& first = *replayed_reads::stores_of(from)->at(0);  // where the same keys may hold something else

@@ -1,0 +1,235 @@
+// rankd/server/traffic_writer.cpp: frames on their way to a file.
+#include <rankd/server/traffic_writer.hpp>
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/registry/diagnostic.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace rankd {
+namespace {
+
+constexpr int for_its_owner = 0600;
+constexpr std::size_t bytes_at_once = std::size_t{256} << 10U;  // fewer wait for the next ones
+constexpr std::chrono::milliseconds longest_rest{50};
+constexpr std::size_t frames_at_once = 64;
+
+}  // namespace
+
+auto traffic_counts::all_lost() const noexcept -> std::uint64_t {
+  return std::accumulate(lost.begin(), lost.end(), std::uint64_t{0});
+}
+
+auto traffic_writer::open(const std::filesystem::path& file, const recorded_project& project, traffic_options options)
+    -> braid::checked<std::unique_ptr<traffic_writer>> {
+  braid::descriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_its_owner));
+  if (!made && errno == EEXIST)
+    return refused("file_exists", "is there already, and traffic is only recorded to a new file",
+                   "name another one, or move it away", file);
+  if (!made)
+    return refused("unwritable_file", "cannot be written: " + std::generic_category().message(errno), {}, file);
+  return on(std::move(made), project, std::move(options));
+}
+
+auto traffic_writer::on(braid::descriptor file, const recorded_project& project, traffic_options options)
+    -> braid::checked<std::unique_ptr<traffic_writer>> {
+  std::unique_ptr<traffic_writer> made(new traffic_writer(std::move(file), std::move(options)));
+  if (auto started = made->start(project); !started) return std::unexpected(std::move(started.error()));
+  return made;
+}
+
+traffic_writer::traffic_writer(braid::descriptor file, traffic_options options)
+    : options_(std::move(options)), file_(std::move(file)) {}
+
+auto traffic_writer::start(const recorded_project& project) -> braid::checked<void> {
+  std::string first = frame_of(project);
+  seal_frame(first);
+  first.insert(0, traffic_head);
+  if (write_frames({&first, 1}) != 1)
+    return refused("unwritable_file", "cannot be written: " + std::generic_category().message(errno));
+  counts_.bytes = size_;
+  auto writer =
+      braid::thread::create({.name = "traffic", .on_refused = braid::refusal::ignore}, [this] { write_until_end(); });
+  if (!writer) return std::unexpected(no_runtime(writer.error()));
+  writer_.emplace(std::move(*writer));
+  return {};
+}
+
+traffic_writer::~traffic_writer() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_one();
+  writer_.reset();  // joins it
+}
+
+/// Every n-th where the share is 1/n: no chance, so that the cost is even.
+auto traffic_writer::wants_next() noexcept -> bool {
+  if (options_.share >= 1) return true;
+  const auto before = static_cast<double>(seen_.fetch_add(1, braid::relaxed));
+  return std::floor((before + 1) * options_.share) > std::floor(before * options_.share);
+}
+
+/// Under the mutex. A plan at the address of one that is gone is another one.
+auto traffic_writer::number_of(const plan_handle& plan) -> std::uint32_t {
+  known_plan_number& known = numbers_[plan.get()];
+  if (known.number != 0 && !known.plan.expired()) return known.number;
+  known = {.plan = plan, .number = ++last_plan_};
+  const std::uint32_t number = known.number;
+  std::erase_if(numbers_, [](const auto& each) { return each.second.plan.expired(); });
+  return number;
+}
+
+void traffic_writer::add(plan_handle plan, std::string frame) {
+  bool was_empty = false;
+  bool is_much = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    const std::uint64_t number = next_request_++;
+    const bool is_large = frame.size() > max_frame;
+    if (is_large || waiting_bytes_ + frame.size() > options_.max_waiting) {
+      ++counts_.lost[static_cast<std::size_t>(is_large ? traffic_loss::write : traffic_loss::queue)];
+      return;
+    }
+    const std::uint32_t of_plan = number_of(plan);
+    number_request(frame, number, of_plan);
+    was_empty = waiting_.empty();
+    is_much = waiting_bytes_ < bytes_at_once && waiting_bytes_ + frame.size() >= bytes_at_once;
+    waiting_bytes_ += frame.size();
+    waiting_.push_back({std::move(plan), of_plan, std::move(frame)});
+  }
+  if (was_empty || is_much) changed_.notify_one();
+}
+
+void traffic_writer::lose(traffic_loss why) {
+  const std::scoped_lock lock(mutex_);
+  ++next_request_;
+  ++counts_.lost[static_cast<std::size_t>(why)];
+}
+
+auto traffic_writer::counts() const -> traffic_counts {
+  const std::scoped_lock lock(mutex_);
+  return counts_;
+}
+
+/// Waits a little for more once there is something, so that a busy server does not wake the thread for each request.
+void traffic_writer::write_until_end() {
+  std::vector<item> taken;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+      changed_.wait_for(lock, longest_rest, [this] { return ending_ || waiting_bytes_ >= bytes_at_once; });
+      if (waiting_.empty()) return;
+      std::swap(taken, waiting_);
+      waiting_bytes_ = 0;
+    }
+    write_items(taken);
+    taken.clear();
+  }
+}
+
+void traffic_writer::write_items(std::vector<item>& items) {
+  std::vector<std::string> frames;
+  std::uint64_t ahead = 0;  // bytes of these
+  const auto flush = [&] {
+    const std::size_t done = write_frames(frames);
+    count(done, frames.size() - done, traffic_loss::write);
+    frames.clear();
+    ahead = 0;
+  };
+  for (item& each : items) {
+    if (const auto known = images_.find(each.number); known == images_.end() || known->second == image::none) {
+      flush();
+      if (const auto why = has_plan(each.plan, each.number)) {
+        count(0, 1, *why);
+        continue;
+      }
+    }
+    if (size_ + ahead + each.frame.size() > options_.max_bytes) {
+      count(0, 1, traffic_loss::limit);
+      continue;
+    }
+    seal_frame(each.frame);
+    ahead += each.frame.size();
+    frames.push_back(std::move(each.frame));
+    if (frames.size() == frames_at_once) flush();
+  }
+  flush();
+}
+
+/// Writes a plan that the file does not have yet, and before it the one that stands in for it. Gives why it cannot.
+auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss> {
+  const auto [at, is_new] = images_.try_emplace(number, image::none);
+  if (at->second == image::written) return std::nullopt;
+  std::optional<std::uint32_t> substitute;
+  if (plan->substitute != nullptr) {
+    {
+      const std::scoped_lock lock(mutex_);
+      substitute = number_of(plan->substitute);
+    }
+    if (const auto why = has_plan(plan->substitute, *substitute)) return why;
+  }
+  auto made = options_.image_of(*plan);
+  if (!made) {
+    if (is_new && options_.on_no_image) options_.on_no_image(*plan, made.error());
+    return traffic_loss::plan;
+  }
+  made->number = number;
+  made->substitute = substitute;
+  std::string frame = frame_of(*made);
+  if (frame.size() > max_frame) return traffic_loss::write;
+  if (size_ + frame.size() > options_.max_bytes) return traffic_loss::limit;
+  seal_frame(frame);
+  if (write_frames({&frame, 1}) != 1) return traffic_loss::write;
+  images_[number] = image::written;
+  return std::nullopt;
+}
+
+/// Gives how many of the frames are in the file as a whole. Of the next one nothing is left.
+auto traffic_writer::write_frames(std::span<std::string> frames) -> std::size_t {
+  if (frames.empty() || is_broken_) return 0;
+  std::size_t done = 0;
+  std::size_t of_next = 0;  // bytes of the frame after these
+  while (done < frames.size()) {
+    std::array<::iovec, frames_at_once> pieces{};
+    std::size_t count = 0;
+    for (std::size_t at = done; at < frames.size() && count < pieces.size(); ++at, ++count) {
+      const std::size_t from = at == done ? of_next : 0;
+      pieces[count] = {.iov_base = frames[at].data() + from, .iov_len = frames[at].size() - from};
+    }
+    ::ssize_t got =
+        ::pwritev(file_.number(), pieces.data(), static_cast<int>(count), static_cast<::off_t>(size_ + of_next));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      is_broken_ = of_next > 0 && ::ftruncate(file_.number(), static_cast<::off_t>(size_)) != 0;
+      break;
+    }
+    of_next += static_cast<std::size_t>(got);
+    for (; done < frames.size() && of_next >= frames[done].size(); ++done) {
+      of_next -= frames[done].size();
+      size_ += frames[done].size();
+    }
+  }
+  return done;
+}
+
+void traffic_writer::count(std::uint64_t recorded, std::uint64_t lost, traffic_loss why) {
+  const std::scoped_lock lock(mutex_);
+  counts_.recorded += recorded;
+  counts_.lost[static_cast<std::size_t>(why)] += lost;
+  counts_.bytes = size_;
+}
+
+}  // namespace rankd

@@ -1,0 +1,122 @@
+// rankd/server/traffic_writer.hpp: records the traffic of a server in a file, by a thread of its own.
+#pragma once
+
+#include <rankd/engine/plan_set.hpp>
+#include <rankd/server/traffic_file.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/thread/thread.hpp>
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// Why a request that was to be recorded is not in the file.
+enum class traffic_loss : std::uint8_t {
+  queue,  ///< too much waits for the disk
+  write,  ///< the system refused to write, or the request is too large for a frame
+  limit,  ///< the file is as large as it may be
+  plan,   ///< the files of its plan are not any more what it was made from
+};
+inline constexpr std::array<std::string_view, 4> traffic_loss_names{"queue", "write", "limit", "plan"};
+
+struct traffic_counts {
+  std::uint64_t recorded = 0;  ///< requests that are in the file
+  std::uint64_t bytes = 0;     ///< of the file
+  std::array<std::uint64_t, traffic_loss_names.size()> lost{};
+
+  [[nodiscard]] auto all_lost() const noexcept -> std::uint64_t;
+};
+
+struct traffic_options {
+  double share = 1;                                   ///< of the requests, evenly spread
+  std::uint64_t max_bytes = std::uint64_t{1} << 30U;  ///< of the file
+  std::size_t max_waiting = std::size_t{64} << 20U;   ///< bytes that wait to be written
+  /// Gives a plan with all that it was made from, but for the numbers. Called by the writing thread.
+  std::function<braid::checked<recorded_plan>(const bound_plan&)> image_of = {};
+  /// Called by the writing thread for a plan that `image_of` has no image of, once for each.
+  std::function<void(const bound_plan&, const braid::diagnostics&)> on_no_image = {};
+};
+
+/// Takes frames from loops, which must not wait for a disk. What is lost is counted, and the numbers of the requests in
+/// the file show it. A plan is written when the first request to it is. What was taken is written before the object is
+/// gone; a program that is killed loses what it took in the last tenth of a second, and perhaps leaves part of a frame.
+/// Threads: any.
+class traffic_writer {
+ public:
+  /// Makes the file, for its owner only. Errors: file_exists, unwritable_file, no_runtime.
+  static auto open(const std::filesystem::path& file, const recorded_project& project, traffic_options options)
+      -> braid::checked<std::unique_ptr<traffic_writer>>;
+  /// Writes to a file that is open and empty. Errors: unwritable_file, no_runtime.
+  static auto on(braid::descriptor file, const recorded_project& project, traffic_options options)
+      -> braid::checked<std::unique_ptr<traffic_writer>>;
+
+  ~traffic_writer();
+  traffic_writer(const traffic_writer&) = delete;
+  auto operator=(const traffic_writer&) -> traffic_writer& = delete;
+
+  /// Whether the next request is among those to record.
+  [[nodiscard]] auto wants_next() noexcept -> bool;
+  /// Takes the frame of a request of that plan, whose numbers it sets. Blocks: never for long.
+  void add(plan_handle plan, std::string frame);
+  /// A request that was to be recorded and that no frame holds.
+  void lose(traffic_loss why);
+
+  [[nodiscard]] auto counts() const -> traffic_counts;
+
+ private:
+  struct item {
+    plan_handle plan;
+    std::uint32_t number = 0;  // of the plan
+    std::string frame;
+  };
+  struct known_plan_number {
+    std::weak_ptr<const bound_plan> plan;
+    std::uint32_t number = 0;
+  };
+  enum class image : std::uint8_t { none, written };
+
+  traffic_writer(braid::descriptor file, traffic_options options);
+  auto start(const recorded_project& project) -> braid::checked<void>;
+  auto number_of(const plan_handle& plan) -> std::uint32_t;
+  void write_until_end();
+  void write_items(std::vector<item>& items);
+  auto has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss>;
+  auto write_frames(std::span<std::string> frames) -> std::size_t;
+  void count(std::uint64_t recorded, std::uint64_t lost, traffic_loss why);
+
+  traffic_options options_;
+  braid::descriptor file_;                 // this and the next ones: of the writing thread
+  std::uint64_t size_ = 0;                 // of the head and the whole frames
+  std::map<std::uint32_t, image> images_;  // by number of the plan
+  bool is_broken_ = false;                 // part of a frame stands at the end and does not go away
+
+  braid::atomic<std::uint64_t> seen_{0};  // requests, recorded or not; written by the loops
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<item> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::map<const bound_plan*, known_plan_number> numbers_;
+  std::uint32_t last_plan_ = 0;
+  std::uint64_t next_request_ = 0;
+  traffic_counts counts_;
+  bool ending_ = false;
+  std::optional<braid::thread> writer_;
+};
+
+}  // namespace rankd
