@@ -32,9 +32,9 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 6> result_names{"equal", "different", "missing",
                                                        "timed", "redacted",  "unusable"};
 constexpr std::array<std::string_view, 3> end_names{"whole", "torn", "damaged"};
-constexpr std::size_t max_shown = 10;      // requests whose answers differ, for people
-constexpr std::size_t max_listed = 1000;   // the same for programs
-constexpr std::size_t longest_value = 60;  // of a line for people
+constexpr std::size_t max_shown = 10;     // requests whose answers differ, for people
+constexpr std::size_t max_listed = 1000;  // the same for programs
+constexpr std::size_t max_value = 60;     // of a line for people
 
 auto name_of(replay_result result) -> std::string_view { return result_names[static_cast<std::size_t>(result)]; }
 
@@ -80,8 +80,8 @@ auto difference_of(const replayed_request& request) -> difference {
 }
 
 auto cut(std::string text) -> std::string {
-  if (text.size() <= longest_value) return printable(text);
-  return printable(text.substr(0, longest_value)) + "…";
+  if (text.size() <= max_value) return printable(text);
+  return printable(text.substr(0, max_value)) + "…";
 }
 
 auto is_other_than_equal(replay_result result) -> bool { return result != replay_result::equal; }

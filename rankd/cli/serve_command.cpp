@@ -52,15 +52,19 @@ struct outputs {
   }
 };
 
+/// Nothing where no file is named.
+auto read_tokens(const std::filesystem::path& file) -> braid::checked<std::optional<token_list>> {
+  if (file.empty()) return std::nullopt;
+  auto read = token_list::read(file);
+  if (!read) return std::unexpected(std::move(read.error()));
+  return std::move(*read);
+}
+
 /// Tokens and certificates as the files have them now.
 auto renew(rank_server& server, const std::filesystem::path& token_file) -> braid::checked<std::function<void()>> {
-  std::optional<token_list> tokens;
-  if (!token_file.empty()) {
-    auto read = token_list::read(token_file);
-    if (!read) return std::unexpected(std::move(read.error()));
-    tokens = std::move(*read);
-  }
-  return server.renew(std::move(tokens));
+  auto tokens = read_tokens(token_file);
+  if (!tokens) return std::unexpected(std::move(tokens.error()));
+  return server.renew(std::move(*tokens));
 }
 
 /// Null where no traffic is to be recorded. Lifetime: the workspace outlives it, and the file of the log.
@@ -172,11 +176,9 @@ auto server_options_of(const serve_command_options& options) -> braid::checked<s
   server_options.stall_limit = options.stall_limit;
   server_options.trace_slow = options.trace_slow;
   if (server_options.loops == 0) server_options.loops = braid::default_worker_count().workers;
-  if (!options.token_file.empty()) {
-    auto tokens = token_list::read(options.token_file);
-    if (!tokens) return std::unexpected(std::move(tokens.error()));
-    server_options.tokens = std::move(*tokens);
-  }
+  auto tokens = read_tokens(options.token_file);
+  if (!tokens) return std::unexpected(std::move(tokens.error()));
+  server_options.tokens = std::move(*tokens);
   if (!options.tls_cert.empty()) {
     for (const std::string& file : {options.tls_cert, options.tls_key})
       if (auto text = read_text_file(file); !text) return std::unexpected(std::move(text.error()));

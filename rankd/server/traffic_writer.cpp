@@ -21,7 +21,7 @@ namespace {
 
 constexpr int for_its_owner = 0600;
 constexpr std::size_t bytes_at_once = std::size_t{256} << 10U;  // fewer wait for the next ones
-constexpr std::chrono::milliseconds longest_rest{50};
+constexpr std::chrono::milliseconds max_rest{50};
 constexpr std::size_t frames_at_once = 64;
 
 }  // namespace
@@ -130,7 +130,7 @@ void traffic_writer::write_until_end() {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
-      changed_.wait_for(lock, longest_rest, [this] { return ending_ || waiting_bytes_ >= bytes_at_once; });
+      changed_.wait_for(lock, max_rest, [this] { return ending_ || waiting_bytes_ >= bytes_at_once; });
       if (waiting_.empty()) return;
       std::swap(taken, waiting_);
       waiting_bytes_ = 0;
