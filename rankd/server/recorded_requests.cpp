@@ -9,6 +9,8 @@
 namespace rankd::detail {
 namespace {
 
+constexpr std::size_t max_kept_frame = std::size_t{1} << 20U;
+
 constexpr std::array<std::string_view, 4> codes_of_time{"deadline_exceeded", "time_budget_exceeded", "node_timeout",
                                                         "stopped"};
 
@@ -52,7 +54,7 @@ auto shard::recorded(const rank_request& request, const bound_plan& plan, std::s
   }
   if (!out->redacted.empty()) return out;
   out->text = text;
-  out->reads = std::make_shared<read_recorder>(asked_);
+  out->reads = std::make_shared<read_recorder>(asked_, usual_reads_);
   return out;
 }
 
@@ -72,6 +74,7 @@ void shard::keep(recorded_ask& recorded, const plan_handle& plan, const ranking&
   std::string other;
   if (recorded.reads != nullptr) {
     reads = recorded.reads->take();
+    usual_reads_ = std::max(reads.size(), usual_reads_ - usual_reads_ / 16);
     if (recorded.reads->is_cut()) return into.lose(traffic_loss::write);
     if (result.error || result.explained != nullptr)
       other = plain(result);
@@ -80,7 +83,9 @@ void shard::keep(recorded_ask& recorded, const plan_handle& plan, const ranking&
     out.reads = reads;
     out.answer = other.empty() ? answered : other;
   }
-  into.add(plan, frame_of(out));
+  write_frame(frame_, out);
+  into.add(plan, frame_);
+  if (frame_.capacity() > max_kept_frame) frame_ = std::string();
 }
 
 void shard::write_traffic(exposition& out) const {

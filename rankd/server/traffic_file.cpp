@@ -24,7 +24,7 @@ constexpr std::size_t plan_at = number_at + 8;
 constexpr std::size_t after_plan = 12;  // bytes of the content of a request that `number_request` sets
 constexpr std::size_t one_read = std::size_t{1} << 20U;
 
-void set_number(std::string& bytes, std::size_t at, std::uint64_t value, std::size_t size) noexcept {
+void set_number(std::span<char> bytes, std::size_t at, std::uint64_t value, std::size_t size) noexcept {
   for (std::size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<char>(value >> (8 * i));
 }
 
@@ -105,10 +105,16 @@ auto frame_of(const recorded_plan& plan) -> std::string {
 }
 
 auto frame_of(const recorded_request& request) -> std::string {
+  std::string out;
+  write_frame(out, request);
+  return out;
+}
+
+void write_frame(std::string& out, const recorded_request& request) {
   constexpr std::size_t small_parts = 128;
-  std::string out = begun(frame_kind::request, small_parts + request.text.size() + request.reads.size() +
-                                                   request.answer.size() + request.request_id.size());
-  out.resize(frame_head + after_plan);
+  out.reserve(frame_head + small_parts + request.text.size() + request.reads.size() + request.answer.size());
+  out.assign(frame_head + after_plan, '\0');
+  out[frame_head - 1] = static_cast<char>(frame_kind::request);
   packed_writer to(out);
   to.integer(request.time.count());
   to.text(request.head_id);
@@ -121,17 +127,16 @@ auto frame_of(const recorded_request& request) -> std::string {
   to.text(request.reads);
   to.text(request.answer);
   number_request(out, request.number, request.plan);
-  return out;
 }
 
-void number_request(std::string& frame, std::uint64_t number, std::uint32_t plan) noexcept {
+void number_request(std::span<char> frame, std::uint64_t number, std::uint32_t plan) noexcept {
   set_number(frame, number_at, number, 8);
   set_number(frame, plan_at, plan, 4);
 }
 
-void seal_frame(std::string& frame) noexcept {
+void seal_frame(std::span<char> frame) noexcept {
   set_number(frame, 0, frame.size() - frame_head, 4);
-  set_number(frame, 4, checksum_of(frame), 4);
+  set_number(frame, 4, checksum_of({frame.data(), frame.size()}), 4);
 }
 
 auto read_project(std::string_view content) -> std::optional<recorded_project> {

@@ -76,8 +76,10 @@ struct recorded_request {
 [[nodiscard]] auto frame_of(const recorded_project& project) -> std::string;
 [[nodiscard]] auto frame_of(const recorded_plan& plan) -> std::string;
 [[nodiscard]] auto frame_of(const recorded_request& request) -> std::string;
-void number_request(std::string& frame, std::uint64_t number, std::uint32_t plan) noexcept;
-void seal_frame(std::string& frame) noexcept;
+/// The same in the place of what `out` has.
+void write_frame(std::string& out, const recorded_request& request);
+void number_request(std::span<char> frame, std::uint64_t number, std::uint32_t plan) noexcept;
+void seal_frame(std::span<char> frame) noexcept;
 
 /// The content of a frame; nothing for bytes that are none of its kind.
 [[nodiscard]] auto read_project(std::string_view content) -> std::optional<recorded_project>;

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 namespace rankd {
@@ -22,7 +21,7 @@ namespace {
 constexpr int for_its_owner = 0600;
 constexpr std::size_t bytes_at_once = std::size_t{256} << 10U;  // fewer wait for the next ones
 constexpr std::chrono::milliseconds max_rest{50};
-constexpr std::size_t frames_at_once = 64;
+constexpr std::size_t max_kept_memory = std::size_t{1} << 20U;
 
 }  // namespace
 
@@ -55,7 +54,8 @@ auto traffic_writer::start(const recorded_project& project) -> braid::checked<vo
   std::string first = frame_of(project);
   seal_frame(first);
   first.insert(0, traffic_head);
-  if (write_frames({&first, 1}) != 1)
+  size_ = write_bytes(first);
+  if (size_ != first.size())
     return refused("unwritable_file", "cannot be written: " + std::generic_category().message(errno));
   counts_.bytes = size_;
   auto writer =
@@ -91,23 +91,25 @@ auto traffic_writer::number_of(const plan_handle& plan) -> std::uint32_t {
   return number;
 }
 
-void traffic_writer::add(plan_handle plan, std::string frame) {
+void traffic_writer::add(const plan_handle& plan, std::string_view frame) {
   bool was_empty = false;
   bool is_much = false;
   {
     const std::scoped_lock lock(mutex_);
     const std::uint64_t number = next_request_++;
     const bool is_large = frame.size() > max_frame;
-    if (is_large || waiting_bytes_ + frame.size() > options_.max_waiting) {
+    std::string& bytes = waiting_.bytes;
+    const std::size_t before = bytes.size();
+    if (is_large || before + frame.size() > options_.max_waiting) {
       ++counts_.lost[static_cast<std::size_t>(is_large ? traffic_loss::write : traffic_loss::queue)];
       return;
     }
     const std::uint32_t of_plan = number_of(plan);
-    number_request(frame, number, of_plan);
-    was_empty = waiting_.empty();
-    is_much = waiting_bytes_ < bytes_at_once && waiting_bytes_ + frame.size() >= bytes_at_once;
-    waiting_bytes_ += frame.size();
-    waiting_.push_back({std::move(plan), of_plan, std::move(frame)});
+    bytes += frame;
+    number_request(std::span(bytes).subspan(before), number, of_plan);
+    waiting_.items.push_back({plan, of_plan, frame.size()});
+    was_empty = before == 0;
+    is_much = before < bytes_at_once && bytes.size() >= bytes_at_once;
   }
   if (was_empty || is_much) changed_.notify_one();
 }
@@ -125,46 +127,54 @@ auto traffic_writer::counts() const -> traffic_counts {
 
 /// Waits a little for more once there is something, so that a busy server does not wake the thread for each request.
 void traffic_writer::write_until_end() {
-  std::vector<item> taken;
+  queue taken;
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
-      changed_.wait_for(lock, max_rest, [this] { return ending_ || waiting_bytes_ >= bytes_at_once; });
-      if (waiting_.empty()) return;
+      changed_.wait(lock, [this] { return ending_ || !waiting_.items.empty(); });
+      changed_.wait_for(lock, max_rest, [this] { return ending_ || waiting_.bytes.size() >= bytes_at_once; });
+      if (waiting_.items.empty()) return;
       std::swap(taken, waiting_);
-      waiting_bytes_ = 0;
     }
-    write_items(taken);
-    taken.clear();
+    write(taken);
+    taken.items.clear();
+    taken.bytes.clear();
+    if (taken.bytes.capacity() > max_kept_memory) taken.bytes = std::string();
   }
 }
 
-void traffic_writer::write_items(std::vector<item>& items) {
-  std::vector<std::string> frames;
-  std::uint64_t ahead = 0;  // bytes of these
+/// Frames that follow each other go to the system as one, as long as their plans are there.
+void traffic_writer::write(queue& taken) {
+  std::size_t begin = 0;  // of the frames that are ready
+  std::size_t end = 0;
+  std::vector<std::size_t> sizes;
   const auto flush = [&] {
-    const std::size_t done = write_frames(frames);
-    count(done, frames.size() - done, traffic_loss::write);
-    frames.clear();
-    ahead = 0;
+    const std::size_t written = write_bytes(std::string_view(taken.bytes).substr(begin, end - begin));
+    std::size_t whole = 0;
+    std::uint64_t done = 0;
+    for (; done < sizes.size() && whole + sizes[done] <= written; ++done) whole += sizes[done];
+    size_ += whole;
+    if (whole != written) is_broken_ = ::ftruncate(file_.number(), static_cast<::off_t>(size_)) != 0;
+    count(done, sizes.size() - done, traffic_loss::write);
+    sizes.clear();
+    begin = end;
   };
-  for (item& each : items) {
+  for (const item& each : taken.items) {
+    std::optional<traffic_loss> lost;
     if (const auto known = images_.find(each.number); known == images_.end() || known->second == image::none) {
       flush();
-      if (const auto why = has_plan(each.plan, each.number)) {
-        count(0, 1, *why);
-        continue;
-      }
+      lost = has_plan(each.plan, each.number);
     }
-    if (size_ + ahead + each.frame.size() > options_.max_bytes) {
-      count(0, 1, traffic_loss::limit);
+    if (!lost && size_ + (end - begin) + each.size > options_.max_bytes) lost = traffic_loss::limit;
+    if (lost) {
+      flush();
+      begin = end = end + each.size;
+      count(0, 1, *lost);
       continue;
     }
-    seal_frame(each.frame);
-    ahead += each.frame.size();
-    frames.push_back(std::move(each.frame));
-    if (frames.size() == frames_at_once) flush();
+    seal_frame(std::span(taken.bytes).subspan(end, each.size));
+    end += each.size;
+    sizes.push_back(each.size);
   }
   flush();
 }
@@ -192,35 +202,25 @@ auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> 
   if (frame.size() > max_frame) return traffic_loss::write;
   if (size_ + frame.size() > options_.max_bytes) return traffic_loss::limit;
   seal_frame(frame);
-  if (write_frames({&frame, 1}) != 1) return traffic_loss::write;
+  const std::size_t written = write_bytes(frame);
+  if (written != frame.size()) {
+    if (written != 0) is_broken_ = ::ftruncate(file_.number(), static_cast<::off_t>(size_)) != 0;
+    return traffic_loss::write;
+  }
+  size_ += written;
   images_[number] = image::written;
   return std::nullopt;
 }
 
-/// Gives how many of the frames are in the file as a whole. Of the next one nothing is left.
-auto traffic_writer::write_frames(std::span<std::string> frames) -> std::size_t {
-  if (frames.empty() || is_broken_) return 0;
+/// Writes behind the last whole frame, and gives how many bytes the system has taken.
+auto traffic_writer::write_bytes(std::string_view bytes) -> std::size_t {
   std::size_t done = 0;
-  std::size_t of_next = 0;  // bytes of the frame after these
-  while (done < frames.size()) {
-    std::array<::iovec, frames_at_once> pieces{};
-    std::size_t count = 0;
-    for (std::size_t at = done; at < frames.size() && count < pieces.size(); ++at, ++count) {
-      const std::size_t from = at == done ? of_next : 0;
-      pieces[count] = {.iov_base = frames[at].data() + from, .iov_len = frames[at].size() - from};
-    }
-    ::ssize_t got =
-        ::pwritev(file_.number(), pieces.data(), static_cast<int>(count), static_cast<::off_t>(size_ + of_next));
+  while (done < bytes.size() && !is_broken_) {
+    const ::ssize_t got =
+        ::pwrite(file_.number(), bytes.data() + done, bytes.size() - done, static_cast<::off_t>(size_ + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      is_broken_ = of_next > 0 && ::ftruncate(file_.number(), static_cast<::off_t>(size_)) != 0;
-      break;
-    }
-    of_next += static_cast<std::size_t>(got);
-    for (; done < frames.size() && of_next >= frames[done].size(); ++done) {
-      of_next -= frames[done].size();
-      size_ += frames[done].size();
-    }
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
   }
   return done;
 }

@@ -72,8 +72,8 @@ class traffic_writer {
 
   /// Whether the next request is among those to record.
   [[nodiscard]] auto wants_next() noexcept -> bool;
-  /// Takes the frame of a request of that plan, whose numbers it sets. Blocks: never for long.
-  void add(plan_handle plan, std::string frame);
+  /// Takes the frame of a request of that plan, and sets its numbers. Blocks: never for long.
+  void add(const plan_handle& plan, std::string_view frame);
   /// A request that was to be recorded and that no frame holds.
   void lose(traffic_loss why);
 
@@ -83,7 +83,12 @@ class traffic_writer {
   struct item {
     plan_handle plan;
     std::uint32_t number = 0;  // of the plan
-    std::string frame;
+    std::size_t size = 0;      // of the frame
+  };
+  /// Frames one after the other, and what they are.
+  struct queue {
+    std::string bytes;
+    std::vector<item> items;
   };
   struct known_plan_number {
     std::weak_ptr<const bound_plan> plan;
@@ -95,9 +100,9 @@ class traffic_writer {
   auto start(const recorded_project& project) -> braid::checked<void>;
   auto number_of(const plan_handle& plan) -> std::uint32_t;
   void write_until_end();
-  void write_items(std::vector<item>& items);
+  void write(queue& taken);
   auto has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss>;
-  auto write_frames(std::span<std::string> frames) -> std::size_t;
+  auto write_bytes(std::string_view bytes) -> std::size_t;
   void count(std::uint64_t recorded, std::uint64_t lost, traffic_loss why);
 
   traffic_options options_;
@@ -109,8 +114,7 @@ class traffic_writer {
   braid::atomic<std::uint64_t> seen_{0};  // requests, recorded or not; written by the loops
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<item> waiting_;
-  std::size_t waiting_bytes_ = 0;
+  queue waiting_;
   std::map<const bound_plan*, known_plan_number> numbers_;
   std::uint32_t last_plan_ = 0;
   std::uint64_t next_request_ = 0;

@@ -87,7 +87,8 @@ class read_recorder::client final : public store {
   std::string scratch_;
 };
 
-read_recorder::read_recorder(const std::vector<store*>& behind) {
+read_recorder::read_recorder(const std::vector<store*>& behind, std::size_t usual_bytes) {
+  bytes_.reserve(std::min(usual_bytes, max_kept));
   clients_.reserve(behind.size());
   pointers_.reserve(behind.size());
   for (std::size_t at = 0; at < behind.size(); ++at) {

@@ -20,7 +20,8 @@ class read_recorder {
   /// More than this of one request is not kept.
   static constexpr std::size_t max_kept = std::size_t{32} << 20U;
 
-  explicit read_recorder(const std::vector<store*>& behind);
+  /// About `usual_bytes` are expected.
+  explicit read_recorder(const std::vector<store*>& behind, std::size_t usual_bytes = 0);
   ~read_recorder();
   read_recorder(const read_recorder&) = delete;
   auto operator=(const read_recorder&) -> read_recorder& = delete;

@@ -225,6 +225,8 @@ class shard {
   braid::time_point next_refusal_report_ = braid::time_point::min();  // when it may do so again
 
   std::vector<std::unique_ptr<metered_store>> stores_;
+  std::string frame_;                         // the last recorded request; its memory is for the next
+  std::size_t usual_reads_ = 0;               // bytes of recorded reads that a request has at most, lately
   std::vector<store*> asked_;                 // these, as the engine wants them
   std::shared_ptr<const token_list> tokens_;  // null: every client may ask
 
