@@ -104,8 +104,7 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& wi
           .change = entry->change,
           .fused_with = std::nullopt,
           .options = bound_options(node, with.declared),
-          .fallback = node.fallback,
-          .wakers = node.wakers};
+          .fallback = node.fallback};
 }
 
 /// Of models that were found.
@@ -210,7 +209,7 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
   if (plan.page_node || found->page_node)
     return about("fallback_with_pages", "cannot go on with pages of another plan, or gives pages itself",
                  "leave core::paginate out of both plans, or the fallback");
-  plan.digest = sha256_hex(plan.digest + "\nfallback " + found->digest);
+  plan.digest = sha256_hex(plan_identity(plan.artifact_digest, plan.models) + "\nfallback " + found->digest);
   plan.substitute = std::move(found);
   return {};
 }

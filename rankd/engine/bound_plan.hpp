@@ -31,16 +31,15 @@ struct bound_node {
   std::string node_id;
   std::string op_name;
   std::string place;  ///< where its author wrote it, as path:line:column, or empty
-  std::unique_ptr<const bound_op> op;
+  std::shared_ptr<const bound_op> op;
   std::vector<node_index> sources;  ///< whose rows it takes, in order
   row_change change = row_change::dense_source;
   std::optional<node_index> fused_with;  ///< the other one of two nodes that do their work together
   std::vector<bound_option> options = {};
   std::optional<node_fallback> fallback = {};
-  std::vector<node_index> wakers = {};  ///< of a node that only substitutes need: it runs if one of these has failed
 };
 
-/// Immutable; shared by all requests. Threads: any.
+/// Immutable once published; shared by all requests. Copies share operators and what the artifact states. Threads: any.
 struct bound_plan {
   std::string name;
   std::string digest;                ///< of all that it was made from: see `plan_identity`
@@ -77,9 +76,9 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
 /// The name of the plan that stands in for one, if any.
 [[nodiscard]] auto substitute_name(const bound_plan& plan) -> std::string_view;
 
-/// Gives a plan the one that it names as its substitute: `found`, which is null where there is none. Its digest becomes
-/// one of both. Requires a plan that names one.
-/// Errors: unknown_plan, nested_fallback where that one names another.
+/// Gives a plan the one that it names as its substitute, in place of another that it may have: `found`, which is null
+/// where there is none. Its digest becomes one of both. Requires a plan that names one.
+/// Errors: unknown_plan, nested_fallback where that one names another, fallback_with_pages. Then nothing has changed.
 auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics;
 
 /// Whether something stands in for what is late, in the plan or in that which stands in for it: then the answers to the

@@ -2,6 +2,7 @@
 // left.
 #include <rankd/engine/branches.hpp>
 
+#include <rankd/engine/detail/route_fallbacks.hpp>
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/rows/row_set.hpp>
 
@@ -30,28 +31,50 @@ auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<brai
   return edges;
 }
 
-/// The edges between nodes that run.
-auto edges_of(const plan& loaded, const plan_route& route) -> std::vector<braid::graph_shape::edge> {
-  std::vector<braid::graph_shape::edge> edges;
-  for (node_index to = 0; to < loaded.nodes.size(); ++to) {
-    if (route.bypasses(to)) continue;
-    for (const node_index from : loaded.nodes[to].after)
-      if (!route.bypasses(from)) edges.push_back({from, to});
-    if (!route.taken.empty() && route.taken[to] != plan_route::none) {
-      edges.push_back({route.taken[to], to});
-      continue;
-    }
-    for (const node_index from : loaded.nodes[to].sources) edges.push_back({from, to});
+/// The nodes whose rows each node takes; none of those that do not run.
+auto sources_of(const plan& loaded, const plan_route& route) -> detail::node_lists {
+  detail::node_lists out(loaded.nodes.size());
+  for (node_index at = 0; at < out.size(); ++at) {
+    if (route.bypasses(at)) continue;
+    if (!route.taken.empty() && route.taken[at] != plan_route::none)
+      out[at] = {route.taken[at]};
+    else
+      out[at] = loaded.nodes[at].sources;
   }
-  return edges;
+  return out;
+}
+
+void add_edges(const detail::node_lists& from, std::vector<braid::graph_shape::edge>& edges) {
+  for (node_index to = 0; to < from.size(); ++to)
+    for (const node_index each : from[to]) edges.push_back({each, to});
+}
+
+/// Those of a route on which all nodes run are known from the loader.
+auto fallbacks_of(const plan& loaded, const plan_route& route, const detail::node_lists& sources)
+    -> detail::route_fallbacks {
+  const auto has_fallback = [](const plan_node& node) { return node.fallback.has_value(); };
+  if (std::ranges::none_of(loaded.nodes, has_fallback)) return {};
+  if (!route.bypassed.empty()) return detail::fallbacks_of_route(loaded, route.bypassed, sources);
+  detail::route_fallbacks out;
+  for (const plan_node& node : loaded.nodes) {
+    out.after.push_back(node.after);
+    out.wakers.push_back(node.wakers);
+  }
+  return out;
 }
 
 /// Gives a route, whose nodes are known, its graph and its needs.
 void finish(plan_route& route, const plan& loaded, const registries& declared) {
   route.needs = needs_of(loaded, declared, route.bypassed);
-  auto shape = braid::graph_shape::make(loaded.nodes.size(), edges_of(loaded, route));
+  const detail::node_lists sources = sources_of(loaded, route);
+  detail::route_fallbacks fallbacks = fallbacks_of(loaded, route, sources);
+  std::vector<braid::graph_shape::edge> edges;
+  add_edges(fallbacks.after, edges);
+  add_edges(sources, edges);
+  auto shape = braid::graph_shape::make(loaded.nodes.size(), edges);
   BRAID_EXPECTS(shape, "the loader of plans refuses cycles");
   route.shape = std::move(*shape);
+  route.wakers = std::move(fallbacks.wakers);
   auto line = braid::graph_shape::make(loaded.nodes.size(), edges_of_line(route.shape.order()));
   BRAID_EXPECTS(line, "a line has no cycle");
   route.line = std::move(*line);

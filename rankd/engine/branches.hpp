@@ -28,6 +28,8 @@ struct plan_route {
   plan_needs needs;               ///< what these requests must carry
   std::vector<bool> bypassed;     ///< by number: it does not run; empty where all run
   std::vector<node_index> taken;  ///< by number: the input whose rows a choice passes on, `none` of others; or empty
+  /// By number: a node that only substitutes need runs if one of these has failed; empty where there are no fallbacks.
+  std::vector<std::vector<node_index>> wakers;
   braid::graph_shape shape;
   braid::graph_shape line;  ///< the same nodes one behind the other, as they stand in `shape.order()`
 

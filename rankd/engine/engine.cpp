@@ -136,7 +136,7 @@ auto breach_of(const request_state& state, const braid::graph_shape& shape,
 auto degraded_of(const request_state& state) -> std::vector<degradation> {
   std::vector<degradation> out;
   if (state.fallen.empty()) return out;
-  for (const node_index node : state.plan->whole.shape.order())
+  for (const node_index node : state.route->shape.order())
     if (const std::string_view code = state.failure_of(node); !code.empty())
       out.push_back({.plan = {},
                      .node = state.plan->nodes[node].node_id,
@@ -257,7 +257,10 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   if (!check_needs(again, route_of(*plan->substitute, again.params)->needs, *declared_).empty()) co_return first;
   auto second_task = rank_alone(plan->substitute, std::move(again), std::move(stores));
   ranking second = co_await std::move(second_task);
-  if (second.error) co_return first;
+  if (second.error) {
+    first.failed_after = std::make_shared<const ranking>(std::move(second));
+    co_return first;
+  }
   second.degraded.insert(second.degraded.begin(),
                          {.plan = plan->name, .node = {}, .code = std::string(*code), .used = second.plan});
   second.plan = plan->name;

@@ -104,45 +104,68 @@ auto plan_library::newest_of(std::string_view name, std::string_view artifact_di
   return at->second.kept.back();
 }
 
-/// Plans that name a substitute come last, because that one, which names none, must be there.
+/// Plans that name none are done first, for they are what may stand in for the others.
 auto plan_library::bind_all(const std::vector<artifact_image>& image, const bind_rules& with) -> bound_folder {
   bound_folder out;
-  for (const artifact_image& each : image) out.names.push_back(each.name);
+  bound_images images;
+  std::map<std::string_view, braid::diagnostics> wrong;
+  for (const artifact_image& each : image) {
+    out.names.push_back(each.name);
+    auto bound = bind(each, with);
+    if (bound)
+      images.emplace(each.name, std::move(*bound));
+    else
+      wrong.emplace(each.name, std::move(bound.error()));
+  }
   for (const bool names_substitute : {false, true})
     for (const artifact_image& each : image) {
-      if (each.text.contains("fallback_plan") != names_substitute) continue;
-      auto version = bind(each, with, out.found);
+      const auto at = images.find(each.name);
+      if (at == images.end() || substitute_name(at->second.plan()).empty() == names_substitute) continue;
+      plan_handle substitute = substitute_for(at->second.plan(), images, out);
+      auto version = add_substitute_to(at->second, std::move(substitute), each);
       if (version)
         out.found.push_back(std::move(*version));
-      else if (options_.on_bad_plan == bad_plans::leave_out)
-        out.left_out.push_back({each.name, std::move(version.error())});
       else
-        out.problems.append(std::move(version.error()));
+        wrong.emplace(each.name, std::move(version.error()));
     }
   std::ranges::sort(out.found, {}, [](const version_ptr& each) { return std::string_view(each->plan.name); });
-  std::ranges::sort(out.left_out, {}, &left_out_plan::name);
+  for (auto& [name, problems] : wrong)
+    if (options_.on_bad_plan == bad_plans::leave_out)
+      out.left_out.push_back({std::string(name), std::move(problems)});
+    else
+      out.problems.append(std::move(problems));
   return out;
 }
 
-/// As this reload found it, or else as it serves. Null where the plan names none, or there is none.
-auto plan_library::substitute_for(const bound_plan& plan, const std::vector<version_ptr>& found) const -> plan_handle {
+/// As it will serve: the pinned version, or as this reload found it; of one that is wrong this time, the last right
+/// one. Null where the plan names none, or there is none. One that names a substitute itself is only looked at.
+auto plan_library::substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
+    -> plan_handle {
   const std::string_view name = substitute_name(plan);
   if (name.empty()) return nullptr;
-  for (const version_ptr& each : found)
+  {
+    const std::scoped_lock lock(changes_);
+    const auto at = histories_.find(name);
+    if (at != histories_.end() && at->second.pinned) {
+      const version_ptr pinned = at->second.serving();
+      return {pinned, &pinned->plan};
+    }
+  }
+  for (const version_ptr& each : found.found)
     if (each->plan.name == name) return {each, &each->plan};
-  return current()->find(name);
+  if (const auto at = images.find(name); at != images.end()) return {plan_handle(), &at->second.plan()};
+  return std::ranges::find(found.names, name) == found.names.end() ? nullptr : current()->find(name);
 }
 
-auto plan_library::bind(const artifact_image& image, const bind_rules& with, const std::vector<version_ptr>& found)
-    -> braid::checked<version_ptr> {
+/// With the same models, the same budget and the same experiments it is the same plan, but for its substitute.
+auto plan_library::bind(const artifact_image& image, const bind_rules& with) -> braid::checked<bound_image> {
   if (!image.problems.empty()) return std::unexpected(image.problems);
   const plan_budget budget = with.budgets.of(image.name);
   auto experiments = experiments_of(with.experiments, image.name, *declared_, with.now);
-  // With the same models, the same budget, the same experiments and the same substitute it is the same plan.
-  if (auto same = newest_of(image.name, sha256_hex(image.text));
-      same && same->plan.budget == budget && has_experiments(same->plan, experiments) &&
-      has_models(same->plan, with.models) && same->plan.substitute == substitute_for(same->plan, found))
-    return same;
+  if (auto same = newest_of(image.name, sha256_hex(image.text)); same && same->plan.budget == budget &&
+                                                                 has_experiments(same->plan, experiments) &&
+                                                                 has_models(same->plan, with.models))
+    return bound_image{std::move(same), std::nullopt};
   auto loaded = load_plan(image, {all_op_shapes(), *declared_});
   if (!loaded) return std::unexpected(loaded.error());
   auto bound = bind_plan(std::move(*loaded), *declared_, budget, &with.models);
@@ -151,17 +174,33 @@ auto plan_library::bind(const artifact_image& image, const bind_rules& with, con
     return std::unexpected(std::move(bound.error()));
   }
   braid::diagnostics problems;
-  if (!substitute_name(*bound).empty()) problems = add_substitute(*bound, substitute_for(*bound, found));
-  problems.set_source(image.file.string());
   add_experiments(*bound, std::move(experiments), *declared_, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   bound->warnings.append(unread_settings(*bound, *declared_));
-  const auto last = last_numbers_.find(image.name);
   bound->warnings.set_source(image.file.string());
-  return std::make_shared<const plan_version>(plan_version{.plan = std::move(*bound),
-                                                           .number = last == last_numbers_.end() ? 1 : last->second + 1,
-                                                           .loaded_at = std::chrono::system_clock::now(),
-                                                           .counted = tally_});
+  return bound_image{nullptr, std::move(*bound)};
+}
+
+/// Null for a plan that names none.
+auto plan_library::add_substitute_to(bound_image of, plan_handle found, const artifact_image& image)
+    -> braid::checked<version_ptr> {
+  const bool is_same = of.same != nullptr && of.same->plan.substitute == found;
+  if (is_same && (found != nullptr || substitute_name(of.plan()).empty())) return of.same;
+  bound_plan plan = of.bound ? std::move(*of.bound) : of.same->plan;
+  if (!substitute_name(plan).empty()) {
+    braid::diagnostics problems = add_substitute(plan, std::move(found));
+    problems.set_source(image.file.string());
+    if (!problems.empty()) return std::unexpected(std::move(problems));
+  }
+  return made_version(std::move(plan));
+}
+
+/// Under reloads_. Its number is taken when it is kept.
+auto plan_library::made_version(bound_plan plan) -> version_ptr {
+  const auto last = last_numbers_.find(plan.name);
+  const std::uint64_t number = last == last_numbers_.end() ? 1 : last->second + 1;
+  return std::make_shared<const plan_version>(plan_version{
+      .plan = std::move(plan), .number = number, .loaded_at = std::chrono::system_clock::now(), .counted = tally_});
 }
 
 auto plan_library::install(const std::vector<version_ptr>& found, std::vector<left_out_plan> left_out)
@@ -192,11 +231,7 @@ void plan_library::add_versions(const std::vector<version_ptr>& found, version_h
     }
     (is_new ? report.added : report.changed).push_back(name);
     report.warnings.append(version->plan.warnings);
-    here.kept.push_back(version);
-    // The oldest go first; what is pinned stays, in addition to as many as are kept.
-    const auto is_pinned = [&here](const version_ptr& each) { return here.pinned == each->number; };
-    while (here.kept.size() - static_cast<std::size_t>(std::ranges::count_if(here.kept, is_pinned)) > options_.max_kept)
-      here.kept.erase(std::ranges::find_if_not(here.kept, is_pinned));
+    keep(here, version);
   }
   std::erase_if(into, [&report](const auto& each) {
     const auto& [name, here] = each;
@@ -204,6 +239,31 @@ void plan_library::add_versions(const std::vector<version_ptr>& found, version_h
     (here.pinned ? report.pinned_only : report.removed).push_back(name);
     return !here.pinned;
   });
+}
+
+/// The oldest go first; what is pinned stays, in addition to as many as are kept.
+void plan_library::keep(version_history& here, version_ptr version) const {
+  here.kept.push_back(std::move(version));
+  const auto is_pinned = [&here](const version_ptr& each) { return here.pinned == each->number; };
+  while (here.kept.size() - static_cast<std::size_t>(std::ranges::count_if(here.kept, is_pinned)) > options_.max_kept)
+    here.kept.erase(std::ranges::find_if_not(here.kept, is_pinned));
+}
+
+/// Under both locks. Where another version of a substitute serves, the plans that name it get a new version with that.
+/// One that cannot stand in for a plan leaves it as it is.
+void plan_library::renew_substitutes(version_histories& in) {
+  for (auto& [name, here] : in) {
+    const bound_plan& newest = here.kept.back()->plan;
+    const auto of = in.find(substitute_name(newest));
+    if (of == in.end() || !here.in_folder) continue;
+    const version_ptr serving = of->second.serving();
+    if (newest.substitute.get() == &serving->plan) continue;
+    bound_plan renewed = newest;
+    if (!add_substitute(renewed, {serving, &serving->plan}).empty()) continue;
+    version_ptr version = made_version(std::move(renewed));
+    last_numbers_[name] = version->number;
+    keep(here, std::move(version));
+  }
 }
 
 /// Under changes_. Everything that can fail comes before anything is changed. What no thread uses any more is freed
@@ -243,17 +303,18 @@ auto plan_library::find(std::string_view name, std::uint64_t number) const -> br
   return no_such_version(name, number);
 }
 
-/// Under changes_. Requires a version that is kept.
+/// Under both locks. Requires a version that is kept.
 auto plan_library::pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info {
   version_histories next = histories_;
   next.find(name)->second.pinned = number;
+  renew_substitutes(next);
   publish(std::move(next), left_out_);
   const version_history& here = histories_.find(name)->second;
   return info_of(here, *std::ranges::find(here.kept, number, number_of));
 }
 
 auto plan_library::pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info> {
-  const std::scoped_lock lock(changes_);
+  const std::scoped_lock lock(reloads_, changes_);
   const auto at = histories_.find(name);
   if (at == histories_.end()) return no_such_plan(name, histories_);
   if (at->second.find(number) == nullptr) return no_such_version(name, number);
@@ -261,18 +322,19 @@ auto plan_library::pin(std::string_view name, std::uint64_t number) -> braid::ch
 }
 
 auto plan_library::unpin(std::string_view name) -> braid::checked<void> {
-  const std::scoped_lock lock(changes_);
+  const std::scoped_lock lock(reloads_, changes_);
   version_histories next = histories_;
   const auto at = next.find(name);
   if (at == next.end()) return no_such_plan(name, next);
   at->second.pinned.reset();
   if (!at->second.in_folder) next.erase(at);
+  renew_substitutes(next);
   publish(std::move(next), left_out_);
   return {};
 }
 
 auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_version_info> {
-  const std::scoped_lock lock(changes_);
+  const std::scoped_lock lock(reloads_, changes_);
   const auto at = histories_.find(name);
   if (at == histories_.end()) return no_such_plan(name, histories_);
   const auto& kept = at->second.kept;
@@ -284,7 +346,7 @@ auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_versi
 
 auto plan_library::info_of(const version_history& of, const version_ptr& version) const -> plan_version_info {
   const bool serves = of.serving() == version;
-  const auto own = 1 + (serves ? 1 : 0);  // the history's, and that of the set that serves
+  const auto own = 1 + (serves ? 1 : 0) + standing_in(version);  // the history's, and that of the set that serves
   const auto all = version.use_count();
   return {.name = version->plan.name,
           .number = version->number,
@@ -293,6 +355,15 @@ auto plan_library::info_of(const version_history& of, const version_ptr& version
           .serves = serves,
           .pinned = of.pinned == version->number,
           .users = all > own ? static_cast<std::size_t>(all - own) : 0};
+}
+
+/// In how many versions that are kept it is the substitute.
+auto plan_library::standing_in(const version_ptr& version) const -> std::ptrdiff_t {
+  std::ptrdiff_t count = 0;
+  for (const auto& [name, each] : histories_)
+    count += std::ranges::count_if(
+        each.kept, [&](const version_ptr& other) { return other->plan.substitute.get() == &version->plan; });
+  return count;
 }
 
 auto plan_library::versions() const -> std::vector<plan_version_info> {

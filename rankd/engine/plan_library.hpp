@@ -88,7 +88,8 @@ class plan_library {
   /// All that serve.
   [[nodiscard]] auto current() const -> std::shared_ptr<const plan_set>;
 
-  /// Serves one version, whatever is loaded later, until it is unpinned or another one is pinned.
+  /// Serves one version, whatever is loaded later, until it is unpinned or another one is pinned. Plans that name this
+  /// one as their substitute get a new version with it, as they do by `unpin` and `roll_back`. Blocks: for a reload.
   /// Errors: unknown_plan, unknown_version.
   auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
 
@@ -133,18 +134,32 @@ class plan_library {
     braid::diagnostics problems;
   };
 
+  /// A plan of the folder, before the one that stands in for it is known.
+  struct bound_image {
+    version_ptr same;                 // the newest version, where it has the same bytes and rules
+    std::optional<bound_plan> bound;  // otherwise
+
+    [[nodiscard]] auto plan() const -> const bound_plan& { return bound ? *bound : same->plan; }
+  };
+  using bound_images = std::map<std::string_view, bound_image>;
+
   auto bind_all(const std::vector<artifact_image>& image, const bind_rules& with) -> bound_folder;
-  auto bind(const artifact_image& image, const bind_rules& with, const std::vector<version_ptr>& found)
-      -> braid::checked<version_ptr>;
-  [[nodiscard]] auto substitute_for(const bound_plan& plan, const std::vector<version_ptr>& found) const -> plan_handle;
+  auto bind(const artifact_image& image, const bind_rules& with) -> braid::checked<bound_image>;
+  auto add_substitute_to(bound_image of, plan_handle found, const artifact_image& image) -> braid::checked<version_ptr>;
+  auto substitute_for(const bound_plan& plan, const bound_images& images, const bound_folder& found) const
+      -> plan_handle;
+  auto made_version(bound_plan plan) -> version_ptr;
   void add_pinned_to(std::vector<std::string>& names) const;
   auto newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
   auto install(const std::vector<version_ptr>& found, std::vector<left_out_plan> left_out) -> reload_report;
   void add_versions(const std::vector<version_ptr>& found, version_histories& into, reload_report& report) const;
   auto would_serve(const std::vector<left_out_plan>& left_out) const -> bool;
+  void keep(version_history& here, version_ptr version) const;
+  void renew_substitutes(version_histories& in);
   void publish(version_histories next, std::vector<left_out_plan> left_out);
   void replace_current(std::shared_ptr<const plan_set> next);
   [[nodiscard]] auto info_of(const version_history& of, const version_ptr& version) const -> plan_version_info;
+  [[nodiscard]] auto standing_in(const version_ptr& version) const -> std::ptrdiff_t;
   auto pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info;
 
   const registries* declared_;

@@ -68,6 +68,7 @@ struct ranking {
   std::vector<chosen_arm> arms = {};                         ///< of these, those that the request is in
   std::vector<degradation> degraded = {};                    ///< in the order of the plan; empty where all went well
   std::shared_ptr<const ranking> failed_before = {};         ///< of the plan itself, where another one stood in
+  std::shared_ptr<const ranking> failed_after = {};          ///< of the plan that was to stand in, where it failed, too
 };
 
 /// The response of the HTTP interface and the command line, as one line of JSON without a line feed.

@@ -17,6 +17,13 @@ auto request_state::replaced_rows_of(node_index node) const noexcept -> const ro
   return nodes[node].output;
 }
 
+void request_state::expect_failures() {
+  fallen = memory.filled(plan->nodes.size(), fallen_node());
+  if (!used.is_bounded()) return;
+  for (node_index node = 0; node < plan->nodes.size(); ++node)
+    if (plan->nodes[node].fallback) used.mark_replaceable(route->shape.position(node));
+}
+
 /// Asked when a node has failed: whether its plan says what stands in. From then on the slot of the node is not read,
 /// for a node whose time is over may still write it.
 auto plan_nodes::replaces(const braid::graph_failure& why) noexcept -> bool {
@@ -33,6 +40,7 @@ auto plan_nodes::replaces(const braid::graph_failure& why) noexcept -> bool {
   if (!known) return false;
   fallen_node& fallen = state_->fallen[why.node];
   fallen.code = *known;
+  if (state_->used.is_bounded()) state_->used.withdraw(state_->route->shape.position(why.node));
   if (fallback->kind == fallback_kind::input) fallen.output = state_->rows_of(state_->sources_of(why.node).front());
   return true;
 }

@@ -9,12 +9,17 @@ namespace rankd {
 
 usage::usage(const plan_budget& budget, std::size_t nodes)
     : bounds_{budget.rows.value_or(none), budget.bytes.value_or(none)},
-      nodes_(budget.rows || budget.bytes ? nodes : 0) {}
+      nodes_(budget.rows || budget.bytes ? nodes : 0),
+      replaceable_(nodes_.size(), false),
+      withdrawn_(nodes_.size(), false) {}
 
-/// Others may write meanwhile, so that more of them may be over than are seen here: `first_breach` sees all.
+/// Others may write meanwhile, so that more of them may be over than are seen here: `first_breach` sees all. What may
+/// be withdrawn is left out: a node that is refused now must have broken a bound in the end.
 auto usage::is_over(std::size_t what, std::uint32_t position) const noexcept -> bool {
-  std::uint64_t sum = 0;
-  for (std::uint32_t at = 0; at <= position; ++at) sum += nodes_[at][what].load(braid::relaxed);
+  std::uint64_t sum = nodes_[position][what].load(braid::relaxed);
+  if (replaceable_[position]) return sum > bounds_[what];
+  for (std::uint32_t at = 0; at < position; ++at)
+    if (!replaceable_[at]) sum += nodes_[at][what].load(braid::relaxed);
   return sum > bounds_[what];
 }
 
@@ -37,6 +42,7 @@ auto usage::claim(std::uint32_t position, amounts made) noexcept -> bool {
 auto usage::first_breach(std::size_t count) const noexcept -> std::optional<breach> {
   std::array<std::uint64_t, kinds> sums{};
   for (std::uint32_t at = 0; at < std::min(count, nodes_.size()); ++at) {
+    if (withdrawn_[at]) continue;
     for (std::size_t what = 0; what < kinds; ++what) {
       sums[what] += nodes_[at][what].load(braid::relaxed);
       if (sums[what] > bounds_[what])

@@ -40,12 +40,20 @@ class usage {
   [[nodiscard]] auto is_bounded() const noexcept -> bool { return !nodes_.empty(); }
   [[nodiscard]] auto bounds_bytes() const noexcept -> bool { return bounds_[1] != none; }
 
+  /// The node at `position` may fail without the request failing. So what it makes counts against others only in the
+  /// end, and what others make against it. Before any claim.
+  void mark_replaceable(std::uint32_t position) { replaceable_[position] = true; }
+
+  /// Something stands in for the node at `position`: what it has made and still makes does not count. Where
+  /// `first_breach` is called.
+  void withdraw(std::uint32_t position) noexcept { withdrawn_[position] = true; }
+
   /// Says how much the node at `position` makes in all, as far as it knows; less than it has said before is ignored.
   /// False where the nodes up to it have gone over a bound: then there will be no candidates, and it may end.
   [[nodiscard]] auto claim(std::uint32_t position, amounts made) noexcept -> bool;
 
-  /// Which of the first `count` nodes has broken a bound first. Requires that all of them have ended, and that this is
-  /// known here.
+  /// Which of the first `count` nodes has broken a bound first. Requires that all of them have ended, those that were
+  /// withdrawn excepted, and that this is known here.
   [[nodiscard]] auto first_breach(std::size_t count) const noexcept -> std::optional<breach>;
 
  private:
@@ -56,8 +64,10 @@ class usage {
   [[nodiscard]] auto is_over(std::size_t what, std::uint32_t position) const noexcept -> bool;
 
   std::array<std::uint64_t, kinds> bounds_;
-  std::vector<counters> nodes_;  // by position: what it reported; written by its worker
-  counters all_{};               // the sums of these; written by all of them
+  std::vector<counters> nodes_;    // by position: what it reported; written by its worker
+  counters all_{};                 // the sums of these; written by all of them
+  std::vector<bool> replaceable_;  // by position: claims do not change it
+  std::vector<bool> withdrawn_;    // by position: written and read where the run is at home
 };
 
 }  // namespace rankd

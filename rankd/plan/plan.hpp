@@ -77,8 +77,9 @@ struct plan_node {
   std::optional<source_span> span;
   std::string pointer;
   std::optional<node_fallback> fallback = {};
-  std::vector<node_index> after = {};   ///< edges that fallbacks make: it waits for these, and takes no rows of them
-  std::vector<node_index> wakers = {};  ///< of a node that only substitutes need: it runs if one of these has failed
+  std::vector<node_index> after = {};  ///< edges that fallbacks make: it waits for these, and takes no rows of them
+  /// Of a node that no request needs unless one of these fails. Where requests choose, a route may have more of them.
+  std::vector<node_index> wakers = {};
 
   /// Null where the node does not give it.
   [[nodiscard]] auto find_param(std::string_view name) const noexcept -> const plan_param* {

@@ -196,12 +196,13 @@ auto shard::run(reply_place to, request_record& record, ready_request& ready, br
   if (answer_.capacity() > largest_kept_answer) answer_ = std::string();
 }
 
-/// Of the plan, and of one that has stood in for it.
+/// Of the plan, and of one that has stood in for it, or failed to.
 void shard::count_nodes(const bound_plan& plan, const ranking& result) {
   const plan_source& serving = *all_->context.plans;
-  if (result.failed_before == nullptr) return metrics_.count_nodes(plan, result.nodes, serving);
-  metrics_.count_nodes(plan, result.failed_before->nodes, serving);
-  metrics_.count_nodes(*plan.substitute, result.nodes, serving);
+  const ranking& own = result.failed_before == nullptr ? result : *result.failed_before;
+  metrics_.count_nodes(plan, own.nodes, serving);
+  if (result.failed_before != nullptr) metrics_.count_nodes(*plan.substitute, result.nodes, serving);
+  if (result.failed_after != nullptr) metrics_.count_nodes(*plan.substitute, result.failed_after->nodes, serving);
 }
 
 void shard::note_degraded(reply_place to, request_record& record, const ranking& result) {

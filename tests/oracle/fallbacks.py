@@ -24,12 +24,26 @@ def answers(node: Node, code: str) -> bool:
 
 
 def wakers_of(plan: dict[str, Any], edges: Edges) -> dict[str, set[str]]:
-    """Of each node that only substitutes need, the nodes with whose failure it runs; `edges` has those of the rows."""
-    live = _reached(list(plan["outputs"]), edges)
+    """Of each node that only substitutes need, the nodes with whose failure it runs; `edges` has those of the rows.
+
+    What would then wait for itself runs in any case, and so does all that it needs."""
+    nodes = [node for node in plan["nodes"] if node["node_id"] in edges]
+    anyway = set(plan["outputs"])
+    while True:
+        wakers = _wakers(nodes, edges, _reached(list(anyway), edges))
+        waits = with_waits(nodes, edges, wakers)
+        circular = {name for name, by in wakers.items() if any(name in _reached([each], waits) for each in by)}
+        if not circular:
+            return wakers
+        anyway |= circular
+
+
+def _wakers(nodes: list[Node], edges: Edges, live: set[str]) -> dict[str, set[str]]:
     wakers: dict[str, set[str]] = {}
-    for node in plan["nodes"]:
+    for node in nodes:
         first = substitute(node)
-        for name in () if first is None else _reached([first], edges, live):
+        without = live | _reached([node["node_id"]], edges)  # these have run before the node fails
+        for name in () if first is None else _reached([first], edges, without):
             wakers.setdefault(name, set()).add(node["node_id"])
     return wakers
 

@@ -173,8 +173,9 @@ class _Run:
     def answer(self) -> Answer | Failure:
         counts = {node["node_id"]: (0, 0) for node in self._plan["nodes"]}  # those of nodes that do not run
         running = [node for node in self._plan["nodes"] if node["node_id"] in self._sources]
-        wakers = wakers_of(self._plan, {node["node_id"]: edges_into(node) for node in self._plan["nodes"]})
-        for node in order_of(running, with_waits(running, self._sources, wakers)):
+        wakers = wakers_of(self._plan, self._sources)
+        order = order_of(running, with_waits(running, self._sources, wakers))
+        for node in order:
             name = node["node_id"]
             if name in wakers and not wakers[name] & self._fallen.keys():
                 continue
@@ -192,16 +193,10 @@ class _Run:
                 continue
             counts[name] = (rows_in, len(rows))
             self._give(name, rows)
-        whole = order_of(self._plan["nodes"], self._all_waits(wakers))
-        degraded = [self._fallen[node["node_id"]] for node in whole if node["node_id"] in self._fallen]
+        degraded = [self._fallen[node["node_id"]] for node in order if node["node_id"] in self._fallen]
         rows = [row for output in self._plan["outputs"] for row in self._rows[output]]
         found = [self._candidate(row) for row in rows]
         return Answer(found, self._malformed_ids, self._malformed_values, counts, self._asked.arms, degraded, self._more)
-
-    def _all_waits(self, wakers: dict[str, set[str]]) -> dict[str, list[str]]:
-        """Those of all nodes, whether the request runs them or not."""
-        nodes = self._plan["nodes"]
-        return with_waits(nodes, {node["node_id"]: edges_into(node) for node in nodes}, wakers)
 
     def _give(self, name: str, rows: Rows) -> None:
         """The rows of a node, which are those of the nodes for which it stands in as well."""

@@ -87,7 +87,7 @@ struct request_state {
         used(plan->budget, plan->nodes.size()),
         route(route_of(*plan, request.params)),
         nodes(make_nodes()) {
-    if (plan->has_fallbacks) fallen = memory.filled(plan->nodes.size(), fallen_node());
+    if (plan->has_fallbacks) expect_failures();
   }
   request_state(const request_state&) = delete;
   auto operator=(const request_state&) -> request_state& = delete;
@@ -128,13 +128,14 @@ struct request_state {
     if (route->bypasses(node)) return true;
     if (fallen.empty()) [[likely]]
       return false;
-    const auto& wakers = plan->nodes[node].wakers;
+    const auto& wakers = route->wakers[node];
     return !wakers.empty() &&
            std::ranges::none_of(wakers, [this](node_index waker) { return !fallen[waker].code.empty(); });
   }
 
  private:
   [[nodiscard]] auto replaced_rows_of(node_index node) const noexcept -> const row_set&;
+  void expect_failures();
   auto make_nodes() -> std::span<node_slot> {
     const std::size_t count = plan->nodes.size();
     auto* const first = static_cast<node_slot*>(memory.bytes(count * sizeof(node_slot), alignof(node_slot)));

@@ -127,6 +127,11 @@ TEST_CASE("each row of the table of differences is said, as the compiler of plan
     std::filesystem::copy(std::string("tests/rankd/tables/") + part, folder.path() / part,
                           std::filesystem::copy_options::recursive);
   folder.write("rankd.toml", table_file("diffs.toml"));
+  std::filesystem::create_directory(folder.path() / "plans");
+  for (const std::string name : {"another", "static"})  // they stand in for plans of the table
+    folder.write("plans/" + name + ".json",
+                 R"({"schema_version":1,"plan_name":")" + name + R"(","outputs":["v"],"nodes":[{"node_id":"v",)" +
+                     R"("op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0001"}}]})");
   std::istringstream rows(table_file("diffs.ndjson"));
   std::size_t count = 0;
   for (std::string line; std::getline(rows, line); ++count) {

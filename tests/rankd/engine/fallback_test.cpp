@@ -144,6 +144,66 @@ TEST_CASE("a node whose time is over is stood in for at once, whether it can be 
   CHECK((ids_of(world.rank(computes, asked)) == ids{1, 2, 3}));
 }
 
+namespace {
+
+/// Of a plan whose node `c` takes the rows of its first input where the request says `new_model`.
+const std::string branched =
+    R"("capabilities_required":["cap.rfc.0004.fallback.v1","cap.rfc.0005.branch.v1"],"pred_table":{"new":)"
+    R"({"op":"cmp","cmp":"==","a":{"op":"param_ref","param_id":5},"b":{"op":"const_number","value":1}}},)";
+
+auto choice(const std::string& id, const std::string& inputs) -> std::string {
+  return R"({"node_id":")" + id + R"(","op":"core::choose","inputs":[)" + inputs +
+         R"(],"params":{"pred_ids":["new"]}})";
+}
+
+const std::string is_new = R"({"request_id":"r","explain":true,"param_overrides":{"new_model":true}})";
+
+}  // namespace
+
+TEST_CASE("a node of one branch that stands in in another runs there only when it is needed") {
+  const watchdog guard(60s);
+  const auto nodes = [](const std::string& first) {
+    return source("a", 3) + "," + source("b", 1) + "," + failing("y", "b") + "," + or_else(first, use("y")) + "," +
+           choice("c", R"("y","x")");
+  };
+  for (const run_order order : {run_order::side_by_side, run_order::one_by_one}) {
+    engine_world world(2, {.order = order});
+    const bound_plan& well = world.bind(artifact_of(nodes(sleep("x", "a", 0)), R"("c")", branched));
+    const ranking healthy = world.rank(well, explained);
+    CHECK((ids_of(healthy) == ids{1, 2, 3}));
+    CHECK((states_of(healthy) == names{"a done", "b bypassed", "y bypassed", "x done", "c done"}));
+    CHECK(error_of(world.rank(well, is_new)) == "test_failure y");
+    const bound_plan& falls = world.bind(artifact_of(nodes(failing("x", "a")), R"("c")", branched));
+    CHECK(error_of(world.rank(falls, asked)) == "test_failure y");
+  }
+}
+
+TEST_CASE("of branches that stand in for each other the one that is not chosen runs when the other has failed") {
+  engine_world world;
+  const auto plan = [&](const std::string& first, const std::string& second) -> const bound_plan& {
+    return world.bind(
+        artifact_of(source("a", 3) + "," + or_else(first, use("y")) + "," + second + "," + choice("c", R"("y","x")"),
+                    R"("c")", branched));
+  };
+  const ranking fell = world.rank(plan(failing("x", "a"), source("y", 1)), explained);
+  CHECK((ids_of(fell) == ids{1}));
+  CHECK((states_of(fell) == names{"a done", "x failed y", "y done", "c done"}));
+  const ranking other = world.rank(plan(failing("x", "a"), source("y", 1)), is_new);
+  CHECK((states_of(other) == names{"a bypassed", "x bypassed", "y done", "c done"}));
+}
+
+TEST_CASE("a node that would wait for itself in a branch runs there anyway") {
+  // Where `x` is chosen, `s` stands in for `x` and for `z`, which takes its rows.
+  engine_world world;
+  const bound_plan& plan =
+      world.bind(artifact_of(source("a", 2) + "," + source("s", 3) + "," + or_else(sleep("x", "a", 0), use("s")) + "," +
+                                 choice("c", R"("s","x")") + "," + or_else(failing("z", "c"), use("s")),
+                             R"("z")", branched));
+  const ranking answer = world.rank(plan, explained);
+  CHECK((ids_of(answer) == ids{1, 2, 3}));
+  CHECK((states_of(answer) == names{"a done", "s done", "x done", "c done", "z failed s"}));
+}
+
 TEST_CASE("what became of an id goes on through a substitute") {
   engine_world world;
   const bound_plan& plan = world.bind(plan_of(source("a", 3) + "," + or_else(failing("x", "a"), use("t")) + "," +
@@ -156,6 +216,21 @@ TEST_CASE("what became of an id goes on through a substitute") {
   REQUIRE(answer.explained->ids[1].drops.size() == 2);
   CHECK(answer.explained->ids[1].drops[0].node_id == "x");
   CHECK(answer.explained->ids[1].drops[1].node_id == "t");
+}
+
+TEST_CASE("what a node made before it failed does not count against the budget of its plan") {
+  engine_world world;
+  const auto plan = [&](std::uint64_t bytes) -> const bound_plan& {
+    return world.bind(plan_of(source("a", 20'000) + "," +
+                                  or_else(node("x", "core::vm", "a", R"({"out_key":1001,"expr_id":"n"})"), R"("empty")",
+                                          R"("null_value")") +
+                                  "," + node("z", "core::take", "x", R"({"count":2})"),
+                              R"("z")"),
+                      {.bytes = bytes});
+  };
+  const std::uint64_t ids_and_more = 20'000 * sizeof(std::int64_t) * 3 / 2;  // but less than ids and values
+  CHECK((degraded_of(world.rank(plan(ids_and_more), asked)) == names{"x null_value empty"}));
+  CHECK(error_of(world.rank(plan(1000), asked)) == "memory_budget_exceeded a");
 }
 
 TEST_CASE("nodes that were fused are not where one of them has a substitute") {

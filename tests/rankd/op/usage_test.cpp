@@ -76,3 +76,27 @@ TEST_CASE("a node that comes last in the order may not claim what those before i
   CHECK(!used.claim(1, {.rows = 1}));
   CHECK(used.first_breach(3)->position == 1);
 }
+
+TEST_CASE("what a node has made that was stood in for counts no more, whatever it still makes") {
+  usage used(of_rows(10), 3);
+  used.mark_replaceable(0);
+  CHECK(used.claim(0, {.rows = 8}));
+  CHECK(used.claim(1, {.rows = 5}));  // it may turn out that this is all
+  CHECK(used.first_breach(3)->position == 1);
+  used.withdraw(0);
+  CHECK(used.claim(0, {.rows = 9}));
+  CHECK(!used.first_breach(3));
+  CHECK(!used.claim(2, {.rows = 6}));
+  const auto broken = used.first_breach(3).value();
+  CHECK(broken.position == 2);
+  CHECK(broken.made == 11);
+}
+
+TEST_CASE("a node that may be stood in for is refused by what it makes alone") {
+  usage used(of_rows(10), 2);
+  used.mark_replaceable(1);
+  CHECK(used.claim(0, {.rows = 6}));
+  CHECK(used.claim(1, {.rows = 10}));
+  CHECK(!used.claim(1, {.rows = 11}));
+  CHECK(used.first_breach(2)->made == 17);
+}

@@ -33,7 +33,8 @@ auto named(std::string artifact, const std::string& name) -> std::string {
   return artifact.replace(artifact.find("\"t\""), 3, "\"" + name + "\"");
 }
 
-/// `first` fails, and `other` stands in, of which a node fails, and its input stands in for that.
+/// `first` fails, and `other` stands in, of which a node fails, and its input stands in for that. `last` fails, and so
+/// does `none`, which is to stand in.
 class fallback_world {
  public:
   fallback_world() {
@@ -45,6 +46,10 @@ class fallback_world {
                  named(artifact_of(source("s", 1) + "," + failing("y"), R"("y")",
                                    required + R"("fallback_plan":{"plan":"other","on":["test_failure"]},)"),
                        "first"));
+    folder.write("none.json", named(artifact_of(source("s", 2) + "," + failing("w"), R"("w")"), "none"));
+    folder.write("last.json", named(artifact_of(source("s", 1) + "," + failing("y"), R"("y")",
+                                                required + R"("fallback_plan":{"plan":"none","on":["test_failure"]},)"),
+                                    "last"));
     value_of(library.reload(folder.path()));
     serve_options options;
     options.listen = braid::socket_address::loopback(0);
@@ -114,6 +119,16 @@ TEST_CASE("failures that are stood in for are counted, and nodes of both plans")
   CHECK(has(R"(rankd_fallbacks_total{plan="other",node="x",code="test_failure"} 1)"));
   CHECK(has(R"(rankd_node_errors_total{plan="first",node="y"} 1)"));
   CHECK(has(R"(rankd_node_errors_total{plan="other",node="x"} 2)"));
+}
+
+TEST_CASE("nodes of a plan that was to stand in and failed are counted, too") {
+  fallback_world world;
+  CHECK(world.rank("last").status != 200);
+  const std::string text = world.ask("GET", "/metrics").body;
+  const auto has = [&text](const std::string& line) { return text.find("\n" + line + "\n") != std::string::npos; };
+  CHECK(has(R"(rankd_node_errors_total{plan="last",node="y"} 1)"));
+  CHECK(has(R"(rankd_node_errors_total{plan="none",node="w"} 1)"));
+  CHECK(has(R"(rankd_node_runs_total{plan="none",node="s"} 1)"));
 }
 
 TEST_CASE("the audit says what stood in") {
