@@ -9,7 +9,7 @@ export default definePlan({
   build: (ctx) => {
     const viewer = ctx.viewer({ endpoint });
     const recommended = viewer
-      .recommendation({ endpoint, fanout: 100 })
+      .recommendation({ endpoint, fanout: 100, timeoutMs: 40, retries: 1 })
       .orElse({ on: ["store_*", "node_timeout"], use: viewer.follow({ endpoint, fanout: 50, as: "followed" }) });
     return recommended
       .fetchFeatures({ endpoint, keys: [Key.title], hash: "user" })

@@ -493,6 +493,34 @@ test("natural expressions and builders mean the same on ten thousand rows", asyn
   }
 });
 
+test("limits of a node stand beside its params, each with its capability", async () => {
+  const folder = scratchFolder();
+  const plan = (name: string, limits: string): string =>
+    `import { definePlan, EP } from "@rankd/plan";\nexport default definePlan({ name: "${name}", build: (ctx) =>\n  ctx.viewer({ endpoint: EP.redis_default, ${limits} }) });\n`;
+  writeFiles(folder, {
+    "late.plan.ts": plan("late", "timeoutMs: 40"),
+    "again.plan.ts": plan("again", "timeoutMs: 40, retries: 2"),
+    "plain.plan.ts": plan("plain", "trace: null"),
+  });
+  const files = ["late", "again", "plain"].map((name) => join(folder, `${name}.plan.ts`));
+  const built = (await compilerFor(folder).compile(files)).map(
+    (each) => JSON.parse(each.artifact!) as { capabilities_required?: string[]; nodes: { [field: string]: unknown }[] },
+  );
+  assert.deepEqual(
+    built.map(({ nodes, capabilities_required: required }) => [
+      nodes[0]!["timeout_ms"],
+      nodes[0]!["retries"],
+      required,
+    ]),
+    [
+      [40, undefined, ["cap.rfc.0007.timeouts.v1"]],
+      [40, 2, ["cap.rfc.0007.timeouts.v1", "cap.rfc.0008.retries.v1"]],
+      [undefined, undefined, undefined],
+    ],
+  );
+  assert.deepEqual(built[1]!.nodes[0]!["params"], { endpoint: "ep_0001" });
+});
+
 test("a plan names the capability that its formulas need, and no other plan does", async () => {
   const folder = scratchFolder();
   const plan = (name: string, expr: string): string =>

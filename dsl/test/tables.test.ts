@@ -48,6 +48,8 @@ const capabilities = [
   "cap.rfc.0004.fallback.v1",
   "cap.rfc.0005.branch.v1",
   "cap.rfc.0006.formulas.v1",
+  "cap.rfc.0007.timeouts.v1",
+  "cap.rfc.0008.retries.v1",
 ];
 const skip = existsSync(join(folder, "bad_plans.ndjson")) ? false : "the table is not there";
 
@@ -57,6 +59,7 @@ for (const [table, good] of [
   ["bad_feed.ndjson", "good_feed_plan.json"],
   ["bad_branches.ndjson", "good_branches.json"],
   ["bad_fallbacks.ndjson", "good_fallbacks.json"],
+  ["bad_limits.ndjson", "good_limits.json"],
 ] as const)
   test(`each bad plan of ${table} of the engine gets its diagnostics and no others`, { skip }, () => {
     const registry = join(folder, "registry");

@@ -11,6 +11,7 @@
 #include <braid/base/config.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <span>
 #include <utility>
 
@@ -104,7 +105,9 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& wi
           .change = entry->change,
           .fused_with = std::nullopt,
           .options = bound_options(node, with.declared),
-          .fallback = node.fallback};
+          .fallback = node.fallback,
+          .timeout = node.timeout_ms ? std::chrono::milliseconds(*node.timeout_ms) : braid::duration::max(),
+          .retries = node.retries};
 }
 
 /// Of models that were found.

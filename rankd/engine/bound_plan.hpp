@@ -9,6 +9,7 @@
 #include <rankd/registry/budgets.hpp>
 #include <rankd/registry/registries.hpp>
 
+#include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 
 #include <cstddef>
@@ -37,6 +38,8 @@ struct bound_node {
   std::optional<node_index> fused_with;  ///< the other one of two nodes that do their work together
   std::vector<bound_option> options = {};
   std::optional<node_fallback> fallback = {};
+  braid::duration timeout = braid::duration::max();  ///< it has failed when it has not ended by then; max: none
+  std::int64_t retries = 0;                          ///< so often it is run again where the store fails it for a moment
 };
 
 /// Immutable once published; shared by all requests. Copies share operators and what the artifact states. Threads: any.

@@ -81,6 +81,17 @@ auto error_of(const usage::breach& breach, const bound_node& node) -> rank_error
           {}};
 }
 
+/// The limit may be that of the engine for all nodes.
+auto error_of_node_time(const bound_node& node) -> rank_error {
+  const auto own = std::chrono::floor<std::chrono::milliseconds>(node.timeout).count();
+  const bool has_own = node.timeout != braid::duration::max();
+  return {"node_timeout",
+          name_of(node) + " did not end within " +
+              (has_own ? "its time limit of " + std::to_string(own) + " ms" : "the time limit of nodes"),
+          node.node_id,
+          {}};
+}
+
 auto error_of(const run_end& run, const request_state& state) -> rank_error {
   using cause = braid::graph_failure::cause;
   const braid::graph_failure& failure = *run.failure;
@@ -89,8 +100,7 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
   if (run.breach) return error_of(*run.breach, failed);
   const std::string& node = failed.node_id;
   const std::string named = name_of(failed);
-  if (failure.why == cause::node_timeout)
-    return {"node_timeout", named + " did not end within the time limit of nodes", node, {}};
+  if (failure.why == cause::node_timeout) return error_of_node_time(failed);
   if (failure.error) return {"internal_error", named + " threw: " + detail::thrown_message(failure.error), node, {}};
   const auto& node_error = state.nodes[failure.node].error;
   if (!node_error) return {"stopped", named + " was stopped", node, {}};

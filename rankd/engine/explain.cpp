@@ -113,7 +113,8 @@ auto report_of(const run_picture& run, node_index node, const registries& declar
                      .rows_out = 0,
                      .keys_added = {},
                      .options = options_of(run.state.request, what, declared),
-                     .chosen = chosen_by(run.state, node)};
+                     .chosen = chosen_by(run.state, node),
+                     .retries = slot.retries};
   if (const std::string_view failure = run.state.failure_of(node); !failure.empty()) {
     report.failure = failure;
     report.used = substitute_of(plan, node);
@@ -180,6 +181,7 @@ auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<bra
     const node_slot& slot = state.nodes[node];
     out.state = state_in(run, state, node);
     if (failure && failure->node == node) out.state = state_of_failed(*failure, out.state);
+    out.retries = slot.retries;
     if (!is_over(out.state)) continue;
     if (out.state == node_state::done) out.rows_out = slot.output.size();
     const bool is_timed = slot.ready != braid::time_point{} && slot.started_at() != braid::time_point{};

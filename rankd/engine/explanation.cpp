@@ -63,6 +63,10 @@ void append_node(std::string& out, const node_report& node) {
     out += ',';
     append_field(out, "chosen", node.chosen);
   }
+  if (node.retries != 0) {
+    out += ',';
+    append_count(out, "retries", static_cast<std::uint64_t>(node.retries));
+  }
   if (!node.failure.empty()) {
     out += ",\"fallback\":{";
     append_field(out, "code", node.failure);

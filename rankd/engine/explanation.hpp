@@ -66,6 +66,7 @@ struct node_report {
   std::string chosen = {};                  ///< the input whose rows a choice passes on, or empty
   std::string failure = {};                 ///< the code of a failure for which something stands in, or empty
   std::string used = {};                    ///< that: the id of a node, `input` or `empty`
+  std::int64_t retries = 0;                 ///< how often it was run again
 };
 
 /// An arm that the request is in.

@@ -251,7 +251,7 @@ void plan_library::keep(version_history& here, version_ptr version) const {
 
 /// Under both locks. Where another version of a substitute serves, the plans that name it get a new version with that.
 /// One that cannot stand in for a plan leaves it as it is.
-void plan_library::renew_substitutes(version_histories& in) {
+void plan_library::renew_fallbacks(version_histories& in) {
   for (auto& [name, here] : in) {
     const bound_plan& newest = here.kept.back()->plan;
     const auto of = in.find(substitute_name(newest));
@@ -307,7 +307,7 @@ auto plan_library::find(std::string_view name, std::uint64_t number) const -> br
 auto plan_library::pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info {
   version_histories next = histories_;
   next.find(name)->second.pinned = number;
-  renew_substitutes(next);
+  renew_fallbacks(next);
   publish(std::move(next), left_out_);
   const version_history& here = histories_.find(name)->second;
   return info_of(here, *std::ranges::find(here.kept, number, number_of));
@@ -328,7 +328,7 @@ auto plan_library::unpin(std::string_view name) -> braid::checked<void> {
   if (at == next.end()) return no_such_plan(name, next);
   at->second.pinned.reset();
   if (!at->second.in_folder) next.erase(at);
-  renew_substitutes(next);
+  renew_fallbacks(next);
   publish(std::move(next), left_out_);
   return {};
 }

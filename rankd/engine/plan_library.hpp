@@ -155,7 +155,7 @@ class plan_library {
   void add_versions(const std::vector<version_ptr>& found, version_histories& into, reload_report& report) const;
   auto would_serve(const std::vector<left_out_plan>& left_out) const -> bool;
   void keep(version_history& here, version_ptr version) const;
-  void renew_substitutes(version_histories& in);
+  void renew_fallbacks(version_histories& in);
   void publish(version_histories next, std::vector<left_out_plan> left_out);
   void replace_current(std::shared_ptr<const plan_set> next);
   [[nodiscard]] auto info_of(const version_history& of, const version_ptr& version) const -> plan_version_info;

@@ -47,6 +47,7 @@ struct node_sample {
   std::optional<braid::duration> queue;  ///< from when it was ready to its start; nothing where it was not timed
   std::optional<braid::duration> run;    ///< from there to its end
   braid::duration ready{};               ///< from when the engine took the request, where it was timed
+  std::int64_t retries = 0;              ///< how often it was run again
 };
 
 /// The answer to a request. Copying it shares the rows. Threads: one at a time.

@@ -4,6 +4,12 @@
 #include <rankd/op/row_change.hpp>
 
 #include <braid/base/config.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/coro/sleep.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
 
 namespace rankd {
 
@@ -16,6 +22,17 @@ auto request_state::replaced_rows_of(node_index node) const noexcept -> const ro
   }
   return nodes[node].output;
 }
+
+namespace {
+
+/// Whether a store that fails so may answer a moment later.
+auto is_momentary(std::string_view code) noexcept -> bool {
+  static constexpr std::array<std::string_view, 4> codes{"store_not_ready", "store_overloaded", "store_timeout",
+                                                         "store_unreachable"};
+  return std::ranges::find(codes, code) != codes.end();
+}
+
+}  // namespace
 
 void request_state::expect_failures() {
   fallen = memory.filled(plan->nodes.size(), fallen_node());
@@ -72,7 +89,7 @@ auto plan_nodes::part_of(const bound_op& op, const node_slot& slot) const noexce
 auto plan_nodes::context_of(braid::node_index node) -> node_context {
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
-  slot.started.store(now().time_since_epoch().count(), braid::relaxed);
+  if (slot.retries == 0) slot.started.store(now().time_since_epoch().count(), braid::relaxed);
   // A store may fill the memory of a node that waits from another thread.
   // Where bytes are bounded each node takes its own, so that it is known how much.
   const bool shares = slot.mode == braid::node_mode::here && !state_->used.bounds_bytes();
@@ -140,12 +157,23 @@ auto plan_nodes::compute(braid::node_index node, const braid::stop_flag& stop) -
   return ended(node, context, state_->plan->nodes[node].op->run(context));
 }
 
+/// A node that may be retried is run again in its own time and that of the request, or else its last failure stands.
 auto plan_nodes::start(braid::node_index node) -> braid::task<braid::node_status> {
   const braid::trace::activity shown = activity_of(node);
-  node_context context = context_of(node);
-  braid::task<op_result<row_set>> work = state_->plan->nodes[node].op->start(context);
-  op_result<row_set> result = co_await std::move(work);
-  co_return ended(node, context, std::move(result));
+  const bound_node& what = state_->plan->nodes[node];
+  node_slot& slot = state_->nodes[node];
+  for (;;) {
+    node_context context = context_of(node);
+    braid::task<op_result<row_set>> work = what.op->start(context);
+    op_result<row_set> result = co_await std::move(work);
+    if (result || slot.retries == what.retries || !is_momentary(result.error().code))
+      co_return ended(node, context, std::move(result));
+    braid::scope& around = co_await braid::this_scope();
+    const std::chrono::milliseconds pause(std::int64_t{1} << slot.retries);
+    if (around.deadline() - around.where().now() <= pause) co_return ended(node, context, std::move(result));
+    ++slot.retries;
+    co_await braid::sleep_for(pause);
+  }
 }
 
 }  // namespace rankd

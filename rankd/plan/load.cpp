@@ -310,9 +310,9 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }  // namespace
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
-  static const std::array<std::string_view, 5> all{rankd::capability_of(node_op::div), bound_params_capability,
-                                                   fallback_capability, branch_capability,
-                                                   rankd::capability_of(node_op::mod)};
+  static const std::array<std::string_view, 7> all{
+      rankd::capability_of(node_op::div), bound_params_capability, fallback_capability, branch_capability,
+      rankd::capability_of(node_op::mod), timeout_capability,      retry_capability};
   return all;
 }
 

@@ -27,6 +27,12 @@ inline constexpr std::string_view fallback_capability = "cap.rfc.0004.fallback.v
 /// What a plan requires that chooses among nodes by params, or compares a param with strings.
 inline constexpr std::string_view branch_capability = "cap.rfc.0005.branch.v1";
 
+/// What a plan requires of which a node has a time limit.
+inline constexpr std::string_view timeout_capability = "cap.rfc.0007.timeouts.v1";
+
+/// What a plan requires of which a node is run again when the store fails it.
+inline constexpr std::string_view retry_capability = "cap.rfc.0008.retries.v1";
+
 /// Those that this engine has code for, in ascending order.
 [[nodiscard]] auto implemented_capabilities() noexcept -> std::span<const std::string_view>;
 

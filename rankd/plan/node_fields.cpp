@@ -102,6 +102,8 @@ auto fields_of(const plan_node& node, const plan& of, const registries& declared
   fields.reserve(node.params.size());
   for (const plan_param& param : node.params)
     fields.push_back({name_of_field(param), text_of(param, of, declared), param.kind});
+  if (node.timeout_ms) fields.push_back({"timeout_ms", std::to_string(*node.timeout_ms), param_kind::int64});
+  if (node.retries != 0) fields.push_back({"retries", std::to_string(node.retries), param_kind::int64});
   if (node.fallback) fields.push_back({"fallback", fallback_text(*node.fallback, of, declared), param_kind::string});
   return fields;
 }

@@ -80,6 +80,8 @@ struct plan_node {
   std::vector<node_index> after = {};  ///< edges that fallbacks make: it waits for these, and takes no rows of them
   /// Of a node that no request needs unless one of these fails. Where requests choose, a route may have more of them.
   std::vector<node_index> wakers = {};
+  std::optional<std::int64_t> timeout_ms = {};  ///< it has failed when it has not ended by then
+  std::int64_t retries = 0;                     ///< so often it is run again where the store fails it for a moment
 
   /// Null where the node does not give it.
   [[nodiscard]] auto find_param(std::string_view name) const noexcept -> const plan_param* {

@@ -29,6 +29,7 @@ void serve_metrics::node_counts::add(const node_sample& one) noexcept {
   ++runs;
   errors += failed ? 1 : 0;
   rows += one.rows_out;
+  retries += static_cast<std::uint64_t>(one.retries);
   if (one.queue) queue.add(*one.queue);
   if (one.run) work.add(*one.run);
 }
@@ -37,6 +38,7 @@ void serve_metrics::node_counts::add(const node_counts& other) noexcept {
   runs += other.runs;
   errors += other.errors;
   rows += other.rows;
+  retries += other.retries;
   queue.add(other.queue);
   work.add(other.work);
 }
@@ -124,6 +126,14 @@ void serve_metrics::write_nodes(exposition& out, std::span<serve_metrics* const>
       out.sample({{"plan", plan.name}, {"node", node}}, static_cast<double>(counts.*each.value));
     });
   }
+  const auto was_retried = [](const listed_plan& each) {
+    return std::ranges::any_of(each.sums.counts, [](const node_counts& counts) { return counts.retries != 0; });
+  };
+  if (std::ranges::any_of(all, was_retried))
+    out.family("rankd_node_retries_total", kind::counter, "Runs of nodes that a store failed and that began again.");
+  for_each([&](const bound_plan& plan, std::string_view node, const node_counts& counts) {
+    if (counts.retries != 0) out.sample({{"plan", plan.name}, {"node", node}}, static_cast<double>(counts.retries));
+  });
   out.family("rankd_node_duration_seconds", kind::histogram,
              "Time of nodes: queued (queue), computing (run) or waiting for a store (io).");
   for_each([&](const bound_plan& plan, std::string_view node, const node_counts& counts) {

@@ -87,6 +87,7 @@ class serve_metrics {
     std::uint64_t runs = 0;
     std::uint64_t errors = 0;
     std::uint64_t rows = 0;
+    std::uint64_t retries = 0;
     part_histogram queue;
     part_histogram work;
 

@@ -105,6 +105,9 @@ constexpr std::array<std::string_view, 95> words{
     "{\"node_id\":\"z\",\"op\":\"core::extract_features\",\"inputs\":[\"v\"],\"params\":{\"transform\":\"one_hot\","
     "\"keys\":[3001],\"out_keys\":[1001,2001],\"values\":[\"US\",\"CA\"]}}",
     "\"key\":\"follow:{id}\"",
+    "\"timeout_ms\":40",
+    "\"retries\":2",
+    "\"capabilities_required\":[\"cap.rfc.0007.timeouts.v1\",\"cap.rfc.0008.retries.v1\"]",
     "\"capabilities_required\":[\"cap.rfc.0003.bound_params.v1\",\"cap.rfc.0005.branch.v1\"]",
     "\"capabilities_required\":[\"cap.rfc.0006.formulas.v1\"]",
     "{\"op\":\"mod\",\"a\":{\"op\":\"key_ref\",\"key_id\":1},\"b\":{\"op\":\"const_number\",\"value\":3}}",
@@ -211,10 +214,11 @@ void bind_and_run(const plan& loaded, const nlohmann::json& document) {
 }
 
 /// Those of the corpus, as if the engine had code for them.
-constexpr std::array<std::string_view, 8> capabilities{"cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",
-                                                       "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",
-                                                       "cap.rfc.0004.aging.v1",        "cap.rfc.0004.fallback.v1",
-                                                       "cap.rfc.0005.branch.v1",       "cap.rfc.0006.formulas.v1"};
+constexpr std::array<std::string_view, 10> capabilities{"cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",
+                                                        "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",
+                                                        "cap.rfc.0004.aging.v1",        "cap.rfc.0004.fallback.v1",
+                                                        "cap.rfc.0005.branch.v1",       "cap.rfc.0006.formulas.v1",
+                                                        "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1"};
 
 void run(std::string_view text) {
   const plan_rules rules{.ops = all_op_shapes(), .declared = op_world(), .capabilities = capabilities};

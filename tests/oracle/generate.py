@@ -13,6 +13,7 @@ from .branches import BOUND_PARAMS, BRANCH, bindings_of
 from .expressions import FORMULA_OPS, FORMULAS
 from .fallbacks import FALLBACK, add_fallbacks
 from .interpreter import edges_into
+from .limits import add_limits
 from .worlds import World, is_readable, is_writable, value_of_type
 
 LONGEST_LIST = len(words.IDS)
@@ -329,6 +330,8 @@ def _finished(draft: _Draft, name: str) -> dict[str, Any]:
     if draft.predicates:
         plan["pred_table"] = draft.predicates
     required = _required(draft)
+    if rng.random() < 0.2:
+        required |= add_limits(draft.nodes, rng)
     if required:
         plan["capabilities_required"] = sorted(required)
     return plan

@@ -15,10 +15,11 @@ from .arithmetic import CAPABILITY
 from .branches import BOUND_PARAMS, BRANCH
 from .fallbacks import FALLBACK
 from .expressions import FORMULAS
+from .limits import RETRIES, TIMEOUTS
 
 Row = dict[str, Any]
 
-CAPABILITIES = [CAPABILITY, BOUND_PARAMS, FALLBACK, BRANCH, FORMULAS]
+CAPABILITIES = [CAPABILITY, BOUND_PARAMS, FALLBACK, BRANCH, FORMULAS, TIMEOUTS, RETRIES]
 
 REGISTRY = Path(__file__).resolve().parents[2] / "registry"
 ID, COUNTRY = 1, 3001

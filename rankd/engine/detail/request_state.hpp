@@ -42,6 +42,7 @@ struct node_slot {
   std::uint64_t malformed_values = 0;
   std::optional<std::uint64_t> next_page;
   std::size_t rows_in = 0;
+  std::int64_t retries = 0;  ///< so far
   braid::node_mode mode = braid::node_mode::here;
   // Only where the request is timed: reading a clock takes as long as a small node.
   braid::time_point ready{};
@@ -151,7 +152,9 @@ class plan_nodes {
       : state_(&state), options_(&options), is_timed_(state.timing == node_timing::on) {}
 
   auto mode(braid::node_index node) noexcept -> braid::node_mode;
-  auto timeout(braid::node_index /*node*/) noexcept -> braid::duration { return options_->node_timeout; }
+  auto timeout(braid::node_index node) noexcept -> braid::duration {
+    return std::min(options_->node_timeout, state_->plan->nodes[node].timeout);
+  }
   auto run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status;
   auto start(braid::node_index node) -> braid::task<braid::node_status>;
   auto replaces(const braid::graph_failure& why) noexcept -> bool;

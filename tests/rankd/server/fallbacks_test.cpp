@@ -1,6 +1,7 @@
 // tests/rankd/server/fallbacks_test.cpp: substitutes behind HTTP: answers, the field, audit and metrics.
 #include <rankd/server/line_file.hpp>
 #include <rankd/server/rank_server.hpp>
+#include <rankd/store/faulty_store.hpp>
 
 #include <tests/rankd/engine/library_world.hpp>
 #include <tests/rankd/server/serve_world.hpp>
@@ -50,15 +51,26 @@ class fallback_world {
     folder.write("last.json", named(artifact_of(source("s", 1) + "," + failing("y"), R"("y")",
                                                 required + R"("fallback_plan":{"plan":"none","on":["test_failure"]},)"),
                                     "last"));
+    std::string again =
+        rankd::testing::node("l", "core::list", "", R"({"endpoint":"ep_0001","key":"follow:9","count":3})");
+    again.pop_back();
+    folder.write("again.json", named(artifact_of(again + R"(,"retries":1})", R"("l")",
+                                                 R"("capabilities_required":["cap.rfc.0008.retries.v1"],)"),
+                                     "again"));
     value_of(library.reload(folder.path()));
     serve_options options;
     options.listen = braid::socket_address::loopback(0);
     options.default_deadline = std::chrono::minutes(1);
-    server_ = value_of(rank_server::start({.declared = &reference_project::get().declared,
-                                           .stores = reference_project::get().stores,
-                                           .plans = &plans_,
-                                           .audit = audit.get()},
-                                          std::move(options)));
+    server_ = value_of(rank_server::start(
+        {.declared = &reference_project::get().declared, .stores = stores(), .plans = &plans_, .audit = audit.get()},
+        std::move(options)));
+  }
+
+  /// Of which one key cannot be read.
+  auto stores() -> std::vector<store*> {
+    std::vector<store*> all = reference_project::get().stores;
+    all.front() = &faulty_;
+    return all;
   }
 
   auto ask(std::string_view method, std::string_view path, std::string_view body = {}) -> heard_answer {
@@ -84,6 +96,7 @@ class fallback_world {
   plan_library library{reference_project::get().declared};
 
  private:
+  faulty_store faulty_{*reference_project::get().stores.front(), "ep_0001", {{.key_prefix = "follow:9", .code = 0}}};
   library_plans plans_{library};
   std::unique_ptr<rank_server> server_;
 };
@@ -119,6 +132,16 @@ TEST_CASE("failures that are stood in for are counted, and nodes of both plans")
   CHECK(has(R"(rankd_fallbacks_total{plan="other",node="x",code="test_failure"} 1)"));
   CHECK(has(R"(rankd_node_errors_total{plan="first",node="y"} 1)"));
   CHECK(has(R"(rankd_node_errors_total{plan="other",node="x"} 2)"));
+}
+
+TEST_CASE("nodes that are run again are counted") {
+  fallback_world world;
+  CHECK(world.ask("GET", "/metrics").body.find("rankd_node_retries_total") == std::string::npos);
+  const heard_answer failed = world.rank("again");
+  CHECK(failed.status == 504);
+  CHECK(json::parse(failed.body).at("error").at("code") == "store_timeout");
+  const std::string text = world.ask("GET", "/metrics").body;
+  CHECK(text.find("\nrankd_node_retries_total{plan=\"again\",node=\"l\"} 1\n") != std::string::npos);
 }
 
 TEST_CASE("nodes of a plan that was to stand in and failed are counted, too") {

@@ -1,4 +1,5 @@
 // bindings.ts: registries and operators as TypeScript: one token each, one method each.
+import { readsStore } from "./limits.js";
 import type { Entry, Op, OpParam, Registries } from "./project.js";
 
 const string = (text: string): string => JSON.stringify(text);
@@ -208,7 +209,8 @@ function options(op: Op): string {
       `  readonly ${optionOf(param)}${isOptional(param) ? "?" : ""}: ${typeOf(op, param)};\n`,
   );
   const name = typeName(op) + "Options";
-  return `/** Options of ${op.name}. */\nexport interface ${name}${generics(op, "declare")} extends NodeOptions {\n${fields.join("")}}\n`;
+  const base = readsStore(op) ? "StoreNodeOptions" : "NodeOptions";
+  return `/** Options of ${op.name}. */\nexport interface ${name}${generics(op, "declare")} extends ${base} {\n${fields.join("")}}\n`;
 }
 
 const scopeOf = (op: Op): string => (op.name.startsWith("core::") ? "" : op.name.split("::")[0]!);
@@ -286,6 +288,14 @@ export interface NodeOptions {
   readonly as?: string;
   /** A note that traces show; null is none. */
   readonly trace?: string | null;
+  /** It has failed, with \`node_timeout\`, when it has not ended after so many milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+/** What every operator takes that reads a store. */
+export interface StoreNodeOptions extends NodeOptions {
+  /** So often it is run again where the store does not answer for a moment: 1 to 5. */
+  readonly retries?: number;
 }
 `;
 

@@ -5,6 +5,7 @@ import { bindings } from "./bindings.js";
 import { boundParamsCapability, isBound } from "./bound_params.js";
 import { branchCapability } from "./branches.js";
 import { fallbackCapability } from "./fallbacks.js";
+import { limitCapabilities } from "./limits.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
 import { reservedNames } from "./folder.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
@@ -51,9 +52,11 @@ interface BuiltNode {
   inputs: string[];
   params: Record<string, unknown>;
   fallback?: Record<string, unknown>;
+  limits: Record<string, unknown>;
   $span: number;
   $fields: Record<string, number>;
   $fallback?: Record<string, number>;
+  $limits: Record<string, number>;
 }
 interface Built {
   plan_name: string;
@@ -276,7 +279,12 @@ class PlanCompilation {
           capability: kind === "pred_ids" ? branchCapability : boundParamsCapability,
           pointer: `/nodes/${index}/params/${name}`,
         }));
-      return [...own, ...params];
+      const limits = Object.keys(node.limits).map((name) => ({
+        name,
+        capability: limitCapabilities[name]!,
+        pointer: `/nodes/${index}/${name}`,
+      }));
+      return [...own, ...limits, ...params];
     });
     return [...ofNodes, ...ofPlan];
   }
@@ -321,11 +329,13 @@ class PlanCompilation {
       for (const [field, span] of Object.entries(node.$fields))
         note(field === "$as" ? `${pointer}/node_id` : `${pointer}/params/${field}`, span);
       noteFallback(`${pointer}/fallback`, node.$fallback);
+      noteFallback(pointer, node.$limits);
       return {
         node_id: node.node_id,
         op: node.op,
         inputs: node.inputs,
         params: fromSandbox(node.params),
+        ...(fromSandbox(node.limits) as Record<string, Json>),
         ...(node.fallback === undefined ? {} : { fallback: fromSandbox(node.fallback) }),
         ...(place === undefined ? {} : { source_span: spanJson(place, emitted) }),
       };

@@ -6,6 +6,7 @@ import { formulaText, floatText, inQuotes, keyText, numberText, paramText } from
 import { type GraphNode, orderOf } from "./graph.js";
 import { floatOf } from "./items.js";
 import { canonicalJson, ExactInteger } from "./json.js";
+import { limitCapabilities } from "./limits.js";
 import type { Op, OpParam, Registries } from "./project.js";
 import { integerOf, isObject, type JsonObject, sortedFields } from "./reader.js";
 
@@ -63,6 +64,8 @@ export function statedPlan(artifact: unknown, declared: Registries): StatedPlan 
     });
     const fallback = fallbackOf(node["fallback"], at);
     const sources = [...inputs, ...fields.flatMap(({ edge }) => (edge === undefined ? [] : [edge]))];
+    for (const field of Object.keys(limitCapabilities))
+      if (node[field] !== undefined) fields.push({ name: field, text: numberText(node[field]), edge: undefined });
     if (fallback !== undefined)
       fields.push({ name: "fallback", text: fallbackText(node["fallback"] as JsonObject, declared), edge: undefined });
     return {

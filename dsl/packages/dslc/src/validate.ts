@@ -15,6 +15,7 @@ import { checkFeed, checkPages } from "./feed.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
 import { itemRule, itemValue, nameProblem } from "./items.js";
 import { checkHoles, checkNamed, parseTemplate } from "./key_template.js";
+import { limitCapabilities, readLimits } from "./limits.js";
 import type { Op, OpParam, Registries } from "./project.js";
 import {
   didYouMean,
@@ -48,6 +49,7 @@ const implementedCapabilities: readonly string[] = [
   fallbackCapability,
   branchCapability,
   "cap.rfc.0006.formulas.v1",
+  ...Object.values(limitCapabilities),
 ];
 
 const maxNodes = 10_000;
@@ -309,6 +311,7 @@ class Validator {
     const params = node.value("params", "nullable");
     if (op !== undefined) sources.push(...this.readParams(params ?? {}, pointerTo(pointer, "params"), op, problems));
     const fallback = readFallback(node, inputs, this.numbers, this.required);
+    readLimits(node, op, this.required);
     this.readExtensions(node, problems);
     const span = node.value("source_span", "optional");
     if (span !== undefined) this.readSpan(span, pointerTo(pointer, "source_span"), problems);

@@ -48,9 +48,12 @@ export interface NodeJson {
   inputs: string[];
   params: Record<string, unknown>;
   fallback?: Record<string, unknown>;
+  /** How long it may take, and how often it is run again. */
+  limits: Record<string, unknown>;
   $span: SpanId;
   $fields: Record<string, SpanId>;
   $fallback?: Record<string, SpanId>;
+  $limits: Record<string, SpanId>;
 }
 
 /** A plan as the compiler takes it over. */
@@ -88,6 +91,11 @@ interface Fallback {
 
 const maxNodes = 10_000;
 const nodeOption = "as";
+/** Options that every operator takes and that are no params: as they are called in the artifact. */
+const limitOptions: ReadonlyMap<string, string> = new Map([
+  ["timeoutMs", "timeout_ms"],
+  ["retries", "retries"],
+]);
 const chooseOp = "core::choose";
 
 /** What a method that makes a node gives back. */
@@ -261,8 +269,10 @@ export class Graph {
       op: operator.op,
       inputs: draft.inputs.map((each) => each.id),
       params: {},
+      limits: {},
       $span: draft.span,
       $fields: {},
+      $limits: {},
     };
     if (draft.fallback !== undefined) {
       const { on, use, nulls, spans: $fallback } = draft.fallback;
@@ -278,6 +288,12 @@ export class Graph {
       });
     for (const [option, value] of Object.entries(options)) {
       if (option === nodeOption || value === undefined) continue;
+      const limit = limitOptions.get(option);
+      if (limit !== undefined) {
+        node.$limits[limit] = spans[option] ?? draft.span;
+        node.limits[limit] = plainJson(value, node.$limits[limit]);
+        continue;
+      }
       const param = operator.params.find((each) => each.option === option);
       const field = param?.name ?? option;
       const span = spans[option] ?? draft.span;

@@ -1,5 +1,5 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities 8916d0f97ec15c6740abe7fc8699e148beba006f62baf8519da9dfcef8abb0ac
+// digest capabilities be73108c750e32a0072745defe8351f2bfa5ed0395281850b0323b5fb250ee6f
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
@@ -75,6 +75,14 @@ export interface NodeOptions {
   readonly as?: string;
   /** A note that traces show; null is none. */
   readonly trace?: string | null;
+  /** It has failed, with `node_timeout`, when it has not ended after so many milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+/** What every operator takes that reads a store. */
+export interface StoreNodeOptions extends NodeOptions {
+  /** So often it is run again where the store does not answer for a moment: 1 to 5. */
+  readonly retries?: number;
 }
 
 /** What stands in for a node that fails. */
@@ -172,7 +180,7 @@ export interface ExtractFeaturesOptions extends NodeOptions {
 }
 
 /** Options of core::fetch_features. */
-export interface FetchFeaturesOptions extends NodeOptions {
+export interface FetchFeaturesOptions extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `keys`. At least 1 of them. */
@@ -198,7 +206,7 @@ export interface FlagOptions extends NodeOptions {
 }
 
 /** Options of core::follow. */
-export interface FollowOptions<Fanout extends number | bigint> extends NodeOptions {
+export interface FollowOptions<Fanout extends number | bigint> extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000000. */
@@ -206,7 +214,7 @@ export interface FollowOptions<Fanout extends number | bigint> extends NodeOptio
 }
 
 /** Options of core::hash. */
-export interface HashOptions extends NodeOptions {
+export interface HashOptions extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
@@ -234,7 +242,7 @@ export interface JoinOptions extends NodeOptions {
 }
 
 /** Options of core::list. */
-export interface ListOptions<Count extends number | bigint, Offset extends number | bigint> extends NodeOptions {
+export interface ListOptions<Count extends number | bigint, Offset extends number | bigint> extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
@@ -246,7 +254,7 @@ export interface ListOptions<Count extends number | bigint, Offset extends numbe
 }
 
 /** Options of core::media. */
-export interface MediaOptions<Fanout extends number | bigint> extends NodeOptions {
+export interface MediaOptions<Fanout extends number | bigint> extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000. */
@@ -254,7 +262,7 @@ export interface MediaOptions<Fanout extends number | bigint> extends NodeOption
 }
 
 /** Options of core::members_of. */
-export interface MembersOfOptions extends NodeOptions {
+export interface MembersOfOptions extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
@@ -284,7 +292,7 @@ export interface RankFusionOptions extends NodeOptions {
 }
 
 /** Options of core::recommendation. */
-export interface RecommendationOptions<Fanout extends number | bigint> extends NodeOptions {
+export interface RecommendationOptions<Fanout extends number | bigint> extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000000. */
@@ -300,7 +308,7 @@ export interface SampleOptions<Count extends number | bigint> extends NodeOption
 }
 
 /** Options of core::set. */
-export interface SetOptions<Count extends number | bigint> extends NodeOptions {
+export interface SetOptions<Count extends number | bigint> extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
@@ -318,7 +326,7 @@ export interface SortOptions extends NodeOptions {
 }
 
 /** Options of core::sorted_set. */
-export interface SortedSetOptions<Count extends number | bigint, Offset extends number | bigint> extends NodeOptions {
+export interface SortedSetOptions<Count extends number | bigint, Offset extends number | bigint> extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
@@ -338,7 +346,7 @@ export interface SortedSetOptions<Count extends number | bigint, Offset extends 
 }
 
 /** Options of core::strings. */
-export interface StringsOptions extends NodeOptions {
+export interface StringsOptions extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
@@ -354,7 +362,7 @@ export interface TakeOptions<Count extends number | bigint> extends NodeOptions 
 }
 
 /** Options of core::viewer. */
-export interface ViewerOptions extends NodeOptions {
+export interface ViewerOptions extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
 }
