@@ -19,8 +19,11 @@ namespace fs = std::filesystem;
 /// What the names of models end with: the second is what LightGBM's text is called.
 constexpr std::array<std::string_view, 2> endings{".json", ".txt"};
 
-/// "did you mean `x`?" among the files of a folder.
+/// "did you mean `x`?" among the files of a folder, or what to do about one that cannot be read.
 auto hint_for(const fs::path& folder, std::string_view name) -> std::string {
+  std::error_code error;
+  if (const std::string binary = std::string(name) + ".ubj"; fs::exists(folder / binary, error))
+    return binary + " is XGBoost's binary format; save the model as " + std::string(name) + ".json";
   std::vector<std::string> names;
   for (const fs::path& each : model_files(folder)) names.push_back(each.stem().string());
   return braid::did_you_mean(name, {names.begin(), names.end()});

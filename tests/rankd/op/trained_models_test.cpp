@@ -416,6 +416,9 @@ TEST_CASE("a folder has models of both endings, one for each name, and the opera
   REQUIRE(models.find("clicks"));
   CHECK(models.find("kind").error().front().hint == "did you mean `kinds`?");
   CHECK(models.stands_still());
+  folder.write("binary.ubj", "");
+  CHECK(models.find("binary").error().front().hint ==
+        "binary.ubj is XGBoost's binary format; save the model as binary.json");
   folder.write("notes.md", "");
   CHECK((model_files(folder.path()) == std::vector{folder.path() / "clicks.txt", folder.path() / "kinds.txt"}));
   CHECK(model_files({}).empty());
