@@ -42,6 +42,7 @@ const folder = join(repository, "tests/rankd/tables");
 const capabilities = [
   "cap.rfc.0001.arithmetic.v1",
   "cap.rfc.0001.math.v1",
+  "cap.rfc.0002.fragments.v1",
   "cap.rfc.0003.bound_params.v1",
   "cap.rfc.0003.more.v1",
   "cap.rfc.0004.aging.v1",
@@ -60,6 +61,7 @@ for (const [table, good] of [
   ["bad_branches.ndjson", "good_branches.json"],
   ["bad_fallbacks.ndjson", "good_fallbacks.json"],
   ["bad_limits.ndjson", "good_limits.json"],
+  ["bad_fragments.ndjson", "good_fragments.json"],
 ] as const)
   test(`each bad plan of ${table} of the engine gets its diagnostics and no others`, { skip }, () => {
     const registry = join(folder, "registry");

@@ -130,6 +130,9 @@ auto nodes_text(const explanation& what) -> std::string {
   for (const node_report& node : what.nodes)
     if (!node.failure.empty())
       out += printable(node.node_id + ": failed by " + node.failure + "; " + node.used + " stands in") + "\n";
+  for (const fragment_report& each : what.fragments)
+    out += printable("fragment " + each.use + ": " + each.fragment + " " + each.version + ": " + joined(each.nodes)) +
+           "\n";
   for (const arm_report& arm : what.arms)
     out += printable("experiment " + arm.experiment + ": arm " + arm.arm +
                      (arm.bucket ? ", by bucket " + std::to_string(*arm.bucket) + " of layer " + arm.layer

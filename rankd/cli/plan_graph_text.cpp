@@ -2,6 +2,7 @@
 #include <rankd/cli/plan_graph_text.hpp>
 
 #include <rankd/cli/printable.hpp>
+#include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
 
 #include <algorithm>
@@ -86,6 +87,9 @@ auto graph_tables(const plan_graph& graph) -> std::string {
   if (!graph.capabilities.empty()) out += "capabilities  " + printable(joined(graph.capabilities)) + "\n";
   for (const model_digest& each : graph.models)
     out += "model         " + printable(each.name) + " " + each.sha256 + "\n";
+  for (const fragment_use& use : graph.fragments)
+    out +=
+        "fragment      " + printable(use.id + ": " + title_of(use)) + ", " + counted(use.nodes.size(), "node") + "\n";
   text_table nodes({{"node"}, {"operator"}, {"rows of"}, {"params"}, {"reads"}, {"writes"}});
   text_table ops({{"operator"}, {"meaning"}});
   std::vector<std::string> listed;

@@ -149,6 +149,15 @@ auto path_of(const run_picture& run) -> std::vector<path_step> {
   return path;
 }
 
+auto fragments_of(const plan& stated) -> std::vector<fragment_report> {
+  std::vector<fragment_report> out;
+  for (const fragment_use& use : stated.fragments) {
+    out.push_back({.use = use.id, .fragment = use.fragment, .version = use.version, .nodes = {}});
+    for (const node_index node : use.nodes) out.back().nodes.push_back(stated.nodes[node].node_id);
+  }
+  return out;
+}
+
 auto arms_of(const request_state& state) -> std::vector<arm_report> {
   std::vector<arm_report> out;
   for (const chosen_arm& each : state.request.arms) {
@@ -200,6 +209,7 @@ auto explain(const run_picture& run, const registries& declared) -> explanation 
   for (const node_index node : run.state.plan->whole.shape.order()) all.nodes.push_back(report_of(run, node, declared));
   all.ids = fates_of(run, declared);
   all.arms = arms_of(run.state);
+  all.fragments = fragments_of(*run.state.plan->stated);
   return all;
 }
 

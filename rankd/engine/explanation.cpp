@@ -37,6 +37,18 @@ void append_option(std::string& out, const option_report& option) {
   out += '}';
 }
 
+void append_fragment(std::string& out, const fragment_report& each) {
+  out += '{';
+  append_field(out, "use", each.use);
+  out += ',';
+  append_field(out, "fragment", each.fragment);
+  out += ',';
+  append_field(out, "version", each.version);
+  out += ',';
+  append_list(out, "nodes", each.nodes, append_json_string);
+  out += '}';
+}
+
 void append_node(std::string& out, const node_report& node) {
   out += '{';
   append_field(out, "node", node.node_id);
@@ -197,6 +209,10 @@ auto to_json(const explanation& what) -> std::string {
   if (!what.arms.empty()) {
     out += ',';
     append_list(out, "experiments", what.arms, append_arm);
+  }
+  if (!what.fragments.empty()) {
+    out += ',';
+    append_list(out, "fragments", what.fragments, append_fragment);
   }
   if (!what.ids.empty()) {
     out += ',';

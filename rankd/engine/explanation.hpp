@@ -120,6 +120,14 @@ struct id_fate {
   std::vector<id_drop> drops;            ///< in the order in which nodes can run
 };
 
+/// A use of a fragment, and its nodes.
+struct fragment_report {
+  std::string use;
+  std::string fragment;
+  std::string version;
+  std::vector<std::string> nodes;
+};
+
 /// The times of the path and `answering` add up to `total`, to the nanosecond.
 /// Lifetime: the rows lie in the memory of the answer that this is part of.
 struct explanation {
@@ -130,6 +138,7 @@ struct explanation {
   std::vector<node_report> nodes;     ///< in the order in which they can run
   std::vector<id_fate> ids;           ///< of the ids that the request asks about, in its order
   std::vector<arm_report> arms = {};  ///< of the experiments of its plan
+  std::vector<fragment_report> fragments = {};
 };
 
 /// As one JSON object.

@@ -81,6 +81,13 @@ auto json_of(const graph_param& param) -> ordered {
   return out;
 }
 
+auto json_of(const fragment_use& use, const plan_graph& of) -> ordered {
+  ordered nodes = ordered::array();
+  for (const node_index node : use.nodes) nodes.push_back(of.nodes[node].id);
+  return {{"use", use.id},        {"fragment", use.fragment},  {"version", use.version},
+          {"sha256", use.sha256}, {"nodes", std::move(nodes)}, {"result", of.nodes[use.result].id}};
+}
+
 auto json_of(const graph_request& request) -> ordered {
   ordered params = ordered::array();
   for (const graph_param& each : request.params) params.push_back(json_of(each));
@@ -134,7 +141,8 @@ auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph {
                    .models = of.models,
                    .outputs = {},
                    .request = request_of(loaded, needs_of(loaded, declared), declared),
-                   .nodes = {}};
+                   .nodes = {},
+                   .fragments = loaded.fragments};
   for (const node_index output : loaded.outputs) graph.outputs.push_back(loaded.nodes[output].node_id);
   const std::vector<node_columns> columns = columns_of(loaded, declared);
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
@@ -163,14 +171,15 @@ auto graph_json(const plan_graph& graph) -> std::string {
   for (const model_digest& each : graph.models) models.push_back({{"model", each.name}, {"sha256", each.sha256}});
   ordered nodes = ordered::array();
   for (const graph_node& node : graph.nodes) nodes.push_back(json_of(node));
-  const ordered out = {{"plan", graph.name},
-                       {"digest", graph.digest},
-                       {"budget", std::move(budget)},
-                       {"capabilities", graph.capabilities},
-                       {"models", std::move(models)},
-                       {"outputs", graph.outputs},
-                       {"request", json_of(graph.request)},
-                       {"nodes", std::move(nodes)}};
+  ordered out = {{"plan", graph.name},
+                 {"digest", graph.digest},
+                 {"budget", std::move(budget)},
+                 {"capabilities", graph.capabilities},
+                 {"models", std::move(models)},
+                 {"outputs", graph.outputs},
+                 {"request", json_of(graph.request)},
+                 {"nodes", std::move(nodes)}};
+  for (const fragment_use& use : graph.fragments) out["fragments"].push_back(json_of(use, graph));
   return out.dump() + "\n";
 }
 

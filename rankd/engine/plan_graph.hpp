@@ -63,6 +63,7 @@ struct plan_graph {
   std::vector<std::string> outputs;
   graph_request request;
   std::vector<graph_node> nodes;  ///< in the order of the artifact
+  std::vector<fragment_use> fragments = {};
 };
 
 /// Of a plan that was bound with these registries, which outlive the result. Cost: columns_of, and a copy of all names.

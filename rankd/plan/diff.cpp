@@ -264,7 +264,7 @@ class comparison_of_plans {
     for (const plan_extension& each : was) payloads[each.capability].first = each.payload;
     for (const plan_extension& each : is) payloads[each.capability].second = each.payload;
     for (const auto& [capability, both] : payloads) {
-      if (both.first == both.second) continue;
+      if (both.first == both.second || (old == nullptr && capability == fragment_capability)) continue;
       if (old != nullptr)
         add(change_kind::changed, *old, *now, capability, both.first, both.second);
       else
@@ -283,7 +283,18 @@ class comparison_of_plans {
     const text was = fallback_text(before_.of.fallback);
     const text is = fallback_text(after_.of.fallback);
     if (was != is) changes_.push_back({change_kind::changed, {}, {}, "fallback_plan", was, is});
+    fragments();
     extensions(before_.of.extensions, after_.of.extensions, nullptr, nullptr);
+  }
+
+  /// Versions alone: what else a use says shows in its nodes.
+  void fragments() {
+    std::map<std::string, std::pair<text, text>> uses;
+    for (const fragment_use& use : before_.of.fragments) uses[use.id].first = title_of(use);
+    for (const fragment_use& use : after_.of.fragments) uses[use.id].second = title_of(use);
+    for (const auto& [id, both] : uses)
+      if (both.first != both.second)
+        changes_.push_back({change_kind::changed, {}, {}, "fragment " + id, both.first, both.second});
   }
 
   plan_side before_;

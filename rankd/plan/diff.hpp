@@ -29,7 +29,8 @@ struct plan_change {
   change_kind kind = change_kind::changed;
   std::string node;   ///< its id in the second plan, of a removed one in the first; empty: the plan itself
   std::string was;    ///< its id in the first plan where that is another one
-  std::string field;  ///< a param, `inputs`, `trace`, `outputs` or a capability; empty for added, removed and renamed
+  std::string field;  ///< a param, `inputs`, `trace`, `outputs`, `fragment ID` or a capability; empty for added,
+                      ///< removed and renamed
   std::optional<std::string> before;  ///< nothing where the first plan has none
   std::optional<std::string> after;
 

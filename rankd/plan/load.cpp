@@ -290,6 +290,7 @@ void read_artifact(const json& document, std::optional<std::string> stem, draft&
   read_table(in, "pred_table", parse_pred, into.known.preds, into.out.pred_table, into);
   read_spans(in, into);
   read_graph(in, into);
+  detail::read_fragments(in, into);
   detail::read_plan_fallback(in, into);
   in.refuse_unknown_fields();
 }
@@ -310,9 +311,14 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }  // namespace
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
-  static const std::array<std::string_view, 7> all{
-      rankd::capability_of(node_op::div), bound_params_capability, fallback_capability, branch_capability,
-      rankd::capability_of(node_op::mod), timeout_capability,      retry_capability};
+  static const std::array<std::string_view, 8> all{rankd::capability_of(node_op::div),
+                                                   fragment_capability,
+                                                   bound_params_capability,
+                                                   fallback_capability,
+                                                   branch_capability,
+                                                   rankd::capability_of(node_op::mod),
+                                                   timeout_capability,
+                                                   retry_capability};
   return all;
 }
 

@@ -56,7 +56,7 @@ auto load_plan(const artifact_image& image, const plan_rules& rules) -> braid::c
 /// Errors: those of `parse_json`, `parse_expr` and `object_reader`; unsupported_schema, bad_name, bad_endpoint_id,
 /// bad_capability_id, unsupported_capability, capability_not_required, not_sorted, duplicate_value, registry_changed,
 /// unknown_op, wrong_input_count, unknown_node, duplicate_node, unknown_expr, unknown_pred, unknown_code, no_outputs,
-/// cycle, reaches_no_output, too_many_nodes, too_many_edges, plan_too_deep, too_few_items.
+/// cycle, reaches_no_output, too_many_nodes, too_many_edges, plan_too_deep, too_few_items, fragments_too_deep.
 auto parse_plan(std::string_view text, std::string_view source_name, const plan_rules& rules) -> braid::checked<plan>;
 
 }  // namespace rankd

@@ -3,6 +3,7 @@
 
 #include <rankd/expr/tree.hpp>
 #include <rankd/plan/fallback.hpp>
+#include <rankd/plan/fragments.hpp>
 #include <rankd/plan/op_shape.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/value.hpp>
@@ -121,6 +122,7 @@ struct plan {
   std::vector<std::string> source_files;          ///< each a path, perhaps followed by `#` and the digest of the file
   std::vector<tree_span> tree_spans;              ///< of both tables, in the order of their pointers
   std::optional<plan_fallback> fallback = {};
+  std::vector<fragment_use> fragments = {};  ///< each before those that lie inside of it
 };
 
 }  // namespace rankd

@@ -87,6 +87,9 @@ auto read_fallback(object_reader& node, const plan_node& of, draft& into, braid:
 /// Reads `fallback_plan`.
 void read_plan_fallback(object_reader& top, draft& into);
 
+/// Reads what is said of fragments, where all nodes are known.
+void read_fragments(object_reader& top, draft& into);
+
 /// Gives nodes the edges that fallbacks make. Requires that all names have been found.
 void link_fallbacks(plan& of, braid::diagnostics& problems);
 

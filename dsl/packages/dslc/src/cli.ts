@@ -7,7 +7,9 @@ import { artifactNameOf, type Compiled, Compiler, defaultLimits, planNameOf } fr
 import { printable, toLine } from "./diagnostic.js";
 import { comparePlans, comparisonJson, comparisonText, type RightArtifact } from "./diff_report.js";
 import { parseExact } from "./exact_json.js";
-import { sourcesOf, testsOf, writeIndex } from "./folder.js";
+import { artifactsIn, sourcesOf, testsOf, writeIndex } from "./folder.js";
+import { fragmentsOf, outdatedIn, publish } from "./fragment_index.js";
+import { usesOf } from "./fragments.js";
 import { definesTests, testArtifact } from "./plan_tests.js";
 import { findProject, loadProject, type Project, ProjectError } from "./project.js";
 import type { Problem } from "./reader.js";
@@ -24,6 +26,8 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   watch [FILE…]   compile plans, and again whenever they change
   test [FILE…]    compile plans and tests, and run the tests by rankd; FILE is NAME.test.ts
   diff A B        how two plans differ (.plan.ts or .json), by the rules of rankd diff
+  publish         record the versions of all fragments in fragments/index.json; from then on they stay as they are
+  outdated [FILE…]  which plans use older versions of fragments than are published; without files the artifacts
   bindings        write .rankd/ into the project: what editors and tsc know @rankd/plan by
 
   --out DIR           build, watch: where artifacts go; default: the project's folder of plans
@@ -39,7 +43,7 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   --help              this text
 
 Exit status: 0 success, 1 a plan is wrong or a test fails, 2 wrong usage.
-Of diff: 0 the plans do the same, 1 they differ, 2 every error.
+Of diff: 0 the plans do the same, 1 they differ, 2 every error. Of outdated: 1 too where a use is older.
 `;
 
 class UsageError extends Error {}
@@ -59,7 +63,7 @@ export interface Options {
   readonly memoryMb: number;
 }
 
-const commands = ["build", "check", "watch", "test", "diff", "bindings"];
+const commands = ["build", "check", "watch", "test", "diff", "bindings", "publish", "outdated"];
 const valued = ["--out", "--project", "--root", "--only", "--rankd", "--time-limit-ms", "--memory-limit-mb"];
 
 function parse(args: readonly string[]): Options {
@@ -79,6 +83,8 @@ function parse(args: readonly string[]): Options {
     else if (word.startsWith("-")) throw new UsageError(`there is no option ${word}`);
     else files.push(word);
   }
+  if (command === "publish" && files.length > 0)
+    throw new UsageError("publish takes no files: it records all fragments");
   if (command === "diff" && files.length !== 2) throw new UsageError("diff wants two plans");
   for (const option of ["--only", "--rankd"])
     if (command !== "test" && values.has(option)) throw new UsageError(`${option} is an option of test`);
@@ -136,6 +142,8 @@ async function run(options: Options, project: Project): Promise<number> {
   });
   try {
     if (options.command === "diff") return await diff(options, project, compiler);
+    if (options.command === "publish") return await publishAll(options, project, compiler);
+    if (options.command === "outdated") return await outdated(options, project, compiler);
     const files = filesOf(options, project);
     // Editors know what the compiler knows, once they have been told at all.
     if (options.command !== "check" && !options.isVerify && existsSync(typesFolder(project)))
@@ -271,4 +279,33 @@ async function diff(options: Options, project: Project, compiler: Compiler): Pro
   const found = comparePlans(before, after, project);
   process.stdout.write(options.isJson ? comparisonJson(found) : comparisonText(found));
   return found.equal ? 0 : 1;
+}
+
+/** Records what all fragments are now. */
+async function publishAll(options: Options, project: Project, compiler: Compiler): Promise<number> {
+  const compiled = await compileAll(fragmentsOf(project), project, compiler);
+  if (compiled.some((each) => each.diagnostics.length > 0)) {
+    report(compiled, options);
+    return 1;
+  }
+  const added = publish(
+    project,
+    compiled.map(({ fragment }) => fragment!),
+  );
+  for (const { name, version } of added) process.stderr.write(`dslc: published ${name} ${version}\n`);
+  return 0;
+}
+
+/** Lists the uses of fragments of which a later version was published. */
+async function outdated(options: Options, project: Project, compiler: Compiler): Promise<number> {
+  const files = options.files.length > 0 ? options.files : artifactsIn(project.plans);
+  const compiled = await compileAll(files, project, compiler, "any names");
+  report(compiled, options);
+  const lines = compiled.flatMap(({ name, artifact }) =>
+    artifact === undefined
+      ? []
+      : outdatedIn(project, name.replace(/\.json$/, ""), usesOf(parseExact(Buffer.from(artifact)).value)),
+  );
+  for (const line of lines) process.stdout.write(`${printable(line)}\n`);
+  return lines.length === 0 && compiled.every((each) => each.diagnostics.length === 0) ? 0 : 1;
 }

@@ -8,6 +8,8 @@ import { fallbackCapability } from "./fallbacks.js";
 import { limitCapabilities } from "./limits.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
 import { reservedNames } from "./folder.js";
+import { changedSince, definesFragment, digestOf, fragmentPath, type FragmentVersion } from "./fragment_index.js";
+import { fragmentCapability, usesPointer } from "./fragments.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
 import { type BuiltTests, definesTests, testArtifact, testsJson } from "./plan_tests.js";
 import { type Emitted, PlanProgram, ProgramCache } from "./program.js";
@@ -42,6 +44,8 @@ export interface Compiled {
   /** The artifact, where there are no diagnostics. */
   readonly artifact: string | undefined;
   readonly diagnostics: readonly Diagnostic[];
+  /** What the file of a fragment defines, where there are no diagnostics. */
+  readonly fragment?: FragmentVersion | undefined;
   /** Absolute; the plan and what it imports. */
   readonly sources: readonly string[];
 }
@@ -58,6 +62,22 @@ interface BuiltNode {
   $fallback?: Record<string, number>;
   $limits: Record<string, number>;
 }
+interface BuiltFragment {
+  name: string;
+  version: string;
+  $span: number;
+  $name: number;
+  $version: number;
+}
+interface BuiltUse {
+  id: string;
+  fragment: BuiltFragment;
+  args: Record<string, unknown>;
+  nodes: string[];
+  result: string;
+  $span: number;
+  $args: Record<string, number>;
+}
 interface Built {
   plan_name: string;
   nodes: BuiltNode[];
@@ -66,6 +86,7 @@ interface Built {
   pred_table: Record<string, unknown>;
   fallback_plan?: Record<string, unknown>;
   $fallback?: Record<string, number>;
+  fragments: BuiltUse[];
   $nameSpan: number;
   $outputSpan: number;
 }
@@ -140,11 +161,12 @@ class PlanCompilation {
     this.shown = relative(root, path).split(sep).join("/");
   }
 
-  private done(diagnostics: readonly Diagnostic[], artifact?: string): Compiled {
+  private done(diagnostics: readonly Diagnostic[], artifact?: string, fragment?: FragmentVersion): Compiled {
     return {
       file: this.file,
       name: planNameOf(this.file),
       artifact,
+      fragment,
       diagnostics: inOrder(diagnostics),
       sources: this.sources,
     };
@@ -174,6 +196,7 @@ class PlanCompilation {
     const modules = this.sources.map((source) => this.program.emit(source).module);
     const outcome = await runner.run({ modules, entry: modules[0]!.id });
     if (outcome.error !== undefined) return this.done([this.failed(outcome.error)]);
+    if (definesFragment(this.file)) return this.finishFragment(JSON.parse(outcome.built!) as BuiltFragment);
     if (definesTests(this.file)) return this.finishTests(JSON.parse(outcome.built!) as BuiltTests);
     return this.finish(JSON.parse(outcome.built!) as Built);
   }
@@ -187,7 +210,35 @@ class PlanCompilation {
     return diagnostic(error.code, error.message, place, { hint: error.hint });
   }
 
+  private finishFragment(built: BuiltFragment): Compiled {
+    const made = this.madeFragment(built);
+    return "diagnostic" in made ? this.done([made.diagnostic]) : this.done([], undefined, made);
+  }
+
+  /** The version of a fragment that a plan uses, or what is wrong with its file. */
+  private madeFragment(built: BuiltFragment): FragmentVersion | { diagnostic: Diagnostic } {
+    const { name, version } = built;
+    const place = this.spans.find(built.$span) ?? startOf(this.shown);
+    const wanted = fragmentPath(name, version);
+    const refuse = (code: string, message: string, span: number, hint: string): { diagnostic: Diagnostic } => ({
+      diagnostic: diagnostic(code, message, this.spans.find(span) ?? place, { hint }),
+    });
+    if (!`/${place.file}`.endsWith(`/${wanted}`)) {
+      const message = `\`${name}\` of version ${version} is defined in ${place.file}`;
+      return refuse("name_mismatch", message, built.$name, `its file is ${wanted}`);
+    }
+    const file = resolve(this.root, place.file);
+    const texts = this.program.filesOf(file).map((path) => ({ path, text: this.program.emit(path).text }));
+    const made = { name, version, sha256: digestOf(file, texts) };
+    const message = changedSince(file, made);
+    const hint = "give it a greater version, or restore its sources and those of what it imports";
+    return message === undefined ? made : refuse("published_version", message, built.$version, hint);
+  }
+
   private finish(built: Built): Compiled {
+    const fragments = built.fragments.map(({ fragment }) => this.madeFragment(fragment));
+    const refused = fragments.flatMap((each) => ("diagnostic" in each ? [each.diagnostic] : []));
+    if (refused.length > 0) return this.done(refused);
     const places = new Map<string, Place>();
     const artifact = this.artifactOf(built, places);
     const text = prettyJson(artifact);
@@ -286,7 +337,33 @@ class PlanCompilation {
       }));
       return [...own, ...limits, ...params];
     });
-    return [...ofNodes, ...ofPlan];
+    const uses =
+      built.fragments.length === 0
+        ? []
+        : [{ name: "use", capability: fragmentCapability, pointer: `${usesPointer}/0` }];
+    return [...uses, ...ofNodes, ...ofPlan];
+  }
+
+  /** A use of a fragment, as the artifact has it. */
+  private useJson(
+    use: BuiltUse,
+    pointer: string,
+    note: (pointer: string, span: unknown) => Place | undefined,
+    emitted: readonly Emitted[],
+  ): Json {
+    const place = note(pointer, use.$span);
+    for (const [name, span] of Object.entries(use.$args)) note(`${pointer}/args/${name}`, span);
+    const made = this.madeFragment(use.fragment) as FragmentVersion;
+    return {
+      id: use.id,
+      fragment: made.name,
+      version: made.version,
+      sha256: made.sha256,
+      args: fromSandbox(use.args),
+      nodes: use.nodes,
+      result: use.result,
+      ...(place === undefined ? {} : { place: spanJson(place, emitted) }),
+    };
   }
 
   /** The artifact, and in `places` where the text behind each pointer stands. */
@@ -318,6 +395,7 @@ class PlanCompilation {
       );
     const exprs = table("expr_table", built.expr_table);
     const preds = table("pred_table", built.pred_table);
+    const uses = built.fragments.map((use, index) => this.useJson(use, `${usesPointer}/${index}`, note, emitted));
     const required = this.capabilitiesOf(built);
     for (const [index, { pointer }] of required.entries()) {
       const place = placeAbove(places, pointer);
@@ -350,6 +428,7 @@ class PlanCompilation {
       registry_digests: this.project.declared.digests,
       source_files: sourceFiles(emitted),
       ...(required.length === 0 ? {} : { capabilities_required: required.map((each) => each.capability) }),
+      ...(uses.length === 0 ? {} : { extensions: { [fragmentCapability]: { uses } } }),
       ...(Object.keys(built.expr_table).length === 0 ? {} : { expr_table: exprs }),
       ...(Object.keys(built.pred_table).length === 0 ? {} : { pred_table: preds }),
       ...(Object.keys(treeSpans).length === 0 ? {} : { source_spans: treeSpans }),

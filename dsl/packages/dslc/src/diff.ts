@@ -167,6 +167,7 @@ class Comparison {
     if (!this.areSame(this.before.outputs, this.after.outputs))
       this.add("changed", undefined, "outputs", this.idsOf("before", "outputs"), this.idsOf("after", "outputs"));
     this.compare(undefined, "fallback_plan", this.before.fallback, this.after.fallback);
+    this.fragments(this.before.fragments, this.after.fragments);
     this.extensions(this.before.extensions, this.after.extensions, undefined);
     return this.changes;
   }
@@ -207,6 +208,12 @@ class Comparison {
   private field(both: Both, name: string, old: StatedField | undefined, now: StatedField | undefined): void {
     if (old?.edge === undefined || now?.edge === undefined) this.compare(both, name, old?.text, now?.text);
     else if (this.to[old.edge] !== now.edge) this.add("moved", both, name, old.text, now.text);
+  }
+
+  /** Versions alone: what else a use says shows in its nodes. */
+  private fragments(was: ReadonlyMap<string, string>, is: ReadonlyMap<string, string>): void {
+    for (const id of [...new Set([...was.keys(), ...is.keys()])].sort(byBytes))
+      this.compare(undefined, `fragment ${id}`, was.get(id), is.get(id));
   }
 
   /** By capability. */

@@ -81,13 +81,22 @@ function filesBelow(folder: string, ending: string): string[] {
   });
 }
 
-/** Writes the index of a folder: all artifacts that lie there, with their digests. */
-export function writeIndex(folder: string): void {
-  const names = readdirSync(folder)
+/** The names of the artifacts of plans in a folder. */
+function artifactNamesIn(folder: string): string[] {
+  return readdirSync(folder)
     .filter((name) => name.endsWith(".json") && !name.endsWith(testArtifact))
     .filter((name) => name !== indexName && name !== manifestName)
     .sort();
-  const plans = names.map((path) => ({
+}
+
+/** The artifacts of plans in a folder; none where there is no folder. */
+export function artifactsIn(folder: string): string[] {
+  return existsSync(folder) ? artifactNamesIn(folder).map((name) => join(folder, name)) : [];
+}
+
+/** Writes the index of a folder: all artifacts that lie there, with their digests. */
+export function writeIndex(folder: string): void {
+  const plans = artifactNamesIn(folder).map((path) => ({
     name: path.replace(/\.json$/, ""),
     path,
     digest: sha256(readFileSync(join(folder, path))),

@@ -87,6 +87,7 @@ const prelude = `(function (modules, entry) {
   const { TreeNode, runTimeValue } = load("tokens");
   const { buildPlan } = load("plan");
   const { buildTests } = load("tests");
+  const { fragmentOf } = load("fragments");
   const { operators } = load("generated");
   load("index");
   const { stringify } = JSON;
@@ -135,7 +136,8 @@ const prelude = `(function (modules, entry) {
   let built;
   try {
     const exported = load(entry).default;
-    built = { built: stringify(entry.endsWith(".test.ts") ? buildTests(exported) : buildPlan(exported, operators)) };
+    const build = entry.endsWith(".test.ts") ? buildTests : entry.endsWith(".fragment.ts") ? fragmentOf : buildPlan;
+    built = { built: stringify(build(exported, operators)) };
   } catch (thrown) {
     built = { error: describe(thrown) };
   }

@@ -2,6 +2,7 @@
 import { isBound } from "./bound_params.js";
 import { Fraction } from "./exact_json.js";
 import { type Fallback, linkFallbacks } from "./fallbacks.js";
+import { fragmentCapability, usesOf } from "./fragments.js";
 import { formulaText, floatText, inQuotes, keyText, numberText, paramText } from "./formula_text.js";
 import { type GraphNode, orderOf } from "./graph.js";
 import { floatOf } from "./items.js";
@@ -43,6 +44,8 @@ export interface StatedPlan {
   readonly order: readonly number[];
   readonly capabilities: readonly string[];
   readonly extensions: ReadonlyMap<string, string>;
+  /** Uses of fragments → names and versions. */
+  readonly fragments: ReadonlyMap<string, string>;
 }
 
 /** Reads an artifact as `parseExact` gives it, in which `validate` finds nothing wrong. */
@@ -90,7 +93,8 @@ export function statedPlan(artifact: unknown, declared: Registries): StatedPlan 
     fallback: isObject(top["fallback_plan"]) ? planFallbackText(top["fallback_plan"]) : undefined,
     order: orderOf(nodes),
     capabilities: (top["capabilities_required"] ?? []) as string[],
-    extensions: extensionsOf(top),
+    extensions: new Map([...extensionsOf(top)].filter(([capability]) => capability !== fragmentCapability)),
+    fragments: new Map(usesOf(top).map(({ id, fragment, version }) => [id, `${fragment} ${version}`])),
   };
 }
 

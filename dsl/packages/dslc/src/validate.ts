@@ -12,6 +12,7 @@ import {
 } from "./fallbacks.js";
 import { checkExtract } from "./features.js";
 import { checkFeed, checkPages } from "./feed.js";
+import { checkFragments, fragmentCapability } from "./fragments.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
 import { itemRule, itemValue, nameProblem } from "./items.js";
 import { checkHoles, checkNamed, parseTemplate } from "./key_template.js";
@@ -45,6 +46,7 @@ export interface Rules {
 
 const implementedCapabilities: readonly string[] = [
   "cap.rfc.0001.arithmetic.v1",
+  fragmentCapability,
   boundParamsCapability,
   fallbackCapability,
   branchCapability,
@@ -105,6 +107,7 @@ class Validator {
     this.preds = this.readTable(top, "pred_table", "truth");
     this.readSpans(top);
     this.readGraph(top);
+    this.readFragments();
     readPlanFallback(top, isObject(this.artifact) ? this.artifact["plan_name"] : undefined, this.required);
     top.refuseUnknownFields();
     if (this.problems.length === 0) this.bind();
@@ -198,6 +201,11 @@ class Validator {
         node: "",
       });
     }
+  }
+
+  private readFragments(): void {
+    const known = { nodes: this.numbers, exprs: this.exprs, readSpan: this.readSpan.bind(this) };
+    checkFragments(isObject(this.artifact) ? this.artifact["extensions"] : undefined, known, this.problems);
   }
 
   private readDigests(top: Reader): void {

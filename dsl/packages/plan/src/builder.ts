@@ -1,6 +1,7 @@
 // builder.ts: the graph of a plan while it is built: contexts, sets of candidates, nodes.
 import { stringParamIs } from "./expr.js";
 import { failureCodes, fieldsOf } from "./failures.js";
+import { type FragmentJson, inUse, refuseSeparator, separator } from "./fragments.js";
 import { argumentSpan, currentSpan, fieldSpans, PlanError, type SpanId } from "./places.js";
 import {
   BoundNode,
@@ -56,6 +57,17 @@ export interface NodeJson {
   $limits: Record<string, SpanId>;
 }
 
+/** A use of a fragment as the compiler takes it over. */
+export interface UseJson {
+  id: string;
+  fragment: FragmentJson;
+  args: Record<string, unknown>;
+  nodes: string[];
+  result: string;
+  $span: SpanId;
+  $args: Readonly<Record<string, SpanId>>;
+}
+
 /** A plan as the compiler takes it over. */
 export interface BuiltJson {
   plan_name: string;
@@ -65,6 +77,7 @@ export interface BuiltJson {
   pred_table: Record<string, TreeJson>;
   fallback_plan?: Record<string, unknown>;
   $fallback?: Record<string, SpanId>;
+  fragments: UseJson[];
   $nameSpan: SpanId;
   $outputSpan: SpanId;
 }
@@ -77,8 +90,27 @@ interface Draft {
   readonly options: Readonly<Record<string, unknown>>;
   readonly spans: Readonly<Record<string, SpanId>>;
   readonly span: SpanId;
+  /** What stands before the names of nodes of the same use of a fragment; empty outside of fragments. */
+  readonly scope: string;
   id: string;
   fallback?: Fallback;
+}
+
+/** A use of a fragment, as the plan says it. */
+interface GivenUse {
+  readonly as: string;
+  readonly span: SpanId;
+  readonly asSpan: SpanId;
+  readonly args: readonly (readonly [string, unknown])[];
+  readonly spans: Readonly<Record<string, SpanId>>;
+}
+
+/** The same, with the nodes that it made. */
+interface MadeUse extends GivenUse {
+  readonly id: string;
+  readonly fragment: FragmentJson;
+  readonly nodes: readonly Draft[];
+  readonly result: Draft;
 }
 
 /** What stands in for a node that fails. */
@@ -90,6 +122,7 @@ interface Fallback {
 }
 
 const maxNodes = 10_000;
+const maxNesting = 8;
 const nodeOption = "as";
 /** Options that every operator takes and that are no params: as they are called in the artifact. */
 const limitOptions: ReadonlyMap<string, string> = new Map([
@@ -127,6 +160,10 @@ class SetNode {
 /** One plan's nodes, in the order in which they were made. */
 export class Graph {
   private readonly drafts: Draft[] = [];
+  private readonly uses: MadeUse[] = [];
+  private readonly useIds = new Set<string>();
+  /** The names of the uses of fragments that nodes are made in now, each with what stands behind it. */
+  private scope: readonly string[] = [];
   readonly context: object;
 
   constructor(private readonly operators: readonly OperatorInfo[]) {
@@ -203,10 +240,69 @@ export class Graph {
       options: { ...given },
       spans,
       span: currentSpan(),
-      id: name ?? "",
+      scope: this.scope.join(""),
+      id: name === undefined || name === "" ? "" : this.scope.join("") + name,
     };
     this.drafts.push(draft);
     return this.methods(new SetNode(this, draft), draft);
+  }
+
+  /** Makes the nodes of a fragment, and gives its result. */
+  addUse(fragment: FragmentJson, use: GivenUse, make: () => unknown): unknown {
+    const id = this.scope.join("") + use.as;
+    if (this.useIds.has(id))
+      throw new PlanError("duplicate_use", `another use of a fragment is already called \`${use.as}\``, {
+        span: use.asSpan,
+      });
+    if (this.scope.length === maxNesting)
+      throw new PlanError("fragments_too_deep", `fragments are used within each other at most ${maxNesting} deep`);
+    for (const [name, value] of use.args)
+      if (value instanceof SetNode) this.idOf(value, use.spans[name] ?? use.span, "a set of candidates");
+    this.useIds.add(id);
+    const around = this.scope;
+    const before = this.drafts.length;
+    const place = this.uses.length;
+    this.scope = [...around, use.as + separator];
+    try {
+      const result = inUse(use.span, make);
+      this.idOf(result, fragment.$span, "a set of candidates, as `build` of a fragment returns it,");
+      const nodes = this.drafts.slice(before);
+      const { draft } = result as SetNode;
+      if (!nodes.includes(draft))
+        throw new PlanError("wrong_result", "the result of a fragment is a set that it makes itself", {
+          span: fragment.$span,
+        });
+      // Before the uses inside of it.
+      this.uses.splice(place, 0, { ...use, id, fragment, nodes, result: draft });
+      return result;
+    } finally {
+      this.scope = around;
+    }
+  }
+
+  private useOf(use: MadeUse, built: BuiltJson): UseJson {
+    const args = use.args.map(([name, value]): [string, unknown] => {
+      if (value instanceof SetNode) return [name, { node: value.draft.id }];
+      if (!(value instanceof TreeNode)) return [name, value];
+      const tree = `a_${use.id}${separator}${name}`;
+      built.expr_table[tree] = value.toTree();
+      return [name, { expr: tree }];
+    });
+    return {
+      id: use.id,
+      fragment: use.fragment,
+      args: Object.fromEntries(args),
+      nodes: use.nodes.map((each) => each.id),
+      result: use.result.id,
+      $span: use.span,
+      $args: use.spans,
+    };
+  }
+
+  /** In plans that use fragments, `__` stands in no name that the author gives. */
+  private checkNames(): void {
+    for (const { options, spans, span } of this.uses.length === 0 ? [] : this.drafts)
+      if (typeof options[nodeOption] === "string") refuseSeparator(options[nodeOption], spans[nodeOption] ?? span);
   }
 
   /** Everything that the outputs need, and what they do not, as the artifact will have it. */
@@ -216,6 +312,7 @@ export class Graph {
     fallbackPlan: Pick<BuiltJson, "fallback_plan" | "$fallback">,
     spans: { name: SpanId; outputs: SpanId },
   ): BuiltJson {
+    this.checkNames();
     this.nameNodes();
     const list = Array.isArray(outputs) ? outputs : [outputs];
     const built: BuiltJson = {
@@ -225,10 +322,12 @@ export class Graph {
       expr_table: {},
       pred_table: {},
       ...fallbackPlan,
+      fragments: [],
       $nameSpan: spans.name,
       $outputSpan: spans.outputs,
     };
     for (const draft of this.drafts) built.nodes.push(this.nodeOf(draft, built));
+    built.fragments = this.uses.map((use) => this.useOf(use, built));
     return built;
   }
 
@@ -239,7 +338,7 @@ export class Graph {
     const counts = new Map<string, number>();
     for (const draft of this.drafts) {
       if (draft.id !== "" || nodeOption in draft.options) continue;
-      const base = draft.operator.op.replace(/^.*::/, "");
+      const base = draft.scope + draft.operator.op.replace(/^.*::/, "");
       let count = counts.get(base) ?? 1;
       let id = count === 1 ? base : `${base}_${count}`;
       for (++count; taken.has(id); ++count) id = `${base}_${count}`;

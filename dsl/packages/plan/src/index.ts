@@ -1,11 +1,21 @@
 // index.ts: what plans import.
 import type { FallbackPlan } from "./failures.js";
+import { type Arguments, defineFragmentNode, type Fragment, type FragmentDefinition } from "./fragments.js";
 import type { CandidateSet, PlanContext } from "./generated.js";
 import { define } from "./plan.js";
 
 export { bucketOf } from "./buckets.js";
 export { coalesce, type Comparison, E, type Pattern, Pred, regex } from "./expr.js";
 export type { FallbackPlan, NodeFailure, PlanFailure } from "./failures.js";
+export {
+  arg,
+  type Argument,
+  type Arguments,
+  type ArgumentValues,
+  type Fragment,
+  type FragmentDefinition,
+  type FragmentUse,
+} from "./fragments.js";
 export * from "./generated.js";
 export {
   defineTests,
@@ -46,4 +56,9 @@ export interface PlanDefinition {
 /** Defines a plan. The default export of NAME.plan.ts is what this returns. */
 export function definePlan(plan: PlanDefinition): PlanDefinition {
   return define(plan) as unknown as PlanDefinition;
+}
+
+/** Defines a fragment. The default export of fragments/NAME/MAJOR.fragment.ts is what this returns. */
+export function defineFragment<const Args extends Arguments>(fragment: FragmentDefinition<Args>): Fragment<Args> {
+  return defineFragmentNode(fragment) as Fragment<Args>;
 }

@@ -1,6 +1,7 @@
 // plan.ts: definePlan, and what the compiler runs to get the plan out of it.
 import { type BuiltJson, Graph, type OperatorInfo } from "./builder.js";
 import { failureCodes, fieldsOf } from "./failures.js";
+import { whileBuilding } from "./fragments.js";
 import { argumentSpan, currentSpan, fieldSpans, inFrame, PlanError, type SpanId } from "./places.js";
 import { wrongType } from "./tokens.js";
 
@@ -67,7 +68,7 @@ export function buildPlan(exported: unknown, operators: readonly OperatorInfo[])
   const { name, build, fallback, span, spans } = exported as Definition;
   return inFrame(span, [], () => {
     const graph = new Graph(operators);
-    const outputs = build(graph.context as never);
+    const outputs = whileBuilding(graph, () => build(graph.context as never));
     if (outputs instanceof Promise)
       throw new PlanError("promise_refused", "a plan is built at once, so `build` is not async", {
         span: spans["build"],

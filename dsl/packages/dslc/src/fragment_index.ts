@@ -1,0 +1,110 @@
+// fragment_index.ts: the versions of fragments: what was published and must not change, and which plans use older ones.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+
+import type { FragmentUse } from "./fragments.js";
+import { byBytes, type Json, prettyJson, sha256 } from "./json.js";
+import { type Project, ProjectError } from "./project.js";
+import { isObject } from "./reader.js";
+import { reasonOf, replaceFile } from "./write.js";
+
+const folderName = "fragments";
+const suffix = ".fragment.ts";
+const indexName = "index.json";
+
+/** Whether a file defines a fragment, and not a plan. */
+export const definesFragment = (file: string): boolean => file.endsWith(suffix);
+
+/** A version of a fragment, with the digest of all that it is made of. */
+export interface FragmentVersion {
+  readonly name: string;
+  readonly version: string;
+  readonly sha256: string;
+}
+
+/** The path that the file of a version has, at the end of its whole path. */
+export function fragmentPath(name: string, version: string): string {
+  return `${folderName}/${name}/${version.split(".")[0]}${suffix}`;
+}
+
+/** The digest of a fragment's file and of what it imports, wherever the project lies. */
+export function digestOf(file: string, sources: readonly { path: string; text: string }[]): string {
+  const from = dirname(dirname(dirname(file)));
+  const lines = sources.map(
+    ({ path, text }) => `${relative(from, path).replaceAll("\\", "/")}#sha256=${sha256(text)}\n`,
+  );
+  return sha256(lines.sort(byBytes).join(""));
+}
+
+/** Fragment → version → digest. */
+type Index = Record<string, Record<string, string>>;
+
+/** The index in a folder of fragments; empty where there is none. */
+function readIndex(folder: string): Index {
+  const file = join(folder, indexName);
+  if (!existsSync(file)) return {};
+  let read: unknown;
+  try {
+    read = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new ProjectError(`${file}: ${reasonOf(error)}`);
+  }
+  const fragments = isObject(read) && read["schema_version"] === 1 ? read["fragments"] : undefined;
+  const isRight = (versions: unknown): boolean =>
+    isObject(versions) && Object.values(versions).every((digest) => typeof digest === "string");
+  if (!isObject(fragments) || !Object.values(fragments).every(isRight))
+    throw new ProjectError(`${file} is no index of fragments: restore the one that \`dslc publish\` wrote`);
+  return fragments as Index;
+}
+
+const publishedDigest = (index: Index, name: string, version: string): string | undefined =>
+  Object.hasOwn(index, name) && Object.hasOwn(index[name]!, version) ? index[name]![version] : undefined;
+
+/** What is wrong with a fragment whose version was published; nothing where it was not, or with the same sources. */
+export function changedSince(file: string, made: FragmentVersion): string | undefined {
+  const published = publishedDigest(readIndex(dirname(dirname(file))), made.name, made.version);
+  if (published === undefined || published === made.sha256) return undefined;
+  return `version ${made.version} of \`${made.name}\` was published with other sources, and a published version stays as it is`;
+}
+
+/** The files of all fragments of a project. */
+export function fragmentsOf(project: Project): string[] {
+  const folder = join(project.root, folderName);
+  if (!existsSync(folder)) throw new ProjectError(`there is no fragment to publish: ${folder} is missing`);
+  const found = readdirSync(folder, { withFileTypes: true })
+    .filter((each) => each.isDirectory())
+    .flatMap((each) => readdirSync(join(folder, each.name)).map((name) => join(folder, each.name, name)))
+    .filter(definesFragment)
+    .sort(byBytes);
+  if (found.length === 0)
+    throw new ProjectError(`there is no fragment to publish: ${folder} has no file NAME/MAJOR${suffix}`);
+  return found;
+}
+
+/** Adds versions to the index of a project, and gives those that are new. */
+export function publish(project: Project, made: readonly FragmentVersion[]): readonly FragmentVersion[] {
+  const folder = join(project.root, folderName);
+  const index = readIndex(folder);
+  const added = made.filter(({ name, version }) => publishedDigest(index, name, version) === undefined);
+  for (const { name, version, sha256: digest } of added)
+    index[name] = { ...(Object.hasOwn(index, name) ? index[name] : {}), [version]: digest };
+  if (added.length > 0)
+    replaceFile(join(folder, indexName), prettyJson({ schema_version: 1, fragments: index as Json }));
+  return added;
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [a, b] = [version, than].map((each) => each.split(".").map(Number)) as [number[], number[]];
+  const at = a.findIndex((each, place) => each !== b[place]);
+  return at !== -1 && a[at]! < b[at]!;
+}
+
+/** A line for each use in an artifact of a version that a later one of was published. */
+export function outdatedIn(project: Project, plan: string, uses: readonly FragmentUse[]): string[] {
+  const index = readIndex(join(project.root, folderName));
+  return uses.flatMap(({ id, fragment, version }) => {
+    const published = Object.hasOwn(index, fragment) ? Object.keys(index[fragment]!) : [];
+    const newest = published.reduce((best, each) => (isOlder(best, each) ? each : best), version);
+    return newest === version ? [] : [`${plan}: ${id} is ${fragment} ${version}; ${newest} is published`];
+  });
+}

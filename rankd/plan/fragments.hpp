@@ -1,0 +1,30 @@
+// rankd/plan/fragments.hpp: which nodes of a plan come from fragments, parts of plans with a version and arguments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// What a plan requires that says which of its nodes come from fragments.
+inline constexpr std::string_view fragment_capability = "cap.rfc.0002.fragments.v1";
+
+inline constexpr std::size_t max_fragment_nesting = 8;
+
+/// A use of a fragment. The nodes inside are nodes of the plan, called ID__NAME; nothing else distinguishes them.
+struct fragment_use {
+  std::string id;
+  std::string fragment;
+  std::string version;               ///< as "2.1.0"
+  std::string sha256;                ///< of the sources of the fragment
+  std::vector<std::uint32_t> nodes;  ///< positions in `plan::nodes`, with those of uses inside
+  std::uint32_t result = 0;          ///< the one of them whose rows the use gives
+};
+
+/// "recall 2.1.0".
+[[nodiscard]] auto title_of(const fragment_use& use) -> std::string;
+
+}  // namespace rankd
