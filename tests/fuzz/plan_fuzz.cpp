@@ -214,11 +214,11 @@ void bind_and_run(const plan& loaded, const nlohmann::json& document) {
 }
 
 /// Those of the corpus, as if the engine had code for them.
-constexpr std::array<std::string_view, 10> capabilities{"cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",
-                                                        "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",
-                                                        "cap.rfc.0004.aging.v1",        "cap.rfc.0004.fallback.v1",
-                                                        "cap.rfc.0005.branch.v1",       "cap.rfc.0006.formulas.v1",
-                                                        "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1"};
+constexpr std::array<std::string_view, 11> capabilities{
+    "cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",   "cap.rfc.0002.fragments.v1",
+    "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",   "cap.rfc.0004.aging.v1",
+    "cap.rfc.0004.fallback.v1",     "cap.rfc.0005.branch.v1", "cap.rfc.0006.formulas.v1",
+    "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1"};
 
 void run(std::string_view text) {
   const plan_rules rules{.ops = all_op_shapes(), .declared = op_world(), .capabilities = capabilities};

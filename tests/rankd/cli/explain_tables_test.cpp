@@ -86,3 +86,10 @@ TEST_CASE("each id has its sentence, and a line for each node at which it vanish
         "  at f (core::filter): the predicate is false, row 3 of those that came in, 2 rows; score 0.5, country "
         "C\\x1b\n");
 }
+
+TEST_CASE("each use of a fragment has a line with its version and its nodes") {
+  explanation what;
+  what.fragments = {{.use = "near", .fragment = "recall", .version = "2.1.0", .nodes = {"near__follow", "near__vm"}}};
+  const std::string text = nodes_text(what);
+  CHECK(text.find("\nfragment near: recall 2.1.0: near__follow, near__vm\n") != std::string::npos);
+}

@@ -104,3 +104,11 @@ TEST_CASE("every state and every reason has a word of its own") {
         std::pair{drop_reason::not_done, "not_done"}, std::pair{drop_reason::other, "other"}})
     CHECK(to_string(reason) == word);
 }
+
+TEST_CASE("the nodes of a plan are grouped by the fragments that they come from") {
+  explanation what;
+  what.fragments = {{.use = "near", .fragment = "recall", .version = "2.1.0", .nodes = {"near__follow", "near__vm"}}};
+  CHECK(to_json(what) ==
+        R"({"plan_digest":"","total_us":0,"critical_path":[],"answering_us":0,"nodes":[],"fragments":[)"
+        R"({"use":"near","fragment":"recall","version":"2.1.0","nodes":["near__follow","near__vm"]}]})");
+}

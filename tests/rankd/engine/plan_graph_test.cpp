@@ -72,3 +72,26 @@ TEST_CASE("the budget of a plan and its own name are in the graph") {
   CHECK(json::parse(graph_json(graph)).at("budget") == json({{"rows", 100}}));
   CHECK(graph_json(graph).ends_with("}\n"));
 }
+
+TEST_CASE("the graph and explanations say which nodes come from which version of a fragment") {
+  engine_world world;
+  const std::string artifact = rankd::testing::artifact_of(
+      node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})") + "," +
+          node("near__t", "core::take", "v", R"({"count":3})"),
+      R"("near__t")",
+      R"("capabilities_required":["cap.rfc.0002.fragments.v1"],"extensions":{"cap.rfc.0002.fragments.v1":{"uses":[)"
+      R"({"id":"near","fragment":"recall","version":"2.1.0","args":{},"nodes":["near__t"],"result":"near__t",)"
+      R"("sha256":"00000000000000000000000000000000000000000000000000000000000000ab"}]}},)");
+  const bound_plan& plan = world.bind(artifact);
+  const json graph = json_of(plan);
+  REQUIRE(graph.at("fragments").size() == 1);
+  CHECK(graph.at("fragments").at(0).at("fragment") == "recall");
+  CHECK(graph.at("fragments").at(0).at("version") == "2.1.0");
+  CHECK(graph.at("fragments").at(0).at("nodes") == json({"near__t"}));
+  CHECK(!json_of(world.bind(asking())).contains("fragments"));
+  const ranking answer = world.rank(plan, R"({"user_id":1,"explain":true})");
+  REQUIRE(answer.explained != nullptr);
+  REQUIRE(answer.explained->fragments.size() == 1);
+  CHECK(answer.explained->fragments[0].version == "2.1.0");
+  CHECK((answer.explained->fragments[0].nodes == std::vector<std::string>{"near__t"}));
+}
