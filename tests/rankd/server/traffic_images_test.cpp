@@ -134,6 +134,8 @@ TEST_CASE("records that lie are refused") {
   CHECK(code(other) == "bad_name");
   other.registry.front().name = "a/b";
   CHECK(code(other) == "bad_name");
+  other.registry.front().name = "..";
+  CHECK(code(other) == "bad_name");
   other = project;
   other.environment = "elsewhere";
   CHECK(code(other) == "unknown_environment");

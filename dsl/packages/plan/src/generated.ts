@@ -1,5 +1,5 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities be73108c750e32a0072745defe8351f2bfa5ed0395281850b0323b5fb250ee6f
+// digest capabilities a6517a4b1cc1597d9d3e3c8c52e20447f89e81b6fd412aface9c58df92e413be
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
