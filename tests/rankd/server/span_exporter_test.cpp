@@ -3,7 +3,7 @@
 
 #include <rankd/registry/file.hpp>
 #include <rankd/server/line_file.hpp>
-#include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/server/collector.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
