@@ -27,7 +27,7 @@ auto sum_of(braid::runtime& runtime, std::string_view name) -> double {
 
 // [stalls]
 auto with_watchdog() -> braid::runtime::options {
-  return {.stall_limit = 500ms, .on_stall = [](const braid::stall& what) {
+  return {.stall_limit = 500ms, .on_stall = [](const braid::runtime::stall& what) {
             std::fprintf(stderr, "%s does not come back\n", what.thread.c_str());
           }};
 }

@@ -66,7 +66,7 @@ auto count_bytes(http_exchange& x) -> task<void> {
 /// For a server with `.traces = true`: the call carries the trace of the request that is answered.
 auto ask_further(braid::http_client& client, std::string url, http_exchange& x) -> task<void> {
   const auto answer = co_await client.get(std::move(url));
-  const braid::trace_context* span = co_await braid::current_trace.get();
+  const braid::trace_context* span = co_await braid::trace_context::current.get();
   std::printf("in trace %s\n", span->trace_id_text().c_str());  // as a log would have it
   x.reply(http_status::ok, answer ? answer->body : answer.error().message());
 }

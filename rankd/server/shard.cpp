@@ -47,7 +47,7 @@ auto message_of(const braid::http_server::refusal& refusal) -> refusal_message {
 }
 
 /// The functions, the innermost first, in one field.
-void log_stall(const serve_log& log, const braid::stall& what) {
+void log_stall(const serve_log& log, const braid::runtime::stall& what) {
   std::string stack;
   for (const std::string& each : what.functions) (stack += stack.empty() ? "" : " < ") += each;
   log.note(log_level::warning, "stalled",
@@ -75,7 +75,7 @@ auto shard::start_runtime(std::string name) -> braid::result<void> {
       {.workers = all_->options.workers,
        .name = std::move(name),
        .stall_limit = all_->options.stall_limit,
-       .on_stall = [log = all_->context.log](const braid::stall& what) { log_stall(log, what); }});
+       .on_stall = [log = all_->context.log](const braid::runtime::stall& what) { log_stall(log, what); }});
   if (!made) return braid::fail(made.error());
   on_ = std::move(*made);
   io_ = &on_->io();

@@ -116,7 +116,7 @@ auto http_client::idle_connections() const noexcept -> std::size_t { return pool
 auto http_client::open(http_client::call call) -> task<result<http_client::incoming>> {
   const auto url = http_url::parse(call.url);
   if (!url) co_return fail(url.error());
-  const trace_context* const within = co_await current_trace.get();
+  const trace_context* const within = co_await trace_context::current.get();
   const auto text = text_of_call(call, *url, within);
   if (!text) co_return fail(text.error());
   const std::shared_ptr<detail::http_host> host = pool_->host(*url);

@@ -233,7 +233,7 @@ auto http_connection::call_handler(http_exchange& exchange) -> called {
     if (!out.rest)
       out.ended.set_value();
     else if (by_->options.traces)
-      out.rest = current_trace.bind(trace_context::of(head().fields), std::move(out.rest));
+      out.rest = trace_context::current.bind(trace_context::of(head().fields), std::move(out.rest));
   } catch (...) {
     out.ended.set_exception(std::current_exception());
   }

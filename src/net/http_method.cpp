@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, detail::http_methods> names{"GET",    "HE
 
 auto name_of(http_method method) noexcept -> std::string_view { return names[static_cast<std::size_t>(method)]; }
 
-auto method_named(std::string_view name) noexcept -> std::optional<http_method> {
+auto detail::method_named(std::string_view name) noexcept -> std::optional<http_method> {
   for (std::uint8_t i = 0; i < detail::http_methods; ++i)
     if (names[i] == name) return static_cast<http_method>(i);
   return std::nullopt;

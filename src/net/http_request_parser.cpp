@@ -100,7 +100,7 @@ auto detail::http_request_parser::parse_start_line(std::string_view line) -> std
   if (first > max_method || !all_http(name, in_token)) return http_errc::bad_start_line;
   const auto version = parse_version(line.substr(last + 1));
   if (!version) return version.error();
-  const auto method = method_named(name);
+  const auto method = detail::method_named(name);
   if (!method) return http_errc::unknown_method;
   head_.method = *method;
   head_.minor_version = *version;

@@ -13,7 +13,7 @@
 
 namespace braid {
 
-constinit const task_local<trace_context> current_trace;
+constinit const task_local<trace_context> trace_context::current;
 
 namespace {
 

@@ -23,10 +23,10 @@ constexpr duration answer_limit = 100ms;
 
 constexpr std::size_t max_functions = 24;
 
-void print(const stall& what) {
+void print(const runtime::stall& what) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(what.at_least).count();
   std::string text = "braid: ";
-  text += what.where == stall::place::loop ? "loop " : "worker ";
+  text += what.where == runtime::stall::place::loop ? "loop " : "worker ";
   text += what.thread + " has not come back for " + std::to_string(ms) + " ms\n";
   for (const std::string& each : what.functions) text += "    " + each + "\n";
   std::fputs(text.c_str(), stderr);
@@ -94,10 +94,10 @@ void stall_watch::look() {
 void stall_watch::report(const stall_target& of) {
   trace_save("a stall");
   try {
-    stall made{.where = of.of_worker != nullptr ? stall::place::worker : stall::place::loop,
-               .thread = of.thread,
-               .at_least = of.seen,
-               .functions = names_of(sample_stack(metrics_reader::thread(of), answer_limit))};
+    runtime::stall made{.where = of.of_worker != nullptr ? runtime::stall::place::worker : runtime::stall::place::loop,
+                        .thread = of.thread,
+                        .at_least = of.seen,
+                        .functions = names_of(sample_stack(metrics_reader::thread(of), answer_limit))};
     if (report_) return report_(made);
     print(made);
   } catch (const std::exception& error) {

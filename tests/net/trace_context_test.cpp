@@ -42,7 +42,7 @@ struct relay_scene : router_member, http_scene {
   static auto trusting() -> http_client::options { return testing::tested(http_client::options()); }
 
   auto pass_on(http_exchange& x, std::vector<std::pair<std::string, std::string>> fields) -> task<void> {
-    const trace_context* const now = co_await current_trace.get();
+    const trace_context* const now = co_await trace_context::current.get();
     if (now != nullptr) seen = *now;
     http_client::call call{.url = testing::tested_url(address(), "/end"), .fields = std::move(fields)};
     auto calling = client.fetch(std::move(call));
@@ -214,7 +214,7 @@ TEST_CASE("a trace that a program begins itself goes with its calls, and not wit
   std::string without;
   const trace_context own = trace_context::begin();
   const auto both = [&]() -> task<void> {
-    auto bound = current_trace.bind(own, get(with));
+    auto bound = trace_context::current.bind(own, get(with));
     co_await std::move(bound);
     auto other = get(without);
     co_await std::move(other);

@@ -34,18 +34,18 @@ constexpr auto shapes = {runtime_shape::separate, runtime_shape::merged};
 /// Collects reports from another thread.
 class reports {
  public:
-  void add(const stall& one) {
+  void add(const runtime::stall& one) {
     const std::lock_guard lock(mutex_);
     all_.push_back(one);
   }
-  [[nodiscard]] auto all() const -> std::vector<stall> {
+  [[nodiscard]] auto all() const -> std::vector<runtime::stall> {
     const std::lock_guard lock(mutex_);
     return all_;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::vector<stall> all_;
+  std::vector<runtime::stall> all_;
 };
 
 /// Blocks until it is let go.
@@ -82,11 +82,11 @@ void let_settle(const runtime& of) {
 /// A watchdog whose clock the test turns.
 struct turned_watch {
   running_clock clock;
-  std::vector<stall> seen;
+  std::vector<runtime::stall> seen;
   detail::stall_watch watch;
 
   explicit turned_watch(const runtime& of)
-      : watch(detail::stall_targets_of(of), 1s, [this](const stall& one) { seen.push_back(one); }, clock) {}
+      : watch(detail::stall_targets_of(of), 1s, [this](const runtime::stall& one) { seen.push_back(one); }, clock) {}
 
   void look_after(duration span) {
     clock.advance(span);
@@ -104,12 +104,12 @@ TEST_CASE("a loop that does not come back is reported once, with its thread and 
                                        .name = "mine",
                                        .shape = shape,
                                        .stall_limit = 1ms,
-                                       .on_stall = [&](const stall& one) { seen.add(one); }})
+                                       .on_stall = [&](const runtime::stall& one) { seen.add(one); }})
                           .value();
     auto stalled = spawn(*mine, waits(held));
-    const auto found = [&]() -> std::optional<stall> {
-      for (const stall& each : seen.all())
-        if (each.where == stall::place::loop) return each;
+    const auto found = [&]() -> std::optional<runtime::stall> {
+      for (const runtime::stall& each : seen.all())
+        if (each.where == runtime::stall::place::loop) return each;
       return std::nullopt;
     };
     CHECK(eventually([&] { return found().has_value(); }));
@@ -121,7 +121,7 @@ TEST_CASE("a loop that does not come back is reported once, with its thread and 
     CHECK(counted() >= 1);
     held.open.count_down();
     stalled.get();
-    const stall first = found().value_or(stall());
+    const runtime::stall first = found().value_or(runtime::stall());
     CHECK(first.thread == (shape == runtime_shape::separate ? "mine-loop" : "mine-0"));
     CHECK(first.at_least >= 1ms);
     if (braid::testing::under_thread_sanitizer) continue;
@@ -147,7 +147,7 @@ TEST_CASE("a worker that does not come back is reported once, and again when it 
       CHECK(by.seen.size() == round - 1);
       for (int i = 0; i < 20; ++i) by.look_after(500ms);
       REQUIRE(by.seen.size() == round);
-      CHECK(by.seen.back().where == stall::place::worker);
+      CHECK(by.seen.back().where == runtime::stall::place::worker);
       CHECK(by.seen.back().thread == "mine-0");
       CHECK(by.seen.back().at_least == 1s);
       CHECK(by.watch.count() == round);

@@ -27,10 +27,10 @@ inline constexpr std::uint8_t http_methods = 7;
 /// `GET` for get. Threads: any.
 [[nodiscard]] BRAID_API auto name_of(http_method method) noexcept -> std::string_view;
 
+namespace detail {
+
 /// The method of that name, which is case-sensitive. Threads: any. Errors: nothing for another name.
 [[nodiscard]] BRAID_API auto method_named(std::string_view name) noexcept -> std::optional<http_method>;
-
-namespace detail {
 
 /// Whether the same request twice is as good as once. Source: RFC 9110, section 9.2.2.
 [[nodiscard]] constexpr auto is_idempotent(http_method method) noexcept -> bool {

@@ -227,8 +227,8 @@ class BRAID_API http_server {
     std::optional<tls_context> tls = {};
     http_server::pacing pacing = {};
     std::size_t handshakes = 1'000;  ///< under way at a time; for one more the oldest is given up
-    /// Handlers that are tasks run with `current_trace` bound to a span of the trace that the request belongs to, so
-    /// that calls of an `http_client` in them carry it on (<braid/net/trace_context.hpp>).
+    /// Handlers that are tasks run with `trace_context::current` bound to a span of the trace that the request belongs
+    /// to, so that calls of an `http_client` in them carry it on (<braid/net/trace_context.hpp>).
     bool traces = false;
   };
 

@@ -38,11 +38,11 @@ struct trace_context {
   [[nodiscard]] BRAID_API auto traceparent() const -> std::string;
   /// The number of the trace, as logs and collectors show it: 32 digits.
   [[nodiscard]] BRAID_API auto trace_id_text() const -> std::string;
-};
 
-/// The span that a task works for. `http_server::options::traces` binds it for handlers, and a program by
-/// `current_trace.bind(trace_context::begin(), work())`. Each call of an `http_client` in it carries its `traceparent`
-/// and `tracestate`, unless the call has a `traceparent` of its own.
-extern BRAID_API const task_local<trace_context> current_trace;
+  /// The span that a task works for. `http_server::options::traces` binds it for handlers, and a program by
+  /// `trace_context::current.bind(trace_context::begin(), work())`. Each call of an `http_client` in it carries its
+  /// `traceparent` and `tracestate`, unless the call has a `traceparent` of its own.
+  BRAID_API static const task_local<trace_context> current;
+};
 
 }  // namespace braid

@@ -30,16 +30,6 @@
 
 namespace braid {
 
-/// A loop that did not end an iteration's job, or a worker that did not end a job, within the limit.
-struct stall {
-  enum class place : std::uint8_t { loop, worker };
-
-  place where = place::loop;
-  std::string thread;                  ///< its name
-  duration at_least = {};              ///< how long that was when it was noticed
-  std::vector<std::string> functions;  ///< that run there, the innermost first; none where the thread gave no answer
-};
-
 namespace detail {
 struct metrics_reader;
 struct runtime_end;
@@ -57,6 +47,16 @@ enum class runtime_shape : std::uint8_t {
 /// Threads: made and destroyed on a thread that is none of its own; the members from any.
 class BRAID_API runtime {
  public:
+  /// A loop that did not end an iteration's job, or a worker that did not end a job, within the limit.
+  struct stall {
+    enum class place : std::uint8_t { loop, worker };
+
+    place where = place::loop;
+    std::string thread;                  ///< its name
+    duration at_least = {};              ///< how long that was when it was noticed
+    std::vector<std::string> functions;  ///< that run there, the innermost first; none where the thread gave no answer
+  };
+
   /// How a runtime is made.
   struct options {
     unsigned workers = 0;  ///< threads that compute; 0: default_worker_count()

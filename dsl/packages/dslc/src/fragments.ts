@@ -83,7 +83,7 @@ function readNodes(use: Reader, id: string | undefined, known: Known): readonly 
   return [...seen];
 }
 
-/** Who lists a node: the ids of uses, each inside of the one before. */
+/** Which uses list a node: the ids of uses, each inside of the one before. */
 class Owners {
   private readonly chains = new Map<string, string[]>();
 

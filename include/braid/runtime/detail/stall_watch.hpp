@@ -53,7 +53,7 @@ struct stall_target {
 /// Threads: one at a time calls `look`, which is the watchdog's own between `start` and the end. `count` any.
 class BRAID_API stall_watch {
  public:
-  using report_fn = std::function<void(const stall&)>;
+  using report_fn = std::function<void(const runtime::stall&)>;
 
   /// Without `report` stalls are written to stderr. Lifetime: the targets outlive it.
   stall_watch(std::vector<stall_target> targets, duration limit, report_fn report, const clock_source& clock);
