@@ -18,7 +18,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 95> words{
+constexpr std::array<std::string_view, 98> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",

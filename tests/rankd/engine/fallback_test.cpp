@@ -311,7 +311,7 @@ class failing_plans {
     std::string outputs = "\"n" + std::to_string(count_ - 1) + "\"";
     for (std::size_t at = 0; at + 1 < count_; ++at)
       if (!used_.contains(at)) outputs += ",\"n" + std::to_string(at) + "\"";
-    return plan_of(nodes_, outputs);
+    return artifact_of(nodes_, outputs, branched + R"("expr_table":{"n":{"op":"key_ref","key_id":2001}},)");
   }
 
  private:
@@ -324,7 +324,11 @@ class failing_plans {
   void add(const std::string& text) { nodes_ += (nodes_.empty() ? "" : ",") + text; }
 
   auto made(const std::string& from) -> std::string {
-    switch (random_.below(6)) {
+    switch (random_.below(7)) {
+      case 5: {
+        const std::string other = pick();
+        return choice(next(), "\"" + from + "\",\"" + other + "\"");
+      }
       case 0:
       case 1: return failing(next(), from);
       case 2: return sleep(next(), from, 0);
@@ -379,6 +383,7 @@ TEST_CASE("1, 2 and 8 workers give the same answer, whatever fails and whatever 
   engine_world two(2, {.max_inline_ns = 0});
   engine_world eight(8, {.max_inline_ns = 0});
   const auto plans = std::uint64_t{braid::testing::scaled(60)};
+  const std::string chosen = R"({"request_id":"r","param_overrides":{"new_model":true}})";
   std::size_t refused = 0;
   std::size_t fell = 0;
   std::size_t failed = 0;
@@ -390,12 +395,13 @@ TEST_CASE("1, 2 and 8 workers give the same answer, whatever fails and whatever 
       ++refused;
       continue;
     }
-    const ranking expected = one.rank(one.bind(artifact), asked);
+    const std::string& request = seed % 2 == 0 ? asked : chosen;
+    const ranking expected = one.rank(one.bind(artifact), request);
     fell += expected.degraded.empty() ? 0 : 1;
     failed += expected.error ? 1 : 0;
     for (engine_world* world : {&two, &eight}) {
       const bound_plan& plan = world->bind(artifact);
-      for (int run = 0; run < 3; ++run) REQUIRE(to_json(world->rank(plan, asked)) == to_json(expected));
+      for (int run = 0; run < 3; ++run) REQUIRE(to_json(world->rank(plan, request)) == to_json(expected));
     }
   }
   CHECK(refused < plans / 2);
