@@ -179,9 +179,9 @@ class use_reader {
 void read_fragments(object_reader& top, draft& into) {
   const json* extensions = top.value("extensions", presence::optional);
   if (extensions == nullptr || !extensions->is_object()) return;
-  const auto found = extensions->find(fragment_capability);
-  if (found == extensions->end()) return;
-  object_reader in(*found, braid::json_pointer(top.pointer_of("extensions"), fragment_capability), into.problems);
+  const auto payload = extensions->find(fragment_capability);
+  if (payload == extensions->end()) return;
+  object_reader in(*payload, braid::json_pointer(top.pointer_of("extensions"), fragment_capability), into.problems);
   use_reader uses(into);
   if (const json* list = in.array("uses", presence::required))
     for (std::size_t i = 0; i < list->size(); ++i) uses.read((*list)[i], braid::json_pointer(in.pointer_of("uses"), i));

@@ -83,7 +83,7 @@ function readNodes(use: Reader, id: string | undefined, known: Known): readonly 
   return [...seen];
 }
 
-/** Which uses list a node: the ids of uses, each inside of the one before. */
+/** The uses that list each node, one inside of the other. */
 class Owners {
   private readonly chains = new Map<string, string[]>();
 
