@@ -17,7 +17,8 @@ test("every TypeScript block of the guide is cut from an example", () => {
   const blocks = [...guide.matchAll(/^(.*)\n```(ts|typescript|js)$/gm)];
   assert.ok(blocks.length >= 7);
   // tools/check_docs holds the text of the block against the file.
-  for (const [, before] of blocks) assert.match(before!, /^<!-- from: dsl\/examples\/(\w+\.plan|fragments\/\w+\/\d+\.fragment)\.ts#\w+ -->$/);
+  for (const [, before] of blocks)
+    assert.match(before!, /^<!-- from: dsl\/examples\/(\w+\.plan|fragments\/\w+\/\d+\.fragment)\.ts#\w+ -->$/);
 });
 
 /** Rows of its own for the plan that takes them; the others rank for a user. */

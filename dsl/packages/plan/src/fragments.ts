@@ -200,7 +200,7 @@ class FragmentNode {
     refuseSeparator(as, spans["as"] ?? at);
     if (atLeast !== undefined) this.checkVersion(atLeast, spans["atLeast"] ?? at);
     const args = Object.entries(this.args).flatMap(([name, { standard }]) => {
-      const value = given[name] ?? standard;
+      const value = (Object.hasOwn(given, name) ? given[name] : undefined) ?? standard;
       if (value === undefined)
         throw new PlanError("missing_argument", `the argument \`${name}\` of \`${this.json.name}\` is missing`, {
           span: at,
@@ -243,8 +243,10 @@ export function defineFragmentNode(options: unknown): object {
   const { name, version, build } = given;
   const nameSpan = spans["name"] ?? at;
   if (typeof name !== "string") throw wrongType("the name of the fragment", name, nameSpan);
-  if (!/^[A-Za-z0-9_]+$/.test(name))
-    throw new PlanError("bad_name", "the name of a fragment is letters, digits and `_`", { span: nameSpan });
+  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name))
+    throw new PlanError("bad_name", "the name of a fragment is a letter, then letters, digits and `_`", {
+      span: nameSpan,
+    });
   wantVersion(version, spans["version"] ?? at);
   if (typeof build !== "function") throw wrongType("a function that builds the fragment", build, spans["build"] ?? at);
   const args = argumentsOf(given["args"], spans["args"] ?? at);
