@@ -109,6 +109,16 @@ TEST_CASE("a cursor is refused where it was changed, or signed with another key"
   CHECK(refusal(cursor + "AAAA", 1000ms) == "bad_cursor");
 }
 
+TEST_CASE("a cursor of another key can be signed again, for the same ranking or another one") {
+  const page_cursors by(settings());
+  const std::string foreign = page_cursors(settings("another key of bytes")).sign({.begin = 20}, identity, 1000ms);
+  const auto again = by.sign_again(foreign);
+  REQUIRE(again.has_value());
+  CHECK(*again == by.sign({.begin = 20}, identity, 1000ms));
+  CHECK(by.sign_again(foreign, "fedcba9876543210") == by.sign({.begin = 20}, "fedcba9876543210", 1000ms));
+  CHECK_FALSE(by.sign_again("none").has_value());
+}
+
 TEST_CASE("a cursor that is too old is refused, and one of another ranking") {
   const page_cursors by(settings());
   const std::string cursor = by.sign({.begin = 20, .first = 5ms}, identity, 1000ms);

@@ -334,4 +334,8 @@ TEST_CASE("a param with a clock is the time at which a request is read, unless t
   }
   CHECK(time_in(R"({"plan":"p","context":{"now":77,"now_ms":-5}})", 0) == 77);
   CHECK(time_in(R"({"plan":"p","context":{"now":77,"now_ms":-5}})", 1) == -5);
+  const auto then = parse_request(R"({"plan":"p"})", known, {.line = 0, .request_id = {}, .time = milliseconds(7999)});
+  CHECK(then.value().time == milliseconds(7999));
+  CHECK(std::get<std::int64_t>(then.value().params[0]) == 7);
+  CHECK(std::get<std::int64_t>(then.value().params[1]) == 7999);
 }
