@@ -111,7 +111,7 @@ struct exporting_world {
   explicit exporting_world(double share = 1, redaction redacted = {})
       : spans(rankd::testing::value_of(
             span_exporter::start({.url = sink.url(), .share = share, .interval = std::chrono::milliseconds(1)}, {}))),
-        world({}, nullptr, {}, reference_project::get().stores, nullptr, std::move(redacted), spans.get()) {}
+        world({}, nullptr, {}, reference_project::get().stores, nullptr, std::move(redacted), nullptr, spans.get()) {}
 
   /// The spans of the collector, once there are so many.
   auto wait_for(std::size_t count) -> std::vector<json> {
