@@ -51,10 +51,10 @@ struct call_models_params {
       auto sums =
           each.scores_by->sums(rows, context.memory, {.rows_of_part = context.rows_of_part, .stop = context.stop});
       if (!sums) return std::unexpected(op_error{"stopped", "it was stopped while it computed"});
-      for (std::size_t at = 0; at < sums->size(); ++at)
-        if (const auto wrong = find_defect(rows, (*sums)[at].values, each.keys[at].nulls))
-          return refused(each, at, rows, *wrong);
-      each.scores_by->link(*sums);
+      if (auto checked = check(each, rows, *sums); !checked) return std::unexpected(std::move(checked.error()));
+      // What a link makes of a finite sum, such as its exponential, need not be finite.
+      if (each.scores_by->link(*sums))
+        if (auto checked = check(each, rows, *sums); !checked) return std::unexpected(std::move(checked.error()));
       for (std::size_t at = 0; at < sums->size(); ++at)
         out = out.with_column(each.keys[at].key_id, (*sums)[at].values, context.memory);
     }
@@ -62,6 +62,13 @@ struct call_models_params {
   }
 
  private:
+  static auto check(const called_model& by, const row_set& rows, std::span<const model_sums> sums) -> op_result<void> {
+    for (std::size_t at = 0; at < sums.size(); ++at)
+      if (const auto wrong = find_defect(rows, sums[at].values, by.keys[at].nulls))
+        return refused(by, at, rows, *wrong);
+    return {};
+  }
+
   static auto refused(const called_model& by, std::size_t output, const row_set& rows, const defect& wrong)
       -> std::unexpected<op_error> {
     const std::string what = "model `" + by.name + "` gives row " + std::to_string(wrong.row) + " (id " +

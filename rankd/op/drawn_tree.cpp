@@ -140,7 +140,8 @@ void add_tree(const drawn_tree& from, std::uint32_t output, const drawing_rules&
     out.values.push_back(leaf ? node.value : 0);
     if (leaf) {
       const auto self = static_cast<std::uint32_t>(base + at);
-      out.nodes.push_back({.threshold = std::numeric_limits<double>::infinity(), .feature = 0, .left = self});
+      // No value is at or above it, an infinite one neither, so that all stay here.
+      out.nodes.push_back({.threshold = std::numeric_limits<double>::quiet_NaN(), .feature = 0, .left = self});
       continue;
     }
     out.nodes.push_back({.threshold = node.threshold,

@@ -62,13 +62,14 @@ void link_all(std::span<model_sums> sums, const score_rule& rule) noexcept {
 
 }  // namespace
 
-void model::link(std::span<model_sums> sums) const noexcept {
-  if (rule_.link == score_link::identity && rule_.divisor == 1) return;
+auto model::link(std::span<model_sums> sums) const noexcept -> bool {
+  if (rule_.link == score_link::identity && rule_.divisor == 1) return false;
   const auto* trees = std::get_if<detail::tree_model>(&parts_);
   if (trees != nullptr && trees->width == number_width::floats)
     link_all<in_floats>(sums, rule_);
   else
     link_all<in_doubles>(sums, rule_);
+  return true;
 }
 
 }  // namespace rankd

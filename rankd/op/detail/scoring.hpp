@@ -113,8 +113,8 @@ class model {
   [[nodiscard]] auto sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& how) const
       -> std::optional<std::span<model_sums>>;
 
-  /// Puts scores in place of the sums of all outputs. Requires finite ones.
-  void link(std::span<model_sums> sums) const noexcept;
+  /// Puts scores in place of the sums of all outputs. False where they are the same. Requires finite sums.
+  [[nodiscard]] auto link(std::span<model_sums> sums) const noexcept -> bool;
 
   /// About so many nanoseconds for each row.
   [[nodiscard]] auto row_ns() const noexcept -> double;

@@ -15,6 +15,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -229,7 +230,7 @@ TEST_CASE("models that LightGBM and XGBoost trained give the sums of the trainer
     REQUIRE(sums->size() == expected.at("sums").size());
     const bool floats = name.starts_with("xgboost");
     CHECK(count_wrong(*sums, expected.at("sums"), floats, 0) == 0);
-    (*made)->link(*sums);
+    std::ignore = (*made)->link(*sums);
     // exp of the C library may differ by the last digit from machine to machine.
     CHECK(count_wrong(*sums, expected.at("scores"), floats, 4) == 0);
   }
@@ -265,6 +266,16 @@ TEST_CASE("a category is the whole part of a number, and zero goes the way of nu
   CHECK(score_of(small_xgboost, std::nullopt, std::nullopt) == 3.5);
   CHECK(score_of(small_xgboost, 35, 0.5) == 1.5);
   CHECK(score_of(small_xgboost, 1, 0.49999999999) == 1.5);  // as a float it is the threshold
+}
+
+TEST_CASE("a value beyond all floats is that of the largest, and stays in the leaf that it came to") {
+  // The root asks for `count` and has a leaf on its right; a leaf asks for the first feature, `score`.
+  const std::string numbers = with_changes(
+      small_xgboost, {{R"(["count","score"])", R"(["score","count"])"},
+                      {R"("split_type":[0,1,0,0,0])", R"("split_type":[0,0,0,0,0])"},
+                      {R"("categories":[1,35],"categories_nodes":[1],"categories_segments":[0],"categories_sizes":[2])",
+                       R"("categories":[],"categories_nodes":[],"categories_segments":[],"categories_sizes":[])"}});
+  for (const std::int64_t count : {0, 5}) CHECK(score_of(numbers, count, 1e39) == score_of(numbers, count, 1e38));
 }
 
 TEST_CASE("texts of LightGBM that are wrong are refused with a place for each diagnostic") {
@@ -443,6 +454,10 @@ TEST_CASE("a folder has models of both endings, one for each name, and the opera
     CHECK(first == doctest::Approx(std::exp(sum) / (std::exp(sum) + std::exp(0.25))));
     CHECK(first + second == doctest::Approx(1));
   }
+
+  folder.write("counts.txt", with_changes(small_text, {{"binary sigmoid:1", "poisson"},
+                                                       {"leaf_value=1 2 3", "leaf_value=800 800 800"}}));
+  CHECK(bench.run(*bound_to({"counts"}, {1001}).value(), {rows}).error().code == "non_finite_value");
 
   folder.write("clicks.json", R"({"schema_version":1,"kind":"linear","weights":[{"key":"count","weight":1}]})");
   CHECK_FALSE(models.stands_still());
