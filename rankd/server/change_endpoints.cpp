@@ -80,9 +80,9 @@ void shard::add_change_routes() {
   if (all_->context.changes == nullptr) return;
   serve_get("/v1/plans/{name}/versions", [this](braid::http_exchange& x) { versions(x); });
   if (!all_->options.clients_change_plans) return;
-  serve_post("/v1/plans/{name}/versions/{number}/pin", [this](braid::http_exchange& x) { pin(x); });
-  serve_post("/v1/plans/{name}/unpin", [this](braid::http_exchange& x) { unpin(x); });
-  serve_post("/v1/plans/{name}/rollback", [this](braid::http_exchange& x) { roll_back(x); });
+  serve_post("/v1/plans/{name}/versions/{number}/pin", [this](braid::http_exchange& x) { return pin(x); });
+  serve_post("/v1/plans/{name}/unpin", [this](braid::http_exchange& x) { return unpin(x); });
+  serve_post("/v1/plans/{name}/rollback", [this](braid::http_exchange& x) { return roll_back(x); });
   serve_post("/v1/reload", [this](braid::http_exchange& x) { return reload(x); });
 }
 
@@ -152,22 +152,38 @@ auto shard::compare(braid::http_exchange& x) -> braid::task<void> {
   reply(x, endpoint::diff, http_status::ok, json_type, text);
 }
 
-void shard::pin(braid::http_exchange& x) {
-  if (!may_ask(x, endpoint::pin)) return;
+// A change of what is served waits for a reload that is under way, on a thread that may wait.
+
+auto shard::pin(braid::http_exchange& x) -> braid::task<void> {
+  if (!may_ask(x, endpoint::pin)) co_return;
   const auto number = number_in(x.value("number"));
-  if (!number) return no_version(x, endpoint::pin, x.value("number"));
-  changed(x, endpoint::pin, all_->context.changes->pin(x.value("name"), *number));
+  if (!number) co_return no_version(x, endpoint::pin, x.value("number"));
+  const auto pin_it = [plans = all_->context.changes, name = std::string(x.value("name")), version = *number] {
+    return plans->pin(name, version);
+  };
+  auto changing = braid::offload(on_->blocking(), pin_it);
+  const braid::checked<plan_version_info> done = co_await std::move(changing);
+  changed(x, endpoint::pin, done);
 }
 
-void shard::roll_back(braid::http_exchange& x) {
-  if (!may_ask(x, endpoint::roll_back)) return;
-  changed(x, endpoint::roll_back, all_->context.changes->roll_back(x.value("name")));
+auto shard::roll_back(braid::http_exchange& x) -> braid::task<void> {
+  if (!may_ask(x, endpoint::roll_back)) co_return;
+  const auto roll_it_back = [plans = all_->context.changes, name = std::string(x.value("name"))] {
+    return plans->roll_back(name);
+  };
+  auto changing = braid::offload(on_->blocking(), roll_it_back);
+  const braid::checked<plan_version_info> done = co_await std::move(changing);
+  changed(x, endpoint::roll_back, done);
 }
 
-void shard::unpin(braid::http_exchange& x) {
-  if (!may_ask(x, endpoint::unpin)) return;
-  const auto done = all_->context.changes->unpin(x.value("name"));
-  if (!done) return refuse_change(x, endpoint::unpin, done.error());
+auto shard::unpin(braid::http_exchange& x) -> braid::task<void> {
+  if (!may_ask(x, endpoint::unpin)) co_return;
+  const auto unpin_it = [plans = all_->context.changes, name = std::string(x.value("name"))] {
+    return plans->unpin(name);
+  };
+  auto changing = braid::offload(on_->blocking(), unpin_it);
+  const auto done = co_await std::move(changing);
+  if (!done) co_return refuse_change(x, endpoint::unpin, done.error());
   reply(x, endpoint::unpin, http_status::ok, json_type, "{\"pinned\":false}\n");
 }
 

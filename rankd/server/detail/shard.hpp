@@ -181,9 +181,9 @@ class shard {
   auto asked_plan(braid::http_exchange& x, endpoint which, std::string_view name, std::string_view field)
       -> plan_handle;
   void no_version(braid::http_exchange& x, endpoint which, std::string_view number);
-  void pin(braid::http_exchange& x);
-  void unpin(braid::http_exchange& x);
-  void roll_back(braid::http_exchange& x);
+  auto pin(braid::http_exchange& x) -> braid::task<void>;
+  auto unpin(braid::http_exchange& x) -> braid::task<void>;
+  auto roll_back(braid::http_exchange& x) -> braid::task<void>;
   auto reload(braid::http_exchange& x) -> braid::task<void>;
   void changed(braid::http_exchange& x, endpoint which, const braid::checked<plan_version_info>& version);
   void refuse_change(braid::http_exchange& x, endpoint which, const braid::diagnostics& problems);
