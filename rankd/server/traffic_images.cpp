@@ -111,13 +111,20 @@ auto image_of(const bound_plan& plan, const project& where, const registries& de
   if (sha256_hex(*text) != plan.artifact_digest)
     return plan_changed("is not any more what plan `" + plan.name + "` was loaded from", load_again, file);
   out.artifact = std::move(*text);
+  fs::path model;
+  std::string bytes;
+  model_folder models(where.models, declared, [&](const fs::path& from) {
+    auto read = read_text_file(from);
+    model = from;
+    if (read) bytes = *read;
+    return read;
+  });
   for (const model_digest& each : plan.models) {
-    const fs::path model = where.models / (each.name + ".json");
-    auto bytes = read_text_file(model);
-    if (!bytes) return std::unexpected(std::move(bytes.error()));
-    if (sha256_hex(*bytes) != each.sha256)
+    const auto digest = models.digest(each.name);
+    if (!digest) return std::unexpected(digest.error());
+    if (*digest != each.sha256)
       return plan_changed("is not any more what plan `" + plan.name + "` was loaded with", load_again, model);
-    out.models.push_back({each.name, std::move(*bytes)});
+    out.models.push_back({each.name, std::move(bytes)});
   }
   auto experiments = experiments_text(plan, where.registry, declared, now);
   if (!experiments) return std::unexpected(std::move(experiments.error()));
@@ -167,7 +174,8 @@ auto recorded_world::replace_by(const fs::path& file) -> braid::checked<void> {
   return {};
 }
 
-/// Budgets have no deadlines here: a replay takes the time that it takes.
+/// Neither budgets nor nodes have deadlines here: a replay takes the time that it takes. What is in a model shows its
+/// format, so all of them may be called .json.
 auto recorded_world::bind(const recorded_plan& image, const artifact_image& artifact) -> braid::checked<bound_plan> {
   const fs::path own = folder_ / ("plan_" + std::to_string(image.number));
   if (auto written = write_texts(own, image.models, ".json"); !written)
@@ -178,6 +186,8 @@ auto recorded_world::bind(const recorded_plan& image, const artifact_image& arti
   auto bound = bind_plan(std::move(*loaded), declared(), {.rows = image.max_rows, .bytes = image.max_bytes}, &models);
   braid::diagnostics problems;
   if (!bound) problems = std::move(bound.error());
+  if (bound)
+    for (bound_node& each : bound->nodes) each.timeout = braid::duration::max();
   if (bound && !substitute_name(*bound).empty()) {
     auto substitute = image.substitute ? find(*image.substitute) : nullptr;
     problems.append(add_substitute(*bound, std::move(substitute)));

@@ -29,7 +29,9 @@ auto image_of(const project& where, const registries& declared, std::string vers
     -> braid::checked<recorded_project>;
 
 /// A plan that was loaded from a project, but for the numbers. Its files are read again.
-/// Blocks: on the disk. Errors: those of `read_text_file`; plan_changed where they are not what the plan was made from.
+/// Blocks: on the disk.
+/// Errors: those of `read_text_file` and `model_folder::digest`; plan_changed where they are not what the plan was made
+/// from.
 auto image_of(const bound_plan& plan, const project& where, const registries& declared)
     -> braid::checked<recorded_plan>;
 
@@ -45,7 +47,7 @@ class recorded_world {
   recorded_world(const recorded_world&) = delete;
   auto operator=(const recorded_world&) -> recorded_world& = delete;
 
-  /// Brings a plan back; one with a substitute after that.
+  /// Brings a plan back, without its limits of time; one with a substitute after that.
   /// Blocks: on the disk.
   /// Errors: plan_changed where this rankd binds the plan differently, or there is no such substitute; those of
   /// `load_plan`, `bind_plan`, `add_substitute` and `add_experiments`.

@@ -2,6 +2,7 @@
 #include <rankd/server/traffic_images.hpp>
 
 #include <rankd/engine/plan_library.hpp>
+#include <rankd/registry/digest.hpp>
 #include <rankd/registry/experiments.hpp>
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
@@ -22,15 +23,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A copy of an example, its plans loaded.
+using folder_change = void (*)(const scratch_folder&);
+
+/// A copy of an example, changed if that is asked for, its plans loaded.
 struct loaded_example {
   scratch_folder folder;
   project where;
   registries declared;
   plan_library library;
 
-  explicit loaded_example(const fs::path& from)
-      : where(copied(from, folder)),
+  explicit loaded_example(
+      const fs::path& from, folder_change change = [](const scratch_folder&) {})
+      : where(copied(from, folder, change)),
         declared(value_of(registries::load(where.registry, where.environment))),
         library(declared, {.budgets = where.budgets,
                            .experiments = value_of(experiment_set::load(where.registry, declared)),
@@ -46,8 +50,9 @@ struct loaded_example {
   }
 
  private:
-  static auto copied(const fs::path& from, const scratch_folder& to) -> project {
+  static auto copied(const fs::path& from, const scratch_folder& to, folder_change change) -> project {
     fs::copy(from, to.path(), fs::copy_options::recursive);
+    change(to);
     return value_of(project::load(to.path()));
   }
 };
@@ -83,6 +88,43 @@ TEST_CASE("plans of every example are bound to the same again, with neither proj
     CHECK_FALSE(digests.empty());
     CHECK(world->find(99) == nullptr);
   }
+}
+
+TEST_CASE("a model is recorded in the format that its trainer wrote, whatever the name of its file") {
+  const loaded_example example("examples/books", [](const scratch_folder& folder) {
+    fs::remove(folder.path() / "models/clicks.json");
+    folder.write("models/clicks.txt",
+                 "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx=1\n"
+                 "objective=regression\nfeature_names=rating price\nfeature_infos=[0:5] [0:9]\ntree_sizes=1\n\n"
+                 "Tree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=0\nthreshold=3.5\ndecision_type=2\n"
+                 "left_child=-1\nright_child=-2\nleaf_value=1 2\nis_linear=0\nshrinkage=1\n\n\nend of trees\n");
+  });
+  const auto world = example.world();
+  auto image = value_of(example.image("scored"));
+  REQUIRE(image.models.size() == 1);
+  CHECK(image.models[0].name == "clicks");
+  CHECK(image.models[0].text.starts_with("tree\n"));
+  image.number = 1;
+  REQUIRE(world->add(image).has_value());
+  CHECK(world->find(1)->models == value_of(example.library.find("scored"))->models);
+
+  fs::rename(example.where.models / "clicks.txt", example.where.models / "others.txt");
+  CHECK(code_of(example.image("scored").error()) == "unknown_model");
+}
+
+TEST_CASE("nodes that had limits of time have none when they are brought back") {
+  const auto& project = reference_project::get();
+  const auto world = value_of(recorded_world::make(value_of(image_of(project.where, project.declared, "1.2"))));
+  std::string limited = source("a", 1);
+  limited.replace(limited.size() - 1, 1, R"(,"timeout_ms":1})");
+  recorded_plan image;
+  image.name = "t";
+  image.artifact = artifact_of(limited, R"("a")", R"("capabilities_required":["cap.rfc.0007.timeouts.v1"],)");
+  image.digest = sha256_hex(image.artifact);
+  REQUIRE(world->add(image).has_value());
+  const auto again = world->find(image.number);
+  CHECK(again->stated->nodes.at(0).timeout_ms == 1);
+  CHECK(again->nodes.at(0).timeout == braid::duration::max());
 }
 
 TEST_CASE("a plan whose files are others by now has no image") {
