@@ -22,6 +22,7 @@ constexpr int for_its_owner = 0600;
 constexpr std::size_t bytes_at_once = std::size_t{256} << 10U;  // fewer wait for the next ones
 constexpr std::chrono::milliseconds max_rest{50};
 constexpr std::size_t max_kept_memory = std::size_t{1} << 20U;
+constexpr std::chrono::minutes retry_of_plans{1};
 
 }  // namespace
 
@@ -37,7 +38,9 @@ auto traffic_writer::open(const std::filesystem::path& file, const recorded_proj
                    "name another one, or move it away", file);
   if (!made)
     return refused("unwritable_file", "cannot be written: " + std::generic_category().message(errno), {}, file);
-  return on(std::move(made), project, std::move(options));
+  auto writer = on(std::move(made), project, std::move(options));
+  if (!writer) ::unlink(file.c_str());
+  return writer;
 }
 
 auto traffic_writer::on(braid::descriptor file, const recorded_project& project, traffic_options options)
@@ -76,6 +79,7 @@ traffic_writer::~traffic_writer() {
 
 /// Every n-th where the share is 1/n: no chance, so that the cost is even.
 auto traffic_writer::wants_next() noexcept -> bool {
+  if (is_full_.load(braid::relaxed)) return false;
   if (options_.share >= 1) return true;
   const auto before = static_cast<double>(seen_.fetch_add(1, braid::relaxed));
   return std::floor((before + 1) * options_.share) > std::floor(before * options_.share);
@@ -161,13 +165,14 @@ void traffic_writer::write(queue& taken) {
   };
   for (const item& each : taken.items) {
     std::optional<traffic_loss> lost;
-    if (const auto known = images_.find(each.number); known == images_.end() || known->second == image::none) {
+    if (const auto known = images_.find(each.number); known == images_.end() || !known->second.is_written) {
       flush();
       lost = has_plan(each.plan, each.number);
     }
     if (!lost && size_ + (end - begin) + each.size > options_.max_bytes) lost = traffic_loss::limit;
     if (lost) {
       flush();
+      if (lost == traffic_loss::limit) is_full_.store(true, braid::relaxed);
       begin = end = end + each.size;
       count(0, 1, *lost);
       continue;
@@ -179,10 +184,26 @@ void traffic_writer::write(queue& taken) {
   flush();
 }
 
-/// Writes a plan that the file does not have yet, and before it the one that stands in for it. Gives why it cannot.
+/// Writes a plan that the file does not have yet. Gives why it cannot, or could not a short time ago.
 auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss> {
-  const auto [at, is_new] = images_.try_emplace(number, image::none);
-  if (at->second == image::written) return std::nullopt;
+  const auto [at, is_new] = images_.try_emplace(number);
+  image& state = at->second;
+  if (state.is_written) return std::nullopt;
+  const braid::time_point now = options_.clock->now();
+  if (!is_new && now < state.again) return state.why;
+  const auto why = write_plan(plan, number, state);
+  state.is_written = !why;
+  state.why = why.value_or(traffic_loss{});
+  state.again = now + retry_of_plans;
+  return why;
+}
+
+/// Before it the one that stands in for it.
+auto traffic_writer::write_plan(const plan_handle& plan, std::uint32_t number, image& state)
+    -> std::optional<traffic_loss> {
+  const auto report = [&](const braid::diagnostics& problems) {
+    if (!std::exchange(state.is_reported, true) && options_.on_no_image) options_.on_no_image(*plan, problems);
+  };
   std::optional<std::uint32_t> substitute;
   if (plan->substitute != nullptr) {
     {
@@ -193,13 +214,18 @@ auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> 
   }
   auto made = options_.image_of(*plan);
   if (!made) {
-    if (is_new && options_.on_no_image) options_.on_no_image(*plan, made.error());
+    report(made.error());
     return traffic_loss::plan;
   }
   made->number = number;
   made->substitute = substitute;
   std::string frame = frame_of(*made);
-  if (frame.size() > max_frame) return traffic_loss::write;
+  if (frame.size() > max_frame) {
+    report(make_diagnostic("plan_too_large", "with its models it has " + std::to_string(frame.size()) +
+                                                 " bytes, and a record takes " + std::to_string(max_frame) +
+                                                 " of a plan"));
+    return traffic_loss::write;
+  }
   if (size_ + frame.size() > options_.max_bytes) return traffic_loss::limit;
   seal_frame(frame);
   const std::size_t written = write_bytes(frame);
@@ -208,7 +234,6 @@ auto traffic_writer::has_plan(const plan_handle& plan, std::uint32_t number) -> 
     return traffic_loss::write;
   }
   size_ += written;
-  images_[number] = image::written;
   return std::nullopt;
 }
 

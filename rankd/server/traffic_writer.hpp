@@ -4,6 +4,7 @@
 #include <rankd/engine/plan_set.hpp>
 #include <rankd/server/traffic_file.hpp>
 
+#include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/io/backend.hpp>
 #include <braid/sync/atomic.hpp>
@@ -49,12 +50,14 @@ struct traffic_options {
   std::size_t max_waiting = std::size_t{64} << 20U;   ///< bytes that wait to be written
   /// Gives a plan with all that it was made from, but for the numbers. Called by the writing thread.
   std::function<braid::checked<recorded_plan>(const bound_plan&)> image_of = {};
-  /// Called by the writing thread for a plan that `image_of` has no image of, once for each.
+  /// Called by the writing thread for a plan that `image_of` has no image of, or one that is too large, once for each.
   std::function<void(const bound_plan&, const braid::diagnostics&)> on_no_image = {};
+  const braid::clock_source* clock = &braid::steady_time();  ///< read by the writing thread
 };
 
 /// Takes frames from loops, which must not wait for a disk. What is lost is counted, and the numbers of the requests in
-/// the file show it. A plan is written when the first request to it is. What was taken is written before the object is
+/// the file show it. A plan is written when the first request to it is; one that cannot be is tried again a minute
+/// later, so that its files are not read for each request. What was taken is written before the object is
 /// gone; a program that is killed loses what it took in the last tenth of a second, and perhaps leaves part of a frame.
 /// Threads: any.
 class traffic_writer {
@@ -70,7 +73,7 @@ class traffic_writer {
   traffic_writer(const traffic_writer&) = delete;
   auto operator=(const traffic_writer&) -> traffic_writer& = delete;
 
-  /// Whether the next request is among those to record.
+  /// Whether the next request is among those to record: none is once one was too much for the size of the file.
   [[nodiscard]] auto wants_next() noexcept -> bool;
   /// Takes the frame of a request of that plan, and sets its numbers. Blocks: never for long.
   void add(const plan_handle& plan, std::string_view frame);
@@ -94,7 +97,13 @@ class traffic_writer {
     std::weak_ptr<const bound_plan> plan;
     std::uint32_t number = 0;
   };
-  enum class image : std::uint8_t { none, written };
+  /// What became of writing a plan.
+  struct image {
+    bool is_written = false;
+    bool is_reported = false;   // that there is none
+    traffic_loss why{};         // it is not written, as of the last try
+    braid::time_point again{};  // when the next try is
+  };
 
   traffic_writer(braid::descriptor file, traffic_options options);
   auto start(const recorded_project& project) -> braid::checked<void>;
@@ -102,6 +111,7 @@ class traffic_writer {
   void write_until_end();
   void write(queue& taken);
   auto has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss>;
+  auto write_plan(const plan_handle& plan, std::uint32_t number, image& state) -> std::optional<traffic_loss>;
   auto write_bytes(std::string_view bytes) -> std::size_t;
   void count(std::uint64_t recorded, std::uint64_t lost, traffic_loss why);
 
@@ -111,6 +121,7 @@ class traffic_writer {
   std::map<std::uint32_t, image> images_;  // by number of the plan
   bool is_broken_ = false;                 // part of a frame stands at the end and does not go away
 
+  braid::atomic<bool> is_full_{false};    // the file; written by the writing thread
   braid::atomic<std::uint64_t> seen_{0};  // requests, recorded or not; written by the loops
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -7,6 +7,8 @@
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -127,6 +129,7 @@ TEST_CASE("nothing is written beyond the largest size, nor taken beyond what may
   {
     const auto writer = value_of(traffic_writer::open(folder.path() / "small", some_project(),
                                                       options({.max_bytes = 400, .max_waiting = 5000})));
+    CHECK(writer->wants_next());
     writer->add(plan, request_called(std::string(100, 'x')));
     writer->add(plan, request_called(std::string(1000, 'x')));
     writer->add(plan, request_called(std::string(20, 'x')));
@@ -137,6 +140,7 @@ TEST_CASE("nothing is written beyond the largest size, nor taken beyond what may
     CHECK(eventually([&] { return writer->counts().recorded == 2; }));
     CHECK(writer->counts().all_lost() == 3);
     CHECK(writer->counts().bytes <= 400);
+    CHECK_FALSE(writer->wants_next());
     writer->add(plan, request_called("last"));
   }
   const seen_traffic found = seen(value_of(traffic_reader::open(folder.path() / "small")));
@@ -144,6 +148,68 @@ TEST_CASE("nothing is written beyond the largest size, nor taken beyond what may
   CHECK(found.requests[0].number == 0);
   CHECK(found.requests[1].number == 2);
   CHECK(found.requests[2].number == 5);  // the gaps show what was lost
+}
+
+TEST_CASE("a plan without an image is looked for again a minute later, and not for each request before") {
+  const scratch_folder folder;
+  braid::manual_clock clock;
+  int looked = 0;  // this and the next ones: of the writing thread until all is counted
+  int said = 0;
+  bool is_there = false;
+  const auto gone = plan_called("gone");
+  {
+    const auto writer =
+        value_of(traffic_writer::open(folder.path() / "t.rec", some_project(),
+                                      {.image_of = [&](const bound_plan& plan) -> braid::checked<recorded_plan> {
+                                         ++looked;
+                                         if (!is_there) return refused("plan_changed", "it changed");
+                                         return image_of_name(plan);
+                                       },
+                                       .on_no_image = [&said](const bound_plan&, const braid::diagnostics&) { ++said; },
+                                       .clock = &clock}));
+    const auto lose_one = [&](std::uint64_t all) {
+      writer->add(gone, request_called("r"));
+      REQUIRE(eventually([&] { return lost_by(*writer, traffic_loss::plan) == all; }));
+    };
+    for (std::uint64_t all = 1; all < 4; ++all) lose_one(all);
+    clock.advance(std::chrono::seconds(59));
+    lose_one(4);
+    CHECK(looked == 1);
+    clock.advance(std::chrono::seconds(1));
+    lose_one(5);
+    CHECK(looked == 2);
+    is_there = true;
+    lose_one(6);
+    clock.advance(std::chrono::seconds(60));
+    writer->add(gone, request_called("kept"));
+  }
+  CHECK(looked == 3);
+  CHECK(said == 1);
+  const seen_traffic found = seen(value_of(traffic_reader::open(folder.path() / "t.rec")));
+  REQUIRE(found.requests.size() == 1);
+  CHECK(found.requests[0].request_id == "kept");
+}
+
+TEST_CASE("a plan that is too large for a frame is named") {
+  const scratch_folder folder;
+  std::string said;
+  {
+    const auto writer = value_of(traffic_writer::open(
+        folder.path() / "t.rec", some_project(),
+        {.image_of =
+             [](const bound_plan&) {
+               recorded_plan out;
+               out.artifact.resize(max_frame);
+               return out;
+             },
+         .on_no_image = [&said](const bound_plan& plan,
+                                const braid::diagnostics& why) { said += plan.name + " " + why.front().code; }}));
+    const auto large = plan_called("large");
+    writer->add(large, request_called("one"));
+    writer->add(large, request_called("two"));
+    CHECK(eventually([&] { return lost_by(*writer, traffic_loss::write) == 2; }));
+  }
+  CHECK(said == "large plan_too_large");
 }
 
 TEST_CASE("requests of a plan that has no image are lost, and said once") {
