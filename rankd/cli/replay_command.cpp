@@ -160,7 +160,7 @@ class tally {
              {"bytes", from.position()},
              {"found", listed_}};
     for (std::size_t at = 0; at < counts_.size(); ++at) out[std::string(result_names[at])] = counts_[at];
-    print(out.dump() + "\n");
+    print(out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");  // ids may be any bytes
   }
 
  private:

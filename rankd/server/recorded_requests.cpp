@@ -19,6 +19,7 @@ auto is_of_time(std::string_view code) -> bool { return std::ranges::find(codes_
 /// Whether the answer would be another one had something been faster.
 auto is_timed(const ranking& result) -> bool {
   return (result.error && is_of_time(result.error->code)) ||
+         (result.failed_after != nullptr && is_timed(*result.failed_after)) ||
          std::ranges::any_of(result.degraded, [](const degradation& each) { return is_of_time(each.code); });
 }
 

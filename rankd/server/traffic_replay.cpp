@@ -7,6 +7,7 @@
 #include <rankd/store/replayed_reads.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace rankd {
@@ -66,6 +67,8 @@ auto traffic_replay::take(const traffic_reader::frame& frame) -> braid::checked<
   }
   const auto request = read_request(frame.content);
   if (!request) return not_traffic("has a request that cannot be read");
+  if (request->number == std::numeric_limits<std::uint64_t>::max())
+    return not_traffic("has a request with a number that no server gives");
   ++taken_;
   next_number_ = std::max(next_number_, request->number + 1);
   if (!how_.request_id.empty() && how_.request_id != request->request_id) return std::nullopt;
@@ -104,7 +107,8 @@ auto traffic_replay::run(const recorded_request& recorded) -> replayed_request {
   return out;
 }
 
-/// Says in `out` which read was missing, and whether the reads cannot be used at all.
+/// Says in `out` which read was missing, and whether the reads cannot be used at all. Cursors of a plan that was
+/// replaced are those of the one that runs: else no answer with one could be equal.
 auto traffic_replay::answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan,
                             rank_request request, replayed_request& out) -> std::string {
   const auto reads = replayed_reads::parse(std::string(recorded.reads), world_->declared());
@@ -117,26 +121,29 @@ auto traffic_replay::answer(const recorded_request& recorded, const std::shared_
     return to_json(unfit, request.request_id);
   request.deadline.reset();
   request.explain = explain_mode::off;
-  if (request.cursor && cursors_ != nullptr && recorded.code != "bad_cursor") {
-    std::optional<std::string> identity;
-    if (world_->is_replaced(plan->name)) identity = ranking_identity(*plan, request, world_->declared());
-    if (auto again = cursors_->sign_again(*request.cursor, identity)) request.cursor = std::move(*again);
+  std::optional<std::string> identity;
+  if (world_->is_replaced(plan->name) && plan->page_node) {
+    identity = ranking_identity(*plan, request, world_->declared());
+    out.recorded = signed_again(recorded.answer, identity);
   }
+  if (request.cursor && cursors_ != nullptr && recorded.code != "bad_cursor")
+    if (auto again = cursors_->sign_again(*request.cursor, identity)) request.cursor = std::move(*again);
   auto work = ranker_->rank(plan, std::move(request), replayed_reads::stores_of(reads));
   const ranking result = on_->run(std::move(work));
   if (!reads->missing().empty()) out.why = "the record does not hold " + reads->missing();
   return to_json(result);
 }
 
-/// The answer with the signature that a replay gives to the cursor of its next page.
-auto traffic_replay::signed_again(std::string_view answer) const -> std::string {
+/// The answer with the signature that a replay gives to the cursor of its next page, of that ranking if one is named.
+auto traffic_replay::signed_again(std::string_view answer, std::optional<std::string_view> identity) const
+    -> std::string {
   constexpr std::string_view before = R"(,"next_cursor":")";
   std::string out(answer);
   const std::size_t at = answer.rfind(before);  // within a text its quotes would be escaped
   if (cursors_ == nullptr || at == std::string_view::npos) return out;
   const std::size_t begin = at + before.size();
   const std::size_t size = answer.find('"', begin) - begin;
-  if (const auto again = cursors_->sign_again(answer.substr(begin, size))) out.replace(begin, size, *again);
+  if (const auto again = cursors_->sign_again(answer.substr(begin, size), identity)) out.replace(begin, size, *again);
   return out;
 }
 

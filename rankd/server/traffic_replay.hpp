@@ -9,11 +9,13 @@
 #include <braid/base/error.hpp>
 #include <braid/runtime/runtime.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rankd {
@@ -61,14 +63,15 @@ class traffic_replay {
   [[nodiscard]] auto unused_plans() const -> std::vector<std::string>;
 
   /// How many requests the record has lost, as the numbers of those that were taken show it.
-  [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return next_number_ - taken_; }
+  [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return next_number_ - std::min(taken_, next_number_); }
 
  private:
   auto begin(const recorded_project& project) -> braid::checked<void>;
   auto run(const recorded_request& recorded) -> replayed_request;
   auto answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan, rank_request request,
               replayed_request& out) -> std::string;
-  [[nodiscard]] auto signed_again(std::string_view answer) const -> std::string;
+  [[nodiscard]] auto signed_again(std::string_view answer, std::optional<std::string_view> identity = {}) const
+      -> std::string;
 
   settings how_;
   std::unique_ptr<recorded_world> world_;

@@ -15,7 +15,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -172,7 +174,7 @@ TEST_CASE("what Redis has answered is answered again without it") {
 
 TEST_CASE("a request that ran out of time is not compared, nor one that is redacted, and neither leaks") {
   recording_world world({"user_id"});
-  CHECK(world.served().rank(asked(1, "slow", R"(,"deadline_ms":1)")).status == 504);
+  CHECK(world.served().rank(asked(1, "slow", R"(,"deadline_ms":300)")).status == 504);
   CHECK(world.served().rank(asked(4711, "reels_plan_a", R"(,"request_id":"r")")).status == 200);
   CHECK(world.served().rank(R"({"plan":"ten","request_id":"nobody"})").status == 200);
   const auto found = world.replayed();
@@ -187,11 +189,40 @@ TEST_CASE("a request that ran out of time is not compared, nor one that is redac
   CHECK(bytes.find("4711") == std::string::npos);
 
   recording_world late;
-  CHECK(late.served().rank(asked(1, "slow", R"(,"deadline_ms":1)")).status == 504);
+  CHECK(late.served().rank(asked(1, "slow", R"(,"deadline_ms":300)")).status == 504);
   const auto timed = late.replayed();
   REQUIRE(timed.size() == 1);
   CHECK(timed[0].result == replay_result::timed);
   CHECK(timed[0].why == "time had run out when it was answered (deadline_exceeded)");
+}
+
+TEST_CASE("a request whose plan failed, and whose substitute ran out of time, is not compared") {
+  const auto& project = reference_project::get();
+  const std::string required =
+      R"("capabilities_required":["cap.rfc.0004.fallback.v1"],"fallback_plan":{"plan":"late","on":["test_failure"]},)";
+  const std::string failing = source("a", 1) + "," + sleep("b", "a", 0, sleep_end::failing);
+  const std::string stuck = source("a", 1) + "," + sleep("b", "a", an_hour_ms);
+  auto whole = std::make_shared<bound_plan>(*bound_from(artifact_of(failing, R"("b")", required), "whole"));
+  REQUIRE(add_substitute(*whole, bound_from(artifact_of(stuck, R"("b")"), "late")).empty());
+  const fixed_plans plans({{.name = "whole", .bound = whole, .problems = {}}});
+  const scratch_folder folder;
+  const auto file = folder.path() / "t.rec";
+  {
+    const auto writer = value_of(traffic_writer::open(file, reference_image(), {.image_of = &image_for_test}));
+    serve_options options;
+    options.listen = braid::socket_address::loopback(0);
+    const auto server = value_of(rank_server::start(
+        {.declared = &project.declared, .stores = project.stores, .plans = &plans, .traffic = writer.get()}, options));
+    braid::testing::http_caller one(server->address());
+    one.say(braid::testing::request_text("POST", "/v1/rank", {}, asked(1, "whole", R"(,"deadline_ms":300)")));
+    CHECK(one.hear().value().body.find("test_failure") != std::string::npos);
+  }
+  auto from = value_of(traffic_reader::open(file));
+  traffic_replay again({.plans = {}, .request_id = {}, .workers = 1});
+  std::vector<replay_result> found;
+  while (const auto frame = from.next())
+    if (const auto one = value_of(again.take(*frame))) found.push_back(one->result);
+  CHECK(found == std::vector<replay_result>{replay_result::timed});
 }
 
 TEST_CASE("names that every answer has are redacted with every request, others where they are given") {
@@ -255,10 +286,15 @@ TEST_CASE("frames that come in no order, or cannot be read, are refused") {
   CHECK(code(frame_kind::project, content(project)) == "not_traffic: has two projects");
   CHECK(code(frame_kind::plan, "x") == "not_traffic: has a plan that cannot be read");
   CHECK(code(frame_kind::request, "x") == "not_traffic: has a request that cannot be read");
+  std::string last = request;
+  number_request(std::span(last), std::numeric_limits<std::uint64_t>::max(), 1);
+  CHECK(code(frame_kind::request, content(last)) == "not_traffic: has a request with a number that no server gives");
   const auto unusable = again.take({frame_kind::request, content(request)});
   REQUIRE(unusable.has_value());
   CHECK(unusable->value().result == replay_result::unusable);
   CHECK(unusable->value().why == "the record does not hold the plan of the request");
+  CHECK(code(frame_kind::request, content(request)) == "fine");  // the same number again
+  CHECK(again.lost() == 0);
 }
 
 TEST_CASE("a server whose record cannot be written goes on, and its metrics tell what is lost") {
