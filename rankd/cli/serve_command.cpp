@@ -27,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -82,6 +83,12 @@ auto open_traffic(const serve_command_options& options, const workspace& in, con
        .max_bytes = options.record_max_mib << 20U,
        .image_of = [&in](const bound_plan& plan) { return image_of(plan, in.where, in.declared); },
        .on_no_image = report_plan});
+}
+
+/// After a start that failed: the file has no request, and would stand in the way of the next start.
+void remove_record(const serve_command_options& options) {
+  std::error_code ignored;
+  if (!options.record.empty()) std::filesystem::remove(options.record, ignored);
 }
 
 /// The embedded stores among those of a workspace, by the ids of their endpoints.
@@ -256,7 +263,10 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   by.on->run([&by] { by.start(); });
   by.server.reset();
   changes.reload_with({});
-  if (!by.problems.empty()) return report(by.problems);
+  if (!by.problems.empty()) {
+    remove_record(options);
+    return report(by.problems);
+  }
   log.note(log_level::info, "stopped");
   return exit_status::fine;
 }

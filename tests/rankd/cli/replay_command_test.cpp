@@ -2,6 +2,7 @@
 #include <rankd/cli/commands.hpp>
 
 #include <rankd/registry/file.hpp>
+#include <rankd/server/traffic_file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
 #include <tests/rankd/cli/run_serve.hpp>
 #include <tests/support/eventually.hpp>
@@ -99,6 +100,11 @@ TEST_CASE("films with pages, models and candidates are ranked again without the 
   CHECK(all.at("end") == "whole");
   CHECK(all.at("bytes") == fs::file_size(films.file()));
   CHECK(all.at("found").empty());
+
+  // Another plan that ranks the same: its cursors are of another ranking, and say the same else.
+  const std::string plan = rankd::read_text_file("examples/films/plans/pages.json").value();
+  const process_end same = films.replay({"--plan", films.folder().write("pages.json", plan + "\n").string()});
+  CHECK(same.out == "4 requests: 4 equal\n");
 }
 
 TEST_CASE("an experiment puts the same units into the same arms again") {
@@ -147,6 +153,14 @@ TEST_CASE("another plan is run over recorded requests, and the first difference 
   CHECK(json::parse(shown.out.substr(0, shown.out.find('\n'))) == answer);
   CHECK(has(shown.out, "\n1 request: 1 equal\n"));
 
+  rankd::recorded_request strange;
+  strange.request_id = "\xff";  // no UTF-8
+  std::string frame = rankd::frame_of(strange);
+  rankd::seal_frame(frame);
+  const std::string bytes = rankd::read_text_file(shop.file()).value() + frame;
+  const process_end listed = rankd_in("/", {"replay", shop.folder().write("strange.rec", bytes).string(), "--json"});
+  CHECK(json::parse(listed.out).at("found").at(0).at("request_id") == "\uFFFD");
+
   const process_end none = shop.replay({"--request", "three"});
   CHECK(none.status == 1);
   CHECK(has(none.err, "[unknown_request]"));
@@ -169,6 +183,10 @@ TEST_CASE("a server that is killed leaves a file that can be replayed, and a fil
     running_server server(project.path(), {"--record", "t.rec", "--loops", "1"});
     for (int n = 0; n < 3; ++n) static_cast<void>(rank(server, request));
     CHECK(eventually([&] { return metric(server, "rankd_recorded_requests_total") == "3"; }));
+    const process_end late =
+        rankd_in(project.path(), {"serve", "--listen", server.address().to_string(), "--record", "late.rec"});
+    CHECK(late.status == 1);
+    CHECK_FALSE(fs::exists(project.path() / "late.rec"));  // so that it can be tried again
     server.signal(SIGKILL);
     static_cast<void>(server.wait());
   }
