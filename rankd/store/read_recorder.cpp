@@ -4,6 +4,7 @@
 #include <rankd/store/detail/recorded_batch.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace rankd {
 
@@ -15,28 +16,32 @@ class read_recorder::client final : public store {
 
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)
       -> braid::task<store_result<field_batch>> override {
+    const std::uint64_t number = into_->asked_++;
     auto asking = behind_->hget(keys, field, arena);
     store_result<field_batch> got = co_await std::move(asking);
-    keep_batch(detail::store_call::hget, keys, field, 0, got);
+    keep_batch(detail::store_call::hget, keys, field, 0, number, got);
     co_return got;
   }
 
   auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
+    const std::uint64_t number = into_->asked_++;
     auto asking = behind_->hgetall(keys, arena);
     store_result<hash_batch> got = co_await std::move(asking);
-    keep_batch(detail::store_call::hgetall, keys, {}, 0, got);
+    keep_batch(detail::store_call::hgetall, keys, {}, 0, number, got);
     co_return got;
   }
 
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<store_result<id_batch>> override {
+    const std::uint64_t number = into_->asked_++;
     auto asking = behind_->lrange_ids(keys, first, arena);
     store_result<id_batch> got = co_await std::move(asking);
-    keep_batch(detail::store_call::lrange_ids, keys, {}, first, got);
+    keep_batch(detail::store_call::lrange_ids, keys, {}, first, number, got);
     co_return got;
   }
 
   auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
+    const std::uint64_t number = into_->asked_++;
     auto asking = behind_->read(what, arena);
     store_result<item_batch> got = co_await std::move(asking);
     if (into_->is_open_) {
@@ -45,7 +50,7 @@ class read_recorder::client final : public store {
       out.number(endpoint_);
       detail::put_head(out, scratch_, what);
       detail::put_keys(out, what);
-      keep_answer(got, begin);
+      keep_answer(got, begin, number);
     }
     co_return got;
   }
@@ -57,18 +62,19 @@ class read_recorder::client final : public store {
  private:
   template <typename Batch>
   void keep_batch(detail::store_call call, key_batch keys, std::string_view field, std::uint32_t first,
-                  const store_result<Batch>& got) {
+                  std::uint64_t number, const store_result<Batch>& got) {
     if (!into_->is_open_) return;
     const std::size_t begin = into_->bytes_.size();
     packed_writer out(into_->bytes_);
     out.number(endpoint_);
     detail::put_head(out, scratch_, call, keys.prefix, field, first);
     detail::put_keys(out, keys.ids);
-    keep_answer(got, begin);
+    keep_answer(got, begin, number);
   }
 
   template <typename Batch>
-  void keep_answer(const store_result<Batch>& got, std::size_t begin) {
+  void keep_answer(const store_result<Batch>& got, std::size_t begin, std::uint64_t number) {
+    const std::size_t answer = into_->bytes_.size();
     packed_writer out(into_->bytes_);
     out.number(got ? 1 : 0);
     if (got) {
@@ -78,7 +84,7 @@ class read_recorder::client final : public store {
       out.text(why.code);
       out.text(why.message);
     }
-    into_->keep(begin);
+    into_->keep(begin, answer, number);
   }
 
   read_recorder* into_;
@@ -100,22 +106,46 @@ read_recorder::read_recorder(const std::vector<store*>& behind, std::size_t usua
 read_recorder::~read_recorder() = default;
 
 /// The batch that begins there is complete. One that is there already, or is too much, goes again.
-void read_recorder::keep(std::size_t begin) {
-  const piece made{.begin = begin, .end = bytes_.size()};
+void read_recorder::keep(std::size_t begin, std::size_t answer, std::uint64_t number) {
+  piece made{.begin = begin, .answer = answer, .end = bytes_.size(), .has_other = false};
   const std::string_view all = bytes_;
-  const std::string_view now = all.substr(begin);
-  const bool is_known = std::ranges::any_of(
-      pieces_, [&](const piece& each) { return all.substr(each.begin, each.end - each.begin) == now; });
+  std::size_t at = pieces_.size();
+  for (std::size_t other = 0; other < pieces_.size(); ++other) {
+    piece& each = pieces_[other];
+    if (all.substr(each.begin, each.answer - each.begin) != all.substr(begin, answer - begin)) continue;
+    if (all.substr(each.answer, each.end - each.answer) == all.substr(answer))
+      at = other;
+    else
+      each.has_other = made.has_other = has_changed_ = true;
+  }
   is_cut_ = is_cut_ || bytes_.size() > max_kept;
-  if (is_known || is_cut_)
-    bytes_.resize(begin);
-  else
-    pieces_.push_back(made);
+  const bool is_known = at != pieces_.size();
+  if (is_known || is_cut_) bytes_.resize(begin);
+  if (is_cut_) return;
+  if (!is_known) pieces_.push_back(made);
+  askings_.push_back({.number = number, .piece = at});
+}
+
+/// All batches in the order in which they were asked: one without another answer once, others each time.
+auto read_recorder::in_order() -> std::string {
+  std::ranges::sort(askings_, {}, &asking::number);
+  std::vector<bool> is_there(pieces_.size());
+  std::string out;
+  for (const asking& each : askings_) {
+    const piece& one = pieces_[each.piece];
+    if (is_there[each.piece] && !one.has_other) continue;
+    is_there[each.piece] = true;
+    out += std::string_view(bytes_).substr(one.begin, one.end - one.begin);
+    is_cut_ = is_cut_ || out.size() > max_kept;
+    if (is_cut_) return {};
+  }
+  return out;
 }
 
 auto read_recorder::take() -> std::string {
   is_open_ = false;
-  return std::move(bytes_);
+  if (std::exchange(has_changed_, false)) bytes_ = in_order();
+  return std::exchange(bytes_, {});
 }
 
 }  // namespace rankd

@@ -4,6 +4,7 @@
 #include <rankd/store/store.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,7 +14,8 @@
 namespace rankd {
 
 /// Passes on the batches of one request, and remembers each with its answer, in the form that `replayed_reads` reads.
-/// The same question with the same answer is kept once. What is answered after `take` is not kept.
+/// A question that always has the same answer is kept once; one whose answers differ as often as it was asked, in that
+/// order. What is answered after `take` is not kept.
 /// Threads: one at a time, as the loop of the request. Lifetime: that of the stores behind it.
 class read_recorder {
  public:
@@ -38,17 +40,28 @@ class read_recorder {
 
  private:
   class client;
+  /// A question and its answer.
   struct piece {
     std::size_t begin = 0;
+    std::size_t answer = 0;
     std::size_t end = 0;
+    bool has_other = false;  // answer to this question, in another piece
+  };
+  struct asking {
+    std::uint64_t number = 0;
+    std::size_t piece = 0;
   };
 
-  void keep(std::size_t begin);
+  void keep(std::size_t begin, std::size_t answer, std::uint64_t number);
+  [[nodiscard]] auto in_order() -> std::string;
 
   std::vector<std::unique_ptr<client>> clients_;  // null where there is no store
   std::vector<store*> pointers_;
   std::string bytes_;
-  std::vector<piece> pieces_;  // the batches in `bytes_`
+  std::vector<piece> pieces_;    // the batches in `bytes_`, in the order of their answers
+  std::vector<asking> askings_;  // that were answered
+  std::uint64_t asked_ = 0;
+  bool has_changed_ = false;  // an answer
   bool is_open_ = true;
   bool is_cut_ = false;
 };

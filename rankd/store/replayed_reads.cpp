@@ -64,65 +64,63 @@ void pass_found(packed_reader& in, store_call call) {
   }
 }
 
-/// Cuts what follows into `count` pieces, each of which `pass` passes over.
-template <typename Pass>
-auto pieces_of(packed_reader& in, std::size_t count, store_call call, Pass pass) -> std::vector<std::string_view> {
-  std::vector<std::string_view> out;
-  out.reserve(count);
-  for (; count > 0 && in.is_sound(); --count) {
-    const std::string_view before = in.rest();
-    pass(in, call);
-    if (in.is_sound()) out.push_back(before.substr(0, before.size() - in.rest().size()));
-  }
+using pass_one = void (*)(packed_reader&, store_call);
+
+/// Passes over one thing, and gives its bytes.
+auto piece_of(packed_reader& in, store_call call, pass_one pass) -> std::string_view {
+  const std::string_view before = in.rest();
+  pass(in, call);
+  return before.substr(0, before.size() - in.rest().size());
+}
+
+/// The same for `count` of them.
+auto pieces_of(packed_reader& in, std::size_t count, store_call call, pass_one pass) -> std::string_view {
+  const std::string_view before = in.rest();
+  for (; count > 0 && in.is_sound(); --count) pass(in, call);
+  return before.substr(0, before.size() - in.rest().size());
+}
+
+auto values_in(packed_reader found, std::size_t count, braid::arena& arena) -> field_batch {
+  const auto out = arena.filled(count, std::optional<std::string_view>());
+  for (auto& each : out)
+    if (const auto value = read_field(found)) each = arena.copied(*value);
   return out;
 }
 
-auto values_in(std::span<const std::string_view> found, braid::arena& arena) -> field_batch {
-  const auto out = arena.filled(found.size(), std::optional<std::string_view>());
-  for (std::size_t at = 0; at < out.size(); ++at) {
-    packed_reader in(found[at]);
-    if (const auto value = read_field(in)) out[at] = arena.copied(*value);
-  }
-  return out;
-}
-
-auto hashes_in(std::span<const std::string_view> found, braid::arena& arena) -> hash_batch {
-  const auto out = arena.filled(found.size(), std::span<const hash_field>());
-  for (std::size_t at = 0; at < out.size(); ++at) {
-    packed_reader in(found[at]);
-    const auto fields = arena.uninitialized<hash_field>(in.count());
+auto hashes_in(packed_reader found, std::size_t count, braid::arena& arena) -> hash_batch {
+  const auto out = arena.filled(count, std::span<const hash_field>());
+  for (auto& hash : out) {
+    const auto fields = arena.uninitialized<hash_field>(found.count());
     for (hash_field& each : fields) {
-      each.name = arena.copied(in.text());
-      each.value = arena.copied(in.text());
+      each.name = arena.copied(found.text());
+      each.value = arena.copied(found.text());
     }
-    out[at] = fields;
+    hash = fields;
   }
   return out;
 }
 
-auto lists_in(std::span<const std::string_view> found, std::uint64_t malformed, braid::arena& arena) -> id_batch {
-  const auto out = arena.filled(found.size(), std::span<const std::int64_t>());
-  for (std::size_t at = 0; at < out.size(); ++at) {
-    packed_reader in(found[at]);
-    const auto ids = arena.uninitialized<std::int64_t>(in.count());
-    for (std::int64_t& each : ids) each = in.integer();
-    out[at] = ids;
+auto lists_in(packed_reader found, std::size_t count, braid::arena& arena) -> std::span<std::span<const std::int64_t>> {
+  const auto out = arena.filled(count, std::span<const std::int64_t>());
+  for (auto& list : out) {
+    const auto ids = arena.uninitialized<std::int64_t>(found.count());
+    for (std::int64_t& each : ids) each = found.integer();
+    list = ids;
   }
-  return {.lists = out, .malformed = malformed};
+  return out;
 }
 
-auto items_in(std::span<const std::string_view> found, std::uint64_t malformed, braid::arena& arena) -> item_batch {
-  const auto out = arena.filled(found.size(), std::span<const stored_item>());
-  for (std::size_t at = 0; at < out.size(); ++at) {
-    packed_reader in(found[at]);
-    const auto items = arena.uninitialized<stored_item>(in.count());
+auto items_in(packed_reader found, std::size_t count, braid::arena& arena) -> std::span<std::span<const stored_item>> {
+  const auto out = arena.filled(count, std::span<const stored_item>());
+  for (auto& of_key : out) {
+    const auto items = arena.uninitialized<stored_item>(found.count());
     for (stored_item& each : items) {
-      each = read_item(in);
+      each = read_item(found);
       each.text = arena.copied(each.text);
     }
-    out[at] = items;
+    of_key = items;
   }
-  return {.of_key = out, .malformed = malformed};
+  return out;
 }
 
 /// A key as a person writes it.
@@ -146,20 +144,21 @@ class replayed_reads::client final : public store {
       -> braid::task<store_result<field_batch>> override {
     const batch* const known = of_ids(store_call::hget, keys, field, 0);
     if (known == nullptr || !known->is_answered) co_return refusal(known);
-    co_return values_in(known->found, arena);
+    co_return values_in(packed_reader(known->found), known->count, arena);
   }
 
   auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
     const batch* const known = of_ids(store_call::hgetall, keys, {}, 0);
     if (known == nullptr || !known->is_answered) co_return refusal(known);
-    co_return hashes_in(known->found, arena);
+    co_return hashes_in(packed_reader(known->found), known->count, arena);
   }
 
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<store_result<id_batch>> override {
     const batch* const known = of_ids(store_call::lrange_ids, keys, {}, first);
     if (known == nullptr || !known->is_answered) co_return refusal(known);
-    co_return lists_in(known->found, known->malformed, arena);
+    co_return id_batch{.lists = lists_in(packed_reader(known->found), known->count, arena),
+                       .malformed = known->malformed};
   }
 
   auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
@@ -169,7 +168,8 @@ class replayed_reads::client final : public store {
     detail::put_keys(packed_writer(question), what);
     const batch* const known = from_->find(endpoint_, question);
     if (known == nullptr || !known->is_answered) co_return refusal(known);
-    co_return items_in(known->found, known->malformed, arena);
+    co_return item_batch{.of_key = items_in(packed_reader(known->found), known->count, arena),
+                         .malformed = known->malformed};
   }
 
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
@@ -222,13 +222,14 @@ auto replayed_reads::read_all() -> bool {
     one.head = in.text();
     const store_call call = call_of(one.head);
     if (call < store_call::hget || call > store_call::read) return false;
-    one.keys = pieces_of(in, in.count(), call, pass_key);
+    one.count = in.count();
+    one.keys = pieces_of(in, one.count, call, &pass_key);
     if (!in.is_sound()) return false;
     one.question = begin.substr(0, begin.size() - in.rest().size());
     one.is_answered = in.number() != 0;
     if (one.is_answered) {
       one.malformed = in.number();
-      one.found = pieces_of(in, one.keys.size(), call, pass_found);
+      one.found = pieces_of(in, one.count, call, &pass_found);
     } else {
       one.failure.code = in.text();
       one.failure.message = in.text();
@@ -251,27 +252,38 @@ auto replayed_reads::find(std::uint64_t endpoint, std::string_view question) -> 
   return known;
 }
 
+void replayed_reads::list_keys() {
+  for (const batch& each : batches_) {
+    if (!each.is_answered) continue;
+    const store_call call = call_of(each.head);
+    packed_reader keys(each.keys);
+    packed_reader found(each.found);
+    for (std::size_t left = each.count; left > 0; --left) {
+      const std::string_view key = piece_of(keys, call, &pass_key);
+      by_key_.try_emplace({each.endpoint, each.head, key}, piece_of(found, call, &pass_found));
+    }
+  }
+}
+
 /// A batch that was not asked then, from the answers to others that read the same of each key.
 auto replayed_reads::assembled(std::uint64_t endpoint, std::string_view question) -> const batch* {
-  if (by_key_.empty())
-    for (const batch& each : batches_)
-      for (std::size_t at = 0; at < each.found.size(); ++at)
-        by_key_.try_emplace({each.endpoint, std::string(each.head) + std::string(each.keys[at])}, each.found[at]);
-  auto made = std::make_unique<batch>();
+  if (by_key_.empty()) list_keys();
   packed_reader in(question);
-  made->head = in.text();
+  const std::string_view head = in.text();
+  auto made = std::make_unique<batch>();
   made->is_answered = true;
-  const std::size_t count = in.count();
-  for (const std::string_view key : pieces_of(in, count, call_of(made->head), pass_key)) {
-    const auto found = by_key_.find({endpoint, std::string(made->head) + std::string(key)});
+  made->count = in.count();
+  for (std::size_t left = made->count; left > 0; --left) {
+    const std::string_view key = piece_of(in, call_of(head), &pass_key);
+    const auto found = by_key_.find({endpoint, head, key});
     if (found == by_key_.end()) {
       if (missing_.empty())
-        missing_ =
-            "`" + spelled(made->head, key) + "` of endpoint `" + declared_->endpoints()[endpoint].endpoint_id + "`";
+        missing_ = "`" + spelled(head, key) + "` of endpoint `" + declared_->endpoints()[endpoint].endpoint_id + "`";
       return nullptr;
     }
-    made->found.push_back(found->second);
+    made->made += found->second;
   }
+  made->found = made->made;
   made_.push_back(std::move(made));
   return made_.back().get();
 }

@@ -9,16 +9,17 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace rankd {
 
 /// What `read_recorder` has kept of one request, as stores. A batch that was asked then is answered as it was then;
-/// one that was asked twice, and answered differently, in the order of then. Another batch of the same kind is put
-/// together key by key from those that are there; how many elements of it were malformed is not known, and counts as
-/// none. A batch with a key that was not read then fails with `read_not_recorded`.
-/// Threads: one at a time. Lifetime: `declared` outlives it.
+/// one that was asked twice, and answered differently, in the order in which it was asked then. Another batch of the
+/// same kind is put together key by key from those that are there; how many elements of it were malformed is not known,
+/// and counts as none. A batch with a key that was not read then fails with `read_not_recorded`. Threads: one at a
+/// time. Lifetime: `declared` outlives it. Cost: in memory the bytes, and little more for each batch; for the first
+/// batch that is put together, about 100 bytes for each key of all batches.
 class replayed_reads {
  public:
   /// Null for bytes that are no reads.
@@ -43,19 +44,22 @@ class replayed_reads {
     std::uint64_t endpoint = 0;
     std::string_view question;  ///< its head and its keys
     std::string_view head;
-    std::vector<std::string_view> keys;
+    std::size_t count = 0;  ///< of keys
+    std::string_view keys;  ///< one after the other
     bool is_answered = false;
     std::uint64_t malformed = 0;
-    std::vector<std::string_view> found;  ///< for each key
+    std::string_view found;  ///< under each key, one after the other
     store_failure failure;
     bool is_used = false;
+    std::string made;  ///< which `found` shows, where it was put together
   };
-  using place = std::pair<std::uint64_t, std::string>;  // an endpoint; a head and a key after it
+  using place = std::tuple<std::uint64_t, std::string_view, std::string_view>;  // an endpoint, a head, a key
 
   replayed_reads(std::string bytes, const registries& declared);
   auto read_all() -> bool;
   auto find(std::uint64_t endpoint, std::string_view question) -> const batch*;
   auto assembled(std::uint64_t endpoint, std::string_view question) -> const batch*;
+  void list_keys();
 
   std::string bytes_;
   const registries* declared_;

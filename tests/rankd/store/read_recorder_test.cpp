@@ -40,7 +40,7 @@ TEST_CASE("a batch reaches the store of its endpoint, and its answer comes back"
   CHECK((*stores)[0]->damage().empty());
 }
 
-TEST_CASE("the same batch is kept once, with another answer twice, and nothing once it was taken") {
+TEST_CASE("the same batch is kept once, with other answers each time, and nothing once it was taken") {
   memory_store behind;
   behind.lists["follow:1"] = {"5", "x"};
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{&behind});
@@ -51,9 +51,18 @@ TEST_CASE("the same batch is kept once, with another answer twice, and nothing o
   };
   ask();
   ask();
+  const std::vector<std::string_view> keys{"a"};
+  for (int n = 0; n < 2; ++n)
+    static_cast<void>(braid::sync_wait(stores->front()->read({.kind = read_kind::strings, .keys = keys}, memory)));
+  {
+    const auto steady = std::make_shared<read_recorder>(std::vector<store*>{stores->front()});
+    for (int n = 0; n < 3; ++n)
+      static_cast<void>(braid::sync_wait(read_recorder::stores_of(steady)->front()->hgetall({"user:", users}, memory)));
+    CHECK(batches_in(steady->take()) == 1);
+  }
   behind.lists["follow:1"] = {"6"};
   ask();
-  CHECK(batches_in(by->take()) == 2);
+  CHECK(batches_in(by->take()) == 5);  // the list three times, the text and the hashes once
   ask();
   CHECK(by->take().empty());
   CHECK_FALSE(by->is_cut());

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -73,6 +74,25 @@ void ask_all(store& from, braid::arena& memory, std::vector<std::string>& out) {
     }
   }
 }
+
+/// Answers a first question after it has asked it again itself, of another store.
+class nesting_store final : public memory_store {
+ public:
+  store* other = nullptr;
+
+  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
+      -> braid::task<store_result<field_batch>> override {
+    auto& country = hashes["user:1"]["country"];
+    if (store* const again = std::exchange(other, nullptr); again != nullptr) {
+      country = "second";
+      auto asking = again->hget(keys, field, arena);
+      static_cast<void>(co_await std::move(asking));
+      country = "first";
+    }
+    auto own = memory_store::hget(keys, field, arena);
+    co_return co_await std::move(own);
+  }
+};
 
 /// What a request has read that asks the second store of three endpoints by `ask`.
 template <typename Ask>
@@ -149,6 +169,25 @@ TEST_CASE("a batch that failed fails again with its words, one that changed chan
   CHECK(asked.explain(failed.error()).code == "store_error");
   CHECK(asked.explain(failed.error()).message == "the store refused to answer: the store's file is damaged");
   CHECK(from->missing().empty());
+}
+
+TEST_CASE("a question with several answers is answered in the order in which it was asked, as often as then") {
+  braid::arena memory;
+  nesting_store behind;
+  const auto by = std::make_shared<read_recorder>(std::vector<store*>{&behind});
+  store& asked = *read_recorder::stores_of(by)->front();
+  behind.other = &asked;
+  const auto country = [&](store& from) {
+    return std::string(braid::sync_wait(from.hget({"user:", users}, "country", memory)).value()[0].value());
+  };
+  CHECK(country(asked) == "first");  // the second one was answered before
+  CHECK(country(asked) == "first");
+  behind.hashes["user:1"]["country"] = "second";
+  CHECK(country(asked) == "second");
+  const auto from = replayed_reads::parse(by->take(), op_world());
+  REQUIRE(from != nullptr);
+  store& again = *replayed_reads::stores_of(from)->front();
+  for (const char* each : {"first", "second", "first", "second"}) CHECK(country(again) == each);
 }
 
 TEST_CASE("bytes that are no reads are refused, wherever they are cut") {
