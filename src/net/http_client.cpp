@@ -15,9 +15,11 @@ namespace {
 
 using fields = std::vector<std::pair<std::string, std::string>>;
 
+/// One of the two fields is enough: they belong together.
 auto has_trace(const http_client::call& call) -> bool {
-  return std::ranges::any_of(call.fields,
-                             [](const auto& field) { return detail::same_name(field.first, "traceparent"); });
+  return std::ranges::any_of(call.fields, [](const auto& field) {
+    return detail::same_name(field.first, "traceparent") || detail::same_name(field.first, "tracestate");
+  });
 }
 
 /// Head and body of a call as they are sent, but for a body in pieces. `within` is the span of the caller, or null.

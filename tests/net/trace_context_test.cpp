@@ -32,6 +32,7 @@ struct relay_scene : router_member, http_scene {
   explicit relay_scene(http_server::options how) : http_scene(routes, std::move(how)), client(here.io(), trusting()) {
     routes.get("/", [this](http_exchange& x) { return pass_on(x, {}); });
     routes.get("/own", [this](http_exchange& x) { return pass_on(x, {{"traceparent", "own"}}); });
+    routes.get("/state", [this](http_exchange& x) { return pass_on(x, {{"Tracestate", "own=1"}}); });
     routes.get("/end", [this](http_exchange& x) {
       parent = x.request().fields.find("traceparent").value_or("none");
       state = x.request().fields.find("tracestate").value_or("none");
@@ -146,6 +147,9 @@ TEST_CASE("calls of a handler carry on the trace of its request, where the serve
   scene.ask(parent_of(sampled) + state_field("a=1"), "/own");
   CHECK(scene.parent == "own");
   CHECK(scene.state == "none");
+  scene.ask(parent_of(sampled) + state_field("a=1"), "/state");
+  CHECK(scene.parent == "none");
+  CHECK(scene.state == "own=1");
 }
 
 TEST_CASE("a request without a usable traceparent begins a new trace, and its tracestate is not read") {
