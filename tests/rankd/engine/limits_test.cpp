@@ -3,6 +3,7 @@
 
 #include <braid/base/random.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
+#include <tests/support/eventually.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
 
@@ -191,10 +192,15 @@ TEST_CASE("what would fail again is not tried again, nor is there a retry withou
   CHECK(error_of(rank(retries(5))) == "store_corrupt l");
   CHECK(world.flaky.asked("follow:1") == 1);
 
-  // The first pause is 1 ms, and no time would be left behind it.
-  world.flaky.plant({{"follow:1", {.times = 9}}});
-  CHECK(error_of(rank(retries(5) + "," + timeout(1))) == "store_timeout l");
-  CHECK(world.flaky.asked("follow:1") == 1);
+  // The first pause is 1 ms, and no time would be left behind it. So the failure stands, unless a busy
+  // machine takes that 1 ms before; then the limit holds, and it is tried again.
+  CHECK(braid::testing::eventually([&] {
+    world.flaky.plant({{"follow:1", {.times = 9}}});
+    const std::string error = error_of(rank(retries(5) + "," + timeout(1)));
+    CHECK(world.flaky.asked("follow:1") <= 1);
+    if (error != "store_timeout l") CHECK(error == "node_timeout l");
+    return error == "store_timeout l";
+  }));
 }
 
 TEST_CASE("something stands in when the last retry has failed") {
