@@ -11,7 +11,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <condition_variable>
 #include <iterator>
+#include <new>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -56,7 +60,56 @@ auto asked_pause(const braid::result<braid::http_client::answer>& answer) -> bra
                                      max_retry_after);
 }
 
+/// As the log may have it: a query often is a key.
+auto without_query(std::string_view url) -> std::string { return std::string(url.substr(0, url.find('?'))); }
+
 }  // namespace
+
+/// Questions for names, each on a thread of its own that holds all it touches. The system may take longer to answer
+/// than the exporter lives, and cannot be stopped: its caller can.
+class span_exporter::lookups : public std::enable_shared_from_this<lookups> {
+ public:
+  using answer = braid::result<braid::socket_address::list>;
+  using function = std::function<answer(const std::string&)>;
+
+  explicit lookups(function ask) : ask_(std::move(ask)) {}
+
+  /// Blocks: until the system answers, or `give_up`. Errors: errc::closed after that; those of the function;
+  /// std::system_error where there is no thread.
+  auto find(const std::string& host) -> answer {
+    const auto found = std::make_shared<std::optional<answer>>();
+    std::thread([self = shared_from_this(), found, host] { self->answer_to(host, *found); }).detach();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return given_up_ || found->has_value(); });
+    if (!*found) return braid::fail(braid::errc::closed);
+    return **found;
+  }
+
+  /// Those that wait get no answer, nor do later ones.
+  void give_up() {
+    const std::scoped_lock lock(mutex_);
+    given_up_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void answer_to(const std::string& host, std::optional<answer>& found) noexcept {
+    answer made = braid::fail(braid::errc::unknown_host);
+    try {
+      made = ask_(host);
+    } catch (const std::bad_alloc&) {
+      made = braid::fail(std::make_error_code(std::errc::not_enough_memory));
+    }
+    const std::scoped_lock lock(mutex_);
+    found = std::move(made);
+    changed_.notify_all();
+  }
+
+  const function ask_;
+  std::mutex mutex_;  // around what follows, and answers
+  std::condition_variable changed_;
+  bool given_up_ = false;
+};
 
 auto collector_url(std::string_view text) -> braid::result<std::string> {
   auto url = braid::http_url::parse(text);
@@ -77,7 +130,10 @@ auto span_exporter::start(span_export_options options, serve_log log)
 }
 
 span_exporter::span_exporter(span_export_options options, serve_log log, std::unique_ptr<braid::runtime> on)
-    : options_(std::move(options)), log_(log), on_(std::move(on)) {}
+    : options_(std::move(options)),
+      log_(log),
+      lookups_(std::make_shared<lookups>(options_.lookup)),
+      on_(std::move(on)) {}
 
 span_exporter::~span_exporter() {
   {
@@ -85,6 +141,7 @@ span_exporter::~span_exporter() {
     ending_ = true;
   }
   static_cast<void>(works_->wait_for(options_.last_words));
+  lookups_->give_up();
   static_cast<void>(on_->shutdown(braid::shutdown_mode::drain));  // stops a call that still waits
 }
 
@@ -138,7 +195,8 @@ void span_exporter::settle(std::size_t taken, std::size_t refused) {
 
 /// Waits between batches that are not full, so that those of an idle server are few.
 auto span_exporter::work() -> braid::task<void> {
-  braid::resolver names(on_->io(), on_->blocking());
+  braid::resolver names(on_->io(), on_->blocking(),
+                        {.lookup = [of = lookups_](const std::string& host) { return of->find(host); }});
   braid::http_client client(on_->io(), {.limits = {.body_bytes = std::uint64_t{1} << 20U},
                                         .connections_per_host = 1,
                                         .connect_timeout = options_.timeout,
@@ -190,7 +248,7 @@ void span_exporter::report(const braid::result<braid::http_client::answer>& answ
   if (std::exchange(is_reported_, true)) return;
   const std::string why =
       answer ? "it answered " + std::to_string(static_cast<int>(answer->status)) : answer.error().message();
-  log_.note(log_level::warning, "collector_failed", {{"url", options_.url}, {"message", why}});
+  log_.note(log_level::warning, "collector_failed", {{"url", without_query(options_.url)}, {"message", why}});
 }
 
 }  // namespace rankd

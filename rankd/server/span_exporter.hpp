@@ -6,6 +6,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/runtime/runtime.hpp>
 
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,6 +34,8 @@ struct span_export_options {
   unsigned attempts = 4;                                      ///< to deliver a batch
   braid::duration retry_after = std::chrono::seconds(1);  ///< before the second one; twice as long before each further
   braid::duration last_words = std::chrono::seconds(2);   ///< for what waits when the exporter ends
+  /// Gives the addresses of the collector's name, on a thread of its own, which may outlive the exporter.
+  std::function<braid::result<braid::socket_address::list>(const std::string&)> lookup = &braid::detail::lookup_host;
 };
 
 /// What became of spans. A span is in one of these numbers.
@@ -52,7 +56,7 @@ class span_exporter {
  public:
   /// Errors: no_runtime; bad_url.
   static auto start(span_export_options options, serve_log log) -> braid::checked<std::unique_ptr<span_exporter>>;
-  /// Sends what waits, for `last_words` at most.
+  /// Sends what waits, for `last_words` at most. A lookup that is under way then is left behind.
   ~span_exporter();
   span_exporter(const span_exporter&) = delete;
   auto operator=(const span_exporter&) -> span_exporter& = delete;
@@ -67,6 +71,7 @@ class span_exporter {
 
  private:
   using spans = std::vector<otlp_span>;
+  class lookups;
 
   span_exporter(span_export_options options, serve_log log, std::unique_ptr<braid::runtime> on);
 
@@ -80,6 +85,7 @@ class span_exporter {
 
   const span_export_options options_;
   const serve_log log_;
+  const std::shared_ptr<lookups> lookups_;
   bool is_reported_ = false;  // that the collector fails; of the loop
 
   mutable std::mutex mutex_;  // around what follows

@@ -2,19 +2,25 @@
 #pragma once
 
 #include <braid/coro/synchronization.hpp>
+#include <braid/io/backend.hpp>
 #include <braid/io/sockets.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
 
 namespace rankd::testing {
 
@@ -110,6 +116,27 @@ class collector {
   braid::socket_address address_;
   std::unique_ptr<braid::http_server> server_;
   std::unique_ptr<braid::runtime> on_;
+};
+
+/// A URL where nothing listens. The port is taken, so that nothing else comes to listen there.
+class dead_collector {
+ public:
+  dead_collector() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const any = reinterpret_cast<sockaddr*>(&name);
+    socklen_t size = sizeof(name);
+    if (::bind(socket_.number(), any, size) != 0 || ::getsockname(socket_.number(), any, &size) != 0)
+      throw std::runtime_error("a dead collector has no port");
+    port_ = ntohs(name.sin_port);
+  }
+
+  [[nodiscard]] auto url() const -> std::string { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  braid::descriptor socket_;
+  std::uint16_t port_ = 0;
 };
 
 }  // namespace rankd::testing

@@ -203,8 +203,9 @@ TEST_CASE("the requests of a batch are spans of the call") {
 }
 
 TEST_CASE("a collector that is dead delays no request, and the metrics count what it missed") {
-  const auto spans = rankd::testing::value_of(span_exporter::start(
-      {.url = rankd::testing::collector().url(), .queue = 2, .interval = std::chrono::hours(1), .last_words = {}}, {}));
+  const rankd::testing::dead_collector dead;
+  const auto spans = rankd::testing::value_of(
+      span_exporter::start({.url = dead.url(), .queue = 2, .interval = std::chrono::hours(1), .last_words = {}}, {}));
   serve_world world({}, nullptr, {}, reference_project::get().stores, nullptr, {}, nullptr, spans.get());
   for (int i = 0; i < 3; ++i) CHECK(world.rank(request).status == 200);
   const std::string text = world.ask("GET", "/metrics").body;
