@@ -58,6 +58,7 @@ struct audited_request {
 /// One request to rank and what came of it.
 struct request_record {
   std::chrono::system_clock::time_point time;
+  braid::time_point begun{};                  ///< that moment by the loop's clock; not in the line
   std::string request_id;                     ///< empty where it could not be read
   std::optional<braid::trace_context> trace;  ///< the span of the request, where it is part of a trace
   std::string client;                         ///< whose token it was, where there are tokens
@@ -73,6 +74,7 @@ struct request_record {
   std::string degraded{};          ///< the member that says what stood in for what had failed, or empty
   std::vector<otlp_span> spans{};  ///< of its nodes, for a collector; not in the line
   bool is_degraded = false;        ///< something stood in; the line has `degraded`
+  bool is_known = false;           ///< its client may ask this server; not in the line
   bool may_force = false;          ///< the client may name arms of experiments; not in the line
   bool is_shed = false;            ///< refused because too many were there; not in the line
 };

@@ -5,7 +5,6 @@
 
 #include <braid/coro/with_scope.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -47,14 +46,13 @@ auto joined(const std::vector<std::string>& answers) -> std::string {
 struct shard::call_end {
   shard* by;  // null: other code reports
   request_record* record;
-  braid::time_point begun;
   ~call_end() {
     if (by == nullptr) return;
     if (record->status != http_status::ok) {
-      by->note(*record, begun, endpoint::batch);
+      by->note(*record, endpoint::batch);
       return;
     }
-    record->took = by->io_->now() - begun;
+    record->took = by->io_->now() - record->begun;
     by->metrics_.count_end(endpoint::batch, record->status, record->took, by->gate_.counts(), by->unread());
     by->export_spans(*record, endpoint::batch);
   }
@@ -62,22 +60,20 @@ struct shard::call_end {
 
 /// As `rank`: what does not depend on the body needs no coroutine.
 auto shard::rank_batch(braid::http_exchange& x) -> braid::task<void> {
-  const braid::time_point begun = io_->now();
-  request_record record;
-  if (all_->context.audit != nullptr) record.time = std::chrono::system_clock::now();
-  call_end end{this, &record, begun};
+  request_record record = new_record();
+  call_end end{this, &record};
   if (!check_head(x, record)) return {};
-  if (may_refuse_unread(x) && gate_.refuses(begun)) {
+  if (may_refuse_unread(x) && gate_.refuses(record.begun)) {
     overloaded(x, record);
     return {};
   }
   end.by = nullptr;  // the coroutine reports it
-  return read_batch(x, std::move(record), begun);
+  return read_batch(x, std::move(record));
 }
 
 /// All requests of the call are under way at the same time, as if each had come by a connection of its own.
-auto shard::read_batch(braid::http_exchange& x, request_record record, braid::time_point begun) -> braid::task<void> {
-  const call_end end{this, &record, begun};
+auto shard::read_batch(braid::http_exchange& x, request_record record) -> braid::task<void> {
+  const call_end end{this, &record};
   held_body body(*this);
   std::optional<braid::result<void>> read = read_body_now(x, body);
   if (!read) {
@@ -99,11 +95,13 @@ auto shard::read_batch(braid::http_exchange& x, request_record record, braid::ti
   auto one = [&](std::size_t at) -> braid::task<void> {
     request_record part;
     part.time = record.time;
+    part.begun = record.begun;
     part.request_id = part_id(record.request_id, at);
     if (record.trace) part.trace = record.trace->child();
     part.client = record.client;
+    part.is_known = record.is_known;
     part.may_force = record.may_force;
-    auto ranking_part = rank_part((*texts)[at], std::move(part), answers[at], begun);
+    auto ranking_part = rank_part((*texts)[at], std::move(part), answers[at]);
     is_shed = co_await std::move(ranking_part) || is_shed;
   };
   auto start_all = [&](braid::scope& children) -> braid::task<void> {
@@ -120,18 +118,16 @@ auto shard::read_batch(braid::http_exchange& x, request_record record, braid::ti
 
 /// One request of a batch, counted for its client, its plan and the gate like one that came alone. Gives whether it was
 /// refused because the server is full.
-auto shard::rank_part(std::string_view text, request_record record, std::string& answer, braid::time_point begun)
-    -> braid::task<bool> {
+auto shard::rank_part(std::string_view text, request_record record, std::string& answer) -> braid::task<bool> {
   struct part_end {
     shard* by;
     request_record* record;
-    braid::time_point begun;
     ~part_end() {
-      by->report(*record, begun);
+      by->report(*record);
       by->export_spans(*record, std::nullopt);
     }
   };
-  const part_end end{this, &record, begun};
+  const part_end end{this, &record};
   const reply_place to(answer);
   const auto of_client =
       all_->of_clients.try_enter(record.client, record.client.empty() ? std::nullopt : all_->options.client_in_flight);
@@ -142,7 +138,7 @@ auto shard::rank_part(std::string_view text, request_record record, std::string&
   }
   auto ready = prepare(to, record, text);
   if (!ready) co_return false;
-  braid::task<void> work = run(to, record, *ready, begun);
+  braid::task<void> work = run(to, record, *ready);
   co_await std::move(work);
   co_return record.is_shed;
 }

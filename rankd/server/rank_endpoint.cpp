@@ -56,18 +56,23 @@ auto left_until(braid::time_point deadline, braid::time_point now) -> std::chron
 struct shard::record_end {
   shard* by;  // null: other code reports
   request_record* record;
-  braid::time_point begun;
   ~record_end() {
-    if (by != nullptr) by->note(*record, begun, endpoint::rank);
+    if (by != nullptr) by->note(*record, endpoint::rank);
   }
 };
 
+/// Of a request that comes now. Its spans take the wall clock from here: read again, it might put them out of order.
+auto shard::new_record() const -> request_record {
+  request_record record;
+  if (all_->context.audit != nullptr || all_->context.spans != nullptr) record.time = std::chrono::system_clock::now();
+  record.begun = io_->now();
+  return record;
+}
+
 /// A refusal that does not depend on the body needs no coroutine either.
 auto shard::rank(braid::http_exchange& x) -> braid::task<void> {
-  const braid::time_point begun = io_->now();
-  request_record record;
-  if (all_->context.audit != nullptr) record.time = std::chrono::system_clock::now();
-  record_end end{this, &record, begun};
+  request_record record = new_record();
+  record_end end{this, &record};
   if (!check_head(x, record)) return {};
   auto of_client =
       all_->of_clients.try_enter(record.client, record.client.empty() ? std::nullopt : all_->options.client_in_flight);
@@ -75,17 +80,17 @@ auto shard::rank(braid::http_exchange& x) -> braid::task<void> {
     busy(x, record, "client_busy", "this client has as many requests under way as it may; try again later");
     return {};
   }
-  if (may_refuse_unread(x) && gate_.refuses(begun)) {
+  if (may_refuse_unread(x) && gate_.refuses(record.begun)) {
     overloaded(x, record);
     return {};
   }
   end.by = nullptr;  // the coroutine reports it
-  return read_and_rank(x, std::move(record), begun, std::move(*of_client));
+  return read_and_rank(x, std::move(record), std::move(*of_client));
 }
 
-auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid::time_point begun,
-                          in_flight_shares::pass of_client) -> braid::task<void> {
-  const record_end end{this, &record, begun};
+auto shard::read_and_rank(braid::http_exchange& x, request_record record, in_flight_shares::pass of_client)
+    -> braid::task<void> {
+  const record_end end{this, &record};
   const in_flight_shares::pass held = std::move(of_client);
   held_body body(*this);
   std::optional<braid::result<void>> read = read_body_now(x, body);
@@ -98,7 +103,7 @@ auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid:
 
   auto ready = prepare(x, record, body.text);
   if (!ready) co_return;
-  braid::task<void> work = run(x, record, *ready, begun);
+  braid::task<void> work = run(x, record, *ready);
   co_await std::move(work);
 }
 
@@ -151,14 +156,13 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
 
 /// A request that has been read: waits to be admitted, and ranks. Between both, those that came at the same time are
 /// read, so that the gate knows of them.
-auto shard::run(reply_place to, request_record& record, ready_request& ready, braid::time_point begun)
-    -> braid::task<void> {
+auto shard::run(reply_place to, request_record& record, ready_request& ready) -> braid::task<void> {
   const known_plan& plan = ready.plan;
   rank_request& request = ready.request;
   const plan_budget& budget = plan.bound->budget;
   if (!request.deadline) request.deadline = budget.default_deadline.value_or(all_->options.default_deadline);
   keep_to_budget(request, budget);
-  const braid::time_point deadline = begun + *request.deadline;
+  const braid::time_point deadline = record.begun + *request.deadline;
   std::optional<admission_gate::pass> pass = gate_.try_enter();
   if (!pass) {
     auto entering = gate_.enter(io_->now(), deadline);
@@ -183,7 +187,7 @@ auto shard::run(reply_place to, request_record& record, ready_request& ready, br
                                     is_read ? read_recorder::stores_of(ready.recorded->reads) : nullptr);
   const ranking result = co_await std::move(ranking_task);
   const braid::time_point ended = io_->now();
-  metrics_.count_run(plan.name, result.error ? result.error->code : "ok", ended - begun,
+  metrics_.count_run(plan.name, result.error ? result.error->code : "ok", ended - record.begun,
                      result.error ? 0 : result.rows.size());
   if (result.malformed_ids + result.malformed_values != 0)
     metrics_.count_malformed(plan.name, result.malformed_ids, result.malformed_values);
@@ -260,6 +264,7 @@ auto shard::check_head(braid::http_exchange& x, request_record& record) -> bool 
         answer_error(http_status::unauthorized, "unauthorized", "this needs a bearer token that the server knows", id));
     return false;
   }
+  record.is_known = true;
   record.client = client->name;
   record.may_force = client->may_force;
   const auto type = fields.find("Content-Type");
@@ -350,15 +355,15 @@ void save_trace(const request_record& record) {
 
 }  // namespace
 
-void shard::note(request_record& record, braid::time_point begun, endpoint which) {
-  metrics_.count_end(which, record.status, io_->now() - begun, gate_.counts(), unread());
-  report(record, begun);
+void shard::note(request_record& record, endpoint which) {
+  metrics_.count_end(which, record.status, io_->now() - record.begun, gate_.counts(), unread());
+  report(record);
   export_spans(record, which);
 }
 
 /// In the log and the audit.
-void shard::report(request_record& record, braid::time_point begun) {
-  record.took = io_->now() - begun;
+void shard::report(request_record& record) {
+  record.took = io_->now() - record.begun;
   const braid::duration slow = all_->options.trace_slow;
   if (slow > braid::duration::zero() && record.took >= slow) save_trace(record);
   const serve_log& log = all_->context.log;
@@ -374,7 +379,7 @@ void shard::report(request_record& record, braid::time_point begun) {
               {"code", record.code}});
   }
   if (record.is_shed) ++unreported_refusals_;
-  report_refusals(begun + record.took);
+  report_refusals(record.begun + record.took);
   if (all_->context.audit != nullptr) all_->context.audit->add(audit_line(record, all_->context.redacted));
 }
 

@@ -31,8 +31,9 @@ auto trace_seconds(std::string_view text) -> std::optional<std::chrono::seconds>
   return std::chrono::seconds(number);
 }
 
-auto system_time_of(braid::time_point then, braid::time_point now) -> std::chrono::system_clock::time_point {
-  return std::chrono::system_clock::now() - (now - then);
+/// By the clock of the request's begin.
+auto system_time_of(braid::time_point then, const request_record& record) -> std::chrono::system_clock::time_point {
+  return record.time + std::chrono::duration_cast<std::chrono::system_clock::duration>(then - record.begun);
 }
 
 }  // namespace
@@ -48,8 +49,9 @@ void shard::join_trace(braid::http_exchange& x, request_record& record) const {
   static_cast<void>(x.set_field("traceresponse", record.trace->traceparent()));
 }
 
+/// Strangers set flags as well: they must not fill the queue, nor the collector.
 auto shard::exports(const request_record& record) const noexcept -> bool {
-  return record.trace && record.trace->is_sampled && all_->context.spans != nullptr;
+  return record.is_known && record.trace && record.trace->is_sampled && all_->context.spans != nullptr;
 }
 
 /// Of the nodes that ran: those of the plan, or of the one that has stood in for it.
@@ -58,7 +60,7 @@ void shard::add_node_spans(request_record& record, const bound_plan& plan, const
   const bool stood_in = result.failed_before != nullptr;
   const bound_plan& ran = stood_in ? *plan.substitute : plan;
   const braid::time_point begun = ended - (result.total - (stood_in ? result.failed_before->total : braid::duration()));
-  const auto base = system_time_of(begun, io_->now());
+  const auto base = system_time_of(begun, record);
   for (std::size_t at = 0; at < result.nodes.size() && record.spans.size() < max_node_spans; ++at) {
     const node_sample& node = result.nodes[at];
     if (!node.queue || !node.run) continue;
@@ -85,7 +87,7 @@ void shard::export_spans(request_record& record, std::optional<endpoint> which) 
   otlp_span own{.context = *record.trace,
                 .name = which ? "POST " + std::string(name_of(*which)) : "rank",
                 .what = which ? otlp_span::kind::server : otlp_span::kind::internal,
-                .begin = system_time_of(io_->now() - record.took, io_->now()),
+                .begin = record.time,
                 .took = record.took};
   const auto add_text = [&](std::string_view key, const std::string& text) {
     if (!text.empty()) own.attributes.emplace_back(key, text);

@@ -130,10 +130,11 @@ class shard {
 
   // rank_endpoint.cpp
   auto rank(braid::http_exchange& x) -> braid::task<void>;
-  auto read_and_rank(braid::http_exchange& x, request_record record, braid::time_point begun,
-                     in_flight_shares::pass of_client) -> braid::task<void>;
+  [[nodiscard]] auto new_record() const -> request_record;
+  auto read_and_rank(braid::http_exchange& x, request_record record, in_flight_shares::pass of_client)
+      -> braid::task<void>;
   auto prepare(reply_place to, request_record& record, std::string_view text) -> std::optional<ready_request>;
-  auto run(reply_place to, request_record& record, ready_request& ready, braid::time_point begun) -> braid::task<void>;
+  auto run(reply_place to, request_record& record, ready_request& ready) -> braid::task<void>;
   auto read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>>;
   [[nodiscard]] static auto read_body_now(braid::http_exchange& x, held_body& into)
       -> std::optional<braid::result<void>>;
@@ -147,8 +148,8 @@ class shard {
   void count_nodes(const bound_plan& plan, const ranking& result);
   void note_degraded(reply_place to, request_record& record, const ranking& result);
   void learn(const ranking& result, const known_plan& plan, braid::duration took, const admission_gate::pass& pass);
-  void note(request_record& record, braid::time_point begun, endpoint which);
-  void report(request_record& record, braid::time_point begun);
+  void note(request_record& record, endpoint which);
+  void report(request_record& record);
   [[nodiscard]] auto unread() const noexcept -> std::size_t { return server_ ? server_->counts().paced : 0; }
   void report_refusals(braid::time_point now);
 
@@ -168,9 +169,8 @@ class shard {
 
   // batch_endpoint.cpp
   auto rank_batch(braid::http_exchange& x) -> braid::task<void>;
-  auto read_batch(braid::http_exchange& x, request_record record, braid::time_point begun) -> braid::task<void>;
-  auto rank_part(std::string_view text, request_record record, std::string& answer, braid::time_point begun)
-      -> braid::task<bool>;
+  auto read_batch(braid::http_exchange& x, request_record record) -> braid::task<void>;
+  auto rank_part(std::string_view text, request_record record, std::string& answer) -> braid::task<bool>;
 
   // change_endpoints.cpp
   void add_change_routes();

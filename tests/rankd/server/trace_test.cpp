@@ -108,10 +108,11 @@ namespace {
 
 /// A server whose spans come to a collector.
 struct exporting_world {
-  explicit exporting_world(double share = 1, redaction redacted = {})
+  explicit exporting_world(double share = 1, redaction redacted = {}, serve_options options = {})
       : spans(rankd::testing::value_of(
             span_exporter::start({.url = sink.url(), .share = share, .interval = std::chrono::milliseconds(1)}, {}))),
-        world({}, nullptr, {}, reference_project::get().stores, nullptr, std::move(redacted), nullptr, spans.get()) {}
+        world(std::move(options), nullptr, {}, reference_project::get().stores, nullptr, std::move(redacted), nullptr,
+              spans.get()) {}
 
   /// The spans of the collector, once there are so many.
   auto wait_for(std::size_t count) -> std::vector<json> {
@@ -200,6 +201,23 @@ TEST_CASE("the requests of a batch are spans of the call") {
   CHECK(spans[0].at("parentSpanId") == spans[4].at("spanId"));
   CHECK(spans[2].at("parentSpanId") == spans[4].at("spanId"));
   CHECK(spans[4].at("parentSpanId") == "b7ad6b7169203331");
+  for (const std::size_t part : {0U, 2U})
+    CHECK(spans[part].at("startTimeUnixNano") == spans[4].at("startTimeUnixNano"));
+}
+
+TEST_CASE("spans of strangers are not exported, whatever flag they send") {
+  serve_options guarded;
+  guarded.tokens = rankd::testing::value_of(token_list::parse("0123456789abcdef", "tokens"));
+  exporting_world here(1, {}, guarded);
+  for (const char* path : {"/v1/rank", "/v1/rank/batch"}) {
+    CHECK(here.world.ask("POST", path, request, parent_field).status == 401);
+    CHECK(here.world.ask("POST", path, request).status == 401);
+  }
+  const std::string known = std::string(parent_field) + "Authorization: Bearer 0123456789abcdef\r\n";
+  CHECK(here.world.rank(request, known).status == 200);
+  const std::vector<json> spans = here.wait_for(2);
+  REQUIRE(spans.size() == 2);
+  CHECK(attributes_of(spans[0]).at("http.response.status_code") == "200");
 }
 
 TEST_CASE("a collector that is dead delays no request, and the metrics count what it missed") {
