@@ -5,13 +5,17 @@
 #include <rankd/server/token_list.hpp>
 
 #include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
 #include <braid/io/sockets.hpp>
 #include <braid/io/tls.hpp>
 #include <braid/net/http_message.hpp>
+#include <braid/trace/trace.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <string>
 
 namespace rankd {
 
@@ -24,6 +28,8 @@ struct serve_options {
   /// A request that took so long asks for a file of the last seconds, where BRAID_TRACE=FILE,last=8s keeps them; zero:
   /// none does.
   braid::duration trace_slow = braid::duration::zero();
+  /// What `/v1/trace` gives, on a thread that may block.
+  std::function<braid::result<std::string>(braid::duration)> last_seconds = &braid::trace::last;
   engine_options engine = {.timed_of = 16};
 
   braid::http_limits limits = {};

@@ -112,7 +112,7 @@ void shard::export_spans(request_record& record, std::optional<endpoint> which) 
 }
 
 /// What the flight recorder keeps. It is made by the thread that records, so a thread waits that may; and sent in
-/// pieces, as it may be as long as what is kept.
+/// pieces, as it may be as long as what is kept. So there is one at a time in memory.
 auto shard::trace(braid::http_exchange& x) -> braid::task<void> {
   if (!may_ask(x, endpoint::trace)) co_return;
   const std::string_view id = given_request_id(x.request());
@@ -122,7 +122,15 @@ auto shard::trace(braid::http_exchange& x) -> braid::task<void> {
     co_return reply(x, endpoint::trace,
                     answer_error(http_status::bad_request, "bad_seconds",
                                  "seconds=" + quote_name(*asked) + " is no whole number from 1 to 600", id));
-  auto reading = braid::offload(on_->blocking(), [span = *seconds] { return braid::trace::last(span); });
+  const auto only = all_->of_traces.try_enter("/v1/trace", 1);
+  if (!only) {
+    static_cast<void>(x.set_field("Retry-After", "1"));
+    co_return reply(x, endpoint::trace,
+                    answer_error(http_status::too_many_requests, "trace_busy",
+                                 "another call is getting the trace, and there is one at a time; try again later", id));
+  }
+  auto reading =
+      braid::offload(on_->blocking(), [read = all_->options.last_seconds, span = *seconds] { return read(span); });
   const braid::result<std::string> bytes = co_await std::move(reading);
   if (!bytes)
     co_return reply(x, endpoint::trace,

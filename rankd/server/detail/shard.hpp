@@ -41,6 +41,7 @@ struct serve_shared {
   serve_options options;
   in_flight_shares of_plans{};
   in_flight_shares of_clients{};
+  in_flight_shares of_traces{};                // calls of /v1/trace
   std::vector<std::unique_ptr<shard>> shards;  // complete before the first of them serves
   braid::atomic<bool> stopping{false};         // written by the thread that stops the server: true for good
 };

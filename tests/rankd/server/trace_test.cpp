@@ -5,8 +5,10 @@
 #include <rankd/server/line_file.hpp>
 #include <tests/rankd/server/collector.hpp>
 #include <tests/rankd/server/serve_world.hpp>
+#include <tests/rankd/server/slow_trace.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
+#include <tests/support/watchdog.hpp>
 
 #include <string>
 #include <string_view>
@@ -230,6 +232,26 @@ TEST_CASE("a collector that is dead delays no request, and the metrics count wha
   CHECK(text.find("\nrankd_spans_dropped_total{reason=\"queue_full\"} 4\n") != std::string::npos);
   CHECK(text.find("\nrankd_spans_queued 2\n") != std::string::npos);
   CHECK(serve_world().ask("GET", "/metrics").body.find("rankd_spans_") == std::string::npos);
+}
+
+TEST_CASE("one call at a time gets the last seconds, and others are told to come later") {
+  const braid::testing::watchdog guard(std::chrono::seconds(60));
+  const rankd::testing::slow_trace slow;
+  serve_options options = slow.options();
+  options.loops = 2;
+  serve_world world(options);
+  auto first = world.caller();
+  first.say(braid::testing::request_text("GET", "/v1/trace", {}, {}));
+  slow.wait();
+  for (int i = 0; i < 8; ++i) {  // over both loops
+    const heard_answer other = world.ask("GET", "/v1/trace");
+    CHECK(other.status == 429);
+    CHECK(other.field("Retry-After") == "1");
+    CHECK(other.body.find(R"("code":"trace_busy")") != std::string::npos);
+  }
+  slow.finish();
+  CHECK(first.hear().value().body == "the trace");
+  CHECK(braid::testing::eventually([&] { return world.ask("GET", "/v1/trace").status == 200; }));
 }
 
 TEST_CASE("the last seconds are refused with a sentence where nothing keeps them, and the seconds are checked") {
