@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using namespace rankd;
@@ -81,7 +82,7 @@ void call(const model& what) {
                         std::bit_cast<std::uint64_t>((*half)[output].writable[row]),
                     "a score is that of its row");
   }
-  what.link(*all);
+  std::ignore = what.link(*all);
 }
 
 void run(std::string_view text) {
