@@ -38,9 +38,10 @@ auto filled() -> memory_store& {
 /// Asks everything that a store can be asked.
 void ask_all(store& from, braid::arena& memory, std::vector<std::string>& out) {
   const auto text = [](std::string_view value) { return std::to_string(value.size()) + ":" + std::string(value); };
-  for (const auto& each : braid::sync_wait(from.hget({"user:", users}, "country", memory)).value())
-    out.push_back(each ? text(*each) : "-");
-  for (const auto& each : braid::sync_wait(from.hgetall({"user:", users}, memory)).value()) {
+  const auto countries = braid::sync_wait(from.hget({"user:", users}, "country", memory)).value();
+  for (const auto& each : countries) out.push_back(each ? text(*each) : "-");
+  const auto hashes = braid::sync_wait(from.hgetall({"user:", users}, memory)).value();
+  for (const auto& each : hashes) {
     out.push_back("hash");
     for (const hash_field& field : each) out.push_back(text(field.name) + "=" + text(field.value));
   }
