@@ -310,7 +310,8 @@ class BRAID_API resolver {
   resolver(loop& on, executor& blocking) : resolver(on, blocking, options()) {}
 
   /// Numbers are taken as they are, without a question. A stop or a deadline ends the wait at once; the question goes
-  /// on, and its answer is remembered. Errors: as `lookup_host`; errc::closed where the executor takes nothing more.
+  /// on, and its answer is remembered. Errors: errc::unknown_host; resource_unavailable_try_again; the system's;
+  /// errc::closed where the executor takes nothing more.
   [[nodiscard]] auto resolve(std::string host, std::uint16_t port) -> task<result<socket_address::list>>;
 
   /// Forgets all answers.
