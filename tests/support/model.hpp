@@ -117,13 +117,15 @@ inline auto orders_in(std::string_view header, const options& bounds, const std:
 
 /// Makes every order above relaxed that `header` names relaxed, and leaves out its barriers, one at a time, and
 /// explores schedules of the bodies, all or by seeds: the places where nothing failed. The bodies must pass without
-/// that.
+/// that. Where the bodies come to no order of `header`, which may have moved, it gives a sentence instead.
 [[nodiscard]] inline auto orders_not_needed(std::string_view header, const options& bounds,
                                             const std::vector<body>& bodies, machinery::explorer how = by_turns)
     -> std::string {
   const options few = machinery::fewer(bounds, how);
+  const auto places = machinery::orders_in(header, few, bodies, how);
+  if (places.empty()) return "the bodies come to no order of " + std::string(header);
   std::string survivors;
-  for (const site& place : machinery::orders_in(header, few, bodies, how)) {
+  for (const site& place : places) {
     const auto survives = [&](const options& within) {
       return std::ranges::all_of(bodies,
                                  [&](body each) { return machinery::passes_without(place, within, each, how); });
