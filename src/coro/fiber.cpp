@@ -40,7 +40,12 @@ struct parking {
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   auto await_suspend(fiber_handle self) const -> transfer {
     const fiber_wait what = of->waits_for();
-    return what.suspend(what.awaiter, self);
+    const std::coroutine_handle<> next = what.suspend(what.awaiter, self);
+#if defined(__clang__)
+    return transfer_to(next);
+#else
+    if (next) transfer_to(next);  // without one, the awaiter's own transfer stays
+#endif
   }
   void await_resume() const noexcept {}
 };

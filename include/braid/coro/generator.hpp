@@ -255,7 +255,8 @@ class async_generator_promise final : public promise_base {
   /// Transfers control to the consumer, which is the coroutine above in the same thread of control.
   struct yield_awaiter {
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
-    auto await_suspend(std::coroutine_handle<async_generator_promise> self) noexcept -> transfer {
+    template <std::same_as<async_generator_promise> Promise>
+    auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
       self.promise().runs_ = false;
       return transfer_to(self.promise().continuation());
     }

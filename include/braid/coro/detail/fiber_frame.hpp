@@ -24,9 +24,10 @@ struct BRAID_API fiber_unwind{};
 /// The handle that everything a fiber waits for gets to see.
 using fiber_handle = std::coroutine_handle<task_promise<void>>;
 
-/// How a fiber begins to wait for one thing, which lies on the fiber's stack; called on the stack of its home.
+/// How a fiber begins to wait for one thing, which lies on the fiber's stack; called on the stack of its home. Gives
+/// what goes on next: null for nothing, or for what was left with the thread already, as g++ does it.
 struct fiber_wait {
-  auto (*suspend)(void* awaiter, fiber_handle self) -> transfer;
+  auto (*suspend)(void* awaiter, fiber_handle self) -> std::coroutine_handle<>;
   void* awaiter;
 };
 
@@ -143,18 +144,16 @@ struct fiber_body {
 /// Suspends the driver in the fiber's place. `await_suspend` may give a handle, say by `false` that there is nothing to
 /// wait for, or give nothing.
 template <typename Awaiter>
-auto suspend_for_fiber(void* awaiter, fiber_handle self) -> transfer {
+auto suspend_for_fiber(void* awaiter, fiber_handle self) -> std::coroutine_handle<> {
   auto& what = *static_cast<Awaiter*>(awaiter);
   using given = decltype(what.await_suspend(self));
-  if constexpr (std::is_same_v<given, bool>) {
-    return what.await_suspend(self) ? transfer_to({}) : transfer_to(self);
-  } else if constexpr (std::is_void_v<given> && !std::is_void_v<transfer>) {
+  if constexpr (std::is_void_v<given>) {
     what.await_suspend(self);
-    return transfer_to({});
-  } else if constexpr (std::is_same_v<given, transfer>) {
-    return what.await_suspend(self);
+    return {};
+  } else if constexpr (std::is_same_v<given, bool>) {
+    return what.await_suspend(self) ? std::coroutine_handle<>{} : self;
   } else {
-    return transfer_to(what.await_suspend(self));
+    return what.await_suspend(self);
   }
 }
 

@@ -7,17 +7,21 @@
 
 namespace braid::detail {
 
+/// Leaves a coroutine with the thread, for the `resume` that it is in to go on with.
+BRAID_API void leave_for_resume(std::coroutine_handle<> next) noexcept;
+
 // clang turns a handle returned from await_suspend into a jump at every level of optimisation. g++ 12 calls instead
 // when it does not optimise, so a long run of ready awaits would overflow the stack: there the next handle is left
-// with the thread, and `resume` goes on with it once the suspension is complete.
+// with the thread, and `resume` goes on with it once the suspension is complete. Library and program may be compiled
+// by one each: `resume` serves both, and `transfer` stands only in the types of templates, whose symbols name it.
 #if defined(__clang__)
 using transfer = std::coroutine_handle<>;
-inline auto transfer_to(std::coroutine_handle<> next) noexcept -> transfer {
+[[gnu::always_inline]] inline auto transfer_to(std::coroutine_handle<> next) noexcept -> transfer {
   return next ? next : std::noop_coroutine();
 }
 #else
 using transfer = void;
-BRAID_API void transfer_to(std::coroutine_handle<> next) noexcept;
+[[gnu::always_inline]] inline void transfer_to(std::coroutine_handle<> next) noexcept { leave_for_resume(next); }
 #endif
 
 /// Resumes `first` and whatever it transfers to, until something suspends for good. Null is allowed: nothing happens.
