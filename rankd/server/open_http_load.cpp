@@ -11,7 +11,7 @@
 #include <braid/io/sockets.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_message.hpp>
-#include <braid/net/http_parser.hpp>
+#include <braid/net/detail/http_parser.hpp>
 
 #include <algorithm>
 #include <array>

@@ -11,7 +11,7 @@
 #include <braid/io/sockets.hpp>
 #include <braid/net/detail/http_body_decoder.hpp>
 #include <braid/net/detail/http_encoder.hpp>
-#include <braid/net/http_parser.hpp>
+#include <braid/net/detail/http_parser.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/trace/detail/metric_source.hpp>
 

@@ -11,7 +11,7 @@
 #include <braid/io/tls.hpp>
 #include <braid/net/detail/http_body_decoder.hpp>
 #include <braid/net/http_client.hpp>
-#include <braid/net/http_parser.hpp>
+#include <braid/net/detail/http_parser.hpp>
 #include <braid/task/executors.hpp>
 
 #include <cstddef>

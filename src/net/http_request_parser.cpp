@@ -1,5 +1,5 @@
 // src/net/http_request_parser.cpp: the line that begins a request, and what its fields must say.
-#include <braid/net/http_parser.hpp>
+#include <braid/net/detail/http_parser.hpp>
 
 #include <braid/net/detail/http_text.hpp>
 

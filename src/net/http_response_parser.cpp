@@ -1,5 +1,5 @@
 // src/net/http_response_parser.cpp: the line that begins a response, and where its body ends.
-#include <braid/net/http_parser.hpp>
+#include <braid/net/detail/http_parser.hpp>
 
 #include <braid/net/detail/http_text.hpp>
 

@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/net/detail/http_body_decoder.hpp>
 #include <braid/net/http_message.hpp>
-#include <braid/net/http_parser.hpp>
+#include <braid/net/detail/http_parser.hpp>
 #include <braid/net/http_server.hpp>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // tests/net/http_response_parser_test.cpp: responses, good and bad, in whatever pieces they come.
-#include <braid/net/http_parser.hpp>
+#include <braid/net/detail/http_parser.hpp>
 
 #include <tests/support/http_dialogue.hpp>
 #include <tests/support/http_table.hpp>

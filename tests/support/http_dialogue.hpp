@@ -3,7 +3,7 @@
 #pragma once
 
 #include <braid/net/detail/http_body_decoder.hpp>
-#include <braid/net/http_parser.hpp>
+#include <braid/net/detail/http_parser.hpp>
 
 #include <optional>
 #include <string>

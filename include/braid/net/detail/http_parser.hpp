@@ -1,4 +1,4 @@
-// braid/net/http_parser.hpp: parsers of HTTP messages, for a program with connections of its own.
+// braid/net/detail/http_parser.hpp: parsers of HTTP messages, for a program with connections of its own.
 #pragma once
 
 #include <braid/base/config.hpp>
