@@ -1,4 +1,4 @@
-// examples/06_timers.cpp: functions that run on a pool at their time, once or again and again, and are cancelled.
+// examples/06_timers.cpp: functions that run on a pool at their time, once or again and again, and are stopped.
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduled.hpp>
 
@@ -17,7 +17,6 @@ struct announces_end {
 // [program]
 int main() {
   std::latch three_beats(3);
-  std::latch reminded(1);
   braid::pool workers({.workers = 1});
   braid::timer_thread timers;  // below the pool, so that it ends first
 
@@ -29,16 +28,13 @@ int main() {
   if (!beat) return 1;
   three_beats.wait();
 
-  const auto reminder = braid::post_after(workers, timers, 5ms, [&] {
-    std::puts("reminded");
-    reminded.count_down();
-  });
-  if (!reminder) return 1;
-  reminded.wait();
+  auto reminder = braid::spawn_after(workers, timers, 5ms, [] { return "reminded"; });
+  std::puts(reminder.get());
 
   auto data = std::make_unique<announces_end>();
-  const auto tomorrow = braid::post_after(workers, timers, 24h, [held = std::move(data)] { std::puts("never"); });
-  if (tomorrow && tomorrow->cancel() == braid::cancellation::done) std::puts("cancelled");
+  auto tomorrow = braid::spawn_after(workers, timers, 24h, [held = std::move(data)] { std::puts("never"); });
+  tomorrow.request_stop();
+  if (tomorrow.is_ready()) std::puts("stopped");
 
   const auto refused = braid::post_every(workers, timers, {.interval = 0s}, [] { std::puts("never"); });
   if (!refused) std::printf("no interval: %s\n", refused.error().message().c_str());

@@ -1,5 +1,7 @@
-// examples/08_pools.cpp: the classic kinds of pools, each as options of one; strands, and threads for what blocks.
+// examples/08_pools.cpp: the classic kinds of pools, each as options of one; jobs in series, and threads for what
+// blocks.
 #include <braid/base/error.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
@@ -30,13 +32,13 @@ auto on_this_thread() -> pool { return pool({.scheduler = scheduler::current_thr
 auto in_place() -> pool { return pool({.scheduler = scheduler::run_inline}); }
 // [/kinds]
 
-void strands_and_blocking(pool& workers) {
-  // [strand]
-  braid::strand account(workers);
-  int balance = 0;  // touched by jobs of the strand only, and so without a lock
+void serial_and_blocking(pool& workers) {
+  // [serial]
+  braid::serial_executor account(workers);
+  int balance = 0;  // touched by its jobs only, and so without a lock
   for (int i = 0; i < 100; ++i) braid::or_throw(post(account, [&balance] { balance += 1; }));
   std::printf("balance %d\n", spawn(account, [&balance] { return balance; }).get());
-  // [/strand]
+  // [/serial]
   // [blocking]
   braid::blocking_pool slow({.max_threads = 8});
   auto line = spawn(slow, [] { return std::this_thread::sleep_for(1ms), 7; });  // a file, a name, a lock
@@ -45,7 +47,7 @@ void strands_and_blocking(pool& workers) {
   // [bounded]
   int counted = 0;
   {
-    braid::strand lines(workers);
+    braid::serial_executor lines(workers);
     braid::bounded_executor entrance(lines, {.capacity = 100});  // .full = when_full::wait
     for (int i = 0; i < 10'000; ++i) braid::or_throw(post(entrance, [&counted] { ++counted; }));
   }
@@ -104,7 +106,7 @@ int main() {
   braid::or_throw(post(mine, [] { std::puts("polled"); }));
   while (mine.poll()) {}
   pool workers = work_stealing();
-  strands_and_blocking(workers);
+  serial_and_blocking(workers);
   ending();
   outliving();
   // [process]

@@ -23,9 +23,9 @@ module;
 #include <braid/coro/offload.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/strand_home.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/when_all.hpp>
@@ -46,7 +46,6 @@ module;
 #include <braid/io/tls.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_message.hpp>
-#include <braid/net/http_parser.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/net/redis_batch.hpp>
 #include <braid/net/redis_cluster.hpp>
@@ -314,6 +313,7 @@ using braid::scheduling_policy;
 using braid::scope;
 using braid::search;
 using braid::seq_cst;
+using braid::serial_executor;
 using braid::settings_report;
 using braid::shared_future;
 using braid::shared_queue;
@@ -324,7 +324,9 @@ using braid::sleep_until;
 using braid::socket_address;
 using braid::socket_of;
 using braid::spawn;
+using braid::spawn_after;
 using braid::spawn_all;
+using braid::spawn_at;
 using braid::spawn_options;
 using braid::static_graph;
 using braid::status_of;
@@ -333,9 +335,6 @@ using braid::stop_callback;
 using braid::stop_flag;
 using braid::stop_here;
 using braid::stop_signal;
-using braid::stoppable;
-using braid::strand;
-using braid::strand_home;
 using braid::stream_listener;
 using braid::stream_socket;
 using braid::sync_wait;

@@ -8,7 +8,7 @@
 #include <braid/coro/fiber.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/runtime/runtime.hpp>
@@ -52,7 +52,7 @@ auto counted(const crowd& begin, unsigned size) -> task<std::uint64_t> {
 auto at_one_home(const parameters& given, const crowd& begin, unsigned size, unsigned each = 1,
                  scheduler chosen = scheduler::work_stealing) -> sample {
   braid::pool pool({.workers = given.workers(), .scheduler = chosen});
-  braid::strand_home where(pool);
+  braid::serial_executor where(pool);
   auto timed = [&]() -> task<sample> {
     const auto from = std::chrono::steady_clock::now();
     const std::uint64_t done = co_await counted(begin, size);

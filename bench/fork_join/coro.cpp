@@ -5,7 +5,7 @@
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/fork_task.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/task/pool.hpp>
@@ -152,7 +152,7 @@ auto uts_forked(number state, number& into) -> fork_task<void> {
 template <typename Make>
 auto at_home(const parameters& given, double items, number expected, Make make) -> sample {
   braid::pool pool({.workers = given.workers()});
-  braid::strand_home home(pool);
+  braid::serial_executor home(pool);
   return bench::timed(items, expected, [&] { return braid::sync_wait(home, make(pool)); });
 }
 

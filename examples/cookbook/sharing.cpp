@@ -87,8 +87,8 @@ class page_cache {  // used by the tasks of one loop
 };
 // [/single_flight]
 
-// [strand_home]
-/// State that only tasks of one strand_home touch: never two of them at once, on whatever worker.
+// [one_home]
+/// State that only tasks of one serial_executor touch: never two of them at once, on whatever worker.
 struct account {
   explicit account(braid::pool& workers) : home(workers) {}
   auto deposit(int amount) -> braid::future<void> {
@@ -100,9 +100,9 @@ struct account {
   }
   int balance = 0;
   int deposits = 0;
-  braid::strand_home home;  // last: it ends before what its tasks use
+  braid::serial_executor home;  // last: it ends before what its tasks use
 };
-// [/strand_home]
+// [/one_home]
 
 auto deposits(braid::pool& workers) -> task<int> {
   account shared(workers);
@@ -112,14 +112,14 @@ auto deposits(braid::pool& workers) -> task<int> {
   co_return shared.deposits;
 }
 
-// [strand]
+// [one_at_a_time]
 auto count(braid::pool& workers) -> int {
   int counted = 0;
-  braid::strand one_at_a_time(workers);
+  braid::serial_executor one_at_a_time(workers);
   for (int i = 0; i < 1000; ++i) braid::or_throw(post(one_at_a_time, [&counted] { ++counted; }));
   return spawn(one_at_a_time, [&counted] { return counted; }).get();  // after all that was posted before
 }
-// [/strand]
+// [/one_at_a_time]
 
 // [mutex]
 auto write_alone(braid::async_mutex& file, std::string& text, std::string line) -> task<void> {

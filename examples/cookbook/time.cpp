@@ -36,8 +36,9 @@ auto beats(braid::pool& workers) -> braid::future<int> {
 
 // [once]
 auto remind_me(braid::pool& workers) -> bool {
-  const auto reminder = post_after(workers, 24h, [] { std::printf("a day later\n"); });
-  return reminder && reminder->cancel() == braid::cancellation::done;  // it will not run any more
+  auto reminder = spawn_after(workers, 24h, [] { std::printf("a day later\n"); });
+  reminder.request_stop();
+  return reminder.is_ready();  // with errc::stopped: it will not run any more
 }
 // [/once]
 

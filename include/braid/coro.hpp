@@ -16,7 +16,7 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/when_all.hpp>

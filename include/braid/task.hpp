@@ -1,5 +1,5 @@
 // braid/task.hpp: thread pools, futures, fork-join and parallel algorithms.
-// In it: `pool`, `blocking_pool`, `strand` and `bounded_executor`; `post`, `spawn`, `future`, `promise` and what
+// In it: `pool`, `blocking_pool`, `bounded_executor`; `post`, `spawn`, `future`, `promise` and what
 // combines them; `fork_join`, `task_group`, `parallel_for`, `parallel_reduce`, scans and sorts; work at a time, after a
 // time or periodically. Job slabs (braid/task/job_slab.hpp) and schedulers of a program's own
 // (braid/task/basic_pool.hpp) have headers of their own.

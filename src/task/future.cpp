@@ -95,7 +95,7 @@ void future_core::wake_sleepers() noexcept {
 
 auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   const worker* const self = current_worker();
-  // A worker helps its pool, but a strand whose job it runs would wait for that job.
+  // A worker helps its pool, but a serial executor whose job it runs would wait for that job.
   const executor_id where = self != nullptr && self->pool->has_id(where_) ? executor_id() : where_;
   if (const executor_use use(where); use && use->is_current())
     throw std::system_error(

@@ -12,7 +12,7 @@ scheduled_state::~scheduled_state() = default;
 
 void scheduled_state::let_go() noexcept {
   // edge scheduled.last: both, the last owner sees all uses before it frees
-  if (references_.fetch_sub(1, acq_rel) == 1) destroy();
+  if (references_.fetch_sub(1, acq_rel) == 1) free();
 }
 
 auto scheduled_state::start(time_point first, time_point now) noexcept -> bool {
@@ -33,9 +33,16 @@ auto scheduled_state::try_leave(phase from) noexcept -> bool {
   return phase_.compare_exchange_strong(from, phase::ending, relaxed, relaxed);
 }
 
+/// Requires a reference.
 void scheduled_state::end_as(phase how) noexcept {
   destroy_captures();
   phase_.store(how, release);  // edge scheduled.ended: publish that the captures are destroyed
+  switch (how) {
+    case phase::cancelled: return never_ran(errc::stopped);
+    case phase::refused: return never_ran(errc::closed);
+    case phase::dropped: return never_ran(errc::dropped);
+    default: return;
+  }
 }
 
 /// Called by the thread that forwards the work: it goes no further.

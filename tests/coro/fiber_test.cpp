@@ -6,7 +6,7 @@
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
@@ -410,7 +410,7 @@ TEST_CASE("a function that needs more stack than there is ends the process at th
 TEST_CASE("a home that changes its thread has no fibers, and says so") {
   if (!has_fibers()) return;
   pool workers({.workers = 1});
-  strand_home where(workers);
+  serial_executor where(workers);
   auto body = [] { return 1; };
   auto tries = [&]() -> task<std::error_code> {
     const auto ended = co_await as_outcome(run_fiber(body));

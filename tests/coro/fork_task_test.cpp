@@ -4,7 +4,7 @@
 
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/sync/stop_flag.hpp>
 #include <braid/task/fork_join.hpp>
 
@@ -554,7 +554,7 @@ TEST_CASE_FIXTURE(watched, "futures of them, for threads and for tasks") {
   auto refer = [&object]() -> fork_task<int&> { co_return object; };
   CHECK(&spawn(where, refer()).get() == &object);
   CHECK(failure_text(spawn(where, fail_with("ahead"))) == "ahead");
-  strand_home home(where);
+  serial_executor home(where);
   auto body = [&]() -> task<std::uint64_t> {
     auto ahead = spawn(where, fib(16));
     co_return co_await std::move(ahead) + 1;

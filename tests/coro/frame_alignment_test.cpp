@@ -19,10 +19,10 @@ namespace {
 template <typename... Types>
 constexpr bool fit = ((alignof(Types) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) && ...);
 
-static_assert(fit<pool, basic_pool<least_loaded>, blocking_pool, job_slab, strand, task_group, timer_thread>);
+static_assert(fit<pool, basic_pool<least_loaded>, blocking_pool, job_slab, task_group, timer_thread>);
 static_assert(fit<future<int>, shared_future<int>, promise<int>, scheduled_task, stop_flag>);
 static_assert(fit<task<int>, scope, channel<int>, broadcast<int>, watch<int>, async_mutex, async_semaphore, async_event,
-                  async_latch, async_barrier, strand_home>);
+                  async_latch, async_barrier, serial_executor>);
 static_assert(fit<loop, braid::detail::loop_timers, stream_socket, stream_listener, tls_stream, udp_socket,
                   buffered_reader, child_process, signal_set, resolver>);
 static_assert(fit<http_server, http_client, http_router, redis_connection, redis_pool, redis_cluster>);

@@ -5,7 +5,7 @@
 #include <braid/coro/fiber.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/task/pool.hpp>
 
@@ -116,14 +116,14 @@ TEST_CASE(
 TEST_CASE("a home on a pool that a task of its own destroys ends the program") {
   const child_end end = run_in_child([] {
     pool workers({.workers = 1});
-    auto where = std::make_unique<strand_home>(workers);
+    auto where = std::make_unique<serial_executor>(workers);
     auto body = [&]() -> task<void> {
       where.reset();
       co_return;
     };
     sync_wait(*where, body());
   });
-  CHECK(ends_with(end, "a home is not destroyed by a task that lives there"));
+  CHECK(ends_with(end, "a serial executor is not destroyed by what runs there"));
 }
 
 TEST_CASE("the frame of a fiber that goes while the function waits ends the program") {

@@ -1,7 +1,7 @@
 // tests/coro/out_of_memory_test.cpp: a task whose sleep finds no memory is stopped, and nothing ends the program.
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/detail/shared_timers.hpp>
@@ -53,7 +53,7 @@ TEST_CASE("a sleep that finds no memory stops its task, whatever is missing") {
 TEST_CASE("a home that has found no memory for its timers stops all that lives there, and takes nothing more") {
   if (under_thread_sanitizer) return;
   pool workers({.workers = 1});
-  strand_home where(workers);
+  serial_executor where(workers);
   int count = 0;
   auto ended = spawn(where, sleep_short_of_memory(0, scarcity::one));
   CHECK(failure_code(ended) == errc::stopped);

@@ -1,5 +1,5 @@
 // tests/coro/outlived_home_test.cpp: tasks whose pool has gone end, and so do futures of homes that have gone.
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/scope.hpp>
@@ -60,7 +60,7 @@ TEST_CASE("a task that waits when its pool goes is stopped once what it waits fo
 
 TEST_CASE("a home whose pool has gone ends on the thread that ends it") {
   auto workers = small_pool();
-  auto home = std::make_unique<strand_home>(*workers);
+  auto home = std::make_unique<serial_executor>(*workers);
   deaths ended;
   auto handle = spawn(*home, sleep_long(mortal(ended)));
   workers.reset();
@@ -73,7 +73,7 @@ TEST_CASE("a home whose pool has gone ends on the thread that ends it") {
 
 TEST_CASE("a handle stops a task whose pool has gone") {
   auto workers = small_pool();
-  strand_home home(*workers);
+  serial_executor home(*workers);
   deaths ended;
   auto handle = spawn(home, sleep_long(mortal(ended)));
   workers.reset();
@@ -86,7 +86,7 @@ TEST_CASE("an alarm that rings after the pool has gone ends the sleep, and stops
   manual_clock clock;
   braid::detail::shared_timers timers(clock);
   auto workers = small_pool();
-  strand_home home(*workers, timers);
+  serial_executor home(*workers, timers);
   deaths ended;
   auto handle = spawn(home, sleep_long(mortal(ended)));
   workers.reset();

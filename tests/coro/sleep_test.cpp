@@ -3,7 +3,7 @@
 
 #include <braid/base/random.hpp>
 #include <braid/coro/spawn.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/pool.hpp>
@@ -317,7 +317,7 @@ TEST_CASE("by the system's clock nothing wakes early after computing or idleness
   CHECK(loops.size() >= 2);
   const auto merged = runtime::create({.workers = 2, .shape = runtime_shape::merged}).value();
   pool workers({.workers = 2});
-  strand_home strand(workers);
+  serial_executor strand(workers);
   std::vector<home*> homes{&strand};
   for (const auto& each : loops) homes.push_back(each.get());
   for (loop* const each : merged->loops()) homes.push_back(each);

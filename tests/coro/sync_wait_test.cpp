@@ -4,7 +4,7 @@
 #include <braid/coro/offload.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/future.hpp>
@@ -128,7 +128,7 @@ TEST_CASE("on the home's own thread it is refused instead of waiting for ever") 
 
 TEST_CASE("the only worker of a pool waits for a task of a home on that pool") {
   with_each_lonely_pool([](pool& where) {
-    strand_home home(where);
+    serial_executor home(where);
     auto compute = [] { return 2; };
     auto body = [&]() -> task<int> {
       co_await sleep_for(1us);
@@ -195,7 +195,7 @@ TEST_CASE("the end of a home lets the pool work of whose workers one waits for i
     };
     auto ends = spawn(where, [&] {
       atomic<bool> begun{false};
-      strand_home home(elsewhere);
+      serial_executor home(elsewhere);
       // What the pool is to run comes behind this job.
       CHECK(post(home, [&] { home.root().spawn(body(begun)); }));
       CHECK(testing::eventually([&] { return begun.load(relaxed); }));
@@ -207,7 +207,7 @@ TEST_CASE("the end of a home lets the pool work of whose workers one waits for i
 TEST_CASE("on the thread of a loop a wait for another home is refused, with a sentence that says what to do instead") {
   const auto started = runtime::create({.workers = 1}).value();
   const auto other = runtime::create({.workers = 1}).value();
-  strand_home strand(started->workers());
+  serial_executor strand(started->workers());
   auto body = [&]() -> task<void> {
     CHECK(refusal_of([&] { sync_wait(started->io(), give(1)); }).find("co_await the task there") != std::string::npos);
     for (home* each : {static_cast<home*>(&other->io()), static_cast<home*>(&strand)})

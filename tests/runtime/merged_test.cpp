@@ -11,6 +11,7 @@
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/io/sockets.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/parallel.hpp>
@@ -302,12 +303,12 @@ TEST_CASE("a task that waits for another pool does not run another task in betwe
   CHECK_FALSE(met_inside);
 }
 
-TEST_CASE("a strand that ends in a task has its jobs run by the worker, if there is no other") {
+TEST_CASE("a serial executor that ends in a task has its jobs run by the worker, if there is no other") {
   int ran = 0;
   const scene all(1);
   auto body = [&]() -> task<void> {
     {
-      strand one(all->workers());
+      serial_executor one(all->workers());
       for (int i = 0; i < 100; ++i) REQUIRE(post(one, [&] { ++ran; }));
     }
     CHECK(ran == 100);

@@ -5,6 +5,7 @@
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/spawn.hpp>
@@ -207,13 +208,13 @@ TEST_CASE("the value is not taken where the wait for a reader of it would hold u
   }
 }
 
-TEST_CASE("a strand may end on the loop's thread while its jobs run") {
+TEST_CASE("a serial executor may end on the loop's thread while its jobs run") {
   const testing::watchdog dog(std::chrono::seconds(100));
   const auto all = started({.workers = 1});
   int ran = 0;
   auto body = [&]() -> task<void> {
     atomic<bool> leaves{false};
-    strand one(all->workers());
+    serial_executor one(all->workers());
     CHECK(post(one, [&] {
       while (!leaves.load(relaxed)) std::this_thread::yield();
     }));

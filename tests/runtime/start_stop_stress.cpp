@@ -8,6 +8,7 @@
 #include <braid/io/sockets.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
@@ -227,10 +228,10 @@ TEST_CASE("a thousand pools that start, work and stop in every way leave no thre
   });
 }
 
-TEST_CASE("lanes and strands leave nothing behind") {
+TEST_CASE("lanes and serial executors leave nothing behind") {
   check_growth(scaled(1'000), [](std::size_t) {
     braid::blocking_pool blocking_threads;
-    braid::strand one(blocking_threads);
+    braid::serial_executor one(blocking_threads);
     for (int i = 0; i < 5; ++i) spawn(one, [] {}).detach();
     spawn(blocking_threads, [] {}).get();
   });

@@ -6,7 +6,7 @@
 #include <braid/coro/channel.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
@@ -380,7 +380,7 @@ class world {
       places_.push_back({loops_.back()->io.get(), loops_.back()->io.get(), kind::own_loop, loops_.size() - 1});
     }
     for (auto left = random_.below(3); left != 0; --left) {
-      strands_.push_back(std::make_unique<strand_home>(all_->workers()));
+      strands_.push_back(std::make_unique<serial_executor>(all_->workers()));
       places_.push_back({strands_.back().get(), nullptr, kind::strand, strands_.size() - 1});
     }
     over_.assign(places_.size(), 0);
@@ -518,7 +518,7 @@ class world {
   atomic<int>& alive_;
   std::unique_ptr<runtime> all_;
   std::vector<std::unique_ptr<own_loop>> loops_;
-  std::vector<std::unique_ptr<strand_home>> strands_;
+  std::vector<std::unique_ptr<serial_executor>> strands_;
   std::vector<place> places_;
   std::vector<char> over_;  // for each place, whether its tasks have ended
   std::vector<std::unique_ptr<thing>> things_;

@@ -1,6 +1,7 @@
 // tests/task/current_thread_test.cpp: the jobs of a pool without threads run on the thread that waits for them.
 #include <braid/task/pool.hpp>
 
+#include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
@@ -158,13 +159,13 @@ TEST_CASE("what another thread posts is found by one that waits") {
   other.join();
 }
 
-TEST_CASE("strands, timers and forks work there too") {
+TEST_CASE("serial executors, timers and forks work there too") {
   const watchdog patience(30s);
   pool jobs = without_threads();
   braid::timer_thread timers;
   {
-    int count = 0;  // outlives the strand, whose end runs the last job
-    braid::strand one(jobs);
+    int count = 0;  // outlives it, whose end runs the last job
+    braid::serial_executor one(jobs);
     for (int i = 0; i < 10; ++i) REQUIRE(post(one, [&count] { ++count; }));
     CHECK(spawn(one, [&count] { return count; }).get() == 10);
     REQUIRE(post(one, [&count] { ++count; }));

@@ -3,6 +3,7 @@
 #include <braid/task/detail/sleepers.hpp>
 
 #include <braid/base/random.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
@@ -162,13 +163,13 @@ TEST_CASE("no worker sleeps beside jobs of high and low priority") {
   check("high and low priority", round, at_once);
 }
 
-TEST_CASE("no worker sleeps beside a strand that has jobs") {
+TEST_CASE("no worker sleeps beside a serial executor that has jobs") {
   const form round = [](scene& in) {
     constexpr std::size_t jobs = 3;
-    std::deque<braid::strand> strands;
+    std::deque<braid::serial_executor> strands;
     const std::size_t count = 1 + in.chance.random.below(idle_chance::max_items / jobs);
     for (std::size_t i = 0; i < count; ++i) {
-      braid::strand& one = strands.emplace_back(in.on);
+      braid::serial_executor& one = strands.emplace_back(in.on);
       for (std::size_t job = i * jobs; job < (i + 1) * jobs; ++job) {
         const auto length = in.chance.length();
         work_board& board = in.board;

@@ -1,4 +1,5 @@
 // tests/task/out_of_memory_test.cpp: whichever allocation fails, nothing ends the program, is lost, leaks or hangs.
+#include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
@@ -277,9 +278,9 @@ TEST_CASE("a group runs each function that it took, whatever else could not be a
   });
 }
 
-TEST_CASE("a strand runs what it took, in its order") {
+TEST_CASE("a serial executor runs what it took, in its order") {
   fail_everywhere_in_pools([](pool& where) {
-    strand turns(where);
+    serial_executor turns(where);
     std::vector<int> order;
     order.reserve(20);
     int accepted = 0;

@@ -1,7 +1,9 @@
-// tests/task/outlived_executor_stress.cpp: pools, strands and homes end while other threads still send them work.
+// tests/task/outlived_executor_stress.cpp: pools, serial executors and homes end while other threads still send them
+// work.
 #include <braid/task/executor.hpp>
 
 #include <braid/sync/atomic.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
@@ -47,7 +49,7 @@ TEST_CASE("what is sent to a pool while it ends runs, or is refused") {
   braid::timer_thread timers;
   for (std::size_t round = scaled(300); round > 0; --round) {
     auto workers = small_pool();
-    auto serial = std::make_unique<braid::strand>(*workers);
+    auto serial = std::make_unique<braid::serial_executor>(*workers);
     std::vector<braid::promise<int>> given(20);
     std::vector<braid::future<int>> after;
     for (std::size_t i = 0; i < given.size(); ++i) {

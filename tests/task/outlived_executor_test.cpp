@@ -1,7 +1,9 @@
-// tests/task/outlived_executor_test.cpp: what futures, timers and strands send to a pool that has gone is refused.
+// tests/task/outlived_executor_test.cpp: what futures, timers and serial executors send to a pool that has gone is
+// refused.
 #include <braid/task/executor.hpp>
 
 #include <braid/task/detail/shared_timers.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
@@ -125,9 +127,9 @@ TEST_CASE("scheduled work whose pool has gone ends as refused, when it is due") 
   CHECK(once->cancel() == braid::cancellation::too_late);
 }
 
-TEST_CASE("a strand whose pool has gone is closed, and so are futures of the strand") {
+TEST_CASE("a serial executor whose pool has gone is closed, and so are futures of it") {
   auto workers = small_pool();
-  auto serial = std::make_unique<braid::strand>(*workers);
+  auto serial = std::make_unique<braid::serial_executor>(*workers);
   auto ready = spawn(*serial, [] { return 1; });
   CHECK(ready.get() == 1);
   auto kept = spawn(*serial, [] { return 2; });

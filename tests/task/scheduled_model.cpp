@@ -56,7 +56,7 @@ class work final : public scheduled_state {
     explored->check(destroyed.fetch_add(1, relaxed) == 0, "captures are destroyed once");
     captures = -1 - captures;
   }
-  void destroy() noexcept override {
+  void free() noexcept override {
     explored->check(captures < 0, "captures are destroyed before the work is freed");
     captures = -100;  // ordered after every use
     freed = true;

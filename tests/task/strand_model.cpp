@@ -53,9 +53,7 @@ void posting(model::run& r) {
   strand_data data;
   const auto post = [&](item& posted) {
     posted.payload = 1;
-    const strand_push became = queue.try_push(posted);
-    r.check(became != strand_push::closed, "an open strand takes it");
-    if (became == strand_push::first) drain(r, queue, data);
+    if (queue.push(posted) == strand_push::first) drain(r, queue, data);
   };
   r.thread([&] {
     post(items[0]);
@@ -74,39 +72,12 @@ void watching(model::run& r) {
   item only;
   strand_data data;
   only.payload = 1;
-  r.check(queue.try_push(only) == strand_push::first, "the first gets the turn");
+  r.check(queue.push(only) == strand_push::first, "the first gets the turn");
   r.thread([&] { drain(r, queue, data); });
   r.thread([&] {
     if (queue.is_idle()) r.check(data.ran == 1, "what was done is visible");
   });
   r.join();
-}
-
-/// The first poster is refused by the executor and closes, while another posts behind it.
-template <template <typename> typename Queue>
-void closing(model::run& r) {
-  Queue<item> queue;
-  std::array<item, 2> items;
-  std::array<bool, 2> queued{};
-  model::shared<int> arrived{0};
-  for (std::size_t i : {0U, 1U})
-    r.thread([&, i] {
-      items[i].payload = 1;
-      const strand_push became = queue.try_push(items[i]);
-      queued[i] = became == strand_push::queued;
-      if (became != strand_push::first) return;
-      item* first = queue.close();
-      r.check(first == &items[i], "the own job is the oldest");
-      for (item* behind = first->next; behind != nullptr; behind = behind->next) {
-        r.check(behind->payload == 1, "a job brings what was written before its push");
-        arrived = arrived + 1;
-      }
-      r.check(queue.try_release(), "a closed strand rests at once");
-    });
-  r.join();
-  r.check(arrived == (queued[0] || queued[1] ? 1 : 0), "what was accepted arrives, and nothing else");
-  item late;
-  r.check(queue.try_push(late) == strand_push::closed, "it stays closed");
 }
 
 enum class fault : std::uint8_t { none, releases_blindly, hands_over_unseen, both_are_first };
@@ -117,7 +88,7 @@ struct faulty {
   template <typename T>
   class queue {
    public:
-    auto try_push(T& element) -> strand_push {
+    auto push(T& element) -> strand_push {
       T* seen = head_.load(relaxed);
       do element.next = seen == idle() ? nullptr : seen;
       while (!head_.compare_exchange_weak(seen, &element, acq_rel, relaxed));
@@ -172,15 +143,9 @@ TEST_CASE("who sees that a strand rests sees what its jobs did") {
   CHECK(all.complete);
 }
 
-TEST_CASE("a close splits pushes into those that arrive and those that are refused") {
-  const model::report all = model::explore_all({.preemptions = 3}, closing<strand_queue>);
-  CHECK(all.failure == "");
-  CHECK(all.complete);
-}
-
 TEST_CASE("every order of the mailbox is needed") {
   CHECK(model::orders_not_needed("strand_queue.hpp", {.surprises = 1},
-                                 {posting<strand_queue>, watching<strand_queue>, closing<strand_queue>}) == "");
+                                 {posting<strand_queue>, watching<strand_queue>}) == "");
 }
 
 TEST_CASE("faults of a mailbox are found") {

@@ -41,7 +41,7 @@ namespace detail {
 /// destroyed, once; a `catch (...)` that gets it must rethrow it. If it is swallowed the next wait throws again.
 /// Threads: any; a task that is away comes home first. Blocks: no thread.
 /// Errors: what `fn` throws; std::bad_alloc; std::system_error with std::errc::function_not_supported where the build
-/// has no fibers, std::errc::operation_not_supported at a home that changes its thread (a `strand_home`).
+/// has no fibers, std::errc::operation_not_supported at a home that changes its thread (a `serial_executor`).
 /// Cost: a stack from a list of used ones, which keeps 256 of a size; else three system calls.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>

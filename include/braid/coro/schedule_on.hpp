@@ -36,7 +36,7 @@ class schedule_awaiter final : job {
  private:
   static void arrived(job& self, action what) {
     auto& hop = static_cast<schedule_awaiter&>(self);
-    if (what == action::run) return resume(hop.handle_);
+    if (what == action::run || hop.why_not_ != errc{}) return resume(hop.handle_);  // a dropped one that came home
     hop.why_not_ = errc::dropped;
     if (hop.scope_ == nullptr) return resume(hop.handle_);
     hop.scope_->where().post_resumption(hop);

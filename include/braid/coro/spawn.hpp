@@ -138,10 +138,10 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 /// detaches the work. What it throws arrives in the future; where that was dropped before, at the error callback of the
 /// home. It does not stop others in the scope around it.
 ///
-/// `where` is a home (a loop, a strand_home), in whose root the task lives; another executor, such as a pool, where it
-/// gets a home of its own, so that tasks run at the same time, and a worker that waits for one that has not begun runs
-/// its beginning; or, on its own thread, a scope, which then joins the task: it begins at once, and the scope ends no
-/// sooner.
+/// `where` is a home (a loop, a serial_executor), in whose root the task lives; another executor, such as a pool, where
+/// it gets a home of its own, so that tasks run at the same time, and a worker that waits for one that has not begun
+/// runs its beginning; or, on its own thread, a scope, which then joins the task: it begins at once, and the scope ends
+/// no sooner.
 ///
 /// Threads: any; for a scope, that of its home. Blocks: never.
 /// Errors: in the future: what `work` throws; errc::closed where the executor takes nothing more, errc::stopped where

@@ -108,8 +108,8 @@ enum class when_full : std::uint8_t {
 /// A pool, an event loop, or anything else that runs jobs. The one indirect call of a post from outside; a worker's
 /// own push and pop do not go through it.
 /// Threads: any for the members, except where one says otherwise.
-/// Lifetime: futures, scheduled work, strands and tasks may outlive it. They name it by its `id`, and what they still
-/// send there is refused with errc::closed.
+/// Lifetime: futures, scheduled work, serial executors and tasks may outlive it. They name it by its `id`, and what
+/// they still send there is refused with errc::closed.
 class BRAID_API executor {
  public:
   executor() = default;

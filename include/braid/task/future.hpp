@@ -78,7 +78,7 @@ class [[nodiscard]] future {
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
 
   /// The value, moved out; the future is left without a state. Blocks: as `wait`, and until the continuations that were
-  /// attached before have returned; a job of a strand that has one of them still to run waits for ever.
+  /// attached before have returned; a job of a serial executor that has one of them still to run waits for ever.
   /// Errors: rethrows what the work threw; as `wait`; errc::would_deadlock in an iteration of an event loop, and on a
   /// worker that has one, also where such a continuation has not returned. The future then stays as it was.
   auto get() -> T;

@@ -5,6 +5,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/task/detail/job_block.hpp>
+#include <braid/task/detail/scheduled_spawn.hpp>
 #include <braid/task/detail/scheduled_state.hpp>
 #include <braid/task/detail/shared_timers.hpp>
 #include <braid/task/detail/time_span.hpp>
@@ -109,7 +110,7 @@ class scheduled_closure final : public scheduled_state {
 
   void call() override;
   void destroy_captures() noexcept override { fn_.reset(); }
-  void destroy() noexcept override {
+  void free() noexcept override {
     std::destroy_at(this);
     free_block<scheduled_closure>(this);
   }
@@ -165,6 +166,48 @@ template <detail::scheduled_function Fn>
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& where, time_point when, Fn&& fn) -> result<scheduled_task> {
   return post_at(where, detail::timers_of_process(), when, std::forward<Fn>(fn));
+}
+
+/// Runs `fn(args...)` on `where` once, not before `when`, and gives what it returns, or what it throws. Dropping the
+/// future detaches the work; its `request_stop` keeps a run from beginning, and the future then fails with
+/// errc::stopped. Threads: any. Blocks: `request_stop`, while the timers hand the work to its executor on another
+/// thread. Errors: in the future: errc::closed where the timers or, at its time, the executor are closed or gone,
+/// errc::dropped where one of them drops it. Lifetime: as `post_at`. Cost: one block of memory for jobs, for everything
+/// together, and one arming of a timer.
+template <typename Fn, typename... Args>
+  requires detail::spawned_at_a_time<Fn, Args...>
+auto spawn_at(executor& where, detail::shared_timers& timers, time_point when, Fn&& fn, Args&&... args)
+    -> detail::timed_future<Fn, Args...> {
+  return detail::scheduled_spawn_of<Fn, Args...>::start(where, timers, when, std::forward<Fn>(fn),
+                                                        std::forward<Args>(args)...);
+}
+
+/// The same by the timers of the process: see `post_at`.
+template <typename Fn, typename... Args>
+  requires detail::spawned_at_a_time<Fn, Args...>
+auto spawn_at(executor& where, time_point when, Fn&& fn, Args&&... args) -> detail::timed_future<Fn, Args...> {
+  return spawn_at(where, detail::timers_of_process(), when, std::forward<Fn>(fn), std::forward<Args>(args)...);
+}
+
+/// As `spawn_at`, `delay` from now: a duration of any unit. Threads, lifetime, cost: as there.
+/// Errors: in the future: also errc::invalid_argument for one that is negative or leads beyond the end of time.
+template <typename Fn, typename... Args>
+  requires detail::spawned_at_a_time<Fn, Args...>
+auto spawn_after(executor& where, detail::shared_timers& timers, detail::time_span delay, Fn&& fn, Args&&... args)
+    -> detail::timed_future<Fn, Args...> {
+  const auto when = detail::later(timers.now(), delay.value());
+  if (delay.value() < duration::zero() || !when)
+    return failed_future<typename detail::timed_future<Fn, Args...>::value_type>(
+        make_error_code(errc::invalid_argument));
+  return spawn_at(where, timers, *when, std::forward<Fn>(fn), std::forward<Args>(args)...);
+}
+
+/// The same by the timers of the process: see `post_at`.
+template <typename Fn, typename... Args>
+  requires detail::spawned_at_a_time<Fn, Args...>
+auto spawn_after(executor& where, detail::time_span delay, Fn&& fn, Args&&... args)
+    -> detail::timed_future<Fn, Args...> {
+  return spawn_after(where, detail::timers_of_process(), delay, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
 /// As `post_at`, `delay` from now: a duration of any unit. Threads, lifetime, cost: as there.

@@ -42,15 +42,10 @@ concept callable_once =
 template <typename Fn, typename... Args>
 concept spawnable = detail::callable_once<std::stop_token, Fn, Args...>;
 
-}  // namespace detail
-
 /// The same with a stop of the caller's, which `fn` may take ahead of its arguments: the std::stop_token, or the flag
 /// as a const stop_flag&.
 template <typename Signal, typename Fn, typename... Args>
-concept stoppable =
-    stop_signal<Signal> && detail::callable_once<typename detail::stopped_by_t<Signal>::seen, Fn, Args...>;
-
-namespace detail {
+concept stoppable = stop_signal<Signal> && callable_once<typename stopped_by_t<Signal>::seen, Fn, Args...>;
 
 /// The future of what such a call returns; where that is a future, of its value.
 template <typename Fn, typename... Args>
@@ -87,10 +82,11 @@ auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spa
 }
 
 /// The same, except that the call is left out when a stop was requested by `stop` before it began; that of `where` does
-/// not count. Then the future fails with errc::stopped, or with the reason of the flag.
-/// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as above.
+/// not count. `fn` may take it ahead of its arguments: the std::stop_token, or the flag as a const stop_flag&. Then the
+/// future fails with errc::stopped, or with the reason of the flag. Lifetime: a stop_flag must live until the future is
+/// ready. Threads, Errors: otherwise as above.
 template <stop_signal Signal, typename Fn, typename... Args>
-  requires stoppable<Signal, Fn, Args...>
+  requires detail::stoppable<Signal, Fn, Args...>
 auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> detail::stoppable_future<Signal, Fn, Args...> {
   return detail::attempt_spawn(where, detail::stopped_by_t<Signal>(stop), std::forward<Fn>(fn),
                                std::forward<Args>(args)...)
@@ -109,7 +105,7 @@ template <typename Fn, typename... Args>
 }
 
 template <stop_signal Signal, typename Fn, typename... Args>
-  requires stoppable<Signal, Fn, Args...>
+  requires detail::stoppable<Signal, Fn, Args...>
 [[nodiscard]] auto try_spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args)
     -> result<detail::stoppable_future<Signal, Fn, Args...>> {
   using stopped_by = detail::stopped_by_t<Signal>;

@@ -5,7 +5,7 @@
 #include <braid/coro/detail/task_control.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/task/detail/executor_id.hpp>
 #include <braid/task/detail/failure_of.hpp>
@@ -75,7 +75,7 @@ class task_state final : public future_state<T> {
     std::exception_ptr failure;
     const executor_use here(made.where());  // the executor that runs this job
     try {
-      strand_home::run_here(
+      serial_executor::run_here(
           *here.get(), [](scope& root, void* begun) noexcept { static_cast<task_state*>(begun)->begin(root); }, &made);
     } catch (...) {
       failure = std::current_exception();

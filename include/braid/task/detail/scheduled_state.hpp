@@ -3,6 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/executor_id.hpp>
@@ -62,7 +63,9 @@ class BRAID_API scheduled_state : public timer, public job {
 
   virtual void call() = 0;  // the function
   virtual void destroy_captures() noexcept = 0;
-  virtual void destroy() noexcept = 0;
+  virtual void free() noexcept = 0;
+  /// It has ended without its run, the only one; `how` says why.
+  virtual void never_ran(errc /*how*/) noexcept {}
 
   static void fired(timer& self) noexcept;
   static void timers_closed(timer& self) noexcept;

@@ -1,9 +1,9 @@
-// tests/coro/strand_home_stress.cpp: homes on pools that come and go, with tasks that sleep, talk and are cut off.
+// tests/coro/serial_executor_stress.cpp: homes on pools that come and go, with tasks that sleep, talk and are cut off.
 #include <braid/base/random.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/strand_home.hpp>
+#include <braid/coro/serial_executor.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
@@ -62,7 +62,7 @@ auto one_pool(random_source& random, ledger& counts) -> std::size_t {
     pool::options options;
     options.workers = 1 + static_cast<unsigned>(random.below(3));
     pool workers(std::move(options));
-    strand_home shared(workers);
+    serial_executor shared(workers);
     const bool cut_off = random.below(2) == 0;
     for (int i = 0; i < 40; ++i) {
       auto next = work(workers, line, counts, random.below(5));

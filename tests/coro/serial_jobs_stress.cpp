@@ -1,4 +1,5 @@
-// tests/task/strand_stress.cpp: strands under many posters, and while their pool shuts down.
+// tests/coro/serial_jobs_stress.cpp: serial executors under many posters, and while their pool shuts down.
+#include <braid/coro/serial_executor.hpp>
 #include <braid/task/executors.hpp>
 
 #include <braid/base/random.hpp>
@@ -21,14 +22,14 @@
 
 using braid::pool;
 using braid::relaxed;
+using braid::serial_executor;
 using braid::shutdown_mode;
-using braid::strand;
 using braid::testing::scaled;
 using namespace std::chrono_literals;
 
 namespace {
 
-/// Counted without an atomic by the jobs of one strand, and with one when they are dropped.
+/// Counted without an atomic by the jobs of one of them, and with one when they are dropped.
 struct ledger {
   std::uint64_t ran = 0;
   braid::atomic<std::uint64_t> ended{0};
@@ -50,7 +51,7 @@ class ending {
 
 }  // namespace
 
-TEST_CASE("what many threads post to many strands runs once, alone, in each poster's order") {
+TEST_CASE("what many threads post to many serial executors runs once, alone, in each poster's order") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(200s);
   constexpr std::size_t strands = 4;
@@ -64,8 +65,8 @@ TEST_CASE("what many threads post to many strands runs once, alone, in each post
   } seen[strands];
   {
     pool where({.workers = 3});
-    std::vector<std::unique_ptr<strand>> all;
-    for (std::size_t i = 0; i < strands; ++i) all.push_back(std::make_unique<strand>(where));
+    std::vector<std::unique_ptr<serial_executor>> all;
+    for (std::size_t i = 0; i < strands; ++i) all.push_back(std::make_unique<serial_executor>(where));
     std::vector<std::thread> threads;
     for (std::size_t poster = 0; poster < posters; ++poster)
       threads.emplace_back([&, poster] {
@@ -93,7 +94,7 @@ TEST_CASE("what many threads post to many strands runs once, alone, in each post
   CHECK(total == posters * each);
 }
 
-TEST_CASE("a pool that shuts down under its strands loses none of their jobs") {
+TEST_CASE("a pool that shuts down under its serial executors loses none of their jobs") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(200s);
   std::uint64_t dropped = 0;
@@ -103,7 +104,7 @@ TEST_CASE("a pool that shuts down under its strands loses none of their jobs") {
     braid::atomic<std::uint64_t> accepted{0};
     {
       pool where({.workers = 2});
-      strand one(where);
+      serial_executor one(where);
       std::vector<std::thread> posters;
       for (int i = 0; i < 2; ++i)
         posters.emplace_back([&] {

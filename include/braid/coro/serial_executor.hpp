@@ -1,4 +1,4 @@
-// braid/coro/strand_home.hpp: a home on any executor: a serial executor for tasks, as a Swift actor has one.
+// braid/coro/serial_executor.hpp: a home on any executor: a serial executor for tasks, as a Swift actor has one.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -25,29 +25,32 @@
 
 namespace braid {
 
-/// Serial executor for tasks on a pool: they are resumed on whatever worker is free, never two at once, so that their
-/// timers, scopes and events need no lock. Tasks that shall run at the same time have homes of their own, which
-/// cost little; `spawn(pool, task)` makes one for each.
+/// Serial executor over another one: what is posted or spawned here runs on whatever worker is free, never two at once,
+/// in the order of its posts, and sees what was done before. So data that only its jobs and tasks touch needs no lock,
+/// and neither do the timers, scopes and events of the tasks. No lock is held while a job runs. A job that waits for
+/// another one from here waits for itself, and gets an error; a task awaits it. Tasks that shall run at the same time
+/// have homes of their own, which cost little; `spawn(pool, task)` makes one for each.
 ///
-/// Where the executor refuses or drops a drain, or is gone, nothing hangs: the tasks are stopped, and what is left of
-/// them runs on the thread that was notified. From then on `try_post` refuses. The same happens where there is no
-/// memory for the first timer of the home: a sleep that could not end stops. Threads: `try_post`, `post_resumption` and
-/// `is_current` from any; the rest from the tasks that live here. Made on any thread. Cost: a compare-exchange for each
-/// step; a post to the executor when there was nothing to do. Lifetime: timers that were given outlive it. Protocol:
-/// docs/design/strand_home.md
-class BRAID_API strand_home final : public home {
+/// Where the executor refuses a drain, drops it, or is gone, nothing hangs: jobs that wait are dropped, or run where a
+/// drain of them is at work; the tasks are stopped, and what is left of them runs on the thread that was notified. From
+/// then on `try_post` refuses. The same happens where there is no memory for the first timer: a sleep that could not
+/// end stops.
+/// Threads: `try_post`, `post_resumption` and `is_current` from any; the rest from the tasks that live here. Made on
+/// any thread. Cost: 392 bytes; a compare-exchange for each job and step; a post to the executor when there was nothing
+/// to do. Lifetime: timers that were given outlive it. Protocol: docs/design/serial_executor.md
+class BRAID_API serial_executor final : public home {
  public:
   // What ends a drain, so that other work of the executor goes first:
-  static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< steps
+  static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< jobs and steps of tasks
   static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< about: not all are measured
 
   /// Sleeps are served by a thread that the process starts with the first of them.
-  explicit strand_home(executor& where) : strand_home(where, nullptr) {}
+  explicit serial_executor(executor& where) : serial_executor(where, nullptr) {}
   /// `timers` stay open as long as tasks live here.
-  strand_home(executor& where, detail::shared_timers& timers) : strand_home(where, &timers) {}
-  /// Stops the tasks. Blocks: until they have ended; on a worker the other work of its pool goes on meanwhile. Not from
-  /// a task that lives here.
-  ~strand_home() override;
+  serial_executor(executor& where, detail::shared_timers& timers) : serial_executor(where, &timers) {}
+  /// Waits for the jobs that were posted before, and stops the tasks. Blocks: until all have ended; on a worker the
+  /// other work of its pool goes on meanwhile. Not from a job or task of its own.
+  ~serial_executor() override;
 
   static auto operator new(std::size_t size) -> void* { return detail::allocate_job(size); }
   static void operator delete(void* block, std::size_t size) noexcept { detail::free_job(block, size); }
@@ -77,16 +80,16 @@ class BRAID_API strand_home final : public home {
 
  private:
   struct step : job {
-    step(strand_home& h, act_fn act) noexcept : job(act), owner(&h) {}
-    strand_home* owner;
+    step(serial_executor& h, act_fn act) noexcept : job(act), owner(&h) {}
+    serial_executor* owner;
   };
   struct wake_timer : timer {
-    explicit wake_timer(strand_home& h) noexcept : timer(&wake_timer_fired, &wake_timer_fired), owner(&h) {}
-    strand_home* owner;
+    explicit wake_timer(serial_executor& h) noexcept : timer(&wake_timer_fired, &wake_timer_fired), owner(&h) {}
+    serial_executor* owner;
   };
   /// What tasks that sleep need.
   struct timer_state {
-    explicit timer_state(strand_home& h) noexcept : wheel(h.now()), tick(h, &ticked), wake_timer_(h) {}
+    explicit timer_state(serial_executor& h) noexcept : wheel(h.now()), tick(h, &ticked), wake_timer_(h) {}
     timer_wheel wheel;
     intrusive_list<timer> due;
     time_point armed_until = time_point::max();
@@ -95,8 +98,8 @@ class BRAID_API strand_home final : public home {
     wake_timer wake_timer_;
   };
 
-  strand_home(executor& where, detail::shared_timers* timers);
-  strand_home(executor& where, begin_fn begin, void* context);
+  serial_executor(executor& where, detail::shared_timers* timers);
+  serial_executor(executor& where, begin_fn begin, void* context);
 
   [[nodiscard]] auto ask(job& question) noexcept -> detail::asked override;
   void run_asked() noexcept override;
@@ -112,6 +115,7 @@ class BRAID_API strand_home final : public home {
   enum class after_drain : std::uint8_t { leave, end };
 
   void drain() noexcept;
+  void drop_drain() noexcept;
   auto run_drain() noexcept -> after_drain;
   template <typename Fn>
   auto run_steps(Fn& is_over) noexcept -> after_drain;
@@ -133,6 +137,7 @@ class BRAID_API strand_home final : public home {
   // For the thread that holds the strand:
   detail::intrusive_queue<job> ready_;  // taken out of the queue
   detail::drain_limit length_;
+  bool drops_jobs_ = false;   // the executor does not run them any more
   bool is_alone_ = false;     // deletes itself when it has ended
   bool is_retired_ = false;   // no post comes here by its id any more
   begin_fn begin_ = nullptr;  // where it is alone

@@ -1,5 +1,5 @@
-// tests/coro/strand_home_test.cpp: tasks at home on the threads of a pool.
-#include <braid/coro/strand_home.hpp>
+// tests/coro/serial_executor_test.cpp: tasks at home on the threads of a pool.
+#include <braid/coro/serial_executor.hpp>
 
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
@@ -56,7 +56,7 @@ struct silenced final : braid::detail::shared_timers {
 
 TEST_CASE("tasks wait, share and end there like at home on a loop") {
   pool workers(with_workers(2));
-  strand_home where(workers);
+  serial_executor where(workers);
   event happened;
   int plain = 0;
   auto add = [&]() -> task<void> {
@@ -77,7 +77,7 @@ TEST_CASE("tasks wait, share and end there like at home on a loop") {
 
 TEST_CASE("a task resumes on workers only, and knows when it is at home") {
   pool workers(with_workers(1));
-  strand_home where(workers);
+  serial_executor where(workers);
   auto body = [&]() -> task<bool> {
     const bool before = where.is_current() && workers.is_current();
     co_await sleep_for(1us);
@@ -90,7 +90,7 @@ TEST_CASE("a task resumes on workers only, and knows when it is at home") {
 TEST_CASE("steps run one at a time, and other work of the executor goes first after some") {
   manual_executor there;
   {
-    strand_home where(there);
+    serial_executor where(there);
     int steps = 0;
     auto body = [&]() -> task<void> {
       for (; steps < 100; ++steps) co_await yield();
@@ -112,7 +112,7 @@ TEST_CASE("a turn takes many short steps, and few long ones") {
   braid::detail::shared_timers timers(clock);
   manual_executor there;
   {
-    strand_home where(there, timers);
+    serial_executor where(there, timers);
     int steps = 0;
     bool over = false;
     duration each{};
@@ -150,7 +150,7 @@ TEST_CASE("a turn takes many short steps, and few long ones") {
 TEST_CASE("what comes from elsewhere is not shut out by tasks that yield for ever") {
   manual_executor there;
   {
-    strand_home where(there);
+    serial_executor where(there);
     bool enough = false;
     auto greedy = [&]() -> task<void> {
       while (!enough) co_await yield();
@@ -170,7 +170,7 @@ TEST_CASE("the end of a home stops its tasks and waits for them") {
   pool workers(with_workers(1));
   deaths seen;
   {
-    strand_home where(workers);
+    serial_executor where(workers);
     auto start = [&] { where.root().spawn(sleep_long(mortal(seen))); };
     REQUIRE(post(where, start));
   }
@@ -183,7 +183,7 @@ TEST_CASE("the end of a home waits for its tasks before it silences the alarm, a
   testing::queue_executor there;
   deaths seen;
   bool tasks_had_ended = false;
-  auto where = std::make_unique<strand_home>(there, timers);
+  auto where = std::make_unique<serial_executor>(there, timers);
   REQUIRE(post(*where, [&] { where->root().spawn(sleep_long(mortal(seen))); }));
   there.work();
   timers.before = [&] {
@@ -206,7 +206,7 @@ TEST_CASE("timers that are given decide when a sleep ends") {
   braid::detail::shared_timers timers(clock);
   manual_executor there;
   {
-    strand_home where(there, timers);
+    serial_executor where(there, timers);
     std::string woken;
     auto sleeper = [&](char name, duration span) -> task<void> {
       co_await sleep_for(span);
@@ -237,11 +237,11 @@ TEST_CASE("after long steps a home lets others go first, by the clock of its tim
   braid::detail::shared_timers timers(clock);
   manual_executor there;
   {
-    strand_home where(there, timers);
+    serial_executor where(there, timers);
     int steps = 0;
     auto walks = [&]() -> task<void> {
       for (int i = 0; i < 10; ++i) {
-        clock.advance(strand_home::max_drain);
+        clock.advance(serial_executor::max_drain);
         ++steps;
         co_await yield();
       }
@@ -260,7 +260,7 @@ TEST_CASE("a pool that shuts down stops the tasks of its homes where it meets th
   for (const auto mode : {shutdown_mode::drain, shutdown_mode::drop_pending}) {
     pool workers(with_workers(1));
     deaths seen;
-    strand_home where(workers);
+    serial_executor where(workers);
     atomic<bool> sleeps{false};
     atomic<bool> over{false};
     auto sleeper = [&]() -> task<void> {
@@ -270,14 +270,15 @@ TEST_CASE("a pool that shuts down stops the tasks of its homes where it meets th
     };
     auto body = [&]() -> task<void> {
       CHECK((co_await as_outcome(sleeper())).is_stopped());
-      over.store(true, release);  // edge strand_home_test.over: publish; on the thread that was told, whichever it is
+      over.store(true,
+                 release);  // edge serial_executor_test.over: publish; on the thread that was told, whichever it is
     };
     auto start = [&] { where.root().spawn(body()); };
     REQUIRE(post(where, start));
     REQUIRE(testing::eventually([&] { return sleeps.load(relaxed); }));
     REQUIRE(workers.shutdown(mode));
     CHECK(testing::eventually([&] { return !post(where, [] {}).has_value(); }));
-    // edge strand_home_test.over: observe
+    // edge serial_executor_test.over: observe
     CHECK(testing::eventually([&] { return over.load(acquire); }));
     CHECK(seen.count == 1);
   }
@@ -286,7 +287,7 @@ TEST_CASE("a pool that shuts down stops the tasks of its homes where it meets th
 TEST_CASE("a task that goes on elsewhere comes back to the pool") {
   pool workers(with_workers(1));
   pool others(with_workers(1));
-  strand_home where(workers);
+  serial_executor where(workers);
   auto body = [&]() -> task<bool> {
     co_await schedule_on(others);
     const bool away = others.is_current() && !where.is_current();
@@ -298,7 +299,7 @@ TEST_CASE("a task that goes on elsewhere comes back to the pool") {
 
 TEST_CASE("sync_wait on its own home is refused, and what a task throws arrives") {
   pool workers(with_workers(1));
-  strand_home where(workers);
+  serial_executor where(workers);
   auto fails = []() -> task<int> {
     throw std::runtime_error("there");
     co_return 0;
@@ -325,9 +326,9 @@ TEST_CASE("a home that runs alone goes with its last task, and is refused by a c
     ended.fetch_add(1, relaxed);
   };
   deaths each[100];
-  for (int i = 0; i < 100; ++i) CHECK(strand_home::run_alone(workers, body(mortal(each[i]), i)));
+  for (int i = 0; i < 100; ++i) CHECK(serial_executor::run_alone(workers, body(mortal(each[i]), i)));
   CHECK(testing::eventually([&] { return ended.load(relaxed) == 100; }));
   REQUIRE(workers.shutdown(shutdown_mode::drain));
-  CHECK_FALSE(strand_home::run_alone(workers, body(mortal(seen), 0)));
+  CHECK_FALSE(serial_executor::run_alone(workers, body(mortal(seen), 0)));
   CHECK(seen.count == 1);
 }

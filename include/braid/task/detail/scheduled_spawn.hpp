@@ -1,0 +1,88 @@
+// braid/task/detail/scheduled_spawn.hpp: work at a time whose result comes as a future: timer, job, call and result in
+// one block.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/task/detail/produced_state.hpp>
+#include <braid/task/detail/scheduled_state.hpp>
+#include <braid/task/detail/shared_timers.hpp>
+#include <braid/task/detail/spawned.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/future.hpp>
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// The state of the future holds one of the references of the scheduled work, which frees the block with the last; the
+/// work, until it settles, that of the producer.
+template <typename R, typename Call>
+class scheduled_spawn final : public produced_state<R>, private scheduled_state {
+ public:
+  template <typename... Parts>
+  static auto start(executor& where, const shared_timers& timers, time_point when, Parts&&... parts)
+      -> future<future_value<R>> {
+    auto& made = make_state<scheduled_spawn>(where.id(), timers.keeper(), std::forward<Parts>(parts)...);
+    auto work = future_access::make<future_value<R>>(made);
+    if (!made.scheduled_state::start(when, timers.now())) {
+      made.call_.reset();
+      made.never_ran(errc::closed);
+    }
+    return work;
+  }
+
+  template <typename... Parts>
+  scheduled_spawn(executor_id where, std::shared_ptr<timer_keeper> keeper, Parts&&... parts)
+      : produced_state<R>(nullptr, where),
+        scheduled_state(where, std::move(keeper), tick_rule{}),
+        call_(std::in_place, std::forward<Parts>(parts)...) {}
+
+  void request_stop(errc /*reason*/) noexcept override { static_cast<void>(cancel()); }
+
+ private:
+  void call() override {
+    cascade more;
+    this->produce([this]() -> R { return std::move(*call_)(never_stopped()); }, [this] { call_.reset(); }, more);
+    more.run();
+  }
+  void destroy_captures() noexcept override { call_.reset(); }
+  void never_ran(errc how) noexcept override {
+    cascade more;
+    this->fail(failure_of(how), more);
+    more.run();
+  }
+  void free() noexcept override { destroy_state(*this); }
+
+  /// The only future that it ever waits for is the one that its call gave.
+  void fire(cascade& more) noexcept override {
+    if constexpr (is_future<R>) this->forward(more);
+  }
+
+  void destroy() noexcept override {
+    this->destroy_result();
+    let_go();
+  }
+
+  std::optional<Call> call_;
+};
+
+/// What can be spawned at a time: callable once with its arguments, all of them as rvalues of the job's own.
+template <typename Fn, typename... Args>
+concept spawned_at_a_time =
+    std::constructible_from<std::decay_t<Fn>, Fn> && (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
+    std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> &&
+    !is_lazy_work<std::invoke_result_t<std::decay_t<Fn>, std::decay_t<Args>...>>;
+
+template <typename Fn, typename... Args>
+using scheduled_spawn_of = scheduled_spawn<std::invoke_result_t<std::decay_t<Fn>, std::decay_t<Args>...>,
+                                           bound_call<std::decay_t<Fn>, std::decay_t<Args>...>>;
+
+template <typename Fn, typename... Args>
+using timed_future = future<future_value<std::invoke_result_t<std::decay_t<Fn>, std::decay_t<Args>...>>>;
+
+}  // namespace braid::detail
