@@ -38,9 +38,11 @@ auto may_go_on() noexcept -> bool {
   return false;
 }
 
-auto awaiter_base::suspend(promise_base& promise, std::coroutine_handle<> self) noexcept -> std::coroutine_handle<> {
+auto awaiter_base::suspend(promise_base& promise, std::coroutine_handle<> self, await_place at) noexcept
+    -> std::coroutine_handle<> {
   scope* const in = promise.where();
   BRAID_EXPECTS(in != nullptr, "this task has no home: spawn it into a scope, or sync_wait for it on a home");
+  promise.suspends_at(at);
   promise_ = &promise;
   handle_ = self;
   if (in->where().is_current()) return begin();

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 
 namespace braid {
@@ -42,7 +43,11 @@ void add_task(std::string& text, const task_dump::entry& task) {
     return;
   }
   add_head(text, task);
-  for (const std::string& each : task.functions) text += margin + "  " + each + "\n";
+  for (std::size_t i = 0; i < task.functions.size(); ++i) {
+    text += margin + "  " + task.functions[i];
+    if (!task.places[i].empty()) text += " at " + task.places[i];
+    text += "\n";
+  }
   text += margin + "  ";
   text += task.functions.empty() ? "is ready or away, or waits for its own tasks" : "waits for " + task.waits_for;
   text += "\n";

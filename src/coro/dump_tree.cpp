@@ -18,6 +18,13 @@ auto is_of_the_library(std::string_view name) -> bool {
          name.find("::kept_until_end<") != std::string_view::npos;
 }
 
+/// File and line, without folders.
+auto place_of(const await_place& at) -> std::string {
+  if (at.line() == 0) return {};
+  const std::string_view path = at.file_name();
+  return std::string(path.substr(path.find_last_of('/') + 1)) + ":" + std::to_string(at.line());
+}
+
 /// What lies in a scope, by places in `seen_home`.
 struct contents {
   std::vector<std::size_t> tasks;
@@ -85,11 +92,16 @@ auto dump_tree::shown(const seen_home& seen, const seen_task& task, unsigned dep
   task_dump::entry made{.depth = depth, .time_left = task.time_left, .stopped_for = task.stopped_for};
   made.waits_for = task.waits_for;
   if (!task.details.empty()) made.waits_for += ", " + task.details;
-  for (std::size_t i = task.functions; i > 0; --i) {
-    const std::string& name = name_of(seen.functions[task.first_function + i - 1]);
-    if (!is_of_the_library(name)) made.functions.push_back(name);
+  const auto add = [&](const seen_level& level, const std::string& name) {
+    made.functions.push_back(name);
+    made.places.push_back(place_of(level.at));
+  };
+  for (std::size_t i = task.levels; i > 0; --i) {
+    const seen_level& level = seen.levels[task.first_level + i - 1];
+    if (const std::string& name = name_of(level.function); !is_of_the_library(name)) add(level, name);
   }
-  if (made.functions.empty()) made.functions.push_back(name_of(seen.functions[task.first_function]));
+  if (const seen_level& lowest = seen.levels[task.first_level]; made.functions.empty())
+    add(lowest, name_of(lowest.function));
   return made;
 }
 

@@ -40,7 +40,7 @@ struct parking {
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   auto await_suspend(fiber_handle self) const -> transfer {
     const fiber_wait what = of->waits_for();
-    const std::coroutine_handle<> next = what.suspend(what.awaiter, self);
+    const std::coroutine_handle<> next = what.suspend(what.awaiter, self, what.at);
 #if defined(__clang__)
     return transfer_to(next);
 #else

@@ -79,21 +79,21 @@ void task_walk::add(const deaf_wait& waiting) {
 /// A frame begins with the function that resumes it. The one above is found by its handle, so that alignment of
 /// promises does not matter.
 auto task_walk::add_chain(const promise_base& lowest, std::coroutine_handle<> handle) -> seen_task& {
-  seen_task made{.first_function = all_.functions.size(), .first_inner = all_.inner.size()};
+  seen_task made{.first_level = all_.levels.size(), .first_inner = all_.inner.size()};
   const scope& innermost = *lowest.scope_;
   if (innermost.deadline_ != time_point::max()) made.time_left = innermost.deadline_ - now_;
   if (innermost.stop_.requested()) made.stopped_for = innermost.stop_.reason();
 
   const promise_base* at = &lowest;
   while (true) {
-    all_.functions.push_back(*static_cast<void* const*>(handle.address()));
+    all_.levels.push_back({*static_cast<void* const*>(handle.address()), at->at_});
     const promise_base* const above = at->parent_;
     if (above == nullptr) break;
     if (above->scope_ != at->scope_) all_.inner.push_back(at->scope_);
     handle = at->continuation_;
     at = above;
   }
-  made.functions = all_.functions.size() - made.first_function;
+  made.levels = all_.levels.size() - made.first_level;
   made.inner = all_.inner.size() - made.first_inner;
   made.in = at->scope_;
   made.is_owner = at->context_ != at->scope_;

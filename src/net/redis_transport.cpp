@@ -45,8 +45,9 @@ class redis_transport::wake_event final : public awaiter_base {
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
-    return transfer_to(suspend(self.promise(), self));
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+      -> transfer {
+    return transfer_to(suspend(self.promise(), self, at));
   }
   void await_resume() const noexcept {}
 

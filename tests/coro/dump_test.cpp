@@ -46,11 +46,14 @@ auto tasks_at(const executor& where) -> std::vector<task_dump::entry> {
 
 auto has(const std::string& text, std::string_view part) -> bool { return text.find(part) != std::string::npos; }
 
+constexpr int line_of_dozes = __LINE__ + 1;
 auto dozes() -> task<void> { co_await sleep_for(3s); }
 auto calls_dozes() -> task<void> {
   co_await dozes();
   co_return;
 }
+
+auto place(int line) -> std::string { return "dump_test.cpp:" + std::to_string(line); }
 
 }  // namespace
 
@@ -70,6 +73,59 @@ TEST_CASE("a task is shown with the functions that await each other, and with wh
   CHECK_FALSE(tasks[0].time_left);
   CHECK_FALSE(tasks[0].stopped_for);
   CHECK(tasks[0].others == 0);
+}
+
+TEST_CASE("each function is shown with the line of its latest await") {
+  test_loop here;
+  constexpr int first = __LINE__ + 2;
+  auto works = []() -> task<void> {
+    co_await yield();
+    co_await calls_dozes();
+    co_await yield();
+  };
+  here.io().root().spawn(works());
+  here.run_once();
+  here.run_once();
+  auto tasks = tasks_at(here.io());
+  REQUIRE(tasks.size() == 1);
+  CHECK(tasks[0].places == std::vector{place(first + 1), place(line_of_dozes + 2), place(line_of_dozes)});
+  CHECK(has(dump_at(here.io()).to_text(), "dozes() at " + place(line_of_dozes) + "\n"));
+  here.stop();
+}
+
+TEST_CASE("each kind of await leaves its place") {
+  test_loop here;
+  manual_executor elsewhere;
+  async_mutex mutex;
+  event event;
+  promise<void> made;
+  auto held = mutex.try_lock();
+  scope& root = here.io().root();
+  constexpr int first = __LINE__ + 1;
+  root.spawn([&]() -> task<void> { static_cast<void>(co_await mutex.lock()); });
+  root.spawn([&]() -> task<void> { co_await event; });
+  root.spawn([&]() -> task<void> { co_await made.get_future(); });
+  root.spawn([&]() -> task<void> { co_await offload(elsewhere, [] {}); });
+  root.spawn([&]() -> task<void> { static_cast<void>(co_await offload(elsewhere, {.timeout = 1s}, [] {})); });
+  root.spawn([]() -> task<void> { static_cast<void>(co_await as_outcome(dozes())); });
+  root.spawn([]() -> task<void> { co_await when_all(dozes()); });
+  root.spawn([]() -> task<void> { static_cast<void>(co_await with_timeout(1s, dozes())); });
+  here.run_once();
+  std::vector<std::string> places;
+  for (const task_dump::entry& each : tasks_at(here.io())) {
+    CHECK(each.places.size() == each.functions.size());
+    if (each.depth == 0) places.push_back(each.places[0]);
+  }
+  std::ranges::sort(places);
+  std::vector<std::string> expected;
+  for (int i = 0; i < 8; ++i) expected.push_back(place(first + i));
+  std::ranges::sort(expected);
+  CHECK(places == expected);
+  held.reset();
+  event.set();
+  CHECK(made.set_value());
+  elsewhere.run_all();
+  here.stop();
 }
 
 TEST_CASE("each way to wait is named") {

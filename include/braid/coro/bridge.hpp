@@ -94,8 +94,8 @@ class shared_future_awaiter {
 
   [[nodiscard]] auto await_ready() noexcept -> bool { return ready_.await_ready(); }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self) noexcept {
-    return ready_.await_suspend(self);
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept {
+    return ready_.await_suspend(self, at);
   }
   auto await_resume() -> decltype(auto) {
     ready_.await_resume();

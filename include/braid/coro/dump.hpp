@@ -25,6 +25,7 @@ struct task_dump {
     task_id id = {};                          ///< of a task with a future; else 0
     std::string name = {};                    ///< as given to `spawn`
     std::vector<std::string> functions = {};  ///< each awaits the next one; none where the task does not wait itself
+    std::vector<std::string> places = {};     ///< of the `co_await` in each, such as "server.cpp:41"
     std::string waits_for = {};               ///< such as "sleep, 3.2 s left", or "I/O, read of fd 9"
     std::optional<duration> time_left = {};   ///< until the deadline of its scope; negative once that has passed
     std::optional<errc> stopped_for = {};     ///< why its scope was stopped

@@ -64,11 +64,11 @@ auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>> {
 /// do not wait, because a stop throws here. Threads: the fiber's. Blocks: no thread. Errors: what awaiting `what`
 /// throws; the exception of a stop, as above. Cost: two switches, unless there is nothing to wait for.
 template <typename Awaitable>
-auto fiber_await(Awaitable&& what) -> decltype(auto) {
+auto fiber_await(Awaitable&& what, detail::await_place at = detail::await_place::current()) -> decltype(auto) {
   detail::fiber_frame& self = detail::fiber_frame::that_may_wait();
   auto&& awaiter = detail::awaiter_of(std::forward<Awaitable>(what));
   using type = std::remove_reference_t<decltype(awaiter)>;
-  if (!awaiter.await_ready()) self.wait({.suspend = &detail::suspend_for_fiber<type>, .awaiter = &awaiter});
+  if (!awaiter.await_ready()) self.wait({.suspend = &detail::suspend_for_fiber<type>, .awaiter = &awaiter, .at = at});
   return awaiter.await_resume();
 }
 

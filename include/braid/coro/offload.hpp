@@ -49,13 +49,14 @@ class offload_awaiter : deaf_wait {
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+      -> transfer {
     scope* in = self.promise().where();
     BRAID_EXPECTS(in != nullptr, "this task has no home: spawn it into a scope, or sync_wait for it on a home");
     if (in->stop().requested()) return transfer_to(self.promise().stop());
     handle_ = self;
     home_ = &in->where();
-    begins(self.promise(), self);
+    begins(self.promise(), self, at);
     if (where_->try_post(outward_)) return transfer_to({});
     ends();
     fail_with(errc::closed);

@@ -56,7 +56,7 @@ class BRAID_API deaf_wait : private stop_callback {
   ~deaf_wait() { ends(); }
 
   /// Not shown where the task is away from its home.
-  inline void begins(promise_base& promise, std::coroutine_handle<> self) noexcept;
+  inline void begins(promise_base& promise, std::coroutine_handle<> self, await_place at) noexcept;
   void ends() noexcept {
     if (is_linked()) unlink();
   }
@@ -239,8 +239,9 @@ class scope::join_awaiter : detail::deaf_wait {
     return scope_->is_idle();
   }
   template <typename Promise>
-  void await_suspend(std::coroutine_handle<Promise> waiter) noexcept {
-    if constexpr (std::derived_from<Promise, detail::promise_base>) begins(waiter.promise(), waiter);
+  void await_suspend(std::coroutine_handle<Promise> waiter,
+                     detail::await_place at = detail::await_place::current()) noexcept {
+    if constexpr (std::derived_from<Promise, detail::promise_base>) begins(waiter.promise(), waiter, at);
     scope_->when_idle([](void* address) noexcept { return std::coroutine_handle<>::from_address(address); },
                       waiter.address());
   }
@@ -257,9 +258,10 @@ inline auto scope::join() noexcept { return join_awaiter(*this); }
 
 namespace detail {
 
-inline void deaf_wait::begins(promise_base& promise, std::coroutine_handle<> self) noexcept {
+inline void deaf_wait::begins(promise_base& promise, std::coroutine_handle<> self, await_place at) noexcept {
   scope* const in = promise.where();
   if (in == nullptr || !in->where().is_current()) return;
+  promise.suspends_at(at);
   promise_ = &promise;
   handle_ = self;
   in->keep(*this);

@@ -45,8 +45,9 @@ class sleep_awaiter final : awaiter_base {
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
-    return transfer_to(suspend(self.promise(), self));
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+      -> transfer {
+    return transfer_to(suspend(self.promise(), self, at));
   }
 
   auto await_resume() const noexcept {
@@ -169,9 +170,10 @@ class yield_awaiter final : awaiter_base {
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+      -> transfer {
     if (self.promise().where() == nullptr) return transfer_to(self);
-    return transfer_to(suspend(self.promise(), self));
+    return transfer_to(suspend(self.promise(), self, at));
   }
   void await_resume() const noexcept {}
 

@@ -345,8 +345,9 @@ class event {
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
     template <std::derived_from<detail::promise_base> Promise>
-    auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> detail::transfer {
-      return detail::transfer_to(suspend(self.promise(), self));
+    auto await_suspend(std::coroutine_handle<Promise> self,
+                       detail::await_place at = detail::await_place::current()) noexcept -> detail::transfer {
+      return detail::transfer_to(suspend(self.promise(), self, at));
     }
 
     void await_resume() const noexcept {}

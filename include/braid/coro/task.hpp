@@ -146,7 +146,9 @@ class [[nodiscard("a task that nothing awaits or spawns never begins")]] task {
 
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
     template <std::derived_from<detail::promise_base> Promise>
-    auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> detail::transfer {
+    auto await_suspend(std::coroutine_handle<Promise> parent,
+                       detail::await_place at = detail::await_place::current()) noexcept -> detail::transfer {
+      parent.promise().suspends_at(at);
       child().attach_owned(parent.promise(), parent, child_);
       return detail::transfer_to(child_);
     }
@@ -196,7 +198,9 @@ class outcome_awaiter {
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> transfer {
+  auto await_suspend(std::coroutine_handle<Promise> parent, await_place at = await_place::current()) noexcept
+      -> transfer {
+    parent.promise().suspends_at(at);
     child_.promise().attach(parent.promise(), parent, &ended);
     if (scope_ != nullptr) child_.promise().set_scope(scope_);
     return transfer_to(child_);

@@ -169,8 +169,9 @@ class readiness_awaiter final : awaiter_base {
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
-    return transfer_to(suspend(self.promise(), self));
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+      -> transfer {
+    return transfer_to(suspend(self.promise(), self, at));
   }
 
   [[nodiscard]] auto await_resume() const noexcept -> result<void> { return started_; }

@@ -47,7 +47,8 @@ class BRAID_API awaiter_base : public job, private stop_callback {
 
   /// Ties the wait to the coroutine that suspends, and starts the operation; a coroutine that is away comes home first.
   /// In a scope that is stopped it ends as stopped instead. Gives what to go on with; the leaf may be gone.
-  [[nodiscard]] auto suspend(promise_base& promise, std::coroutine_handle<> self) noexcept -> std::coroutine_handle<>;
+  [[nodiscard]] auto suspend(promise_base& promise, std::coroutine_handle<> self, await_place at) noexcept
+      -> std::coroutine_handle<>;
 
   /// Ends a wait whose operation need not, or could not, start, and gives the coroutine, which goes on at once.
   [[nodiscard]] auto not_started() noexcept -> std::coroutine_handle<>;

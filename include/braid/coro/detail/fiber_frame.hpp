@@ -27,8 +27,9 @@ using fiber_handle = std::coroutine_handle<task_promise<void>>;
 /// How a fiber begins to wait for one thing, which lies on the fiber's stack; called on the stack of its home. Gives
 /// what goes on next: null for nothing, or for what was left with the thread already, as g++ does it.
 struct fiber_wait {
-  auto (*suspend)(void* awaiter, fiber_handle self) -> std::coroutine_handle<>;
+  auto (*suspend)(void* awaiter, fiber_handle self, await_place at) -> std::coroutine_handle<>;
   void* awaiter;
+  await_place at;
 };
 
 /// One fiber. It is `resume`d by its coroutine, the driver, whenever it can go on, and comes back when it waits for
@@ -99,8 +100,10 @@ class fiber_awaiter {
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> transfer {
+  auto await_suspend(std::coroutine_handle<Promise> parent, await_place at = await_place::current()) noexcept
+      -> transfer {
     parent_ = &parent.promise();
+    parent_->suspends_at(at);
     driver_.promise().attach(*parent_, parent, &ended, this);
     return transfer_to(driver_);
   }
@@ -141,19 +144,27 @@ struct fiber_body {
   outcome<value> ended;
 };
 
-/// Suspends the driver in the fiber's place. `await_suspend` may give a handle, say by `false` that there is nothing to
-/// wait for, or give nothing.
 template <typename Awaiter>
-auto suspend_for_fiber(void* awaiter, fiber_handle self) -> std::coroutine_handle<> {
+auto suspend_at(Awaiter& what, fiber_handle self, [[maybe_unused]] await_place at) {
+  if constexpr (requires { what.await_suspend(self, at); })
+    return what.await_suspend(self, at);
+  else
+    return what.await_suspend(self);
+}
+
+/// Suspends the driver in the fiber's place, which stands at `at`. `await_suspend` may give a handle, say by `false`
+/// that there is nothing to wait for, or give nothing.
+template <typename Awaiter>
+auto suspend_for_fiber(void* awaiter, fiber_handle self, await_place at) -> std::coroutine_handle<> {
   auto& what = *static_cast<Awaiter*>(awaiter);
-  using given = decltype(what.await_suspend(self));
+  using given = decltype(suspend_at(what, self, at));
   if constexpr (std::is_void_v<given>) {
-    what.await_suspend(self);
+    suspend_at(what, self, at);
     return {};
   } else if constexpr (std::is_same_v<given, bool>) {
-    return what.await_suspend(self) ? std::coroutine_handle<>{} : self;
+    return suspend_at(what, self, at) ? std::coroutine_handle<>{} : self;
   } else {
-    return what.await_suspend(self);
+    return suspend_at(what, self, at);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 
 namespace braid {
 
@@ -22,6 +23,10 @@ enum class ending : std::uint8_t {
   done,     ///< it ran to its end, with a value or an exception
   stopped,  ///< a leaf below it was stopped; it stays suspended until its owner destroys it
 };
+
+/// Where a coroutine awaits something: the default argument of each `await_suspend`, which compilers fill in for the
+/// `co_await`.
+using await_place = std::source_location;
 
 /// Ties a coroutine to the one that awaits it. Two things travel along the tie: the scope goes down to the child when
 /// it is awaited, and the ending comes up. A coroutine that is simply awaited has no `end` function: when it is done
@@ -74,6 +79,9 @@ class BRAID_API promise_base : private job {
     context_ = context;
   }
 
+  /// For dumps: this coroutine is about to wait there. A suspended coroutine stands at its latest await.
+  void suspends_at(await_place at) noexcept { at_ = at; }
+
   void set_scope(scope* in) noexcept { scope_ = in; }
 
   /// Runs the first step of this root, whose frame `self` is, here or, inside of `max_nested` other first steps, at
@@ -108,6 +116,7 @@ class BRAID_API promise_base : private job {
   end_fn end_ = nullptr;
   void* context_ = nullptr;  // of `end_`; without it the handle that owns this frame, or null
   scope* scope_ = nullptr;
+  await_place at_;               // of the latest await
   ending ended_ = ending::done;  // for `came_home`
 };
 

@@ -32,11 +32,17 @@ struct seen_scope {
   task_info owner = {};       ///< of the task that was spawned with this scope; number 0: none
 };
 
+/// A suspended coroutine.
+struct seen_level {
+  const void* function = nullptr;  ///< that resumes it
+  await_place at = {};             ///< of its `co_await`
+};
+
 /// A suspended task: its coroutines from the one that waits up to its root.
 struct seen_task {
-  const scope* in = nullptr;       ///< that its root lives in
-  std::size_t first_function = 0;  ///< in `seen_home::functions`
-  std::size_t functions = 0;
+  const scope* in = nullptr;    ///< that its root lives in
+  std::size_t first_level = 0;  ///< in `seen_home::levels`
+  std::size_t levels = 0;
   std::size_t first_inner = 0;  ///< in `seen_home::inner`: scopes that its coroutines hold
   std::size_t inner = 0;
   bool is_owner = false;  ///< of the scope that it is in
@@ -51,7 +57,7 @@ struct seen_home {
   bool is_whole = true;  ///< false: there was not enough memory for more
   std::vector<seen_scope> scopes;
   std::vector<seen_task> tasks;
-  std::vector<const void*> functions;
+  std::vector<seen_level> levels;
   std::vector<const scope*> inner;
 };
 

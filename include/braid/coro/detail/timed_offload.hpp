@@ -106,8 +106,9 @@ class timed_offload_awaiter final : awaiter_base {
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
-    return transfer_to(suspend(self.promise(), self));
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+      -> transfer {
+    return transfer_to(suspend(self.promise(), self, at));
   }
 
   auto await_resume() -> result<value> {

@@ -88,8 +88,9 @@ class queue_awaiter : public waiter {
     return self().try_take(woken);
   }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> waiting) noexcept -> transfer {
-    return transfer_to(suspend(waiting.promise(), waiting));
+  auto await_suspend(std::coroutine_handle<Promise> waiting, await_place at = await_place::current()) noexcept
+      -> transfer {
+    return transfer_to(suspend(waiting.promise(), waiting, at));
   }
 
  protected:

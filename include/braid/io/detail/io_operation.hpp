@@ -47,8 +47,9 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
-    return transfer_to(suspend(self.promise(), self));
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+      -> transfer {
+    return transfer_to(suspend(self.promise(), self, at));
   }
 
   /// The read that waits on the registration ends now, and later ones where they would wait: with what has arrived, or
