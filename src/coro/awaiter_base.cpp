@@ -9,14 +9,8 @@ namespace {
 constinit thread_local int ready_awaits_left __attribute__((tls_model("initial-exec"))) = ready_awaits_in_succession;
 constinit thread_local bool completes_later __attribute__((tls_model("initial-exec"))) = false;
 
-/// The number of the spawned task that the scope belongs to, or 0.
-auto task_of(const scope& in) noexcept -> std::uint64_t {
-  const auto* const info = static_cast<const task_info*>(in.bound(&task_info_key));
-  return info != nullptr ? info->id.number : 0;
-}
-
 void trace_task(trace_kind kind, const scope& in) noexcept {
-  if (const std::uint64_t task = task_of(in); task != 0) trace_note(trace_group::tasks, kind, task);
+  if (const std::uint64_t task = task_number(&in); task != 0) trace_note(trace_group::tasks, kind, task);
 }
 
 /// A suspended coroutine's frame begins with the function that resumes it, whichever compiler made it.
@@ -25,6 +19,11 @@ auto code_of(std::coroutine_handle<> suspended) noexcept -> std::uint64_t {
 }
 
 }  // namespace
+
+auto task_number(const scope* in) noexcept -> std::uint64_t {
+  const auto* const info = in != nullptr ? static_cast<const task_info*>(in->bound(&task_info_key)) : nullptr;
+  return info != nullptr ? info->id.number : 0;
+}
 
 later_completions::later_completions() noexcept { completes_later = true; }
 later_completions::~later_completions() { completes_later = false; }
@@ -79,7 +78,7 @@ void awaiter_base::complete() noexcept {
 }
 
 void awaiter_base::trace_begin(const scope& in) const noexcept {
-  if (const std::uint64_t task = task_of(in); task != 0)
+  if (const std::uint64_t task = task_number(&in); task != 0)
     trace_note(trace_group::tasks, trace_kind::task_waits, task, trace_number(how_->name));
   trace_note(trace_group::tasks, trace_kind::wait_begin, trace_wait_number(this), trace_number(how_->name));
 }

@@ -1,6 +1,7 @@
 // src/coro/dump.cpp: a round of questions to the homes of the process, and the trees that the answers give.
 #include <braid/coro/dump.hpp>
 
+#include "dump_deadlocks.hpp"
 #include "dump_tree.hpp"
 
 #include <braid/coro/detail/home_list.hpp>
@@ -75,14 +76,24 @@ class dump_round {
   /// Of all homes, where `where` is empty.
   explicit dump_round(std::span<const executor_id> where) : where_(where) {}
 
-  [[nodiscard]] auto run(duration limit) -> task_dump {
-    ask_all(limit);
+  [[nodiscard]] auto run(time_point end) -> task_dump {
+    ask_all(end);
     return result();
   }
 
+  /// Circles of waits, after `run`.
+  [[nodiscard]] auto circles() const -> const std::vector<seen_deadlock>& { return circles_; }
+
+  /// The same alone.
+  [[nodiscard]] auto circles(time_point end) -> std::vector<seen_deadlock> {
+    ask_all(end);
+    const std::lock_guard guard(all_->lock);
+    return circles_of(all_->given);
+  }
+
   /// Tasks of all homes by what they wait for.
-  [[nodiscard]] auto waits(duration limit) -> std::map<std::string, std::size_t> {
-    ask_all(limit);
+  [[nodiscard]] auto waits(time_point end) -> std::map<std::string, std::size_t> {
+    ask_all(end);
     std::map<std::string, std::size_t> found;
     const std::lock_guard guard(all_->lock);
     for (const auto& seen : all_->given) {
@@ -96,8 +107,7 @@ class dump_round {
   }
 
  private:
-  void ask_all(duration limit) {
-    const time_point end = steady_time().now() + limit;
+  void ask_all(time_point end) {
     try {
       home_list::for_each([this](home& each) { ask(each); });
     } catch (...) {
@@ -148,6 +158,13 @@ class dump_round {
     all_->given[number] = std::move(seen);
   }
 
+  [[nodiscard]] static auto circles_of(std::span<const std::optional<seen_home>> given) -> std::vector<seen_deadlock> {
+    std::vector<const seen_home*> homes;
+    for (const auto& each : given)
+      if (each) homes.push_back(&*each);
+    return find_deadlocks(homes);
+  }
+
   [[nodiscard]] auto result() -> task_dump {
     std::vector<std::optional<seen_home>> given;
     {
@@ -155,6 +172,7 @@ class dump_round {
       given.resize(all_->given.size());  // those that come late find their place
       given.swap(all_->given);
     }
+    circles_ = circles_of(given);
     task_dump made;
     dump_tree trees;
     for (const asked_home& each : asked_) {
@@ -176,14 +194,36 @@ class dump_round {
   std::span<const executor_id> where_;
   std::shared_ptr<answers> all_ = std::make_shared<answers>();
   std::vector<asked_home> asked_;
+  std::vector<seen_deadlock> circles_;
   std::vector<home*> to_run_;                        // do not end before `run_asked` is called
   std::vector<std::pair<std::size_t, home*>> here_;  // whose task, or job, the caller is
 };
 
-auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump { return dump_round(where).run(limit); }
+namespace {
+
+/// A circle across homes may be made of waits that were not at the same time. One that is there is there later as well.
+auto confirmed(const std::vector<seen_deadlock>& circles, std::span<const executor_id> where, time_point end)
+    -> std::vector<std::string> {
+  std::vector<seen_deadlock> again;
+  if (std::ranges::any_of(circles, &seen_deadlock::is_across_homes)) again = dump_round(where).circles(end);
+  std::vector<std::string> texts;
+  for (const seen_deadlock& each : circles)
+    if (!each.is_across_homes || std::ranges::find(again, each) != again.end()) texts.push_back(each.text);
+  return texts;
+}
+
+}  // namespace
+
+auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump {
+  const time_point end = steady_time().now() + limit;
+  dump_round round(where);
+  task_dump made = round.run(end);
+  made.deadlocks = confirmed(round.circles(), where, end);
+  return made;
+}
 
 auto count_waits(duration limit) -> std::vector<std::pair<std::string, std::size_t>> {
-  const auto found = dump_round({}).waits(limit);
+  const auto found = dump_round({}).waits(steady_time().now() + limit);
   std::vector<std::pair<std::string, std::size_t>> all(found.begin(), found.end());
   std::ranges::sort(all, std::greater(), &std::pair<std::string, std::size_t>::second);
   return all;

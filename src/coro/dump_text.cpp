@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 
 namespace braid {
@@ -75,8 +76,13 @@ void detail::describe_time_left(std::string& text, time_point when, time_point n
     text += when <= now ? "due" : span_text(when - now) + " left";
 }
 
+void detail::describe_task(std::string& text, const char* how, std::uint64_t number) {
+  if (number != 0) text.append(how).append(" task ").append(std::to_string(number));
+}
+
 auto task_dump::to_text() const -> std::string {
   std::string text;
+  for (const std::string& each : deadlocks) text += "deadlock: " + each + "\n";
   for (const task_dump::home& each : homes) add_home(text, each);
   return text;
 }

@@ -66,11 +66,13 @@ void task_walk::add(const awaiter_base& waiting) {
   seen_task& made = add_chain(*waiting.promise_, waiting.handle_);
   made.waits_for = waiting.how_->name;
   if (waiting.how_->describe != nullptr) waiting.how_->describe(waiting, made.details);
+  if (waiting.how_->needs != nullptr) made.needs = waiting.how_->needs(waiting);
 }
 
 void task_walk::add(const deaf_wait& waiting) {
   seen_task& made = add_chain(*waiting.promise_, waiting.handle_);
   made.waits_for = waiting.joined_ != nullptr ? "tasks of a scope" : "offload";
+  made.joins = waiting.joined_;
   if (waiting.joined_ == nullptr) return;
   all_.inner.push_back(waiting.joined_);
   ++made.inner;

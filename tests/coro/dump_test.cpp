@@ -175,6 +175,106 @@ TEST_CASE("tasks of a scope belong to the task that holds it") {
   CHECK(tasks[2].depth == 1);
 }
 
+namespace {
+
+/// Takes one lock, then, once both tasks have one, the other.
+auto takes_both(async_mutex& one, async_mutex& other) -> task<void> {
+  const auto first = co_await one.lock();
+  co_await yield();
+  const auto second = co_await other.lock();
+}
+
+}  // namespace
+
+TEST_CASE("tasks that wait for each other's locks are a deadlock") {
+  test_loop here;
+  async_mutex one;
+  async_mutex two;
+  auto a = spawn(here.io(), {.name = "a"}, takes_both(one, two));
+  auto b = spawn(here.io(), takes_both(two, one));
+  const std::string a_text = "task " + std::to_string(a.id().number) + " \"a\"";
+  const std::string b_text = "task " + std::to_string(b.id().number);
+  here.run_once();
+  here.run_once();
+  const task_dump all = dump_at(here.io());
+  const std::string text = a_text + " waits for the lock of " + b_text + ", which waits for the lock of " + a_text;
+  CHECK(all.deadlocks == std::vector{text});
+  CHECK(all.to_text().starts_with("deadlock: " + text + "\n"));
+  REQUIRE(all.homes[0].tasks.size() == 2);
+  CHECK(all.homes[0].tasks[0].waits_for == "lock, taken by " + b_text);
+  a.request_stop();
+  here.run_once();
+  CHECK(dump_at(here.io()).deadlocks.empty());
+  here.run_once();
+}
+
+TEST_CASE("a wait that something else may end is no deadlock") {
+  test_loop here;
+  async_mutex mutex;
+  // Another task of the one that holds the lock sleeps, and may be the one that has it.
+  auto holds = spawn(here.io(), with_scope([&](scope& in) -> task<void> {
+                       const auto held = co_await mutex.lock();
+                       in.spawn(dozes());
+                       static_cast<void>(co_await mutex.lock());
+                     }));
+  here.run_once();
+  CHECK(dump_at(here.io()).deadlocks.empty());
+  here.advance(4s);
+  here.run_once();
+  const auto all = dump_at(here.io());
+  REQUIRE(all.deadlocks.size() == 1);
+  const std::string own = "task " + std::to_string(holds.id().number);
+  CHECK(all.deadlocks[0] == own + " waits for the lock of " + own);
+  here.stop();
+}
+
+TEST_CASE("a circle may go through futures and scopes") {
+  test_loop here;
+  async_mutex mutex;
+  future<void> second;
+  const auto holds = [&]() -> task<void> {
+    const auto held = co_await mutex.lock();
+    co_await yield();
+    co_await std::move(second);
+  };
+  const auto wants = [&]() -> task<void> { static_cast<void>(co_await mutex.lock()); };
+  const auto both = [&](scope& in) -> task<void> {
+    in.spawn(wants());
+    co_return;
+  };
+  auto first = spawn(here.io(), holds());
+  second = spawn(here.io(), with_scope(std::ref(both)));
+  const std::string one = "task " + std::to_string(first.id().number);
+  const std::string two = "task " + std::to_string(second.id().number);
+  here.run_once();
+  here.run_once();
+  const auto all = dump_at(here.io());
+  CHECK(all.deadlocks == std::vector{one + " waits for the future of " + two +
+                                     ", which waits for a task of its own, which waits for the lock of " + one});
+  REQUIRE(all.homes[0].tasks.size() == 3);
+  CHECK(all.homes[0].tasks[0].waits_for == "future, of " + two);
+  here.stop();
+}
+
+TEST_CASE("a circle across homes is looked at twice") {
+  pool workers({.workers = 2});
+  async_mutex one;
+  async_mutex two;
+  async_barrier both(2);
+  const auto takes = [&both](async_mutex& mine, async_mutex& other) -> task<void> {
+    const auto first = co_await mine.lock();
+    co_await both.arrive_and_wait();
+    const auto second = co_await other.lock();
+  };
+  auto a = spawn(workers, takes(one, two));
+  auto b = spawn(workers, takes(two, one));
+  CHECK(eventually([&] { return dump_at(workers).deadlocks.size() == 1; }));
+  a.request_stop();
+  a.wait();
+  b.wait();
+  CHECK(dump_at(workers).deadlocks.empty());
+}
+
 TEST_CASE("a deadline, and a stop that did not end a task yet, are shown") {
   test_loop here;
   manual_executor elsewhere;

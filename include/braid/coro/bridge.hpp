@@ -12,7 +12,9 @@
 #include <concepts>
 #include <coroutine>
 #include <exception>
+#include <cstdint>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -49,6 +51,11 @@ class awaited_future final : public continuation {
     if (is_last) destroy();
   }
 
+  [[nodiscard]] auto made_by() const noexcept -> std::uint64_t {
+    const task_info* const known = from_->info();
+    return known != nullptr ? known->id.number : 0;
+  }
+
   /// Requires that it has settled.
   auto take() -> T {
     if (from_->how() == verdict::failure) std::rethrow_exception(from_->take_failure());
@@ -81,6 +88,8 @@ class future_awaiter final : public queue_awaiter<future_awaiter<T>> {
 
   [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool { return of_->settled; }
   [[nodiscard]] auto queue() const noexcept -> wait_queue& { return of_->waiting; }
+  void describe(std::string& text) const { describe_task(text, "of", needs()); }
+  [[nodiscard]] auto needs() const noexcept -> std::uint64_t { return of_->made_by(); }
 
  private:
   awaited_future<T>* of_;

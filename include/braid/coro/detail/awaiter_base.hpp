@@ -20,6 +20,9 @@ enum class withdrawal : std::uint8_t {
   later,     ///< the kernel still has it: `complete` or `stop_later` follows
 };
 
+/// The number of the spawned task that a scope belongs to, or 0. Threads: any that a task of the scope runs on.
+[[nodiscard]] BRAID_API auto task_number(const scope* in) noexcept -> std::uint64_t;
+
 /// The wait of one coroutine. `suspend` starts the operation at home; the derived awaiter calls one of the `complete`
 /// functions when it is over. Where a stop comes first, the operation is withdrawn and the coroutine ends as stopped.
 /// Only one of both happens.
@@ -33,6 +36,8 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     const char* name = "wait";  ///< what it waits for, in a trace and in a dump
     /// Says more in a dump: which descriptor, how long still. Called at home; reads what a wait does not change.
     void (*describe)(const awaiter_base& self, std::string& text) = nullptr;
+    /// For dumps: the number of the task without which it does not end, or 0 where that is not known. Called at home.
+    auto (*needs)(const awaiter_base& self) noexcept -> std::uint64_t = nullptr;
   };
 
   /// Where it is moved before it is awaited, the derived awaiter makes a new one.
@@ -54,6 +59,9 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   [[nodiscard]] auto not_started() noexcept -> std::coroutine_handle<>;
 
   [[nodiscard]] auto where() const noexcept -> home& { return promise_->where()->where(); }
+
+  /// The number of the spawned task that it belongs to, or 0.
+  [[nodiscard]] auto task() const noexcept -> std::uint64_t { return task_number(promise_->where()); }
 
   /// For traces: a timer ends the wait at that time.
   void trace_due(time_point when) const noexcept;
@@ -103,6 +111,9 @@ class BRAID_API later_completions {
 /// Takes one from the thread's budget of awaits that complete at once. False when none is left: then the task lets the
 /// other work of its home go first, even though it need not wait. Each step from the queue of a home has a new budget.
 [[nodiscard]] BRAID_API auto may_go_on() noexcept -> bool;
+
+/// Appends "of task 17", with the word `how` for "of"; nothing where the number is 0. Errors: std::bad_alloc.
+BRAID_API void describe_task(std::string& text, const char* how, std::uint64_t number);
 
 /// Appends "3.2 s left" to a description. Errors: std::bad_alloc.
 BRAID_API void describe_time_left(std::string& text, time_point when, time_point now);

@@ -8,6 +8,7 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ struct seen_task {
   bool is_owner = false;  ///< of the scope that it is in
   const char* waits_for = "";
   std::string details = {};
+  std::uint64_t needs = 0;       ///< the task whose lock or value it waits for
+  const scope* joins = nullptr;  ///< the scope whose tasks it waits for
   std::optional<duration> time_left = {};
   std::optional<errc> stopped_for = {};
 };

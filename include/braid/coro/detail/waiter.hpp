@@ -9,6 +9,10 @@
 #include <coroutine>
 #include <mutex>
 
+namespace braid {
+class async_semaphore;
+}
+
 namespace braid::detail {
 
 struct waiter_hook : list_hook {};
@@ -28,6 +32,7 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
  private:
   friend class wait_queue;
   friend class wake_list;
+  friend class braid::async_semaphore;
 
   std::mutex* lock_;
   bool queued_ = false;  // under the lock
@@ -77,7 +82,7 @@ class wait_queue {
 
 /// An awaiter that takes what is there, or else waits in a queue. `Derived` has two functions, which are called under
 /// the lock: `try_take(wake_list&)`, which may be called again where it gave false, and `queue()`; and a literal
-/// `waits_for`, which names the wait.
+/// `waits_for`, which names the wait. It may have `describe(text)` and `needs()`, as `awaiter_base::operation` has.
 template <typename Derived>
 class queue_awaiter : public waiter {
  public:
@@ -100,6 +105,7 @@ class queue_awaiter : public waiter {
 
  private:
   [[nodiscard]] auto self() noexcept -> Derived& { return static_cast<Derived&>(*this); }
+  [[nodiscard]] auto self() const noexcept -> const Derived& { return static_cast<const Derived&>(*this); }
 
   static auto start(awaiter_base& begun) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<queue_awaiter&>(begun);
@@ -112,7 +118,20 @@ class queue_awaiter : public waiter {
     return {};
   }
 
-  static constexpr operation how{&start, &withdraw, Derived::waits_for};
+  static void describe_more(const awaiter_base& waiting, std::string& text) {
+    static_cast<const queue_awaiter&>(waiting).self().describe(text);
+  }
+  static auto task_needed(const awaiter_base& waiting) noexcept -> std::uint64_t {
+    return static_cast<const queue_awaiter&>(waiting).self().needs();
+  }
+  static constexpr auto operation_of_derived() noexcept -> operation {
+    operation made{&start, &withdraw, Derived::waits_for};
+    if constexpr (requires(const Derived& one, std::string& text) { one.describe(text); })
+      made.describe = &describe_more;
+    if constexpr (requires(const Derived& one) { one.needs(); }) made.needs = &task_needed;
+    return made;
+  }
+  static constexpr operation how = operation_of_derived();
 };
 
 }  // namespace braid::detail
