@@ -58,6 +58,11 @@ foreach(program braid-doctor rankd)
   endif()
 endforeach()
 
+# What braid-doctor gives gdb, and people may source.
+if(TARGET braid-doctor)
+  install(FILES ${PROJECT_SOURCE_DIR}/doctor/gdb/braid.py DESTINATION ${CMAKE_INSTALL_DATADIR}/braid/gdb COMPONENT programs)
+endif()
+
 # The project of docs/tutorial_rankd.md.
 if(TARGET rankd)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/books DESTINATION ${CMAKE_INSTALL_DATADIR}/rankd/examples COMPONENT programs)

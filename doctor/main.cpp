@@ -1,4 +1,5 @@
 // doctor/main.cpp: the command line of braid-doctor.
+#include <doctor/ask_process.hpp>
 #include <doctor/escape.hpp>
 #include <doctor/path_text.hpp>
 #include <doctor/print.hpp>
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* help =
     R"(usage: braid-doctor [--json] [--root DIR]
+       braid-doctor tasks PID | --core FILE [PROGRAM]
        braid-doctor top PID [--interval TIME] [--once]
        braid-doctor trace FILE [--request ID] [--tracks]
 
@@ -27,6 +29,11 @@ workers a pool starts and why, variables BRAID_*, and what the system lets this 
   --root DIR   the machine whose files lie below DIR, as in DIR/sys and DIR/proc; leaves out the build and the user
   --version    the version
   --help       this text
+
+tasks: what each suspended task of a process waits for, with the functions and lines above it, and circles of waits. A
+program that runs with BRAID_TOP=1 answers by itself; any other one is stopped meanwhile, and looked at by gdb.
+
+  --core FILE [PROGRAM]  the same of a core file; the program is as a rule found by its name in there
 
 top: what a process does that runs with BRAID_TOP=1: its workers, loops, queues, what its tasks wait for, and rates of
 all else that is counted.
@@ -86,6 +93,7 @@ auto answer(const command_line& line) -> std::string {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "tasks") return braid::doctor::run_tasks(std::span(words).subspan(1));
   if (!words.empty() && words.front() == "top") return braid::doctor::run_top(std::span(words).subspan(1));
   if (!words.empty() && words.front() == "trace") return braid::doctor::run_trace(std::span(words).subspan(1));
   const command_line line = read(words);

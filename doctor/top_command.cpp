@@ -1,23 +1,17 @@
 // doctor/top_command.cpp: braid-doctor top PID [--interval TIME] [--once]: asks the socket that BRAID_TOP=1 opens.
+#include <doctor/ask_process.hpp>
 #include <doctor/escape.hpp>
 #include <doctor/top_table.hpp>
 
 #include <braid/runtime/detail/stall_watch.hpp>
 
-#include <array>
-#include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace braid::doctor {
@@ -46,10 +40,7 @@ auto read(std::span<const std::string> words, top_options& options) -> std::opti
       const auto interval = ++at < words.size() ? detail::parse_stall_limit(words[at]) : std::nullopt;
       if (!interval || *interval < 10ms || *interval > 1h) return "--interval needs a time from 10ms to 3600s";
       options.interval = *interval;
-    } else if (int number = 0;
-               !options.process &&
-               std::from_chars(word.data(), word.data() + word.size(), number).ptr == word.data() + word.size() &&
-               number > 0) {
+    } else if (const auto number = process_number(word); number && !options.process) {
       options.process = number;
     } else {
       return "\"" + word + "\" is neither an option nor the number of a process";
@@ -57,25 +48,6 @@ auto read(std::span<const std::string> words, top_options& options) -> std::opti
   }
   if (!options.process) return "name a process by its number";
   return std::nullopt;
-}
-
-/// What the process answers; empty where it does not.
-auto ask(int process, char question) -> std::string {
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) throw std::system_error(errno, std::generic_category(), "no socket");
-  ::sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "braid.%d", process);
-  const auto size = static_cast<::socklen_t>(offsetof(::sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
-  std::string text;
-  if (::connect(socket, reinterpret_cast<const ::sockaddr*>(&address), size) == 0 &&
-      ::send(socket, &question, 1, MSG_NOSIGNAL) == 1) {
-    std::array<char, 16'384> part;
-    for (::ssize_t got = 0; (got = ::recv(socket, part.data(), part.size(), 0)) > 0;)
-      text.append(part.data(), static_cast<std::size_t>(got));
-  }
-  ::close(socket);
-  return text.ends_with("# EOF\n") ? text : "";
 }
 
 /// What tasks wait for is asked once a second, because all homes have to answer for it.
@@ -86,9 +58,10 @@ class looks {
   /// False where the process does not answer.
   auto look() -> bool {
     const bool asks_tasks = clock::now() >= next_waits_;
-    const std::string text = ask(process_, asks_tasks ? 'w' : 'm');
-    if (text.empty()) return false;
-    before_ = std::exchange(now_, parse_samples(text));
+    const process_answer given = ask_process(process_, asks_tasks ? 'w' : 'm');
+    is_impostor_ = given.became == process_answer::how::impostor;
+    if (given.became != process_answer::how::answered) return false;
+    before_ = std::exchange(now_, parse_samples(given.text));
     seconds_ = std::chrono::duration<double>(clock::now() - std::exchange(looked_, clock::now())).count();
     if (asks_tasks) {
       waits_.clear();
@@ -101,10 +74,13 @@ class looks {
     return true;
   }
 
+  /// Whether the last look met another process.
+  [[nodiscard]] auto is_impostor() const noexcept -> bool { return is_impostor_; }
   [[nodiscard]] auto table() const -> std::string { return to_table(before_, now_, seconds_); }
 
  private:
   int process_;
+  bool is_impostor_ = false;
   double seconds_ = 0;
   clock::time_point looked_;
   clock::time_point next_waits_;
@@ -123,6 +99,10 @@ auto write(const std::string& table, bool is_first) -> bool {
 auto show(const top_options& options) -> int {
   looks at(*options.process);
   if (!at.look()) {
+    if (at.is_impostor()) {
+      std::fprintf(stderr, "braid-doctor: another process has the socket @braid.%d\n", *options.process);
+      return 1;
+    }
     std::fprintf(stderr,
                  "braid-doctor: process %d does not answer: run it with BRAID_TOP=1, and this as its user or as root\n",
                  *options.process);

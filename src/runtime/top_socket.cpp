@@ -71,13 +71,14 @@ void send_all(int client, std::string_view text) noexcept {
   }
 }
 
-/// One byte asks: `m` for metrics, `w` for what tasks wait for as well.
+/// One byte asks: `m` for metrics, `w` for what tasks wait for as well, `t` for a dump of the tasks.
 void answer(int client) {
   const ::timeval limit{.tv_sec = 1, .tv_usec = 0};
   ::setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   char asked = 0;
   if (!may_ask(client) || ::recv(client, &asked, 1, 0) != 1) return;
+  if (asked == 't') return send_all(client, dump().to_text() + "# EOF\n");
   metric_list all;
   runtime_list::for_each([&all](runtime& each) { metrics_reader::add(each, all); });
   if (asked == 'w') add_waits(all);

@@ -7,6 +7,10 @@
 
 namespace braid {
 
+namespace detail {
+struct debug_layout;
+}
+
 /// What an element of an `intrusive_list` derives from. An element is in at most one list at a time.
 /// Threads: as the list. Lifetime: an element leaves its list before it is destroyed.
 class list_hook {
@@ -29,6 +33,7 @@ class list_hook {
  private:
   template <typename T, typename Hook>
   friend class intrusive_list;
+  friend struct detail::debug_layout;
 
   void link_before(list_hook& place) noexcept {
     BRAID_ASSERT(!is_linked(), "an element is in one list at a time");

@@ -16,7 +16,8 @@ class scope;
 
 namespace detail {
 class dump_round;
-}
+struct debug_layout;
+}  // namespace detail
 
 /// The executor that a task is resumed on, whatever wakes it. It runs its jobs on one thread, so what belongs to its
 /// tasks (timers, waiters, scopes) needs no atomics.
@@ -40,6 +41,7 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
  private:
   friend class intrusive_list<home, detail::home_hook>;
   friend struct detail::home_list;
+  friend struct detail::debug_layout;
   friend class detail::dump_round;
 
   /// Queues a job that looks at the tasks of the home, in whatever state that is. Runs nothing. Threads: any, under the
@@ -52,7 +54,8 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   /// The thread that it has for ever, or 0. Threads: any.
   [[nodiscard]] virtual auto own_thread() const noexcept -> ::pid_t { return 0; }
 
-  atomic<bool> is_listed_{false};  // in `home_list`; written under its lock
+  const scope* listed_root_ = nullptr;  // for debuggers; written with `is_listed_`
+  atomic<bool> is_listed_{false};       // in `home_list`; written under its lock
 };
 
 }  // namespace braid

@@ -38,6 +38,8 @@ class stop_callback : public list_hook {
   [[nodiscard]] auto code() const noexcept -> stop_fn { return fn_; }
 
  private:
+  friend struct detail::debug_layout;
+
   stop_fn fn_;
 };
 
@@ -63,6 +65,7 @@ class BRAID_API deaf_wait : private stop_callback {
 
  private:
   friend class task_walk;
+  friend struct debug_layout;
   static void no_stop(stop_callback& self) noexcept;
 
   const scope* joined_;
@@ -157,6 +160,7 @@ class BRAID_API scope : private job, private stop_callback {
 
  private:
   friend class detail::task_walk;
+  friend struct detail::debug_layout;
   class join_awaiter;
   enum class remote_stop : std::uint8_t {
     none,     // no other thread has asked for a stop

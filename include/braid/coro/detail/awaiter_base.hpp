@@ -84,6 +84,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
 
  private:
   friend class task_walk;
+  friend struct debug_layout;
   static void resumed(job& self, action what);
   static void stopped(stop_callback& self) noexcept;
   void resume_traced() noexcept;

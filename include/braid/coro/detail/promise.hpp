@@ -103,6 +103,7 @@ class BRAID_API promise_base : private job {
 
  private:
   friend class task_walk;
+  friend struct debug_layout;
   static constexpr unsigned max_nested = 64;
 
   static void came_home(job& self, action what);

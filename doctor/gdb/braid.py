@@ -1,0 +1,415 @@
+# doctor/gdb/braid.py: the tasks of a braid program, live or from a core file, for gdb: `source braid.py`, `braid tasks`.
+#
+# Needs no debug information: the table braid_debug_layout says where everything lies. A program may have been stopped
+# in the middle of a change, and a core file may be damaged: each address is checked by reading it, each walk is bounded,
+# and nothing is looked at twice.
+import os
+import struct
+import time
+
+import gdb
+
+WORDS = ("home_parts is_scope is_wait is_deaf task_info_key part_count part_bytes part_homes hook_next callback_code "
+         "home_hook home_root scope_hook scope_callbacks scope_deaf scope_tasks scope_deadline scope_key scope_value "
+         "scope_stop awaiter_hook awaiter_how awaiter_promise awaiter_handle operation_name deaf_hook deaf_joined "
+         "deaf_promise deaf_handle promise_parent promise_continuation promise_context promise_scope promise_at "
+         "promise_bytes info_number info_name").split()
+VERSION = 1
+MAX_OFFSET = 1 << 16   # of a member in an object
+MAX_HOMES = 100_000
+MAX_SCOPES = 1_000_000
+MAX_WAITS = 1_000_000  # in all homes
+MAX_LEVELS = 10_000    # of a task
+NEVER = (1 << 63) - 1
+STOPS = {1: "stopped before it was done", 2: "the deadline passed before it was done"}  # errc; others as numbers
+
+
+class Damaged(Exception):
+    """What was read cannot be right."""
+
+
+class Memory:
+    def __init__(self):
+        self.inferior = gdb.selected_inferior()
+
+    def bytes(self, address, size):
+        if address < 4096 or address + size >= 1 << 64:
+            raise Damaged(f"no memory at {address:#x}")
+        try:
+            return bytes(self.inferior.read_memory(address, size))
+        except (gdb.error, OverflowError, MemoryError) as error:
+            raise Damaged(f"no memory at {address:#x}") from error
+
+    def word(self, address):
+        return struct.unpack("<Q", self.bytes(address, 8))[0]
+
+    def text(self, address, limit=400):
+        """What ends with a zero byte."""
+        read = b""
+        while len(read) < limit:
+            piece = self.bytes(address + len(read), 16 - (address + len(read)) % 16)
+            end = piece.find(b"\0")
+            if end >= 0:
+                return printable(read + piece[:end])
+            read += piece
+        return printable(read)
+
+    def string(self, address, limit=400):
+        """A std::string of libstdc++."""
+        data, size = struct.unpack("<QQ", self.bytes(address, 16))
+        return printable(self.bytes(data, min(size, limit))) if size != 0 else ""
+
+
+def printable(read):
+    return "".join(c if c.isprintable() else "?" for c in read.decode("utf-8", "replace"))
+
+
+class Table:
+    def __init__(self, memory):
+        try:
+            address = int(gdb.parse_and_eval("(unsigned long)&braid_debug_layout"))
+        except gdb.error as error:
+            raise Damaged("this program has no table braid_debug_layout: it does not use braid, or an older one") from error
+        magic, version, words = struct.unpack("<8sQQ", memory.bytes(address, 24))
+        if magic != b"braidtab":
+            raise Damaged("braid_debug_layout is no table: the program and the core file do not belong together")
+        if version != VERSION or words != len(WORDS):
+            raise Damaged(f"the program has version {version} of braid_debug_layout, and this script reads {VERSION}")
+        read = struct.unpack(f"<{words}Q", memory.bytes(address + 24, 8 * words))
+        for name, value in zip(WORDS, read):
+            if name not in ("home_parts", "is_scope", "is_wait", "is_deaf", "task_info_key") and value > MAX_OFFSET:
+                raise Damaged(f"braid_debug_layout.{name} is {value}")
+            setattr(self, name, value)
+
+
+class Scope:
+    def __init__(self, address, around):
+        self.address, self.around = address, around
+        self.tasks, self.owner, self.name = 0, 0, ""
+
+
+class Task:
+    def __init__(self):
+        self.within, self.is_owner = 0, False
+        self.levels, self.inner = [], []
+        self.waits_for, self.deadline, self.stopped_for = "", NEVER, 0
+
+
+class Walk:
+    """The tasks of one home, as src/coro/task_walk.cpp finds them."""
+
+    def __init__(self, memory, table, budget):
+        self.memory, self.table, self.budget = memory, table, budget
+        self.scopes, self.places, self.tasks = [], {}, []
+        self.problems = []
+
+    def through(self, root):
+        self.enter(root, None)
+        at = 0
+        while at < len(self.scopes):
+            scope = self.scopes[at]
+            for head in (self.table.scope_callbacks, self.table.scope_deaf):
+                self.guard(lambda head=head: self.visit(scope.address + head, at))
+            at += 1
+        return self
+
+    def guard(self, step):
+        try:
+            step()
+        except Damaged as error:
+            self.problems.append(str(error))
+
+    def enter(self, address, around):
+        t, memory = self.table, self.memory
+        if address in self.places:
+            return
+        if len(self.scopes) >= MAX_SCOPES:
+            raise Damaged("too many scopes")
+        made = Scope(address, around)
+        made.tasks = memory.word(address + t.scope_tasks)
+        if memory.word(address + t.scope_key) == t.task_info_key:
+            info = memory.word(address + t.scope_value)
+            made.owner = memory.word(info + t.info_number)
+            made.name = memory.string(info + t.info_name)
+        self.places[address] = len(self.scopes)
+        self.scopes.append(made)
+
+    def visit(self, head, place):
+        for hook in nodes(self.memory, head, self.table.hook_next, self.budget):
+            self.guard(lambda hook=hook: self.look(hook, place))
+
+    def look(self, hook, place):
+        t, memory = self.table, self.memory
+        code = memory.word(hook + t.callback_code)
+        if code == t.is_scope:
+            self.enter(hook - t.scope_hook, place)
+        elif code == t.is_wait:
+            wait = hook - t.awaiter_hook
+            name = memory.text(memory.word(memory.word(wait + t.awaiter_how) + t.operation_name))
+            made = self.chain(memory.word(wait + t.awaiter_promise), memory.word(wait + t.awaiter_handle))
+            made.waits_for = name
+        elif code == t.is_deaf:
+            wait = hook - t.deaf_hook
+            joined = memory.word(wait + t.deaf_joined)
+            made = self.chain(memory.word(wait + t.deaf_promise), memory.word(wait + t.deaf_handle))
+            made.waits_for = "tasks of a scope" if joined else "offload"
+            if joined:
+                made.inner.append(joined)
+
+    def chain(self, promise, handle):
+        t, memory = self.table, self.memory
+        made = Task()
+        seen = set()
+        while True:
+            if promise in seen or len(seen) >= MAX_LEVELS:
+                raise Damaged(f"the coroutine at {handle:#x} awaits itself")
+            seen.add(promise)
+            read = memory.bytes(promise, t.promise_bytes)
+            parent, scope = word_in(read, t.promise_parent), word_in(read, t.promise_scope)
+            if not made.levels:
+                made.deadline = struct.unpack("<q", memory.bytes(scope + t.scope_deadline, 8))[0]
+                made.stopped_for = memory.bytes(scope + t.scope_stop, 1)[0]
+            made.levels.append((memory.word(handle), word_in(read, t.promise_at)))
+            if parent == 0:
+                break
+            if memory.word(parent + t.promise_scope) != scope:
+                made.inner.append(scope)
+            promise, handle = parent, word_in(read, t.promise_continuation)
+        made.within = scope
+        made.is_owner = word_in(read, t.promise_context) != scope
+        self.tasks.append(made)
+        return made
+
+
+def word_in(read, offset):
+    if offset + 8 > len(read):
+        raise Damaged("braid_debug_layout has an offset beyond its object")
+    return struct.unpack_from("<Q", read, offset)[0]
+
+
+def nodes(memory, head, next_offset, budget):
+    """Each element of an intrusive list; never one twice."""
+    seen = {head}
+    at = memory.word(head + next_offset)
+    while at not in seen:
+        if at == 0 or budget[0] == 0:
+            raise Damaged(f"the list at {head:#x} has no end")
+        budget[0] -= 1
+        seen.add(at)
+        yield at
+        at = memory.word(at + next_offset)
+
+
+class Tree:
+    """Which task belongs to which, as src/coro/dump_tree.cpp has it."""
+
+    def __init__(self, walk, names):
+        self.walk, self.names = walk, names
+        scopes = walk.scopes
+        self.tasks_in = [[] for _ in scopes]
+        self.scopes_in = [[] for _ in scopes]
+        self.owner = [None] * len(scopes)
+        self.known = [0] * len(scopes)
+        self.held = [[] for _ in walk.tasks]
+        is_held = [False] * len(scopes)
+        for number, task in enumerate(walk.tasks):
+            place = walk.places.get(task.within)
+            if place is None:
+                continue
+            self.known[place] += 1
+            if task.is_owner and scopes[place].owner and self.owner[place] is None:
+                self.owner[place] = number
+            else:
+                self.tasks_in[place].append(number)
+            for inner in task.inner:
+                held = walk.places.get(inner)
+                if held is not None and held != place and not is_held[held]:
+                    is_held[held] = True
+                    self.held[number].append(held)
+        for number, scope in enumerate(scopes):
+            if scope.around is None:
+                continue
+            if scope.owner:
+                self.known[scope.around] += 1
+            if not is_held[number]:
+                self.scopes_in[scope.around].append(number)
+
+    def lines(self):
+        left = [("scope", 0, 0)] if self.walk.scopes else []
+        while left:
+            kind, number, depth = left.pop()
+            if kind == "others":
+                yield from self.others(number, depth)
+            elif kind == "task":
+                yield from self.task("task", self.walk.tasks[number], depth)
+                left += [("scope", each, depth + 1) for each in reversed(self.held[number])]
+            elif not self.walk.scopes[number].owner:
+                self.leave(left, number, depth)
+            else:
+                scope, main = self.walk.scopes[number], self.owner[number]
+                head = f"task {scope.owner}" + (f' "{scope.name}"' if scope.name else "")
+                yield from self.task(head, self.walk.tasks[main] if main is not None else None, depth)
+                self.leave(left, number, depth + 1)
+                if main is not None:
+                    left += [("scope", each, depth + 1) for each in reversed(self.held[main])]
+
+    def leave(self, left, scope, depth):
+        others = self.walk.scopes[scope].tasks - self.known[scope]
+        if 0 < others:
+            left.append(("others", others, depth))
+        left += [("scope", each, depth) for each in reversed(self.scopes_in[scope])]
+        left += [("task", each, depth) for each in reversed(self.tasks_in[scope])]
+
+    @staticmethod
+    def others(count, depth):
+        yield "  " * (depth + 1) + f"{count} task{' is' if count == 1 else 's are'} ready, or away on another executor"
+
+    def task(self, head, task, depth):
+        margin = "  " * (depth + 1)
+        if task is None:
+            yield margin + head
+            yield margin + "  is ready or away, or waits for its own tasks"
+            return
+        if task.stopped_for:
+            head += f", stopped: {self.names.reason(task.stopped_for)}"
+        if task.deadline != NEVER:
+            head += ", with a deadline"
+        yield margin + head
+        levels = [(self.names.function(code), at) for code, at in reversed(task.levels)]
+        shown = [level for level in levels if not is_of_the_library(level[0])] or levels[-1:]
+        for name, at in shown:
+            place = self.names.place(at)
+            yield margin + "  " + name + (f" at {place}" if place else "")
+        yield margin + "  waits for " + task.waits_for
+
+
+def is_of_the_library(name):
+    before = name.split("(", 1)[0]
+    return "braid::detail::" in before or "::kept_until_end<" in name
+
+
+class Names:
+    def __init__(self, memory):
+        self.memory, self.functions, self.places = memory, {}, {}
+
+    def function(self, code):
+        if code not in self.functions:
+            self.functions[code] = self.symbol(code)
+        return self.functions[code]
+
+    @staticmethod
+    def symbol(code):
+        try:
+            said = gdb.execute(f"info symbol {code:#x}", to_string=True).strip()
+        except gdb.error:
+            said = ""
+        if " in section " not in said:
+            return f"{code:#x}"
+        name = said.split(" in section ")[0]
+        for ending in (" [clone .resume]", " (.resume)", "[clone .actor]", " [clone .actor]", " (.actor)"):
+            name = name.removesuffix(ending)
+        return printable(name.encode())
+
+    def place(self, at):
+        if at == 0:
+            return ""
+        if at not in self.places:
+            self.places[at] = self.read_place(at)
+        return self.places[at]
+
+    def read_place(self, at):
+        try:
+            line = struct.unpack("<I", self.memory.bytes(at + 16, 4))[0]
+            return self.memory.text(self.memory.word(at)).rsplit("/", 1)[-1] + f":{line}"
+        except Damaged:
+            return ""
+
+    @staticmethod
+    def reason(number):
+        return STOPS.get(number, f"reason {number}")
+
+
+def homes(memory, table):
+    first = memory.word(table.home_parts)
+    if first == 0:
+        return
+    budget = [MAX_HOMES]
+    for part in range(min(table.part_count, 1024)):
+        head = first + part * table.part_bytes + table.part_homes
+        try:
+            yield from (hook - table.home_hook for hook in nodes(memory, head, table.hook_next, budget))
+        except Damaged as error:
+            yield str(error)
+
+
+def all_lines():
+    memory = Memory()
+    table = Table(memory)
+    names = Names(memory)
+    budget = [MAX_WAITS]
+    for home in homes(memory, table):
+        if isinstance(home, str):
+            yield f"damaged: {home}"
+            continue
+        walk = Walk(memory, table, budget)
+        try:
+            kind = names.symbol(memory.word(home))
+            yield "loop" if "braid::loop" in kind else "strand"
+            walk.through(memory.word(home + table.home_root))
+        except Damaged as error:
+            walk.problems.append(str(error))
+        yield from Tree(walk, names).lines()
+        for problem in walk.problems[:10]:
+            yield f"  damaged: {problem}"
+
+
+class TasksCommand(gdb.Command):
+    """braid tasks: what each suspended task of a braid program waits for."""
+
+    def __init__(self):
+        super().__init__("braid tasks", gdb.COMMAND_STACK)
+
+    def invoke(self, _argument, _from_tty):
+        try:
+            for line in all_lines():
+                gdb.write(line + "\n")
+        except Damaged as error:
+            raise gdb.GdbError(str(error)) from error
+
+
+def write_to(descriptor):
+    """For braid-doctor: the lines, then a line that says that these are all, or why there are none."""
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as out:
+        try:
+            if core := os.environ.get("BRAID_TASKS_CORE"):
+                open_core(core, os.environ.get("BRAID_TASKS_PROGRAM", ""))
+            for line in all_lines():
+                out.write(line + "\n")
+            out.write("# EOF\n")
+        except (Damaged, gdb.error) as error:
+            out.write(f"# {error}\n")
+
+
+def open_core(core, program):
+    """A core file names the program that left it, of which gdb needs the symbols first."""
+    gdb.execute("set confirm off")
+    if not (core + program).isprintable():
+        raise Damaged("the name of the file is not printable")
+    if not program:
+        gdb.execute(f"core-file {core}", to_string=True)
+        auxiliary = gdb.execute("info auxv", to_string=True)
+        names = [line.split('"')[1] for line in auxiliary.splitlines() if "AT_EXECFN" in line and line.count('"') > 1]
+        if not names:
+            raise Damaged("the core file does not say which program left it: name that as well")
+        program = names[0]
+    if not os.path.isfile(program):
+        raise Damaged(f"the program {printable(program.encode())} is not there: name it after the core file")
+    quoted = program.replace("\\", "\\\\").replace('"', '\\"')
+    gdb.execute(f'file "{quoted}"', to_string=True)
+    gdb.execute(f"core-file {core}", to_string=True)
+
+
+gdb.Command("braid", gdb.COMMAND_STACK, prefix=True)
+TasksCommand()
+if "BRAID_TASKS_TO" in os.environ:
+    write_to(int(os.environ["BRAID_TASKS_TO"]))

@@ -1,0 +1,183 @@
+// doctor/tasks_command.cpp: braid-doctor tasks PID, or --core FILE: a dump of tasks, by the program itself or by gdb.
+#include <doctor/ask_process.hpp>
+
+#include <doctor/escape.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace braid::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct tasks_options {
+  std::optional<int> process;
+  std::string core;
+  std::string program;  // of the core; empty: as the core names it
+};
+
+auto fail(const std::string& problem, int status = 1) -> int {
+  std::fprintf(stderr, "braid-doctor: tasks: %s\n", escaped(problem).c_str());
+  return status;
+}
+
+auto read(std::span<const std::string> words, tasks_options& options) -> std::optional<std::string> {
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    if (word == "--core") {
+      if (++at == words.size() || words[at].empty()) return "--core needs a file";
+      options.core = words[at];
+    } else if (!options.core.empty() && options.program.empty() && !word.starts_with("-")) {
+      options.program = word;
+    } else if (const auto number = process_number(word); number && !options.process) {
+      options.process = number;
+    } else {
+      return "\"" + word + "\" is neither an option nor the number of a process";
+    }
+  }
+  if (options.process.has_value() == !options.core.empty())
+    return "name a process by its number, or a core file by --core";
+  for (const std::string& file : {options.core, options.program})
+    if (std::error_code why; !file.empty() && !fs::is_regular_file(file, why)) return file + " is no file";
+  return std::nullopt;
+}
+
+/// A file without a name, which a child inherits.
+class inherited_file {
+ public:
+  inherited_file() : number_(::memfd_create("braid-doctor", 0)) {
+    if (number_ < 0) throw std::system_error(errno, std::generic_category(), "no memory file");
+  }
+  inherited_file(const inherited_file&) = delete;
+  auto operator=(const inherited_file&) -> inherited_file& = delete;
+  ~inherited_file() { ::close(number_); }
+
+  [[nodiscard]] auto number() const noexcept -> int { return number_; }
+  [[nodiscard]] auto text() const -> std::string {
+    std::string all;
+    std::array<char, 16'384> part;
+    for (::ssize_t got = 0; (got = ::pread(number_, part.data(), part.size(), static_cast<::off_t>(all.size()))) > 0;)
+      all.append(part.data(), static_cast<std::size_t>(got));
+    return all;
+  }
+
+ private:
+  int number_;
+};
+
+auto script() -> std::string {
+  return fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "share/braid/gdb/braid.py";
+}
+
+/// Nothing of the user's, of the folder or of the program is run by gdb, and nothing is fetched.
+auto gdb_words(const tasks_options& options) -> std::vector<std::string> {
+  std::vector<std::string> words{
+      "gdb", "-nx", "-q", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off"};
+  if (options.process) words.insert(words.end(), {"-p", std::to_string(*options.process)});
+  words.insert(words.end(), {"-x", script()});
+  return words;
+}
+
+/// Gives its status, as of `waitpid`.
+auto run_gdb(const tasks_options& options, const inherited_file& tasks, const inherited_file& rest) -> int {
+  constexpr unsigned limit_s = 300;
+  std::vector<std::string> words = gdb_words(options);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::setenv("BRAID_TASKS_TO", std::to_string(tasks.number()).c_str(), 1);
+  ::setenv("BRAID_TASKS_CORE", options.core.c_str(), 1);
+  ::setenv("BRAID_TASKS_PROGRAM", options.program.c_str(), 1);
+  const ::pid_t child = ::fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "gdb does not start");
+  if (child == 0) {
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::dup2(nothing, STDIN_FILENO);
+    ::dup2(rest.number(), STDOUT_FILENO);
+    ::dup2(rest.number(), STDERR_FILENO);
+    ::alarm(limit_s);
+    ::execvp(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  return status;
+}
+
+auto last_line_of(std::string text) -> std::string {
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+/// Why there is no dump, from what gdb wrote.
+auto reason(const tasks_options& options, int status, const std::string& tasks, const std::string& rest)
+    -> std::string {
+  const auto has = [&rest](const char* part) { return rest.find(part) != std::string::npos; };
+  const std::string process = "process " + std::to_string(options.process.value_or(0));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    return "there is no gdb: install it, or run the program with BRAID_TOP=1";
+  if (const std::string last = last_line_of(tasks); last.starts_with("# ")) return last.substr(2);
+  if (options.process && has("No such process")) return "there is no " + process;
+  if (options.process && (has("ptrace: ") || has("Could not attach")))
+    return process + " may not be looked at by this user (sysctl kernel.yama.ptrace_scope): run this as root, or the " +
+           "program with BRAID_TOP=1";
+  if (WIFSIGNALED(status)) return "gdb was ended by signal " + std::to_string(WTERMSIG(status));
+  return "gdb gives no tasks: " + last_line_of(rest);
+}
+
+auto write(const std::string& text) -> int {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+auto by_gdb(const tasks_options& options) -> int {
+  if (std::error_code why; !fs::exists(script(), why))
+    return fail(script() + " is missing: it is installed beside braid-doctor");
+  const inherited_file tasks;
+  const inherited_file rest;
+  const int status = run_gdb(options, tasks, rest);
+  std::string text = tasks.text();
+  constexpr std::string_view last = "# EOF\n";
+  if (!text.ends_with(last)) return fail(reason(options, status, text, rest.text()));
+  text.resize(text.size() - last.size());
+  return write(text);
+}
+
+auto show(const tasks_options& options) -> int {
+  if (!options.process) return by_gdb(options);
+  const process_answer given = ask_process(*options.process, 't');
+  switch (given.became) {
+    case process_answer::how::answered: return write(given.text);
+    case process_answer::how::silent: return by_gdb(options);
+    case process_answer::how::impostor: break;
+  }
+  return fail("another process has the socket @braid." + std::to_string(*options.process));
+}
+
+}  // namespace
+
+auto run_tasks(std::span<const std::string> words) -> int {
+  tasks_options options;
+  if (const auto problem = read(words, options)) return fail(*problem + "; try --help", 2);
+  try {
+    return show(options);
+  } catch (const std::exception& error) {
+    return fail(error.what());
+  }
+}
+
+}  // namespace braid::doctor

@@ -1,0 +1,54 @@
+// braid/coro/detail/debug_layout.hpp: where a debugger finds the tasks of a process, or of what is left of one.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace braid {
+
+class stop_callback;
+
+namespace detail {
+
+/// Fills the table; a friend of the types whose members it names.
+struct debug_layout;
+
+}  // namespace detail
+}  // namespace braid
+
+extern "C" {
+
+/// What share/braid/gdb/braid.py needs to walk from the list of homes to the tasks, without debug information. Its
+/// order is the version: a change of either side changes the number. Offsets are in bytes.
+struct braid_debug_table {
+  std::array<char, 8> magic;  ///< "braidtab"
+  std::uint64_t version;
+  std::uint64_t words;            ///< how many follow
+  const void* const* home_parts;  ///< the parts of the list of homes; null in a process without homes
+  void (*is_scope)(braid::stop_callback&) noexcept;  ///< what a stop calls of a scope inside another one
+  void (*is_wait)(braid::stop_callback&) noexcept;   ///< of an awaiter
+  void (*is_deaf)(braid::stop_callback&) noexcept;   ///< of a wait that no stop ends
+  const void* task_info_key;                         ///< of scopes with a `task_info`
+  std::uint64_t part_count, part_bytes, part_homes;
+  std::uint64_t hook_next, callback_code;
+  std::uint64_t home_hook, home_root;
+  std::uint64_t scope_hook, scope_callbacks, scope_deaf, scope_tasks, scope_deadline, scope_key, scope_value,
+      scope_stop;
+  std::uint64_t awaiter_hook, awaiter_how, awaiter_promise, awaiter_handle;
+  std::uint64_t operation_name;
+  std::uint64_t deaf_hook, deaf_joined, deaf_promise, deaf_handle;
+  std::uint64_t promise_parent, promise_continuation, promise_context, promise_scope, promise_at, promise_bytes;
+  std::uint64_t info_number, info_name;
+};
+
+extern BRAID_API const braid_debug_table braid_debug_layout;
+}
+
+namespace braid::detail {
+
+/// The first part of the list of homes, once there is one.
+extern const void* first_home_part;
+
+}  // namespace braid::detail

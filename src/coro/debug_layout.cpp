@@ -1,0 +1,84 @@
+// src/coro/debug_layout.cpp: the table for debuggers, made by the compiler of the types themselves.
+#include <braid/coro/detail/debug_layout.hpp>
+
+#include "home_part.hpp"
+
+#include <braid/coro/detail/awaiter_base.hpp>
+#include <braid/coro/detail/promise.hpp>
+#include <braid/coro/home.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/task/executor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <type_traits>
+
+namespace braid::detail {
+
+constinit const void* first_home_part = nullptr;
+
+// The types have no standard layout: the offsets are those of this compiler, which is what is asked for.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+struct debug_layout {
+  static constexpr auto table() noexcept -> braid_debug_table {
+    constexpr std::uint64_t next = offsetof(list_hook, next_);
+    return {
+        .magic = {'b', 'r', 'a', 'i', 'd', 't', 'a', 'b'},
+        .version = 1,
+        .words = (sizeof(braid_debug_table) - offsetof(braid_debug_table, home_parts)) / sizeof(std::uint64_t),
+        .home_parts = &first_home_part,
+        .is_scope = &scope::parent_stopped,
+        .is_wait = &awaiter_base::stopped,
+        .is_deaf = &deaf_wait::no_stop,
+        .task_info_key = &task_info_key,
+        .part_count = home_part_count,
+        .part_bytes = sizeof(home_part),
+        .part_homes = offsetof(home_part, homes),
+        .hook_next = next,
+        .callback_code = offsetof(stop_callback, fn_),
+        .home_hook = offsetof(home, next_) - next,
+        .home_root = offsetof(home, listed_root_),
+        .scope_hook = offsetof(scope, next_) - next,
+        .scope_callbacks = offsetof(scope, callbacks_),
+        .scope_deaf = offsetof(scope, deaf_),
+        .scope_tasks = offsetof(scope, tasks_),
+        .scope_deadline = offsetof(scope, deadline_),
+        .scope_key = offsetof(scope, key_),
+        .scope_value = offsetof(scope, value_),
+        .scope_stop = offsetof(scope, stop_),
+        .awaiter_hook = offsetof(awaiter_base, next_) - next,
+        .awaiter_how = offsetof(awaiter_base, how_),
+        .awaiter_promise = offsetof(awaiter_base, promise_),
+        .awaiter_handle = offsetof(awaiter_base, handle_),
+        .operation_name = offsetof(awaiter_base::operation, name),
+        .deaf_hook = offsetof(deaf_wait, next_) - next,
+        .deaf_joined = offsetof(deaf_wait, joined_),
+        .deaf_promise = offsetof(deaf_wait, promise_),
+        .deaf_handle = offsetof(deaf_wait, handle_),
+        .promise_parent = offsetof(promise_base, parent_),
+        .promise_continuation = offsetof(promise_base, continuation_),
+        .promise_context = offsetof(promise_base, context_),
+        .promise_scope = offsetof(promise_base, scope_),
+        .promise_at = offsetof(promise_base, at_),
+        .promise_bytes = sizeof(promise_base),
+        .info_number = offsetof(task_info, id),
+        .info_name = offsetof(task_info, name),
+    };
+  }
+
+  // What the script takes for granted beside the table.
+  static_assert(sizeof(stop_flag) == 1 && sizeof(std::source_location) == sizeof(void*));
+  static_assert(sizeof(std::coroutine_handle<>) == sizeof(void*) && sizeof(time_point) == sizeof(std::uint64_t));
+  static_assert(std::is_same_v<decltype(task_id::number), std::uint64_t> && sizeof(std::string) == 32);
+  static_assert(sizeof(intrusive_list<stop_callback>) == sizeof(list_hook), "a list is its head");
+};
+
+#pragma GCC diagnostic pop
+
+}  // namespace braid::detail
+
+constinit const braid_debug_table braid_debug_layout = braid::detail::debug_layout::table();

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# tests/doctor/tasks.py: braid-doctor tasks of a program that waits in each way: by itself, by gdb, and from core files,
+# whole and damaged.
+# usage: tests/doctor/tasks.py WAITING_PROGRAM BRAID_DOCTOR
+import os
+import pathlib
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+program, doctor = (str(pathlib.Path(each).resolve()) for each in sys.argv[1:3])
+failures = []
+
+
+def check(holds, what):
+    if not holds:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+class Waiting:
+    """The program, once its tasks wait."""
+
+    def __init__(self, **variables):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
+        self.process = subprocess.Popen([program], stdout=subprocess.PIPE, env=clean | variables)
+        assert self.process.stdout.readline() == b"ready\n"
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def tasks(*words):
+    return subprocess.run([doctor, "tasks", *words], capture_output=True, text=True, timeout=100)
+
+
+def by_name(text):
+    """The lines of each task that has a name, without what differs from one look to the next or that only the program
+    itself knows."""
+    found = {}
+    name = None
+    for line in text.splitlines():
+        head = re.match(r'  task \d+ "([^"]*)"(.*)', line)
+        if head:
+            name = head[1]
+            found[name] = [re.sub(r"deadline in .*", "a deadline", head[2]).replace("with a", "a")]
+        elif line.startswith("   ") and name:
+            line = re.sub(r"(task) \d+", r"\1", line)
+            line = re.sub(r", deadline in [^,]*|, with a deadline", ", a deadline", line)
+            found[name].append(re.sub(r"(waits for [^,]*),.*", r"\1", line))
+        else:
+            name = None
+    return found
+
+
+def expect_all(text, what):
+    for expected in ('"chain"', "calls_dozes() at waiting_program.cpp:", "dozes() at waiting_program.cpp:",
+                     "waits for channel with a value", "waits for event", "waits for future", "waits for offload",
+                     "waits for tasks of a scope", "waits for I/O", "waits for lock", "waits for sleep"):
+        check(expected in text, f"{what}: {expected}")
+
+
+def live():
+    with Waiting(BRAID_TOP="1") as running:
+        end = tasks(str(running.pid))
+        check(end.returncode == 0 and end.stderr == "", f"the program answers: {end.stderr}")
+        expect_all(end.stdout, "the program")
+        check(re.match(r'deadlock: task \d+ "first" waits for the lock of task \d+ "second", which waits for the lock of',
+                       end.stdout), "the circle of locks comes first")
+        check("\n  task 1 \"chain\"\n" in end.stdout, "tasks have numbers and names")
+        return by_name(end.stdout)
+
+
+def impostor():
+    """Another process, this one, has the name of the program's socket before it."""
+    with Waiting() as running:
+        with socket.socket(socket.AF_UNIX) as taken:
+            taken.bind(f"\0braid.{running.pid}")
+            taken.listen()
+            for command in (["tasks", str(running.pid)], ["top", str(running.pid), "--once"]):
+                end = subprocess.run([doctor, *command], capture_output=True, text=True, timeout=100)
+                check(end.returncode == 1 and "another process has the socket" in end.stderr,
+                      f"{command[0]}: another process is found out: {end.stderr}")
+
+
+def by_gdb(expected, folder):
+    """Gives a core file, where this user may look into processes."""
+    with Waiting() as running:
+        end = tasks(str(running.pid))
+        if end.returncode != 0:
+            check(re.search(r"may not be looked at by this user .*: run this as root, or the program with BRAID_TOP=1",
+                            end.stderr), f"gdb: {end.stderr}")
+            return None
+        check(end.stderr == "", f"gdb is quiet: {end.stderr}")
+        found = by_name(end.stdout)
+        for name, lines in expected.items():
+            check(found.get(name) == lines, f"gdb: {name}: {found.get(name)} and not {lines}")
+        check(len(found) == len(expected), "gdb finds as many tasks")
+        core = folder / "core"
+        subprocess.run(["gdb", "-nx", "-q", "-batch", "-p", str(running.pid), "-ex", f"generate-core-file {core}"],
+                       capture_output=True, timeout=100, check=True, stdin=subprocess.DEVNULL)
+        return core
+
+
+def from_core(expected, core):
+    end = tasks("--core", str(core))
+    check(end.returncode == 0 and end.stderr == "", f"a core file: {end.stderr}")
+    check(by_name(end.stdout) == expected, f"a core file gives the same: {end.stdout}")
+    end = tasks("--core", str(core), "/bin/true")
+    check(end.returncode == 1 and end.stderr.count("\n") == 1, f"the wrong program: {end.stderr}")
+
+
+def damaged(core, seed):
+    """Bytes of the memory are flipped: there is an end, and no error of the script. One gdb reads several."""
+    whole = core.read_bytes()
+    chance = random.Random(seed)
+    for share in (1_000_000, 2_000, 50):
+        part = bytearray(whole)
+        for _ in range(max(1, len(part) // share)):
+            part[chance.randrange(len(part) // 20, len(part))] = chance.randrange(256)
+        core.write_bytes(part)
+        end = tasks("--core", str(core), program)
+        check(end.returncode in (0, 1) and "Traceback" not in end.stderr and "Python" not in end.stderr,
+              f"seed {seed}, a byte in {share}: {end.returncode} {end.stderr}")
+        check(end.returncode == 0 or end.stderr.startswith("braid-doctor: tasks: "), "one sentence says why")
+
+
+def wrong_usage():
+    for words in ([], ["0"], ["x"], ["1", "2"], ["--core"], ["--core", "/nonexistent"], ["1", "--core", program]):
+        end = tasks(*words)
+        check(end.returncode == 2 and "try --help" in end.stderr, f"{words}: {end.stderr}")
+    end = tasks("4194304")  # more than the system gives
+    check(end.returncode == 1 and "process 4194304" in end.stderr, f"no such process: {end.stderr}")
+    end = tasks("--core", __file__, program)
+    check(end.returncode == 1, "a file that is no core file")
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    seen = live()
+    impostor()
+    wrong_usage()
+    core_file = by_gdb(seen, pathlib.Path(scratch))
+    if core_file:
+        from_core(seen, core_file)
+        damaged(core_file, int(os.environ.get("BRAID_SEED", "1")))
+if failures:
+    sys.exit(f"{len(failures)} failures")
+print("all as expected")
