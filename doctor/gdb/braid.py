@@ -4,8 +4,8 @@
 # in the middle of a change, and a core file may be damaged: each address is checked by reading it, each walk is bounded,
 # and nothing is looked at twice.
 import os
+import re
 import struct
-import time
 
 import gdb
 
@@ -20,6 +20,7 @@ MAX_HOMES = 100_000
 MAX_SCOPES = 1_000_000
 MAX_WAITS = 1_000_000  # in all homes
 MAX_LEVELS = 10_000    # of a task
+MAX_NAME = 200
 NEVER = (1 << 63) - 1
 STOPS = {1: "stopped before it was done", 2: "the deadline passed before it was done"}  # errc; others as numbers
 
@@ -288,6 +289,25 @@ def is_of_the_library(name):
     return "braid::detail::" in before or "::kept_until_end<" in name
 
 
+def short_name(name):
+    """As src/base/symbols.cpp has it: names of coroutines, and of what cannot be demangled."""
+    names = []
+    if name.startswith("_ZN"):
+        rest = name[3:]
+        while match := re.match(r"([1-9][0-9]{0,8})", rest):
+            length, begin = int(match[1]), len(match[1])
+            part = rest[begin:begin + length]
+            names.append("(anonymous namespace)" if part == "_GLOBAL__N_1" else part)
+            rest = rest[begin + length:]
+        if names:
+            return ("::".join(names) + ("<...>" if rest.startswith("I") else ""))[:MAX_NAME]
+    if match := re.fullmatch(r"(.*)\(\1(\(.*)::_Z.*\.Frame\*\) \[clone \.actor\]", name):
+        return (match[1] + match[2])[:MAX_NAME]
+    for ending in (" [clone .resume]", " (.resume)"):
+        name = name.removesuffix(ending)
+    return name[:MAX_NAME]
+
+
 class Names:
     def __init__(self, memory):
         self.memory, self.functions, self.places = memory, {}, {}
@@ -305,10 +325,7 @@ class Names:
             said = ""
         if " in section " not in said:
             return f"{code:#x}"
-        name = said.split(" in section ")[0]
-        for ending in (" [clone .resume]", " (.resume)", "[clone .actor]", " [clone .actor]", " (.actor)"):
-            name = name.removesuffix(ending)
-        return printable(name.encode())
+        return short_name(printable(said.split(" in section ")[0].encode()))
 
     def place(self, at):
         if at == 0:

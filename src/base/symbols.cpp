@@ -99,6 +99,24 @@ auto coroutine_in(std::string_view demangled) -> std::string_view {
   return demangled;
 }
 
+/// The names in front of a mangled one that no demangler here reads, such as those of functions with constraints:
+/// `_ZN5braid8when_allIJ…` is `braid::when_all<...>`. Empty where it is none.
+auto names_in(std::string_view mangled) -> std::string {
+  if (!mangled.starts_with("_ZN")) return {};
+  mangled.remove_prefix(3);
+  std::string names;
+  while (!mangled.empty() && mangled.front() >= '1' && mangled.front() <= '9') {
+    std::size_t length = 0;
+    for (; !mangled.empty() && mangled.front() >= '0' && mangled.front() <= '9'; mangled.remove_prefix(1))
+      length = std::min<std::size_t>(10 * length + static_cast<std::size_t>(mangled.front() - '0'), mangled.size());
+    const std::string_view name = mangled.substr(0, length);
+    names += names.empty() ? "" : "::";
+    names += name == "_GLOBAL__N_1" ? "(anonymous namespace)" : name;
+    mangled.remove_prefix(name.size());
+  }
+  return names.empty() || !mangled.starts_with('I') ? names : names + "<...>";
+}
+
 }  // namespace
 
 auto short_function_name(std::string_view demangled) -> std::string {
@@ -108,6 +126,7 @@ auto short_function_name(std::string_view demangled) -> std::string {
   constexpr std::string_view closure = "closure_job<";
   constexpr std::size_t max_length = 200;
   if (demangled == "braid::detail::awaiter_base::resumed(braid::job&, braid::job::action)") return "resume";
+  if (std::string names = names_in(demangled); !names.empty()) return names.substr(0, max_length);
   demangled = coroutine_in(demangled);
   if (demangled.ends_with(frame_tail)) demangled.remove_suffix(frame_tail.size());
   if (demangled.ends_with(job_tail)) {

@@ -30,6 +30,14 @@ TEST_CASE("a function of this program and one of the library are found by their 
   CHECK(names.name(16) == "unknown code");
 }
 
+TEST_CASE("a name that cannot be demangled is cut to the names in front") {
+  CHECK(short_function_name("_ZN5braid8when_allIJvvEQgtsZT_Li0EEENS_4taskEv.resume") == "braid::when_all<...>");
+  CHECK(short_function_name("_ZN12_GLOBAL__N_14workEv") == "(anonymous namespace)::work");
+  CHECK(short_function_name("_ZN99999999999999999999a") == "a");
+  CHECK(short_function_name("_ZN") == "_ZN");
+  CHECK(short_function_name("_ZN5") == "_ZN5");
+}
+
 TEST_CASE("of a job's code what its function is stays") {
   CHECK(short_function_name("braid::detail::closure_job<main::$_0>::act(braid::job&, braid::job::action)") ==
         "main::$_0");
