@@ -18,13 +18,6 @@ auto is_of_the_library(std::string_view name) -> bool {
          name.find("::kept_until_end<") != std::string_view::npos;
 }
 
-/// File and line, without folders.
-auto place_of(const await_place& at) -> std::string {
-  if (at.line() == 0) return {};
-  const std::string_view path = at.file_name();
-  return std::string(path.substr(path.find_last_of('/') + 1)) + ":" + std::to_string(at.line());
-}
-
 /// What lies in a scope, by places in `seen_home`.
 struct contents {
   std::vector<std::size_t> tasks;
@@ -82,9 +75,22 @@ class relations {
 
 }  // namespace
 
-auto dump_tree::name_of(const void* function) -> const std::string& {
-  const auto [found, is_new] = names_.try_emplace(function);
-  if (is_new) found->second = symbols_.name(reinterpret_cast<std::uintptr_t>(function));
+auto dump_tree::function_at(const void* code) -> const known_function& {
+  const auto [found, is_new] = functions_.try_emplace(code);
+  if (is_new) {
+    found->second.name = symbols_.name(reinterpret_cast<std::uintptr_t>(code));
+    found->second.is_of_the_library = is_of_the_library(found->second.name);
+  }
+  return found->second;
+}
+
+/// File and line, without folders.
+auto dump_tree::place_of(const await_place& at) -> const std::string& {
+  const auto [found, is_new] = places_[at.file_name()].try_emplace(at.line());
+  if (is_new && at.line() != 0) {
+    const std::string_view path = at.file_name();
+    found->second = std::string(path.substr(path.find_last_of('/') + 1)) + ":" + std::to_string(at.line());
+  }
   return found->second;
 }
 
@@ -92,16 +98,15 @@ auto dump_tree::shown(const seen_home& seen, const seen_task& task, unsigned dep
   task_dump::entry made{.depth = depth, .time_left = task.time_left, .stopped_for = task.stopped_for};
   made.waits_for = task.waits_for;
   if (!task.details.empty()) made.waits_for += ", " + task.details;
-  const auto add = [&](const seen_level& level, const std::string& name) {
-    made.functions.push_back(name);
+  const auto add = [&](const seen_level& level) {
+    made.functions.push_back(function_at(level.function).name);
     made.places.push_back(place_of(level.at));
   };
   for (std::size_t i = task.levels; i > 0; --i) {
     const seen_level& level = seen.levels[task.first_level + i - 1];
-    if (const std::string& name = name_of(level.function); !is_of_the_library(name)) add(level, name);
+    if (!function_at(level.function).is_of_the_library) add(level);
   }
-  if (const seen_level& lowest = seen.levels[task.first_level]; made.functions.empty())
-    add(lowest, name_of(lowest.function));
+  if (made.functions.empty()) add(seen.levels[task.first_level]);
   return made;
 }
 

@@ -18,11 +18,18 @@ class dump_tree {
   [[nodiscard]] auto of(const seen_home& seen) -> std::vector<task_dump::entry>;
 
  private:
-  auto name_of(const void* function) -> const std::string&;
+  struct known_function {
+    std::string name;
+    bool is_of_the_library = false;  // that puts it between those of the program
+  };
+
+  auto function_at(const void* code) -> const known_function&;
+  auto place_of(const await_place& at) -> const std::string&;
   auto shown(const seen_home& seen, const seen_task& task, unsigned depth) -> task_dump::entry;
 
   symbol_table symbols_;
-  std::unordered_map<const void*, std::string> names_;
+  std::unordered_map<const void*, known_function> functions_;
+  std::unordered_map<const char*, std::unordered_map<unsigned, std::string>> places_;  // by file and line
 };
 
 }  // namespace braid::detail

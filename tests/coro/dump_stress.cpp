@@ -1,6 +1,7 @@
 // tests/coro/dump_stress.cpp: dumps while tasks are spawned, wait, are stopped and end on loops and on a pool.
 #include <braid/coro/dump.hpp>
 
+#include <braid/base/clock.hpp>
 #include <braid/base/random.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/schedule_on.hpp>
@@ -11,12 +12,17 @@
 
 #include <tests/support/looping_threads.hpp>
 #include <tests/support/seed.hpp>
+#include <tests/support/test_loop.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -80,4 +86,27 @@ TEST_CASE("dumps in the middle of spawns, stops and ends are answered, and chang
   }
   CHECK(seen > 0);
   CHECK(late == 0);
+}
+
+TEST_CASE("a dump of 100000 tasks has each of them, in a second") {
+  testing::test_loop here;
+  constexpr std::size_t count = 100'000;
+  auto dozes = []() -> task<void> { co_await sleep_for(1h); };
+  auto calls = [&dozes]() -> task<void> { co_await dozes(); };
+  for (std::size_t i = 0; i < count; ++i) here.io().root().spawn(calls());
+  here.run_once();
+  duration best = duration::max();
+  for (int round = 0; round < 3; ++round) {
+    const time_point begin = steady_time().now();
+    const task_dump all = dump(60s);
+    const std::string text = all.to_text();
+    best = std::min(best, steady_time().now() - begin);
+    std::size_t seen = 0;
+    for (const task_dump::home& each : all.homes) seen += each.tasks.size();
+    CHECK(seen == count);
+    CHECK(text.size() > 50 * count);
+  }
+  std::printf("a dump of %zu tasks as text: %.0f ms\n", count, std::chrono::duration<double, std::milli>(best).count());
+  if (testing::is_stress_run()) CHECK(best < 1s);
+  here.stop();
 }

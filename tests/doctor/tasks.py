@@ -124,7 +124,7 @@ def damaged(core, seed):
     """Bytes of the memory are flipped: there is an end, and no error of the script. One gdb reads several."""
     whole = core.read_bytes()
     chance = random.Random(seed)
-    for share in (1_000_000, 2_000, 50):
+    for share in (1_000_000, 100):
         part = bytearray(whole)
         for _ in range(max(1, len(part) // share)):
             part[chance.randrange(len(part) // 20, len(part))] = chance.randrange(256)
