@@ -22,6 +22,20 @@ install(FILES ${PROJECT_BINARY_DIR}/braid-config.cmake ${PROJECT_BINARY_DIR}/bra
               ${PROJECT_SOURCE_DIR}/cmake/braid-import.cmake
         DESTINATION ${package})
 
+# What libraries of operators include, and a package that builds them: docs/operators.md.
+if(TARGET rankd)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/rankd/abi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rankd
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/rankd)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/rankd-config.cmake.in ${PROJECT_BINARY_DIR}/rankd-config.cmake
+                                INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_INCLUDEDIR NO_SET_AND_CHECK_MACRO
+                                NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/rankd-config-version.cmake COMPATIBILITY SameMinorVersion
+                                   ARCH_INDEPENDENT)
+  install(FILES ${PROJECT_BINARY_DIR}/rankd-config.cmake ${PROJECT_BINARY_DIR}/rankd-config-version.cmake
+          DESTINATION ${package})
+endif()
+
 # The same for pkg-config. The folder may be moved, so that paths begin at the file itself.
 string(REGEX REPLACE "[^/]+" ".." BRAID_PC_TO_PREFIX "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 set(BRAID_PC_DEFINITIONS "")
@@ -63,9 +77,9 @@ if(TARGET braid-doctor)
   install(FILES ${PROJECT_SOURCE_DIR}/doctor/gdb/braid.py DESTINATION ${CMAKE_INSTALL_DATADIR}/braid/gdb COMPONENT programs)
 endif()
 
-# The project of docs/tutorial_rankd.md.
+# The projects of docs/tutorial_rankd.md and docs/operators.md.
 if(TARGET rankd)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/books DESTINATION ${CMAKE_INSTALL_DATADIR}/rankd/examples COMPONENT programs)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/books ${PROJECT_SOURCE_DIR}/examples/places DESTINATION ${CMAKE_INSTALL_DATADIR}/rankd/examples COMPONENT programs)
 endif()
 
 # The compiler of plans, with all that it needs but Node, and the tarballs for npm. The packages of dsl/ must be there:

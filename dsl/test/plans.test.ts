@@ -51,6 +51,13 @@ test("the plans of the films compile to the bytes that are there, and their requ
   assert.equal(verified.status, 0, verified.stdout + verified.stderr);
 });
 
+test("a plan with operators of a library compiles to the bytes that are there", () => {
+  const dslc = join(repository, "dsl/packages/dslc/bin/dslc.js");
+  const arguments_ = [dslc, "build", "--verify", "--project", join(repository, "examples/places")];
+  const verified = spawnSync(process.execPath, arguments_, { encoding: "utf8" });
+  assert.equal(verified.status, 0, verified.stdout + verified.stderr);
+});
+
 test("the artifact says which source it was made of", () => {
   for (const { source, root, artifact } of plans) {
     const { source_files } = JSON.parse(readFileSync(join(repository, artifact), "utf8")) as { source_files: string[] };

@@ -80,6 +80,23 @@ test("the operators are known without a file of the project, which counts where 
   );
 });
 
+test("operators of the project's own come beside those of rankd, and change the digest", () => {
+  const project = newProject();
+  const before = project.declared;
+  writeFiles(project.root, {
+    "registry/own_ops.toml":
+      '[[op]]\nname = "geo::near_by"\ninputs = 1\n[[op.param]]\nname = "max_km"\nkind = "float"\n' +
+      'required = true\nbindable = true\n[[op]]\nname = "core::sort"\ninputs = 1\n',
+  });
+  const after = loadProject(project.root).declared;
+  assert.equal(after.ops.length, before.ops.length + 1);
+  assert.equal(after.treeOps.length, before.treeOps.length);
+  assert.notEqual(after.opsDigest, before.opsDigest);
+  const text = bindings(after);
+  assert.match(text, /readonly geo: \{\n {4}nearBy\(options: GeoNearByOptions\): CandidateSet;/);
+  assert.match(text, /readonly maxKm: number \| bigint \| BoundParam<"float">;/);
+});
+
 test("a file that every project has is missed with a word on where to get it", () => {
   const project = newProject();
   rmSync(join(project.root, "registry/params.toml"));

@@ -9,6 +9,7 @@
 #include <rankd/engine/batch_runner.hpp>
 #include <rankd/engine/page_cursors.hpp>
 #include <rankd/op/models.hpp>
+#include <rankd/op/operator_library.hpp>
 #include <rankd/plan/catalog.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
@@ -110,7 +111,7 @@ auto fingerprint(const fs::path& in) -> nlohmann::json {
   return {{"bytes", error ? 0 : size}, {"head", sha256_hex(head)}};
 }
 
-/// The bytes of all plans that a request could name, and of all models that these could call.
+/// The bytes of all plans that a request could name, and of all models and operators that these could use.
 auto plans_digest(const workspace& in) -> std::string {
   std::string all;
   const auto add = [&all](const std::string& name, const fs::path& file) {
@@ -119,6 +120,8 @@ auto plans_digest(const workspace& in) -> std::string {
   if (const auto plans = list_artifacts(in.where.plans))
     for (const artifact& each : *plans) add(each.name, each.file);
   for (const fs::path& each : model_files(in.where.models)) add(each.filename().string(), each);
+  for (const fs::path& each : in.where.operators)
+    if (const auto text = read_text_file(each, largest_library)) all += each.string() + ' ' + sha256_hex(*text) + '\n';
   return sha256_hex(all);
 }
 

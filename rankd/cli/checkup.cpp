@@ -3,6 +3,7 @@
 
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
+#include <rankd/op/operator_library.hpp>
 #include <rankd/plan/catalog.hpp>
 #include <rankd/registry/json_text.hpp>
 
@@ -68,6 +69,14 @@ auto check_project(const fs::path& folder, checkup& into) -> std::optional<works
   }
   into.ok("registries", counted(declared->keys().size(), "key") + ", " + counted(declared->params().size(), "param") +
                             ", " + counted(declared->endpoints().size(), "endpoint"));
+  if (auto loaded = load_operators(where->operators); !loaded) {
+    into.fail("operators", loaded.error(), "correct the library, or the tables `operators` of rankd.toml");
+    return std::nullopt;
+  }
+  if (!where->operators.empty())
+    into.ok("operators", counted(own_ops().size(), "operator") +
+                             " of the project: " + std::to_string(where->operators.size()) +
+                             (where->operators.size() == 1 ? " library" : " libraries"));
   auto experiments = experiment_set::load(where->registry, *declared);
   if (!experiments) {
     into.fail("experiments", experiments.error(), "correct the file");

@@ -158,6 +158,7 @@ struct simulate_options : list_options {
 
 struct ops_options : list_options {
   bool toml = false;  ///< everything that the bindings of authors are made from
+  bool own = false;   ///< those of the project's libraries alone
 };
 
 struct init_options {

@@ -361,6 +361,7 @@ void add_ops(CLI::App& app, action& chosen) {
   add_form(*command, options->form);
   command->add_flag("--toml", options->toml, "Print TOML: params with their ranges and choices, and ops of expressions")
       ->excludes(command->get_option("--json"));
+  command->add_flag("--own", options->own, "Only the operators of the project's own libraries");
   command->callback([options, &chosen] { chosen = [options] { return ops_command(*options); }; });
 }
 

@@ -9,6 +9,7 @@
 #include <rankd/engine/ranking.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/describe.hpp>
+#include <rankd/op/operator_library.hpp>
 #include <rankd/plan/catalog.hpp>
 
 #include <algorithm>
@@ -208,21 +209,47 @@ auto plans_command(const plans_options& options) -> exit_status {
   return found.problems.empty() ? exit_status::fine : exit_status::failed;
 }
 
+namespace {
+
+/// Those of the project that is named, or that lies here; none where there is no project. A project whose registries or
+/// plans are wrong has operators all the same.
+auto ops_of_project(const std::filesystem::path& named) -> braid::checked<std::vector<const op_entry*>> {
+  const auto root = named.empty() ? project::find(std::filesystem::current_path()) : named;
+  std::vector<const op_entry*> out;
+  if (!root) return out;
+  const auto where = project::load(*root);
+  if (!where) return std::unexpected(where.error());
+  if (auto loaded = load_operators(where->operators); !loaded) return std::unexpected(std::move(loaded.error()));
+  for (const auto& file : where->operators) {
+    const std::vector<const op_entry*> own = own_ops_of(file);
+    out.insert(out.end(), own.begin(), own.end());
+  }
+  return out;
+}
+
+}  // namespace
+
 auto ops_command(const ops_options& options) -> exit_status {
+  const auto own = ops_of_project(options.project);
+  if (!own) return report(own.error(), options.form);
   if (options.toml) {
-    print(ops_toml());
+    print((options.own ? "" : ops_toml()) + (options.own || !own->empty() ? own_ops_toml(*own) : ""));
     return exit_status::fine;
   }
+  std::vector<const op_entry*> listed;
+  if (!options.own)
+    for (const op_entry& entry : all_ops()) listed.push_back(&entry);
+  listed.insert(listed.end(), own->begin(), own->end());
   if (options.form == output_form::programs) {
     std::string out = "{\"ops\":[";
-    for (const op_entry& entry : all_ops()) out += (out.ends_with('[') ? "" : ",") + op_json(entry);
+    for (const op_entry* entry : listed) out += (out.ends_with('[') ? "" : ",") + op_json(*entry);
     print(out + "]}\n");
     return exit_status::fine;
   }
   text_table table({{"operator"}, {"inputs", text_table::align::right}, {"params"}, {"meaning"}});
-  for (const op_entry& entry : all_ops())
-    table.add(
-        {std::string(entry.shape.name), inputs_text(entry.shape), params_text(entry.shape), std::string(entry.doc)});
+  for (const op_entry* entry : listed)
+    table.add({std::string(entry->shape.name), inputs_text(entry->shape), params_text(entry->shape),
+               std::string(entry->doc)});
   print(table.to_text());
   return exit_status::fine;
 }

@@ -6,6 +6,7 @@
 #include <rankd/cli/report.hpp>
 #include <rankd/plan/catalog.hpp>
 #include <rankd/plan/json.hpp>
+#include <rankd/op/operator_library.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/server/traffic_replay.hpp>
@@ -201,6 +202,7 @@ void note_end(const replay_options& options, const traffic_reader& from) {
 }  // namespace
 
 auto replay_command(const replay_options& options) -> exit_status {
+  if (auto loaded = load_operators(options.operators); !loaded) return report(loaded.error(), options.form);
   auto plans = artifacts_in(options.plans);
   if (!plans) return report(plans.error(), options.form);
   auto file = traffic_reader::open(options.file);
@@ -254,11 +256,17 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
                    "Answer the requests of this request_id only, and print the answers")
       ->check(check_not_empty)
       ->type_name("ID");
+  command
+      ->add_option("--operators", options->operators, "A library whose operators the plans use, as rankd.toml names it")
+      ->allow_extra_args(false)
+      ->check(check_not_empty)
+      ->type_name("FILE");
   detail::add_form(*command, options->form);
   command->add_option("--workers", options->workers, "Threads that compute; default: as many as the machine grants")
       ->check(whole_number(1, 4096));
   command->footer(
-      "Needs no project, store or model: the file holds all of it. Exit status: 0 all answers that could be compared\n"
+      "Needs no project, store or model: the file holds all of it, but operators of libraries. Exit status: 0 all "
+      "answers that could be compared\n"
       "are equal, 1 one is not, or something is missing or damaged, 2 wrong usage.");
   command->callback([options, &chosen] { chosen = [options] { return replay_command(*options); }; });
 }

@@ -16,8 +16,9 @@ namespace rankd {
 
 struct replay_options {
   std::filesystem::path file;
-  std::vector<std::filesystem::path> plans;  ///< artifacts, or folders of artifacts; empty: the recorded ones
-  std::string request_id;                    ///< empty: all requests
+  std::vector<std::filesystem::path> plans;      ///< artifacts, or folders of artifacts; empty: the recorded ones
+  std::vector<std::filesystem::path> operators;  ///< libraries that recorded plans use operators of
+  std::string request_id;                        ///< empty: all requests
   output_form form = output_form::people;
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };

@@ -5,6 +5,7 @@
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/page_cursors.hpp>
 #include <rankd/engine/plan_library.hpp>
+#include <rankd/op/operator_library.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/server/line_file.hpp>
 #include <rankd/server/plan_changes.hpp>
@@ -106,6 +107,7 @@ void read_anew(plan_changes& changes, const workspace& in) {
   changes.budgets_by([root = in.where.root]() -> braid::checked<plan_budgets> {
     auto now = project::load(root);
     if (!now) return std::unexpected(std::move(now.error()));
+    if (auto changed = changed_operators(now->operators); !changed.empty()) return std::unexpected(std::move(changed));
     return std::move(now->budgets);
   });
   changes.experiments_by([&in] { return experiment_set::load(in.where.registry, in.declared); });

@@ -5,6 +5,7 @@
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/op/catalog.hpp>
+#include <rankd/op/operator_library.hpp>
 #include <rankd/plan/catalog.hpp>
 #include <rankd/plan/load.hpp>
 #include <rankd/registry/file.hpp>
@@ -97,6 +98,7 @@ auto workspace::open(const fs::path& folder) -> braid::checked<workspace> {
   if (!where) return std::unexpected(std::move(where.error()));
   auto declared = registries::load(where->registry, where->environment);
   if (!declared) return std::unexpected(std::move(declared.error()));
+  if (auto loaded = load_operators(where->operators); !loaded) return std::unexpected(std::move(loaded.error()));
   auto experiments = experiment_set::load(where->registry, *declared);
   if (!experiments) return std::unexpected(std::move(experiments.error()));
   return workspace{std::move(*where), std::move(*declared), std::move(*experiments)};

@@ -23,7 +23,8 @@ struct workspace {
   experiment_set experiments;
 
   /// Opens the project in `folder`; with an empty path, the one that the current folder belongs to.
-  /// Errors: no_project; every diagnostic about the project, its registries and its experiments.
+  /// Errors: no_project; every diagnostic about the project, its registries, its libraries of operators, which it
+  /// loads, and its experiments.
   static auto open(const std::filesystem::path& folder) -> braid::checked<workspace>;
 
   /// Loads and binds one plan, given by name or by file. Errors: unknown_plan; all that is wrong with it.

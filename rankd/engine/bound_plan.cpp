@@ -4,6 +4,7 @@
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/columns.hpp>
 #include <rankd/op/fuse.hpp>
+#include <rankd/op/operator_library.hpp>
 #include <rankd/op/option_value.hpp>
 #include <rankd/plan/source_location.hpp>
 #include <rankd/registry/digest.hpp>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <span>
+#include <tuple>
 #include <utility>
 
 namespace rankd {
@@ -120,6 +122,17 @@ auto digests_of(std::vector<std::string> names, model_folder* models) -> std::ve
   return out;
 }
 
+/// The libraries whose operators the nodes use, each once, by name.
+auto operators_of(const plan& loaded) -> std::vector<operator_digest> {
+  std::vector<operator_digest> out;
+  for (const plan_node& node : loaded.nodes)
+    if (const operator_digest* const from = library_of(node.op);
+        from != nullptr && std::ranges::find(out, *from) == out.end())
+      out.push_back(*from);
+  std::ranges::sort(out, {}, [](const operator_digest& each) { return std::tie(each.library, each.sha256); });
+  return out;
+}
+
 /// A cursor has one position, so it belongs to one node.
 auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::optional<node_index> {
   std::optional<node_index> found;
@@ -142,10 +155,12 @@ auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::op
 
 }  // namespace
 
-auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& models) -> std::string {
-  if (models.empty()) return artifact_digest;
+auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& models,
+                   const std::vector<operator_digest>& operators) -> std::string {
+  if (models.empty() && operators.empty()) return artifact_digest;
   std::string all = artifact_digest;
   for (const model_digest& each : models) all += '\n' + each.name + ' ' + each.sha256;
+  for (const operator_digest& each : operators) all += "\noperators " + each.library + ' ' + each.sha256;
   return sha256_hex(all);
 }
 
@@ -175,10 +190,12 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
   const bool has_fallbacks =
       std::ranges::any_of(nodes, [](const bound_node& node) { return node.fallback.has_value(); });
   std::vector<model_digest> called = digests_of(models_of(loaded), models);
+  std::vector<operator_digest> operators = operators_of(loaded);
   return bound_plan{.name = loaded.plan_name,
-                    .digest = plan_identity(loaded.digest, called),
+                    .digest = plan_identity(loaded.digest, called, operators),
                     .artifact_digest = loaded.digest,
                     .models = std::move(called),
+                    .operators = std::move(operators),
                     .budget = budget,
                     .warnings = with_locations(missing_columns(loaded, declared), loaded),
                     .nodes = std::move(nodes),
@@ -212,7 +229,8 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
   if (plan.page_node || found->page_node)
     return about("fallback_with_pages", "cannot go on with pages of another plan, or gives pages itself",
                  "leave core::paginate out of both plans, or the fallback");
-  plan.digest = sha256_hex(plan_identity(plan.artifact_digest, plan.models) + "\nfallback " + found->digest);
+  plan.digest =
+      sha256_hex(plan_identity(plan.artifact_digest, plan.models, plan.operators) + "\nfallback " + found->digest);
   plan.substitute = std::move(found);
   return {};
 }

@@ -5,6 +5,7 @@
 #include <rankd/engine/plan_experiments.hpp>
 #include <rankd/op/models.hpp>
 #include <rankd/op/operator.hpp>
+#include <rankd/op/operator_library.hpp>
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/budgets.hpp>
 #include <rankd/registry/registries.hpp>
@@ -45,9 +46,10 @@ struct bound_node {
 /// Immutable once published; shared by all requests. Copies share operators and what the artifact states. Threads: any.
 struct bound_plan {
   std::string name;
-  std::string digest;                ///< of all that it was made from: see `plan_identity`
-  std::string artifact_digest;       ///< of the artifact alone
-  std::vector<model_digest> models;  ///< that it calls, in the order of their names
+  std::string digest;                           ///< of all that it was made from: see `plan_identity`
+  std::string artifact_digest;                  ///< of the artifact alone
+  std::vector<model_digest> models;             ///< that it calls, in the order of their names
+  std::vector<operator_digest> operators = {};  ///< libraries whose operators its nodes use, by name
   plan_budget budget;
   braid::diagnostics warnings;  ///< what is allowed, and most likely a mistake: those of `missing_columns`
   std::vector<bound_node> nodes;
@@ -88,8 +90,9 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
 /// same request may differ.
 [[nodiscard]] auto depends_on_time(const bound_plan& plan) noexcept -> bool;
 
-/// What distinguishes versions of a plan: the digest of its artifact, or, where it calls models, one of that and
-/// theirs.
-auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& models) -> std::string;
+/// What distinguishes versions of a plan: the digest of its artifact, or, where it calls models or uses operators of
+/// libraries, one of that and theirs.
+auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& models,
+                   const std::vector<operator_digest>& operators = {}) -> std::string;
 
 }  // namespace rankd

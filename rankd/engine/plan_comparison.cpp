@@ -37,11 +37,18 @@ auto models_of(const plan_graph& graph) -> std::vector<std::string> {
   return models;
 }
 
+auto operators_of(const plan_graph& graph) -> std::vector<std::string> {
+  std::vector<std::string> libraries;
+  for (const operator_digest& each : graph.operators) libraries.push_back(each.library + " " + each.sha256);
+  return libraries;
+}
+
 auto consequences(const plan_graph& before, const plan_graph& after) -> std::vector<plan_consequence> {
   std::vector<plan_consequence> all{{"columns", answer_columns(before), answer_columns(after)},
                                     {"budget", budget_of(before), budget_of(after)},
                                     {"capabilities", before.capabilities, after.capabilities},
-                                    {"models", models_of(before), models_of(after)}};
+                                    {"models", models_of(before), models_of(after)},
+                                    {"operators", operators_of(before), operators_of(after)}};
   std::erase_if(all, [](const plan_consequence& each) { return each.before == each.after; });
   return all;
 }

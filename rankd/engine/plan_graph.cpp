@@ -139,6 +139,7 @@ auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph {
                    .budget = of.budget,
                    .capabilities = loaded.capabilities_required,
                    .models = of.models,
+                   .operators = of.operators,
                    .outputs = {},
                    .request = request_of(loaded, needs_of(loaded, declared), declared),
                    .nodes = {},
@@ -179,6 +180,8 @@ auto graph_json(const plan_graph& graph) -> std::string {
                  {"outputs", graph.outputs},
                  {"request", json_of(graph.request)},
                  {"nodes", std::move(nodes)}};
+  for (const operator_digest& each : graph.operators)
+    out["operators"].push_back({{"library", each.library}, {"sha256", each.sha256}});
   for (const fragment_use& use : graph.fragments) out["fragments"].push_back(json_of(use, graph));
   return out.dump() + "\n";
 }

@@ -60,6 +60,7 @@ struct plan_graph {
   plan_budget budget;
   std::vector<std::string> capabilities;
   std::vector<model_digest> models;
+  std::vector<operator_digest> operators;  ///< libraries of the project's own
   std::vector<std::string> outputs;
   graph_request request;
   std::vector<graph_node> nodes;  ///< in the order of the artifact

@@ -1,11 +1,11 @@
-// rankd/op/catalog.cpp: the list of all operators, kept by hand.
+// rankd/op/catalog.cpp: the list of the operators of rankd, kept by hand.
 #include <rankd/op/catalog.hpp>
 
 #include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/own_operator.hpp>
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 namespace rankd {
 
@@ -33,20 +33,12 @@ auto all_ops() -> std::span<const op_entry> {
   return entries;
 }
 
-auto all_op_shapes() -> const op_shapes& {
-  static const std::vector<op_shape> shapes = [] {
-    std::vector<op_shape> out;
-    for (const op_entry& entry : all_ops()) out.push_back(entry.shape);
-    return out;
-  }();
-  static const op_shapes all{shapes};
-  return all;
-}
-
 auto find_op(std::string_view name) -> const op_entry* {
   const auto entries = all_ops();
   const auto at = std::ranges::find(entries, name, [](const op_entry& entry) { return entry.shape.name; });
-  return at == entries.end() ? nullptr : &*at;
+  if (at != entries.end()) return &*at;
+  const detail::own_operator* const own = detail::find_own(name);
+  return own == nullptr ? nullptr : &own->entry;
 }
 
 }  // namespace rankd

@@ -9,13 +9,14 @@
 
 namespace rankd {
 
-/// Every operator, by name.
+/// Every operator of rankd, by name.
 auto all_ops() -> std::span<const op_entry>;
 
-/// The shapes of all operators, for the loader of plans.
+/// The shapes of all operators, for the loader of plans: those of rankd, and those of the libraries that this process
+/// has loaded so far (operator_library.hpp). Lifetime: of the process.
 auto all_op_shapes() -> const op_shapes&;
 
-/// The operator of that name, or null.
+/// The operator of that name, of rankd or of a library, or null.
 auto find_op(std::string_view name) -> const op_entry*;
 
 }  // namespace rankd

@@ -55,6 +55,33 @@ auto columns_in(const plan_param& param, const registries& declared) -> std::vec
   return out;
 }
 
+void add_keys(const plan_param& param, std::vector<std::uint32_t>& keys) {
+  if (param.kind == param_kind::key_id) keys.push_back(param.index());
+  if (param.kind == param_kind::key_ids) keys.insert(keys.end(), param.key_ids.begin(), param.key_ids.end());
+}
+
+auto each_once(std::vector<std::uint32_t> keys) -> std::vector<std::uint32_t> {
+  std::ranges::sort(keys);
+  const auto repeated = std::ranges::unique(keys);
+  keys.erase(repeated.begin(), repeated.end());
+  return keys;
+}
+
+/// That the params of a node say it writes, ascending.
+auto written_keys(const plan_node& node) -> std::vector<std::uint32_t> {
+  std::vector<std::uint32_t> keys;
+  if (const adding_op* const adds = find_adding(node.op)) {
+    const plan_param* param = node.find_param(adds->params[0]);
+    if (param == nullptr) param = node.find_param(adds->params[1]);
+    if (param != nullptr) add_keys(*param, keys);
+    return each_once(std::move(keys));
+  }
+  for (const param_shape& shape : find_op(node.op)->shape.params)
+    if (const plan_param* const param = node.find_param(shape.name); param != nullptr && shape.use == key_use::write)
+      add_keys(*param, keys);
+  return each_once(std::move(keys));
+}
+
 class column_walk {
  public:
   column_walk(const plan& loaded, const registries& declared) : loaded_(&loaded), declared_(&declared) {
@@ -140,8 +167,7 @@ class column_walk {
     own = given_by(node.sources.front());
     if (const adding_op* adds = find_adding(node.op)) return add_columns(at, *adds, own);
     for (const node_index source : node.sources) add(own, given_by(source));
-    for (const plan_param& param : node.params)
-      if (param.name == "out_key") own[place_of(param.index())] = true;
+    for (const std::uint32_t key : written_keys(node)) own[place_of(key)] = true;
   }
 
   /// What comes from the store, from the request, or from nowhere.
@@ -204,21 +230,9 @@ class column_walk {
   std::vector<braid::diagnostics> found_;  // per node: diagnostics come in the order of the artifact
 };
 
-void add_keys(const plan_param& param, std::vector<std::uint32_t>& keys) {
-  if (param.kind == param_kind::key_id) keys.push_back(param.index());
-  if (param.kind == param_kind::key_ids) keys.insert(keys.end(), param.key_ids.begin(), param.key_ids.end());
-}
-
 void add_keys(const syntax_tree& tree, std::vector<std::uint32_t>& keys) {
   for (const tree_node& node : tree.nodes)
     for_each_key(node, [&keys](std::uint32_t key, std::string_view) { keys.push_back(key); });
-}
-
-auto each_once(std::vector<std::uint32_t> keys) -> std::vector<std::uint32_t> {
-  std::ranges::sort(keys);
-  const auto repeated = std::ranges::unique(keys);
-  keys.erase(repeated.begin(), repeated.end());
-  return keys;
 }
 
 /// Whether a param that is not given would have a meaning.
@@ -250,20 +264,6 @@ auto read_keys(const plan& loaded, const plan_node& node, const registries& decl
     if (shape.kind == param_kind::expr_id) add_keys(loaded.expr_table[param->index()].tree, keys);
     if (shape.kind == param_kind::pred_id) add_keys(loaded.pred_table[param->index()].tree, keys);
   }
-  return each_once(std::move(keys));
-}
-
-auto written_keys(const plan_node& node) -> std::vector<std::uint32_t> {
-  std::vector<std::uint32_t> keys;
-  if (const adding_op* const adds = find_adding(node.op)) {
-    const plan_param* param = node.find_param(adds->params[0]);
-    if (param == nullptr) param = node.find_param(adds->params[1]);
-    if (param != nullptr) add_keys(*param, keys);
-    return each_once(std::move(keys));
-  }
-  for (const param_shape& shape : find_op(node.op)->shape.params)
-    if (const plan_param* const param = node.find_param(shape.name); param != nullptr && shape.use == key_use::write)
-      add_keys(*param, keys);
   return each_once(std::move(keys));
 }
 

@@ -62,6 +62,16 @@ void append_param(std::string& out, const param_shape& param) {
   append_line(out, "when_values", list_of(param.when.values));
 }
 
+void append_op(std::string& out, const op_entry& entry) {
+  out += "\n[[op]]\n";
+  append_line(out, "name", quoted(entry.shape.name));
+  append_line(out, "inputs", std::to_string(entry.shape.inputs));
+  if (entry.shape.optional_inputs != 0)
+    append_line(out, "optional_inputs", std::to_string(entry.shape.optional_inputs));
+  append_line(out, "doc", quoted(entry.doc));
+  for (const param_shape& param : entry.shape.params) append_param(out, param);
+}
+
 /// In the order of field_kind.
 constexpr std::array<std::string_view, 14> field_kind_names{"value", "truth", "number", "bool",    "key_id",
                                                             "param", "cmp",   "list",   "pattern", "flags",
@@ -109,16 +119,14 @@ auto ops_toml() -> std::string {
   std::string out =
       "# Operators and ops of expressions, as `rankd ops --toml` prints them. Every operator also takes\n"
       "# `trace`, a string.\n";
-  for (const op_entry& entry : all_ops()) {
-    out += "\n[[op]]\n";
-    append_line(out, "name", quoted(entry.shape.name));
-    append_line(out, "inputs", std::to_string(entry.shape.inputs));
-    if (entry.shape.optional_inputs != 0)
-      append_line(out, "optional_inputs", std::to_string(entry.shape.optional_inputs));
-    append_line(out, "doc", quoted(entry.doc));
-    for (const param_shape& param : entry.shape.params) append_param(out, param);
-  }
+  for (const op_entry& entry : all_ops()) append_op(out, entry);
   for (const detail::op_row& row : detail::all_ops()) append_tree_op(out, row);
+  return out;
+}
+
+auto own_ops_toml(std::span<const op_entry* const> own) -> std::string {
+  std::string out = "# Operators of the project's own, as `rankd ops --own --toml` prints them.\n";
+  for (const op_entry* entry : own) append_op(out, *entry);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/registry/toml.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <system_error>
@@ -44,6 +45,27 @@ auto read_redacted(const nlohmann::json& table, std::string pointer, braid::diag
     }
   }
   in.refuse_unknown_fields();
+  return out;
+}
+
+/// The tables `operators`: each names the file of a library, once.
+auto read_operators(object_reader& project, const std::filesystem::path& root, braid::diagnostics& problems)
+    -> std::vector<std::filesystem::path> {
+  std::vector<std::filesystem::path> out;
+  const nlohmann::json* const tables = project.array("operators", presence::optional);
+  if (tables == nullptr) return out;
+  for (std::size_t at = 0; at < tables->size(); ++at) {
+    object_reader in((*tables)[at], braid::json_pointer(project.pointer_of("operators"), at), problems);
+    if (const std::string* file = in.text("library", presence::required)) {
+      std::filesystem::path place = (root / *file).lexically_normal();
+      if (file->empty())
+        in.report("library", "bad_value", "the name of a file is empty");
+      else if (std::ranges::find(out, place) != out.end())
+        in.report("library", "duplicate_value", "the library is named twice");
+      out.push_back(std::move(place));
+    }
+    in.refuse_unknown_fields();
+  }
   return out;
 }
 
@@ -102,6 +124,7 @@ auto project::load(const std::filesystem::path& where) -> braid::checked<project
   out.plans = read_folder(in, "plans", presence::required, out.root).value_or("");
   out.data = read_folder(in, "data", presence::optional, out.root);
   out.models = read_folder(in, "models", presence::optional, out.root).value_or("");
+  out.operators = read_operators(in, out.root, problems);
   if (const nlohmann::json* table = in.object("budget", presence::optional))
     out.budgets = read_budgets(*table, in.pointer_of("budget"), problems);
   if (const nlohmann::json* table = in.object("audit", presence::optional))

@@ -35,14 +35,15 @@ inline constexpr std::size_t min_cursor_key = 16;
 struct project {
   std::filesystem::path root;
   std::string name;
-  std::string environment;                    ///< one of `environments`
-  std::filesystem::path registry;             ///< folder of the registries
-  std::filesystem::path plans;                ///< folder of the compiled artifacts
-  std::optional<std::filesystem::path> data;  ///< folder of NDJSON that fills an embedded store on first use
-  std::filesystem::path models;               ///< folder of the models that plans call; empty where there are none
-  plan_budgets budgets;                       ///< what requests to its plans may take
-  cursor_settings cursors = {};               ///< of the pages that plans give
-  std::vector<std::string> redacted;          ///< names whose values the audit of a server does not have
+  std::string environment;                       ///< one of `environments`
+  std::filesystem::path registry;                ///< folder of the registries
+  std::filesystem::path plans;                   ///< folder of the compiled artifacts
+  std::optional<std::filesystem::path> data;     ///< folder of NDJSON that fills an embedded store on first use
+  std::filesystem::path models;                  ///< folder of the models that plans call; empty where there are none
+  std::vector<std::filesystem::path> operators;  ///< libraries of operators of the project's own
+  plan_budgets budgets;                          ///< what requests to its plans may take
+  cursor_settings cursors = {};                  ///< of the pages that plans give
+  std::vector<std::string> redacted;             ///< names whose values the audit of a server does not have
 
   /// The nearest folder that holds rankd.toml, from `start` upwards.
   static auto find(const std::filesystem::path& start) -> std::optional<std::filesystem::path>;

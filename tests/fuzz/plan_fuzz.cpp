@@ -4,12 +4,15 @@
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
+#include <rankd/abi/operators.hpp>
 #include <rankd/engine/bound_plan.hpp>
+#include <rankd/op/operator_library.hpp>
 #include <rankd/registry/digest.hpp>
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -213,6 +216,42 @@ void bind_and_run(const plan& loaded, const nlohmann::json& document) {
   }
 }
 
+/// An operator of a library that takes every kind of option, and does what it may not do where the options say so.
+struct odd_operator {
+  static auto shape() -> operators::shape {
+    return operators::shape("fuzz::odd", "Rows that it is told, each perhaps wrong.", operators::effect::selects_rows)
+        .reads_all("keys", operators::ints | operators::floats | operators::texts | operators::bools, 0)
+        .writes("out_key", operators::floats, operators::need::optional)
+        .integer("first", {-2, 70}, operators::need::optional, operators::given_by::plan_or_request)
+        .number("value", {-1e300, 1e300}, operators::need::optional, operators::given_by::plan_or_request)
+        .text("word", operators::need::optional)
+        .choice("side", {"left", "right"}, operators::need::optional)
+        .truth("twice", operators::need::optional);
+  }
+  explicit odd_operator(const operators::binding& with)
+      : first(with.int_of("first")), value(with.float_of("value")), twice(with.truth("twice")) {
+    if (with.given("out_key")) out.emplace(with.written("out_key"));
+    if (with.text("word").size() > 3) throw operators::refusal("word", "it is long");
+  }
+  void run(operators::rows& rows) const {
+    const auto begin = static_cast<std::uint32_t>(rows.value(first));
+    rows.keep_none();
+    for (std::uint32_t row = begin; row < rows.size(); ++row) {
+      if (out) rows.write_floats(*out).set(row, rows.value(value) * 1e10 * row);
+      rows.keep(twice ? begin : row);
+    }
+  }
+  operators::int_option first;
+  operators::float_option value;
+  std::optional<operators::written_column> out;
+  bool twice;
+};
+
+/// Once; plans of the corpus use it.
+auto load_odd_operator() -> bool {
+  return add_operators(*operators::detail::library<odd_operator>(), {"libfuzz.so", "00"}).has_value();
+}
+
 /// Those of the corpus, as if the engine had code for them.
 constexpr std::array<std::string_view, 11> capabilities{
     "cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",   "cap.rfc.0002.fragments.v1",
@@ -221,6 +260,8 @@ constexpr std::array<std::string_view, 11> capabilities{
     "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1"};
 
 void run(std::string_view text) {
+  static const bool loaded_once = load_odd_operator();
+  BRAID_EXPECTS(loaded_once, "the operator of this target is right");
   const plan_rules rules{.ops = all_op_shapes(), .declared = op_world(), .capabilities = capabilities};
   const auto loaded = parse_plan(text, "fuzz", rules);
   const auto document = parse_json(text, "fuzz");

@@ -53,6 +53,18 @@ if(other)
   must_print("42\nTLS\n" --unset=LD_LIBRARY_PATH)
 endif()
 
+# A library of operators, built with nothing but what is installed, ranks.
+set(rankd ${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/moved/bin/rankd)
+file(COPY ${SCRATCH}/moved/share/rankd/examples/places DESTINATION ${SCRATCH})
+must(${CMAKE_COMMAND} ${common} -S ${SCRATCH}/places/operators -B ${SCRATCH}/operators -DCMAKE_PREFIX_PATH=${SCRATCH}/moved)
+must(${CMAKE_COMMAND} --build ${SCRATCH}/operators)
+file(COPY ${SCRATCH}/operators/libgeo.so DESTINATION ${SCRATCH}/places/operators)
+must(${rankd} validate --project ${SCRATCH}/places)
+must(${rankd} rank --project ${SCRATCH}/places --request ${SCRATCH}/places/request.json)
+if(NOT printed MATCHES "\"id\":5,.*\"id\":3,.*\"id\":1,")
+  message(FATAL_ERROR "operators of a library ranked\n${printed}")
+endif()
+
 # The compiler of plans is there where Node was: it makes of a new project's plan what rankd wrote beside it.
 if(EXISTS ${SCRATCH}/moved/bin/dslc)
   must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/moved/bin/rankd init empty ${SCRATCH}/project)

@@ -78,8 +78,15 @@ class Known:
     experiments: Declared = field(default_factory=dict)
 
 
+class ForeignOperator(Exception):
+    """A plan uses what a library brings."""
+
+
 def interpret(known: Known, plan: dict[str, Any], request: dict[str, Any]) -> Answer | Failure:
-    """The response to `request` by `plan`, which must be a valid one."""
+    """The response to `request` by `plan`, which must be a valid one, and use operators of rankd alone."""
+    for node in plan["nodes"]:
+        if not node["op"].startswith(("core::", "test::")):
+            raise ForeignOperator(f"`{node['op']}` is an operator of a library, which only rankd can load")
     try:
         asked = read_request(request, plan, known.registry, known.experiments)
     except RequestError as error:

@@ -23,7 +23,7 @@ from oracle.expressions import Scope, evaluate, holds, text_value  # noqa: E402
 from oracle.fallbacks import substitute  # noqa: E402
 from oracle.data import make_data, make_models  # noqa: E402
 from oracle.generate import make_plan, make_request  # noqa: E402
-from oracle.interpreter import Answer, Failure, Known, edges_into, interpret, order_of  # noqa: E402
+from oracle.interpreter import Answer, Failure, ForeignOperator, Known, edges_into, interpret, order_of  # noqa: E402
 from oracle.patterns import BadPattern, compile_pattern  # noqa: E402
 from oracle.registry import Key, Param, Registry, load_registry  # noqa: E402
 from oracle.store import Store, load_store, parse_id  # noqa: E402
@@ -488,6 +488,11 @@ class Operators(unittest.TestCase):
         self.assertEqual(joined("semi"), [(1, []), (2, []), (3, [])])
         self.assertEqual(joined("anti"), [(4, []), (5, [])])
         self.assertEqual(joined("inner", by=3001, select=[]), [])
+
+    def test_operators_of_libraries_are_refused(self) -> None:
+        far = node("far", "geo::distance", "three", latitude=1)
+        with self.assertRaisesRegex(ForeignOperator, "`geo::distance` is an operator of a library"):
+            run(plan_of(THREE, far))
 
     def test_a_join_may_fail(self) -> None:
         twice = node("c", "core::concat", "three", rhs="three")

@@ -13,7 +13,7 @@ SECTIONS = (
     ("Errors, tests, traces", ("docs/errors.md", "docs/testing.md", "docs/tracing.md", "docs/dump.md", "docs/metrics.md",
                                 "docs/stalls.md", "docs/observing.md")),
     ("rankd", ("docs/tutorial_rankd.md", "docs/shop.md", "docs/rankd.md", "docs/plans.md", "docs/registry.md",
-               "docs/plan_tests.md", "docs/serving.md", "docs/replay.md", "docs/experiments.md", "docs/page.md",
+               "docs/operators.md", "docs/plan_tests.md", "docs/serving.md", "docs/replay.md", "docs/experiments.md", "docs/page.md",
                "docs/scale_out.md")),
     ("Project", ("ARCHITECTURE.md", "docs/glossary.md", "docs/results.md", "CONTRIBUTING.md", "docs/maintaining.md",
                  "docs/gate.md", "docs/long_runs.md", "docs/site.md", "CHANGELOG.md")),

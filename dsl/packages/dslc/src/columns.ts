@@ -165,6 +165,15 @@ function substituteProblem(
   };
 }
 
+/** The keys that the params of a node say it writes. */
+function writtenKeys(node: ColumnNode): number[] {
+  const given = node.op!.params.filter((param) => param.use === "write").map((param) => node.params[param.name]);
+  return given
+    .filter((value) => value !== undefined && value !== null)
+    .flatMap((value) => (Array.isArray(value) ? value : [value]))
+    .map((key: unknown) => Number(integerOf(key)));
+}
+
 /** What a walk through a plan found: the keys that the rows of each node may have, and what is wrong at which node. */
 interface Walk {
   readonly columns: readonly ReadonlySet<number>[];
@@ -192,8 +201,7 @@ function walk(nodes: readonly ColumnNode[], declared: Registries): Walk {
     }
     for (const source of name === joinName ? node.sources.slice(0, 1) : node.sources)
       for (const key of givenBy(nodes, columns, source)!) own.add(key);
-    const written = node.params["out_key"];
-    if (written !== undefined && written !== null) own.add(Number(integerOf(written)));
+    for (const key of Object.hasOwn(addingOps, name) ? [] : writtenKeys(node)) own.add(key);
     for (const problem of addColumns(node, own, declared)) found.push({ node: at, problem });
   }
   for (const [at, node] of nodes.entries()) {

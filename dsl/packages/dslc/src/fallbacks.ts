@@ -14,6 +14,7 @@ const ofNodes: readonly string[] = [
   "non_finite_value",
   "not_one_row",
   "null_value",
+  "operator_failed",
   "regex_pattern_null",
   "store_bad_reply",
   "store_corrupt",

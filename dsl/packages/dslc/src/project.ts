@@ -93,7 +93,7 @@ export interface Registries {
   readonly treeOps: readonly TreeOp[];
   /** Section → SHA-256, as the engine computes them. */
   readonly digests: Readonly<Record<string, string>>;
-  /** Of the text that `rankd ops --toml` printed, in the project or beside the compiler. */
+  /** Of the text that `rankd ops --toml` printed, in the project or beside the compiler, and of own_ops.toml. */
   readonly opsDigest: string;
 }
 
@@ -129,6 +129,9 @@ function opsFileOf(registry: string): string {
     `dslc was installed without the description of the operators; \`rankd ops --toml > ${own}\` makes one`,
   );
 }
+
+/** Operators that libraries of the project bring, as `rankd ops --own --toml` prints them. */
+const ownOpsFile = "own_ops.toml";
 
 function readToml(file: string): Row {
   let text: string;
@@ -188,6 +191,9 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
   const capabilities = optional("capabilities.toml");
   const endpoints = endpointsOf(readToml(join(folder, `endpoints.${environment}.toml`)));
   const ops = readToml(opsFile);
+  const ownFile = join(folder, ownOpsFile);
+  const known = new Set(rows(ops, "op").map((row) => text(row, "name")));
+  const own = rows(optional(ownOpsFile), "op").filter((row) => !known.has(text(row, "name")));
   const shared = endpoints.map(({ id, kind, name }) => ({ endpoint_id: id, kind, name }));
   const digest = (document: unknown): string => sha256(canonicalJson(document));
   return {
@@ -206,7 +212,7 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
       id: text(row, "id"),
       status: text(row, "status") || "active",
     })),
-    ops: rows(ops, "op").map((row) => ({
+    ops: [...rows(ops, "op"), ...own].map((row) => ({
       name: text(row, "name"),
       inputs: Number(row["inputs"]),
       optionalInputs: Number(row["optional_inputs"] ?? 0),
@@ -221,7 +227,7 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
       capabilities: digest(capabilities),
       endpoints: digest({ endpoint: shared }),
     },
-    opsDigest: sha256(readFileSync(opsFile)),
+    opsDigest: sha256(Buffer.concat([opsFile, ...(existsSync(ownFile) ? [ownFile] : [])].map((file) => readFileSync(file)))),
   };
 }
 

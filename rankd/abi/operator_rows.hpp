@@ -1,0 +1,164 @@
+// rankd/abi/operator_rows.hpp: the rows that an operator of a library works on, column by column.
+#pragma once
+
+#include <rankd/abi/c_operators.h>
+#include <rankd/abi/operator_shape.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <type_traits>
+
+namespace rankd::operators {
+
+/// Columns and options that requests give, by their place; made by `binding`.
+struct read_column {
+  std::uint32_t at = 0;
+};
+struct written_column {
+  std::uint32_t at = 0;
+};
+struct int_option {
+  std::uint32_t at = 0;
+};
+struct float_option {
+  std::uint32_t at = 0;
+};
+
+/// The values of a column that is read, by row.
+template <typename Stored, typename T = Stored>
+class values {
+ public:
+  explicit values(const rankd_column& from) noexcept
+      : values_(static_cast<const Stored*>(from.values)), valid_(from.valid) {}
+
+  [[nodiscard]] auto is_null(std::size_t row) const noexcept -> bool {
+    return valid_ != nullptr && ((valid_[row / 64] >> (row % 64)) & 1U) == 0;
+  }
+  /// Of a null a value that means nothing.
+  [[nodiscard]] auto operator[](std::size_t row) const noexcept -> T {
+    if constexpr (std::is_same_v<Stored, rankd_text>)
+      return T(values_[row].data, values_[row].size);
+    else
+      return static_cast<T>(values_[row]);
+  }
+
+ private:
+  const Stored* values_;
+  const std::uint64_t* valid_;
+};
+
+/// A column that is written, by row. A row that is not set is null.
+template <typename Stored, typename T = Stored>
+class written_values {
+ public:
+  explicit written_values(const rankd_written& to) noexcept
+      : values_(static_cast<Stored*>(to.values)), valid_(to.valid) {}
+
+  void set(std::size_t row, T value) noexcept {
+    values_[row] = static_cast<Stored>(value);
+    valid_[row / 64] |= std::uint64_t{1} << (row % 64);
+  }
+  void set_null(std::size_t row) noexcept { valid_[row / 64] &= ~(std::uint64_t{1} << (row % 64)); }
+
+ protected:
+  Stored* values_;
+  std::uint64_t* valid_;
+};
+
+/// The same of texts, which are copied.
+class written_texts : private written_values<rankd_text> {
+ public:
+  written_texts(const rankd_written& to, const rankd_run& run) noexcept : written_values(to), run_(&run) {}
+
+  void set(std::size_t row, std::string_view text) {
+    void* const copy = text.empty() ? nullptr : run_->allocate(run_->host, text.size());
+    if (copy == nullptr && !text.empty()) throw std::bad_alloc();
+    if (copy != nullptr) std::memcpy(copy, text.data(), text.size());
+    written_values::set(row, rankd_text{static_cast<const char*>(copy), text.size()});
+  }
+  using written_values::set_null;
+
+ private:
+  const rankd_run* run_;
+};
+
+/// The rows that a node takes for one request, from 0 on, in their order. Asking for a column by another type than it
+/// has throws std::logic_error. Lifetime: within `run`.
+class rows {
+ public:
+  rows(const rankd_run& from, effect does) noexcept : from_(&from), does_(does) {}
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return static_cast<std::size_t>(from_->rows); }
+
+  [[nodiscard]] auto ints(read_column of) const {
+    return values<std::int64_t>(typed(from_->reads[of.at], RANKD_TYPE_INT));
+  }
+  [[nodiscard]] auto floats(read_column of) const {
+    return values<double>(typed(from_->reads[of.at], RANKD_TYPE_FLOAT));
+  }
+  [[nodiscard]] auto bools(read_column of) const {
+    return values<std::uint8_t, bool>(typed(from_->reads[of.at], RANKD_TYPE_BOOL));
+  }
+  [[nodiscard]] auto texts(read_column of) const {
+    return values<rankd_text, std::string_view>(typed(from_->reads[of.at], RANKD_TYPE_TEXT));
+  }
+  /// The ids, of whichever type they are.
+  [[nodiscard]] auto ids() const { return values<std::int64_t>(typed(from_->id, RANKD_TYPE_INT)); }
+  [[nodiscard]] auto text_ids() const {
+    return values<rankd_text, std::string_view>(typed(from_->id, RANKD_TYPE_TEXT));
+  }
+
+  [[nodiscard]] auto write_ints(written_column of) {
+    return written_values<std::int64_t>(typed(from_->writes[of.at], RANKD_TYPE_INT));
+  }
+  [[nodiscard]] auto write_floats(written_column of) {
+    return written_values<double>(typed(from_->writes[of.at], RANKD_TYPE_FLOAT));
+  }
+  [[nodiscard]] auto write_bools(written_column of) {
+    return written_values<std::uint8_t, bool>(typed(from_->writes[of.at], RANKD_TYPE_BOOL));
+  }
+  [[nodiscard]] auto write_texts(written_column of) {
+    return written_texts(typed(from_->writes[of.at], RANKD_TYPE_TEXT), *from_);
+  }
+
+  /// The value for this request.
+  [[nodiscard]] auto value(int_option of, std::int64_t otherwise = 0) const noexcept -> std::int64_t {
+    return from_->options[of.at].given != 0 ? from_->options[of.at].integer : otherwise;
+  }
+  [[nodiscard]] auto value(float_option of, double otherwise = 0) const noexcept -> double {
+    return from_->options[of.at].given != 0 ? from_->options[of.at].number : otherwise;
+  }
+
+  /// The next row that stays. The first one is the first of the result. Of an operator that does not keep all rows; one
+  /// that calls it for no row has none, once it has called `keep_none`.
+  void keep(std::uint32_t row) {
+    if (does_ == effect::keeps_rows) throw std::logic_error("an operator that keeps all rows chooses none");
+    if (kept_ == from_->rows) throw std::logic_error("more rows are kept than came in");
+    from_->order[kept_++] = row;
+    *from_->kept = kept_;
+  }
+  void keep_none() {
+    kept_ = 0;
+    *from_->kept = 0;
+  }
+
+  /// Whether the answer is not wanted any more. What runs for long asks now and then, and returns.
+  [[nodiscard]] auto stopped() const noexcept -> bool { return from_->stopped(from_->host) != 0; }
+
+ private:
+  template <typename Column>
+  static auto typed(const Column& column, std::uint32_t type) -> const Column& {
+    if (column.type != type) throw std::logic_error("a column is of another type than it is asked for by");
+    return column;
+  }
+
+  const rankd_run* from_;
+  effect does_;
+  std::uint64_t kept_ = 0;
+};
+
+}  // namespace rankd::operators

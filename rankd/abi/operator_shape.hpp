@@ -1,0 +1,142 @@
+// rankd/abi/operator_shape.hpp: what an operator of a library says of itself: its name, its options, what it does to
+// rows.
+#pragma once
+
+#include <rankd/abi/c_operators.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <vector>
+
+namespace rankd::operators {
+
+/// Types of columns; `floats | ints` takes both.
+inline constexpr std::uint32_t ints = RANKD_TYPE_INT;
+inline constexpr std::uint32_t floats = RANKD_TYPE_FLOAT;
+inline constexpr std::uint32_t texts = RANKD_TYPE_TEXT;
+inline constexpr std::uint32_t bools = RANKD_TYPE_BOOL;
+
+/// What an operator does with the rows that it takes. Any of them may write columns.
+enum class effect : std::uint32_t {
+  keeps_rows = RANKD_KEEPS_ROWS,      ///< the same rows in the same order
+  filters_rows = RANKD_FILTERS_ROWS,  ///< some of them, in the same order
+  orders_rows = RANKD_ORDERS_ROWS,    ///< all of them, in another order
+  selects_rows = RANKD_SELECTS_ROWS,  ///< some of them, in any order
+};
+
+/// Whether every plan gives an option.
+enum class need : std::uint32_t { optional = 0, required = 1 };
+
+/// Whether a param of the request may give the value of an option.
+enum class given_by : std::uint32_t { plan = 0, plan_or_request = 1 };
+
+/// The values of an option, both ends included.
+struct int_range {
+  std::int64_t min = std::numeric_limits<std::int64_t>::min();
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+};
+struct float_range {
+  double min = -std::numeric_limits<double>::max();
+  double max = std::numeric_limits<double>::max();
+};
+
+/// The name of an operator, and all that plans may say to it. Texts are literals: they are not copied.
+class shape {
+ public:
+  shape(const char* name, const char* doc, effect does = effect::keeps_rows) {
+    made_.name = name;
+    made_.doc = doc;
+    made_.effect = static_cast<std::uint32_t>(does);
+  }
+
+  auto integer(const char* name, int_range range = {}, need needed = need::required, given_by from = given_by::plan)
+      -> shape& {
+    rankd_option& out = add(name, RANKD_OPTION_INT, needed);
+    out.int_min = range.min;
+    out.int_max = range.max;
+    out.bindable = static_cast<std::uint32_t>(from);
+    return *this;
+  }
+  auto number(const char* name, float_range range = {}, need needed = need::required, given_by from = given_by::plan)
+      -> shape& {
+    rankd_option& out = add(name, RANKD_OPTION_FLOAT, needed);
+    out.float_min = range.min;
+    out.float_max = range.max;
+    out.bindable = static_cast<std::uint32_t>(from);
+    return *this;
+  }
+  auto truth(const char* name, need needed = need::required) -> shape& {
+    add(name, RANKD_OPTION_BOOL, needed);
+    return *this;
+  }
+  auto text(const char* name, need needed = need::required) -> shape& {
+    add(name, RANKD_OPTION_TEXT, needed);
+    return *this;
+  }
+  auto choice(const char* name, std::initializer_list<const char*> choices, need needed = need::required) -> shape& {
+    add(name, RANKD_OPTION_CHOICE, needed);
+    choices_.resize(options_.size());
+    choices_.back() = choices;
+    return *this;
+  }
+
+  /// One key that is read or written, of any of these types.
+  auto reads(const char* name, std::uint32_t types, need needed = need::required) -> shape& {
+    add(name, RANKD_OPTION_READ_KEY, needed).types = types;
+    return *this;
+  }
+  auto writes(const char* name, std::uint32_t types, need needed = need::required) -> shape& {
+    add(name, RANKD_OPTION_WRITE_KEY, needed).types = types;
+    return *this;
+  }
+  /// Several keys.
+  auto reads_all(const char* name, std::uint32_t types, std::uint32_t min_items = 1, need needed = need::required)
+      -> shape& {
+    rankd_option& out = add(name, RANKD_OPTION_READ_KEYS, needed);
+    out.types = types;
+    out.min_items = min_items;
+    return *this;
+  }
+  auto writes_all(const char* name, std::uint32_t types, std::uint32_t min_items = 1, need needed = need::required)
+      -> shape& {
+    rankd_option& out = add(name, RANKD_OPTION_WRITE_KEYS, needed);
+    out.types = types;
+    out.min_items = min_items;
+    return *this;
+  }
+
+  /// A guess of what a row takes, by which rankd decides where the node runs.
+  auto row_cost_ns(double cost) -> shape& {
+    made_.row_cost_ns = cost;
+    return *this;
+  }
+
+  /// For C. Lifetime: as long as the shape stays where it is and is not changed.
+  [[nodiscard]] auto for_c() -> rankd_operator {
+    choices_.resize(options_.size());
+    for (std::size_t at = 0; at < options_.size(); ++at) {
+      options_[at].choices = choices_[at].data();
+      options_[at].choice_count = static_cast<std::uint32_t>(choices_[at].size());
+    }
+    made_.options = options_.data();
+    made_.option_count = static_cast<std::uint32_t>(options_.size());
+    return made_;
+  }
+
+ private:
+  auto add(const char* name, std::uint32_t kind, need needed) -> rankd_option& {
+    rankd_option out{};
+    out.name = name;
+    out.kind = kind;
+    out.required = static_cast<std::uint32_t>(needed);
+    return options_.emplace_back(out);
+  }
+
+  rankd_operator made_{};
+  std::vector<rankd_option> options_;
+  std::vector<std::vector<const char*>> choices_;  // of each option
+};
+
+}  // namespace rankd::operators

@@ -1,0 +1,234 @@
+// rankd/abi/operators.hpp: operators of one's own in C++17, over the C of c_operators.h; nothing has to be linked.
+//
+// An operator is a class with a static `shape()`, a constructor that takes a `binding`, and `run(rows&) const`:
+//
+//   struct double_it {
+//     static auto shape() -> rankd::operators::shape {
+//       return rankd::operators::shape("mine::double_it", "Twice the value of a key.")
+//           .reads("in_key", rankd::operators::floats)
+//           .writes("out_key", rankd::operators::floats);
+//     }
+//     explicit double_it(const rankd::operators::binding& with)
+//         : in(with.read("in_key")), out(with.written("out_key")) {}
+//     void run(rankd::operators::rows& rows) const {
+//       const auto values = rows.floats(in);
+//       auto doubled = rows.write_floats(out);
+//       for (std::size_t row = 0; row < rows.size(); ++row)
+//         if (!values.is_null(row)) doubled.set(row, 2 * values[row]);
+//     }
+//     rankd::operators::read_column in;
+//     rankd::operators::written_column out;
+//   };
+//   RANKD_OPERATORS(double_it)
+//
+// Threads: one object is made for each node of a plan, on any thread; its `run` is called from several threads at once.
+// It keeps nothing between calls, or guards it.
+// Errors: what `run` throws fails the node with `operator_failed` and its text; what the constructor throws refuses the
+// plan, with the option that a `refusal` names.
+#pragma once
+
+#include <rankd/abi/c_operators.h>
+#include <rankd/abi/operator_rows.hpp>
+#include <rankd/abi/operator_shape.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd::operators {
+
+/// Thrown by a constructor: what is wrong with an option. Where the option is empty, with the node.
+class refusal : public std::runtime_error {
+ public:
+  refusal(std::string_view option, const std::string& sentence) : std::runtime_error(sentence), option_(option) {}
+  [[nodiscard]] auto option() const noexcept -> const std::string& { return option_; }
+
+ private:
+  std::string option_;
+};
+
+/// What a key is called, and what it holds.
+struct key {
+  std::string_view name;
+  std::uint32_t type = 0;
+  bool nullable = false;
+};
+
+/// The options of one node, by name. A name that the shape does not have, or that belongs to another kind of option, is
+/// a mistake of the operator: it throws std::logic_error, which refuses the plan. Lifetime: within the constructor.
+class binding {
+ public:
+  binding(const rankd_binding& from, const rankd_operator& of) noexcept : from_(&from), of_(&of) {}
+
+  [[nodiscard]] auto given(std::string_view name) const -> bool { return value(name).given != 0; }
+  /// Whether each request gives the value: then it is known in `run` only, by `rows::value`.
+  [[nodiscard]] auto per_request(std::string_view name) const -> bool { return value(name).per_request != 0; }
+
+  [[nodiscard]] auto integer(std::string_view name, std::int64_t otherwise = 0) const -> std::int64_t {
+    const rankd_value& found = value(name, RANKD_OPTION_INT);
+    return found.given != 0 ? found.integer : otherwise;
+  }
+  [[nodiscard]] auto number(std::string_view name, double otherwise = 0) const -> double {
+    const rankd_value& found = value(name, RANKD_OPTION_FLOAT);
+    return found.given != 0 ? found.number : otherwise;
+  }
+  [[nodiscard]] auto truth(std::string_view name, bool otherwise = false) const -> bool {
+    const rankd_value& found = value(name, RANKD_OPTION_BOOL);
+    return found.given != 0 ? found.integer != 0 : otherwise;
+  }
+  [[nodiscard]] auto text(std::string_view name, std::string_view otherwise = {}) const -> std::string {
+    const rankd_value& found = value(name, RANKD_OPTION_TEXT);
+    return std::string(found.given != 0 ? std::string_view(found.text.data, found.text.size) : otherwise);
+  }
+  /// The position among the choices of the shape.
+  [[nodiscard]] auto choice(std::string_view name, std::size_t otherwise = 0) const -> std::size_t {
+    const rankd_value& found = value(name, RANKD_OPTION_CHOICE);
+    return found.given != 0 ? static_cast<std::size_t>(found.integer) : otherwise;
+  }
+
+  /// An option whose value `rows` has, whether plan or request gives it.
+  [[nodiscard]] auto int_of(std::string_view name) const -> int_option {
+    return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INT) - from_->options)};
+  }
+  [[nodiscard]] auto float_of(std::string_view name) const -> float_option {
+    return {static_cast<std::uint32_t>(&value(name, RANKD_OPTION_FLOAT) - from_->options)};
+  }
+
+  [[nodiscard]] auto read(std::string_view name) const -> read_column {
+    const rankd_value& found = value(name, RANKD_OPTION_READ_KEY);
+    if (found.given == 0) throw std::logic_error("`" + std::string(name) + "` is not given; ask `given` before");
+    return {found.first_column};
+  }
+  [[nodiscard]] auto written(std::string_view name) const -> written_column {
+    const rankd_value& found = value(name, RANKD_OPTION_WRITE_KEY);
+    if (found.given == 0) throw std::logic_error("`" + std::string(name) + "` is not given; ask `given` before");
+    return {found.first_column};
+  }
+  [[nodiscard]] auto all_read(std::string_view name) const -> std::vector<read_column> {
+    return all<read_column>(value(name, RANKD_OPTION_READ_KEYS));
+  }
+  [[nodiscard]] auto all_written(std::string_view name) const -> std::vector<written_column> {
+    return all<written_column>(value(name, RANKD_OPTION_WRITE_KEYS));
+  }
+
+  [[nodiscard]] auto key_of(read_column column) const -> key { return key_of(from_->reads[column.at]); }
+  [[nodiscard]] auto key_of(written_column column) const -> key { return key_of(from_->writes[column.at]); }
+  /// Whether the ids of rows are texts; otherwise they are integers.
+  [[nodiscard]] auto text_ids() const noexcept -> bool { return from_->id_type == RANKD_TYPE_TEXT; }
+
+ private:
+  [[nodiscard]] auto value(std::string_view name, std::optional<std::uint32_t> kind = {}) const -> const rankd_value& {
+    for (std::uint32_t at = 0; at < of_->option_count; ++at) {
+      if (name != of_->options[at].name) continue;
+      if (!kind || *kind == of_->options[at].kind) return from_->options[at];
+      throw std::logic_error("option `" + std::string(name) + "` is of another kind");
+    }
+    throw std::logic_error("the shape has no option `" + std::string(name) + "`");
+  }
+  template <typename Column>
+  static auto all(const rankd_value& found) -> std::vector<Column> {
+    std::vector<Column> out;
+    for (std::uint32_t at = 0; at < found.column_count; ++at) out.push_back({found.first_column + at});
+    return out;
+  }
+  static auto key_of(const rankd_key& from) -> key {
+    return {std::string_view(from.name.data, from.name.size), from.type, from.nullable != 0};
+  }
+
+  const rankd_binding* from_;
+  const rankd_operator* of_;
+};
+
+// Hidden: two libraries may have classes of the same name, and what is unique in a process must not be shared by them.
+namespace [[gnu::visibility("hidden")]] detail {
+
+inline auto text_of(std::string_view text) noexcept -> rankd_text { return {text.data(), text.size()}; }
+
+template <typename Operator>
+struct glue {
+  static inline rankd_operator made{};
+
+  static auto option_of(const std::string& name) noexcept -> std::uint32_t {
+    std::uint32_t at = 0;
+    while (at < made.option_count && name != made.options[at].name) ++at;
+    return at;
+  }
+
+  static auto bind(const rankd_binding* with, void** state) noexcept -> std::int32_t {
+    try {
+      *state = new Operator(binding(*with, made));
+      return 0;
+    } catch (const refusal& why) {
+      with->fail(with->host, option_of(why.option()), text_of(why.what()));
+    } catch (const std::exception& why) {
+      with->fail(with->host, with->option_count, text_of(why.what()));
+    } catch (...) {
+      with->fail(with->host, with->option_count, text_of("it threw something that is no std::exception"));
+    }
+    return 1;
+  }
+
+  static auto run(const void* state, const rankd_run* with) noexcept -> std::int32_t {
+    try {
+      rows all(*with, static_cast<effect>(made.effect));
+      static_cast<const Operator*>(state)->run(all);
+      return 0;
+    } catch (const std::exception& why) {
+      with->fail(with->host, text_of(why.what()));
+    } catch (...) {
+      with->fail(with->host, text_of("it threw something that is no std::exception"));
+    }
+    return 1;
+  }
+
+  static void release(void* state) noexcept { delete static_cast<Operator*>(state); }
+
+  /// Requires a shape that stays where it is.
+  static auto make(shape& from) -> rankd_operator {
+    made = from.for_c();
+    made.bind = &bind;
+    made.run = &run;
+    made.release = &release;
+    return made;
+  }
+};
+
+template <typename... Operators>
+auto library() noexcept -> const rankd_operator_library* {
+  struct contents {
+    std::vector<std::unique_ptr<shape>> shapes;
+    std::vector<rankd_operator> operators;
+    std::string problem;
+    rankd_operator_library offered{RANKD_OPERATOR_ABI, 0, nullptr, nullptr};
+
+    contents() {
+      try {
+        (shapes.push_back(std::make_unique<shape>(Operators::shape())), ...);
+        std::size_t at = 0;
+        (operators.push_back(glue<Operators>::make(*shapes[at++])), ...);
+        offered.operators = operators.data();
+        offered.operator_count = static_cast<std::uint32_t>(operators.size());
+      } catch (const std::exception& why) {
+        problem = why.what();
+        offered.problem = problem.c_str();
+      }
+    }
+  };
+  static const contents all;
+  return &all.offered;
+}
+
+}  // namespace detail
+}  // namespace rankd::operators
+
+/// Offers these classes as the operators of the library. It stands once, outside of any namespace.
+#define RANKD_OPERATORS(...)                                                                              \
+  extern "C" __attribute__((visibility("default"))) const rankd_operator_library* rankd_operators(void) { \
+    return ::rankd::operators::detail::library<__VA_ARGS__>();                                            \
+  }

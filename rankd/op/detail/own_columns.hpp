@@ -1,0 +1,63 @@
+// rankd/op/detail/own_columns.hpp: columns as libraries of operators see them, and back.
+#pragma once
+
+#include <rankd/abi/c_operators.h>
+#include <rankd/op/operator.hpp>
+#include <rankd/rows/defect.hpp>
+#include <rankd/rows/row_set.hpp>
+
+#include <braid/base/arena.hpp>
+
+#include <cstdint>
+#include <expected>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace rankd::detail {
+
+/// A key that an operator of a library reads.
+struct seen_key {
+  std::uint32_t key_id = 0;
+  value_type type = value_type::floating;
+};
+
+/// A key that it writes.
+struct written_key {
+  std::uint32_t key_id = 0;
+  std::string name;
+  value_type type = value_type::floating;
+  null_rule nulls = null_rule::allowed;
+};
+
+/// What `kept` is before the library says how many rows it keeps.
+inline constexpr std::uint64_t unset_order = std::numeric_limits<std::uint64_t>::max();
+
+/// RANKD_TYPE_… of a type; 0 for one that libraries do not see.
+auto type_number(value_type type) noexcept -> std::uint32_t;
+
+/// About so many bytes are taken for these columns before the library runs.
+auto own_bytes(const row_set& rows, std::span<const seen_key> reads, std::span<const written_key> writes)
+    -> std::uint64_t;
+
+/// The values of the active rows in their order; all null where there is no column. Copies nothing where they lie so.
+auto gathered(const row_set& rows, const seen_key& key, braid::arena& memory) -> rankd_column;
+
+/// A column for so many rows, all of them null.
+auto blank(value_type type, std::size_t rows, braid::arena& memory) -> rankd_written;
+
+/// What a library wrote for the active rows of `rows`, as a column of their batch: null for the others.
+/// Errors: what is wrong with a text, to stand behind "the value".
+auto scattered(const row_set& rows, const rankd_written& from, braid::arena& memory)
+    -> std::expected<column, std::string>;
+
+/// The rows that a library chose. Errors: a sentence, where it chose none there is, or one twice, or in another way
+/// than its effect says.
+auto chosen_rows(const row_set& rows, std::span<const std::uint32_t> order, std::uint64_t kept, row_change effect,
+                 braid::arena& memory) -> std::expected<row_set, std::string>;
+
+/// null_value or non_finite_value, where a value of a row is not to stand under the key.
+auto refused_value(const row_set& rows, const column& values, const written_key& key) -> std::optional<op_error>;
+
+}  // namespace rankd::detail

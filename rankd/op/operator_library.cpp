@@ -1,0 +1,259 @@
+// rankd/op/operator_library.cpp: libraries of operators, loaded once each and kept until the process ends.
+#include <rankd/op/operator_library.hpp>
+
+#include <rankd/abi/c_operators.h>
+#include <rankd/op/catalog.hpp>
+#include <rankd/op/detail/own_operator.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/digest.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include <dlfcn.h>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+using operators = std::map<std::string, std::unique_ptr<detail::own_operator>, std::less<>>;
+
+constexpr const char* symbol = "rankd_operators";
+
+/// The operators that this process has. Nothing is ever taken out: plans refer to what is here.
+struct table {
+  std::mutex mutex;
+  operators by_name;
+  std::deque<operator_digest> libraries;
+  std::map<fs::path, const operator_digest*> files;
+  std::deque<std::pair<std::vector<op_shape>, op_shapes>> shapes;  ///< as they were after each library
+
+  static auto get() -> table& {
+    static table* const only = new table;  // threads may still run plans when static objects go
+    return *only;
+  }
+};
+
+auto another_abi(std::uint32_t abi) -> std::unexpected<braid::diagnostics> {
+  return refused("unsupported_abi",
+                 "the library speaks version " + std::to_string(abi) +
+                     " of the interface of operators, and this rankd " + std::to_string(RANKD_OPERATOR_ABI),
+                 "build it with the headers of this rankd");
+}
+
+auto is_taken(std::string_view name, const operators& known) -> bool {
+  return known.contains(name) ||
+         std::ranges::any_of(all_ops(), [&](const op_entry& each) { return each.shape.name == name; });
+}
+
+/// Everything that a library offers, or everything that is wrong with it.
+auto read_library(const rankd_operator_library& offered, const operator_digest& from, const operators& known)
+    -> braid::checked<operators> {
+  if (offered.abi != RANKD_OPERATOR_ABI) return another_abi(offered.abi);
+  if (offered.problem != nullptr)
+    return refused("bad_library", "the library offers nothing: " + std::string(offered.problem));
+  if (offered.operator_count == 0 || offered.operators == nullptr)
+    return refused("bad_library", "the library has no operator");
+  constexpr std::uint32_t max_operators = 1000;
+  if (offered.operator_count > max_operators)
+    return refused("bad_library", "a library has at most " + std::to_string(max_operators) + " operators");
+  operators made;
+  braid::diagnostics problems;
+  for (std::uint32_t at = 0; at < offered.operator_count; ++at) {
+    auto one = detail::checked_operator(offered.operators[at], from);
+    if (!one) {
+      problems.append(std::move(one.error()));
+      continue;
+    }
+    const std::string name((*one)->entry.shape.name);
+    if (is_taken(name, known) || made.contains(name))
+      problems.add({.code = "duplicate_operator",
+                    .pointer = {},
+                    .message = "there is an operator " + quote_name(name) + " already" +
+                               (known.contains(name) ? ", from " + known.find(name)->second->from->library : ""),
+                    .hint = "each name stands in one library, once",
+                    .node = {},
+                    .source = {}});
+    made.try_emplace(name, std::move(*one));
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return made;
+}
+
+/// Under the mutex.
+void publish_shapes(table& all) {
+  std::vector<op_shape> shapes;
+  for (const op_entry& entry : all_ops()) shapes.push_back(entry.shape);
+  for (const auto& [name, each] : all.by_name) shapes.push_back(each->entry.shape);
+  auto& kept = all.shapes.emplace_back(std::move(shapes), op_shapes({}));
+  kept.second = op_shapes(kept.first);
+}
+
+/// Under the mutex.
+auto add(table& all, const rankd_operator_library& offered, operator_digest from)
+    -> braid::checked<const operator_digest*> {
+  const operator_digest& kept = all.libraries.emplace_back(std::move(from));
+  auto made = read_library(offered, kept, all.by_name);
+  if (!made) {
+    all.libraries.pop_back();
+    return std::unexpected(std::move(made.error()));
+  }
+  all.by_name.merge(*made);
+  publish_shapes(all);
+  return &kept;
+}
+
+auto changed(const fs::path& file, std::string message) -> std::unexpected<braid::diagnostics> {
+  return refused("library_changed", std::move(message), "start the process anew: it keeps the operators it has", file);
+}
+
+/// What the file offers; its code runs for the first time.
+auto open_library(const fs::path& file) -> braid::checked<const rankd_operator_library*> {
+  void* const opened = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (opened == nullptr) {
+    const char* const why = ::dlerror();
+    return refused("bad_library", "it cannot be loaded: " + std::string(why == nullptr ? "no reason is known" : why),
+                   {}, file);
+  }
+  // Without a call of dlclose: code of a library may be anywhere, such as in the destructors of threads.
+  auto* const found = reinterpret_cast<const rankd_operator_library* (*)()>(::dlsym(opened, symbol));
+  if (found == nullptr)
+    return refused("bad_library", "it has no function `" + std::string(symbol) + "`",
+                   "RANKD_OPERATORS of rankd/abi/operators.hpp makes it", file);
+  try {
+    if (const rankd_operator_library* const offered = found()) return offered;
+  } catch (...) {
+    return refused("bad_library", "`" + std::string(symbol) + "` threw an exception", {}, file);
+  }
+  return refused("bad_library", "`" + std::string(symbol) + "` gave nothing", {}, file);
+}
+
+auto canonical_path(const fs::path& file) -> fs::path {
+  std::error_code error;
+  fs::path out = fs::canonical(file, error);
+  return error ? file : out;
+}
+
+auto digest_of(const fs::path& file) -> braid::checked<operator_digest> {
+  const auto bytes = read_text_file(file, largest_library);
+  if (!bytes) return std::unexpected(bytes.error());
+  return operator_digest{file.filename().string(), sha256_hex(*bytes)};
+}
+
+/// Under the mutex.
+auto load(table& all, const fs::path& file) -> braid::checked<void> {
+  auto now = digest_of(file);
+  if (!now) return std::unexpected(std::move(now.error()));
+  const fs::path place = canonical_path(file);
+  if (const auto known = all.files.find(place); known != all.files.end()) {
+    if (known->second->sha256 == now->sha256) return {};
+    return changed(file, "the library is not what this process has loaded");
+  }
+  // The same bytes elsewhere, as in a copy of a project, offer the same.
+  const auto same = std::ranges::find(all.libraries, now->sha256, &operator_digest::sha256);
+  if (same != all.libraries.end()) {
+    all.files.emplace(place, &*same);
+    return {};
+  }
+  const auto offered = open_library(place);
+  if (!offered) return std::unexpected(offered.error());
+  // What was loaded must be what the digest is of: a deployment may put another file there at any time.
+  if (const auto still = digest_of(file); !still || still->sha256 != now->sha256)
+    return changed(file, "the library was replaced while it was loaded");
+  auto added = add(all, **offered, std::move(*now));
+  if (!added) {
+    added.error().set_source(file.string());
+    return std::unexpected(std::move(added.error()));
+  }
+  all.files.emplace(place, *added);
+  return {};
+}
+
+}  // namespace
+
+auto load_operators(std::span<const fs::path> files) -> braid::checked<void> {
+  table& all = table::get();
+  const std::scoped_lock alone(all.mutex);
+  braid::diagnostics problems;
+  for (const fs::path& file : files)
+    if (auto loaded = load(all, file); !loaded) problems.append(std::move(loaded.error()));
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return {};
+}
+
+auto changed_operators(std::span<const fs::path> files) -> braid::diagnostics {
+  table& all = table::get();
+  braid::diagnostics problems;
+  for (const fs::path& file : files) {
+    const auto now = digest_of(file);
+    if (!now) {
+      problems.append(now.error());
+      continue;
+    }
+    const std::scoped_lock alone(all.mutex);
+    const auto known = all.files.find(canonical_path(file));
+    if (known == all.files.end())
+      problems.append(changed(file, "the library was not there when this process started").error());
+    else if (known->second->sha256 != now->sha256)
+      problems.append(changed(file, "the library is not what this process has loaded").error());
+  }
+  return problems;
+}
+
+auto add_operators(const rankd_operator_library& offered, operator_digest from) -> braid::checked<void> {
+  table& all = table::get();
+  const std::scoped_lock alone(all.mutex);
+  if (std::ranges::find(all.libraries, from) != all.libraries.end()) return {};
+  auto added = add(all, offered, std::move(from));
+  if (!added) return std::unexpected(std::move(added.error()));
+  return {};
+}
+
+auto own_ops() -> std::vector<const op_entry*> {
+  table& all = table::get();
+  const std::scoped_lock alone(all.mutex);
+  std::vector<const op_entry*> out;
+  for (const auto& [name, each] : all.by_name) out.push_back(&each->entry);
+  return out;
+}
+
+auto own_ops_of(const fs::path& file) -> std::vector<const op_entry*> {
+  table& all = table::get();
+  const std::scoped_lock alone(all.mutex);
+  std::vector<const op_entry*> out;
+  const auto known = all.files.find(canonical_path(file));
+  if (known == all.files.end()) return out;
+  for (const auto& [name, each] : all.by_name)
+    if (each->from == known->second) out.push_back(&each->entry);
+  return out;
+}
+
+auto library_of(std::string_view op) -> const operator_digest* {
+  const detail::own_operator* const found = detail::find_own(op);
+  return found == nullptr ? nullptr : found->from;
+}
+
+auto detail::find_own(std::string_view name) -> const own_operator* {
+  table& all = table::get();
+  const std::scoped_lock alone(all.mutex);
+  const auto found = all.by_name.find(name);
+  return found == all.by_name.end() ? nullptr : found->second.get();
+}
+
+auto all_op_shapes() -> const op_shapes& {
+  table& all = table::get();
+  const std::scoped_lock alone(all.mutex);
+  if (all.shapes.empty()) publish_shapes(all);
+  return all.shapes.back().second;
+}
+
+}  // namespace rankd

@@ -1,0 +1,55 @@
+// rankd/op/operator_library.hpp: operators that projects bring, in shared objects (rankd/abi/c_operators.h).
+#pragma once
+
+#include <rankd/op/operator.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct rankd_operator_library;  // of rankd/abi/c_operators.h
+
+namespace rankd {
+
+/// A library of operators, and what its file held when it was loaded.
+struct operator_digest {
+  std::string library;  ///< the name of its file, without folders
+  std::string sha256;
+
+  auto operator==(const operator_digest&) const -> bool = default;
+};
+
+/// Bytes of a library at most.
+inline constexpr std::size_t largest_library = std::size_t{256} << 20U;
+
+/// Loads libraries, each once for the life of the process: from then on `find_op` and `all_op_shapes` know their
+/// operators. A file that was loaded before is only compared with what it was.
+/// Threads: any. Blocks: on the disk, and while the library initializes itself.
+/// Errors: those of `read_text_file`; bad_library for a file that is no shared object, has no `rankd_operators` or
+/// offers nothing; unsupported_abi; bad_operator for an operator that is not as the header demands; duplicate_operator
+/// for a name that is taken; library_changed.
+auto load_operators(std::span<const std::filesystem::path> files) -> braid::checked<void>;
+
+/// library_changed for each file that is not what was loaded, or was not loaded: a process keeps its operators.
+/// Blocks: on the disk.
+auto changed_operators(std::span<const std::filesystem::path> files) -> braid::diagnostics;
+
+/// Takes what a library offers; a name or a digest that is known already is no reason to refuse it if all of it is as
+/// it was. Errors: as of `load_operators`, without those of files.
+auto add_operators(const rankd_operator_library& offered, operator_digest from) -> braid::checked<void>;
+
+/// The operators of the libraries of this process, by name. Lifetime: of the process.
+auto own_ops() -> std::vector<const op_entry*>;
+
+/// The same of one file that was loaded; nothing of any other.
+auto own_ops_of(const std::filesystem::path& file) -> std::vector<const op_entry*>;
+
+/// Where an operator is from; null for those of rankd.
+auto library_of(std::string_view op) -> const operator_digest*;
+
+}  // namespace rankd

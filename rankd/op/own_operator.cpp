@@ -1,0 +1,298 @@
+// rankd/op/own_operator.cpp: a node of an operator that a library brought: binding it, running it, checking its work.
+#include <rankd/op/detail/bound.hpp>
+#include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/detail/own_columns.hpp>
+#include <rankd/op/detail/own_operator.hpp>
+#include <rankd/op/option_value.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <array>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace rankd::detail {
+namespace {
+
+constexpr std::size_t max_sentence = 1000;
+
+/// What a library says, as it may stand in a message: UTF-8, and not endless.
+auto sentence_of(rankd_text text) -> std::string {
+  if (text.data == nullptr) return {};
+  std::string_view seen(text.data, std::min<std::size_t>(text.size, max_sentence));
+  return std::string(seen.substr(0, utf8_prefix(seen)));
+}
+
+auto text_of(std::string_view text) -> rankd_text { return {text.data(), text.size()}; }
+
+/// Calls the code of a library. What it throws, if it forgets to catch it, is the sentence.
+template <typename Call>
+auto guarded(std::string& message, Call call) -> std::int32_t {
+  try {
+    return call();
+  } catch (const std::exception& thrown) {
+    message = "it threw: " + sentence_of(text_of(thrown.what()));
+  } catch (...) {
+    message = "it threw something that is no std::exception";
+  }
+  return 1;
+}
+
+/// A number that each request may give.
+struct bound_number {
+  std::size_t option = 0;
+  std::variant<option_value<std::int64_t>, option_value<double>> value;
+};
+
+/// What `bind` of a library gave, freed with the node.
+class own_state {
+ public:
+  own_state(const own_operator& of, void* state) noexcept : of_(&of), state_(state) {}
+  own_state(own_state&& other) noexcept : of_(other.of_), state_(std::exchange(other.state_, nullptr)) {}
+  auto operator=(own_state&&) -> own_state& = delete;
+  ~own_state() {
+    std::string message;
+    if (state_ == nullptr || of_->of.release == nullptr) return;
+    static_cast<void>(guarded(message, [this] { return of_->of.release(state_), 0; }));
+  }
+
+  [[nodiscard]] auto get() const noexcept -> const void* { return state_; }
+
+ private:
+  const own_operator* of_;
+  void* state_;
+};
+
+/// What the library hears of while it runs.
+struct run_host {
+  node_context* context;
+  std::string message = {};
+  bool over_budget = false;
+
+  static auto allocate(void* host, std::uint64_t bytes) noexcept -> void* {
+    auto& self = *static_cast<run_host*>(host);
+    constexpr std::size_t alignment = 16;
+    try {
+      if (self.context->may_make(0, bytes)) return self.context->memory.bytes(bytes, alignment);
+    } catch (...) {  // no memory: as over budget, for the library is in the middle of its work
+    }
+    self.over_budget = true;
+    return nullptr;
+  }
+  static void fail(void* host, rankd_text sentence) noexcept {
+    try {
+      static_cast<run_host*>(host)->message = sentence_of(sentence);
+    } catch (...) {}
+  }
+  static auto stopped(void* host) noexcept -> std::int32_t {
+    const braid::stop_flag* const stop = static_cast<run_host*>(host)->context->stop;
+    return stop != nullptr && stop->requested() ? 1 : 0;
+  }
+};
+
+auto failed(std::string message) -> std::unexpected<op_error> {
+  return std::unexpected(op_error{"operator_failed", std::move(message)});
+}
+
+struct own_params {
+  const own_operator* of;
+  std::vector<rankd_value> values;
+  std::vector<bound_number> bound;
+  std::vector<seen_key> reads;
+  std::vector<written_key> writes;
+  std::unique_ptr<const std::deque<std::string>> texts;  ///< that values refer to
+  own_state state;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
+    return 10 + of->of.row_cost_ns * static_cast<double>(rows);
+  }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    const row_set& rows = context.inputs[0];
+    const bool chooses = of->entry.change != row_change::preserves_view;
+    if (!context.may_make(0, own_bytes(rows, reads, writes) + (chooses ? rows.size() * sizeof(std::uint32_t) : 0)))
+      return over_budget();
+    std::vector<rankd_column> columns;
+    for (const seen_key& key : reads) columns.push_back(gathered(rows, key, context.memory));
+    std::vector<rankd_written> written;
+    for (const written_key& key : writes) written.push_back(blank(key.type, rows.size(), context.memory));
+    std::span<std::uint32_t> order;
+    if (chooses) order = context.memory.uninitialized<std::uint32_t>(rows.size());
+    std::uint64_t kept = unset_order;
+    std::vector<rankd_value> given = values;
+    for (const bound_number& each : bound) set_number(each, context.params, given[each.option]);
+
+    run_host host{&context};
+    const rankd_run with{.rows = rows.size(),
+                         .id = gathered(rows, {registries::id_key, value_type::integer}, context.memory),
+                         .reads = columns.data(),
+                         .writes = written.data(),
+                         .options = given.data(),
+                         .order = chooses ? order.data() : nullptr,
+                         .kept = &kept,
+                         .host = &host,
+                         .allocate = &run_host::allocate,
+                         .fail = &run_host::fail,
+                         .stopped = &run_host::stopped};
+    const std::int32_t status = guarded(host.message, [&] { return of->of.run(state.get(), &with); });
+    if (host.over_budget) return over_budget();
+    if (status != 0) return failed(host.message.empty() ? "the operator failed and gave no reason" : host.message);
+
+    row_set out = rows;
+    if (chooses) {
+      auto chosen = chosen_rows(rows, order, kept, of->entry.change, context.memory);
+      if (!chosen) return failed(chosen.error());
+      out = *chosen;
+    }
+    return with_written(rows, out, written, context.memory);
+  }
+
+ private:
+  static void set_number(const bound_number& from, std::span<const scalar> params, rankd_value& to) {
+    if (const auto* whole = std::get_if<option_value<std::int64_t>>(&from.value)) to.integer = whole->in(params);
+    if (const auto* number = std::get_if<option_value<double>>(&from.value)) to.number = number->in(params);
+  }
+
+  /// `rows` as they came in, and `out`, which stay of them.
+  [[nodiscard]] auto with_written(const row_set& rows, row_set out, std::span<const rankd_written> written,
+                                  braid::arena& memory) const -> op_result<row_set> {
+    for (std::size_t at = 0; at < writes.size(); ++at) {
+      const auto made = scattered(rows, written[at], memory);
+      if (!made) return failed("the value for `" + writes[at].name + "` " + made.error());
+      if (auto wrong = refused_value(out, *made, writes[at])) return std::unexpected(std::move(*wrong));
+      out = out.with_column(writes[at].key_id, *made, memory);
+    }
+    return out;
+  }
+};
+
+/// Reads the options of a node, and binds the operator with them.
+class own_binder {
+ public:
+  own_binder(const own_operator& of, const plan_node& node, const bind_context& with)
+      : of_(&of), node_(&node), with_(&with) {}
+
+  auto bind() -> braid::checked<bound_ptr> {
+    for (std::size_t at = 0; at < of_->params.size(); ++at) read(at);
+    if (!problems_.empty()) return std::unexpected(std::move(problems_));
+    void* state = nullptr;
+    const rankd_binding binding{.options = values_.data(),
+                                .reads = reads_.data(),
+                                .writes = writes_.data(),
+                                .option_count = static_cast<std::uint32_t>(values_.size()),
+                                .read_count = static_cast<std::uint32_t>(reads_.size()),
+                                .write_count = static_cast<std::uint32_t>(writes_.size()),
+                                .id_type = type_number(with_->declared.id_type()),
+                                .host = this,
+                                .fail = &own_binder::fail};
+    std::string thrown;
+    const std::int32_t status = guarded(thrown, [&] { return of_->of.bind(&binding, &state); });
+    own_state kept(*of_, status == 0 ? state : nullptr);
+    if (status == 0 && problems_.empty())
+      return make_bound(own_params{.of = of_,
+                                   .values = std::move(values_),
+                                   .bound = std::move(bound_),
+                                   .reads = std::move(seen_),
+                                   .writes = std::move(written_),
+                                   .texts = std::move(texts_),
+                                   .state = std::move(kept)});
+    if (problems_.empty()) refuse(values_.size(), thrown.empty() ? "the operator gave no reason" : thrown);
+    return std::unexpected(std::move(problems_));
+  }
+
+ private:
+  static void fail(void* host, std::uint32_t option, rankd_text sentence) noexcept {
+    try {
+      static_cast<own_binder*>(host)->refuse(option, sentence_of(sentence));
+    } catch (...) {}
+  }
+
+  void refuse(std::size_t option, std::string message) {
+    const plan_param* const given = option < of_->params.size() ? node_->find_param(of_->params[option].name) : nullptr;
+    problems_.add({.code = "operator_refused",
+                   .pointer = given == nullptr ? node_->pointer : given->pointer,
+                   .message = "`" + node_->op + "` refuses this: " + std::move(message),
+                   .hint = {},
+                   .node = {},
+                   .source = {}});
+  }
+
+  void read(std::size_t at) {
+    const param_shape& shape = of_->params[at];
+    rankd_value& out = values_.emplace_back();
+    const plan_param* const given = node_->find_param(shape.name);
+    if (given == nullptr) return;
+    out.given = 1;
+    if (shape.kind == param_kind::key_id || shape.kind == param_kind::key_ids) return read_keys(*given, shape, out);
+    if (given->bound) return read_bound(at, *given, out);
+    if (const auto* whole = std::get_if<std::int64_t>(&given->value)) out.integer = *whole;
+    if (const auto* number = std::get_if<double>(&given->value)) out.number = *number;
+    if (const auto* truth = std::get_if<bool>(&given->value)) out.integer = *truth ? 1 : 0;
+    if (shape.kind == param_kind::enumeration) out.integer = static_cast<std::int64_t>(choice_of(*node_, shape));
+    if (shape.kind == param_kind::string) out.text = text_of(texts_->emplace_back(std::get<std::string>(given->value)));
+  }
+
+  void read_bound(std::size_t at, const plan_param& given, rankd_value& out) {
+    out.per_request = 1;
+    if (given.kind == param_kind::int64)
+      bound_.push_back({at, option_value<std::int64_t>(given, with_->declared)});
+    else
+      bound_.push_back({at, option_value<double>(given, with_->declared)});
+  }
+
+  void read_keys(const plan_param& given, const param_shape& shape, rankd_value& out) {
+    const bool writes = shape.use == key_use::write;
+    out.first_column = static_cast<std::uint32_t>(writes ? writes_.size() : reads_.size());
+    const std::vector<const key_entry*> keys = given.kind == param_kind::key_id
+                                                   ? std::vector{find_typed_key(given, shape, *with_, problems_)}
+                                                   : find_typed_keys(given, shape, *with_, problems_);
+    out.column_count = static_cast<std::uint32_t>(keys.size());
+    for (std::size_t item = 0; item < keys.size(); ++item) {
+      const key_entry* const key = keys[item];
+      if (key == nullptr) continue;
+      const std::string pointer =
+          given.kind == param_kind::key_id ? given.pointer : braid::json_pointer(given.pointer, item);
+      add_key(*key, writes, pointer);
+    }
+  }
+
+  void add_key(const key_entry& key, bool writes, const std::string& pointer) {
+    (writes ? writes_ : reads_)
+        .push_back({.name = text_of(key.name), .type = type_number(key.type), .nullable = key.nullable ? 1U : 0U});
+    if (!writes) return seen_.push_back({key.key_id, key.type});
+    const bool twice = std::ranges::find(written_, key.key_id, &written_key::key_id) != written_.end();
+    if (twice || key.key_id == registries::id_key)
+      problems_.add({.code = twice ? "duplicate_value" : "unwritable_key",
+                     .pointer = pointer,
+                     .message = twice
+                                    ? "the node writes key " + std::to_string(key.key_id) + " (" + key.name + ") twice"
+                                    : "no operator writes the ids of rows",
+                     .hint = {},
+                     .node = {},
+                     .source = {}});
+    written_.push_back({key.key_id, key.name, key.type, key.nullable ? null_rule::allowed : null_rule::refused});
+  }
+
+  const own_operator* of_;
+  const plan_node* node_;
+  const bind_context* with_;
+  braid::diagnostics problems_;
+  std::vector<rankd_value> values_;
+  std::vector<bound_number> bound_;
+  std::vector<rankd_key> reads_;
+  std::vector<rankd_key> writes_;
+  std::vector<seen_key> seen_;
+  std::vector<written_key> written_;
+  std::unique_ptr<std::deque<std::string>> texts_ = std::make_unique<std::deque<std::string>>();
+};
+
+}  // namespace
+
+auto bind_own(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  const own_operator* const of = find_own(node.op);
+  BRAID_EXPECTS(of != nullptr, "the operator of a node is known when it is bound");
+  return own_binder(*of, node, with).bind();
+}
+
+}  // namespace rankd::detail

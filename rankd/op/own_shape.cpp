@@ -1,0 +1,187 @@
+// rankd/op/own_shape.cpp: what a library says of an operator, checked and copied.
+#include <rankd/op/detail/own_operator.hpp>
+
+#include <rankd/op/catalog.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+constexpr std::uint32_t max_options = 64;
+constexpr std::uint32_t max_choices = 256;
+constexpr std::size_t max_doc = 1000;
+
+/// Namespaces that plans in TypeScript could not name, or that are rankd's own.
+constexpr std::array<std::string_view, 9> reserved_namespaces{"core",   "test",  "constructor", "draft",    "then",
+                                                              "choose", "graph", "switch",      "prototype"};
+/// What every operator takes beside its options, in artifacts and in TypeScript.
+constexpr std::array<std::string_view, 4> reserved_options{"trace", "as", "timeout_ms", "retries"};
+
+constexpr std::array<std::pair<std::uint32_t, std::string_view>, 4> key_types{std::pair{RANKD_TYPE_INT, "int"},
+                                                                              {RANKD_TYPE_FLOAT, "float"},
+                                                                              {RANKD_TYPE_TEXT, "string"},
+                                                                              {RANKD_TYPE_BOOL, "bool"}};
+constexpr std::uint32_t all_types = RANKD_TYPE_INT | RANKD_TYPE_FLOAT | RANKD_TYPE_TEXT | RANKD_TYPE_BOOL;
+
+/// In the order of the kinds of the header.
+constexpr std::array<param_kind, 9> kinds{param_kind::int64,   param_kind::float64,     param_kind::boolean,
+                                          param_kind::string,  param_kind::enumeration, param_kind::key_id,
+                                          param_kind::key_ids, param_kind::key_id,      param_kind::key_ids};
+
+/// In the order of the effects of the header.
+constexpr std::array<row_change, 4> changes{row_change::preserves_view, row_change::stable_filter,
+                                            row_change::permutation, row_change::selection};
+
+auto is_lower_name(std::string_view text) -> bool {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !text.empty() && text.size() <= max_name && is_lower(text.front()) &&
+         std::ranges::all_of(text, [&](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+/// A method of sets of rows is called by the name of each operator of rankd, without its namespace.
+auto is_method(std::string_view scope) -> bool {
+  return std::ranges::any_of(all_ops(), [&](const op_entry& each) {
+    const std::string_view name = each.shape.name;
+    return name.substr(name.find("::") + 2) == scope;
+  });
+}
+
+auto is_text(const char* text) -> bool { return text != nullptr && is_utf8(text); }
+
+class shape_reader {
+ public:
+  shape_reader(const rankd_operator& offered, own_operator& out) : offered_(&offered), out_(&out) {}
+
+  auto read() -> braid::diagnostics {
+    if (!is_text(offered_->name)) {
+      report("an operator has no name in UTF-8");
+      return std::move(problems_);
+    }
+    const std::string_view name = kept(offered_->name);
+    check_name(name);
+    if (!is_text(offered_->doc) || std::string_view(offered_->doc).size() > max_doc)
+      report("its doc must be a sentence of at most " + std::to_string(max_doc) + " bytes of UTF-8");
+    if (offered_->effect >= changes.size()) report("no effect has the number " + std::to_string(offered_->effect));
+    if (offered_->bind == nullptr || offered_->run == nullptr) report("it lacks `bind` or `run`");
+    if (!std::isfinite(offered_->row_cost_ns) || offered_->row_cost_ns < 0)
+      report("its cost of a row must be a number from 0 on");
+    read_options();
+    if (!problems_.empty()) return std::move(problems_);
+    out_->entry = {.shape = {.name = name, .inputs = 1, .params = out_->params},
+                   .change = changes[offered_->effect],
+                   .doc = kept(offered_->doc),
+                   .bind = &bind_own};
+    return {};
+  }
+
+ private:
+  void report(std::string message) {
+    const bool named = offered_->name != nullptr;
+    problems_.add({.code = "bad_operator",
+                   .pointer = {},
+                   .message = (named ? "operator " + quote_name(offered_->name) + ": " : "") + std::move(message),
+                   .hint = "rankd/abi/c_operators.h says what an operator is",
+                   .node = {},
+                   .source = {}});
+  }
+
+  auto kept(std::string_view text) -> std::string_view { return out_->texts.emplace_back(text); }
+
+  void check_name(std::string_view name) {
+    const std::size_t colons = name.find("::");
+    const std::string_view scope = name.substr(0, colons);
+    if (colons == std::string_view::npos || !is_lower_name(scope) || !is_lower_name(name.substr(colons + 2)))
+      return report("its name must be `namespace::name`, each of lower-case letters, digits and `_`");
+    if (std::ranges::find(reserved_namespaces, scope) != reserved_namespaces.end() || is_method(scope))
+      report("the namespace " + quote_name(scope) + " is rankd's own; take the name of your project");
+  }
+
+  void read_options() {
+    if (offered_->option_count > max_options || (offered_->option_count != 0 && offered_->options == nullptr))
+      return report("an operator has at most " + std::to_string(max_options) + " options, in a table");
+    for (std::uint32_t at = 0; at < offered_->option_count; ++at) read_option(offered_->options[at]);
+  }
+
+  void read_option(const rankd_option& option) {
+    if (option.name == nullptr || !is_lower_name(option.name))
+      return report("the name of an option must be of lower-case letters, digits and `_`, with a letter in front");
+    const std::string_view name = kept(option.name);
+    const auto wrong = [&](std::string_view what) { report("option " + quote_name(name) + " " + std::string(what)); };
+    if (std::ranges::find(reserved_options, name) != reserved_options.end())
+      wrong("has a name that every operator takes already");
+    if (std::ranges::find(out_->params, name, &param_shape::name) != out_->params.end()) wrong("stands there twice");
+    if (option.kind >= kinds.size()) return wrong("is of no kind that there is");
+    if (option.required > 1 || option.bindable > 1) wrong("must be required, and bindable, or not: 0 or 1");
+
+    param_shape shape{.name = name,
+                      .kind = kinds[option.kind],
+                      .need = option.required != 0 ? presence::required : presence::nullable};
+    if (option.bindable != 0 && option.kind > RANKD_OPTION_FLOAT)
+      wrong("cannot be bound to params: only an int or a float can");
+    shape.bindable = option.bindable != 0;
+    if (option.kind == RANKD_OPTION_INT) {
+      if (option.int_min > option.int_max) wrong("has a range without a value");
+      shape.range = {.min = option.int_min, .max = option.int_max};
+    }
+    if (option.kind == RANKD_OPTION_FLOAT) {
+      if (!std::isfinite(option.float_min) || !std::isfinite(option.float_max) || option.float_min > option.float_max)
+        wrong("has a range without a value, or without ends");
+      shape.floats = {.min = option.float_min, .max = option.float_max};
+    }
+    if (option.kind == RANKD_OPTION_CHOICE) shape.choices = read_choices(option, wrong);
+    if (option.kind >= RANKD_OPTION_READ_KEY) {
+      shape.use = option.kind >= RANKD_OPTION_WRITE_KEY ? key_use::write : key_use::read;
+      if (shape.kind == param_kind::key_ids) shape.min_items = option.min_items;
+      if (option.types == 0 || (option.types & ~all_types) != 0) wrong("must take columns of at least one type");
+      auto& types = out_->lists.emplace_back();
+      for (const auto& [bit, type] : key_types)
+        if ((option.types & bit) != 0) types.push_back(type);
+      shape.choices = types;
+    }
+    out_->params.push_back(shape);
+  }
+
+  template <typename Wrong>
+  auto read_choices(const rankd_option& option, Wrong& wrong) -> std::span<const std::string_view> {
+    auto& choices = out_->lists.emplace_back();
+    if (option.choice_count == 0 || option.choice_count > max_choices || option.choices == nullptr) {
+      wrong("must have choices, at most " + std::to_string(max_choices));
+      return {};
+    }
+    for (std::uint32_t at = 0; at < option.choice_count; ++at) {
+      const char* const choice = option.choices[at];
+      if (!is_text(choice) || *choice == '\0')
+        wrong("has a choice that is empty or not UTF-8");
+      else if (std::ranges::find(choices, std::string_view(choice)) != choices.end())
+        wrong("has the choice " + quote_name(choice) + " twice");
+      else
+        choices.push_back(kept(choice));
+    }
+    return choices;
+  }
+
+  const rankd_operator* offered_;
+  own_operator* out_;
+  braid::diagnostics problems_;
+};
+
+}  // namespace
+
+auto checked_operator(const rankd_operator& offered, const operator_digest& from)
+    -> braid::checked<std::unique_ptr<own_operator>> {
+  auto made = std::make_unique<own_operator>();
+  made->of = offered;
+  made->from = &from;
+  braid::diagnostics problems = shape_reader(offered, *made).read();
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return made;
+}
+
+}  // namespace rankd::detail
