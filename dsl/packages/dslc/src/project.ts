@@ -227,7 +227,9 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
       capabilities: digest(capabilities),
       endpoints: digest({ endpoint: shared }),
     },
-    opsDigest: sha256(Buffer.concat([opsFile, ...(existsSync(ownFile) ? [ownFile] : [])].map((file) => readFileSync(file)))),
+    opsDigest: sha256(
+      Buffer.concat([opsFile, ...(existsSync(ownFile) ? [ownFile] : [])].map((file) => readFileSync(file))),
+    ),
   };
 }
 
