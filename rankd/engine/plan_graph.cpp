@@ -139,11 +139,11 @@ auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph {
                    .budget = of.budget,
                    .capabilities = loaded.capabilities_required,
                    .models = of.models,
-                   .operators = of.operators,
                    .outputs = {},
                    .request = request_of(loaded, needs_of(loaded, declared), declared),
                    .nodes = {},
-                   .fragments = loaded.fragments};
+                   .fragments = loaded.fragments,
+                   .operators = of.operators};
   for (const node_index output : loaded.outputs) graph.outputs.push_back(loaded.nodes[output].node_id);
   const std::vector<node_columns> columns = columns_of(loaded, declared);
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {

@@ -60,11 +60,11 @@ struct plan_graph {
   plan_budget budget;
   std::vector<std::string> capabilities;
   std::vector<model_digest> models;
-  std::vector<operator_digest> operators;  ///< libraries of the project's own
   std::vector<std::string> outputs;
   graph_request request;
   std::vector<graph_node> nodes;  ///< in the order of the artifact
   std::vector<fragment_use> fragments = {};
+  std::vector<operator_digest> operators = {};  ///< libraries of the project's own
 };
 
 /// Of a plan that was bound with these registries, which outlive the result. Cost: columns_of, and a copy of all names.
