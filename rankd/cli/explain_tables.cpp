@@ -139,6 +139,9 @@ auto nodes_text(const explanation& what) -> std::string {
                                  : ", by the request") +
                      (arm.is_overridden ? "; the request overrides what it sets" : "")) +
            "\n";
+  if (what.reads)
+    out +=
+        "reads: " + std::to_string(what.reads->asked) + ", " + std::to_string(what.reads->shared) + " of them shared\n";
   return out + "total: " + microseconds(what.total) + " us\n";
 }
 

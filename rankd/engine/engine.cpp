@@ -168,6 +168,7 @@ auto explanation_of(const request_state& state, const run_end& run, const rankin
   all.total = answer.total;
   all.answering = answer.total;
   for (const path_step& step : all.critical_path) all.answering -= step.wait + step.run;
+  if (state.reads != nullptr) all.reads = state.reads->counts();
   return all;
 }
 
@@ -230,20 +231,31 @@ auto activity_name(const request_state& state) -> std::string {
 
 }  // namespace
 
+engine::engine(braid::runtime& on, const registries& declared, std::vector<store*> stores, engine_options options)
+    : runtime_(&on),
+      declared_(&declared),
+      stores_(std::make_shared<const std::vector<store*>>(std::move(stores))),
+      shared_(shared_reads::suits(*stores_) ? std::make_unique<shared_reads>(*stores_) : nullptr),
+      options_(std::move(options)) {}
+
+auto engine::stores_of_request() -> request_stores {
+  return shared_ == nullptr ? request_stores(stores_) : request_stores(shared_->for_request());
+}
+
 auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<ranking> {
   return rank(std::shared_ptr<const bound_plan>(std::shared_ptr<const void>(), &plan), std::move(request));
 }
 
-auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores)
+auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
     -> braid::task<ranking> {
-  if (stores == nullptr) stores = stores_;
+  if (stores.list == nullptr) stores = stores_of_request();
   if (plan->substitute == nullptr) [[likely]]
     return rank_alone(std::move(plan), std::move(request), std::move(stores));
   return rank_or_substitute(std::move(plan), std::move(request), std::move(stores));
 }
 
 /// The plan itself has the time that it does not have to leave to the substitute.
-auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores)
+auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
     -> braid::task<ranking> {
   using std::chrono::milliseconds;
   braid::scope& around = co_await braid::this_scope();
@@ -281,7 +293,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   co_return second;
 }
 
-auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores)
+auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
     -> braid::task<ranking> {
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();

@@ -7,6 +7,7 @@
 #include <rankd/engine/ranking.hpp>
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/registries.hpp>
+#include <rankd/store/shared_reads.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/base/clock.hpp>
@@ -31,11 +32,7 @@ enum class node_timing : std::uint8_t;
 class engine {
  public:
   /// `stores` has one entry for each of registries::endpoints, null where none is open.
-  engine(braid::runtime& on, const registries& declared, std::vector<store*> stores, engine_options options = {})
-      : runtime_(&on),
-        declared_(&declared),
-        stores_(std::make_shared<const std::vector<store*>>(std::move(stores))),
-        options_(options) {}
+  engine(braid::runtime& on, const registries& declared, std::vector<store*> stores, engine_options options = {});
 
   /// Runs the plan. Ends as soon as the answer is known: when a deadline passes, nodes that cannot be interrupted end
   /// later, on their own. The node that stands first in the plan's order decides the error, whatever the timing.
@@ -47,8 +44,17 @@ class engine {
 
   /// The same with a plan that lives until the last of its nodes has ended and the answer is gone, whatever other
   /// owners release it; and so with `stores` of this request, in place of those of the engine. Requires a plan.
-  auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores = nullptr)
+  auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores = {})
       -> braid::task<ranking>;
+
+  /// The stores of the engine for one request: those that are worth it share equal reads (`shared_reads`). `rank` takes
+  /// them where it is given none. Threads: the loop's.
+  [[nodiscard]] auto stores_of_request() -> request_stores;
+
+  /// How often the endpoint at a position was asked by requests, and how often no read was needed for it.
+  [[nodiscard]] auto reads_of(std::size_t endpoint) const noexcept -> read_counts {
+    return shared_ == nullptr ? read_counts{} : shared_->counts(endpoint);
+  }
 
   /// How many nodes ended after their request had been answered.
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return late_.load(braid::relaxed); }
@@ -56,9 +62,9 @@ class engine {
  private:
   struct execution;
 
-  auto rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores)
+  auto rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
       -> braid::task<ranking>;
-  auto rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, store_list stores)
+  auto rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
       -> braid::task<ranking>;
   static auto run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void>;
   auto timing_of(const rank_request& request) noexcept -> node_timing;
@@ -67,6 +73,7 @@ class engine {
   braid::runtime* runtime_;
   const registries* declared_;
   store_list stores_;
+  std::unique_ptr<shared_reads> shared_;  // of these; null where none is worth it
   engine_options options_;
   braid::atomic<std::uint64_t> late_{0};          // written by the loop
   std::uint32_t asked_ = 0;                       // requests, of which some are timed; used by the loop

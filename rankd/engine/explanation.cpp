@@ -206,6 +206,13 @@ auto to_json(const explanation& what) -> std::string {
   append_microseconds(out, "answering_us", what.answering);
   out += ',';
   append_list(out, "nodes", what.nodes, append_node);
+  if (what.reads) {
+    out += ",\"reads\":{";
+    append_count(out, "asked", what.reads->asked);
+    out += ',';
+    append_count(out, "shared", what.reads->shared);
+    out += '}';
+  }
   if (!what.arms.empty()) {
     out += ',';
     append_list(out, "experiments", what.arms, append_arm);

@@ -5,6 +5,7 @@
 #include <rankd/registry/row_id.hpp>
 #include <rankd/registry/value.hpp>
 #include <rankd/rows/row_set.hpp>
+#include <rankd/store/shared_reads.hpp>
 
 #include <braid/base/clock.hpp>
 
@@ -139,6 +140,7 @@ struct explanation {
   std::vector<id_fate> ids;           ///< of the ids that the request asks about, in its order
   std::vector<arm_report> arms = {};  ///< of the experiments of its plan
   std::vector<fragment_report> fragments = {};
+  std::optional<read_counts> reads = {};  ///< of its stores; nothing where these answer at once
 };
 
 /// As one JSON object.

@@ -37,6 +37,7 @@ class metered_store final : public store {
       -> braid::task<store_result<id_batch>> override;
   auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override;
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
+  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return behind_->answers_at_once(); }
   auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }
   [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }
 

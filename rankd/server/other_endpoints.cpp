@@ -240,10 +240,17 @@ void shard::write_scrub(exposition& out) const {
 
 void shard::write_endpoints(exposition& out) const {
   std::vector<std::pair<std::string_view, endpoint_metrics>> all;
+  std::vector<std::pair<std::string_view, read_counts>> reads;  // of endpoints whose reads are shared
   for (std::size_t at = 0; at < stores_.size(); ++at) {
     if (!stores_[at]) continue;
     auto& [name, sum] = all.emplace_back(all_->context.declared->endpoints()[at].endpoint_id, endpoint_metrics());
     for (const auto& each : all_->shards) sum.add(each->stores()[at]->metrics());
+    if (stores_[at]->answers_at_once()) continue;
+    auto& [same_name, counts] = reads.emplace_back(name, read_counts());
+    for (const auto& each : all_->shards) {
+      counts.asked += each->reads_of(at).asked;
+      counts.shared += each->reads_of(at).shared;
+    }
   }
   using kind = exposition::kind;
   out.family("rankd_endpoint_duration_seconds", kind::histogram, "Time from a call of an endpoint to its answer.");
@@ -254,6 +261,11 @@ void shard::write_endpoints(exposition& out) const {
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.late));
   out.family("rankd_endpoint_in_flight", kind::gauge, "Calls that an endpoint has not answered yet.");
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.in_flight));
+  if (reads.empty()) return;
+  out.family("rankd_store_reads_total", kind::counter, "Reads that nodes asked of a store, shared ones included.");
+  for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.asked));
+  out.family("rankd_store_reads_shared_total", kind::counter, "Reads that had the answer of an equal one.");
+  for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.shared));
 }
 
 /// Of the loops, workers and threads of all shards.

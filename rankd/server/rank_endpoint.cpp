@@ -182,9 +182,8 @@ auto shard::run(reply_place to, request_record& record, ready_request& ready) ->
   const bool has_spans = exports(record);
   request.is_timed = has_spans;
   if (record.trace && braid::trace::is_on()) request.trace_id = record.trace->trace_id_text();
-  const bool is_read = ready.recorded != nullptr && ready.recorded->reads != nullptr;
   auto ranking_task = ranker_->rank(plan.bound, std::move(request),
-                                    is_read ? read_recorder::stores_of(ready.recorded->reads) : nullptr);
+                                    ready.recorded == nullptr ? request_stores() : ready.recorded->stores());
   const ranking result = co_await std::move(ranking_task);
   const braid::time_point ended = io_->now();
   metrics_.count_run(plan.name, result.error ? result.error->code : "ok", ended - record.begun,

@@ -34,7 +34,7 @@ auto plain(const ranking& result) -> std::string {
 
 /// Null for a request that is not recorded.
 auto shard::recorded(const rank_request& request, const bound_plan& plan, std::string_view text,
-                     std::string_view head_id) const -> std::unique_ptr<recorded_ask> {
+                     std::string_view head_id) -> std::unique_ptr<recorded_ask> {
   if (all_->context.traffic == nullptr || !all_->context.traffic->wants_next()) return nullptr;
   auto out = std::make_unique<recorded_ask>();
   out->time = request.time;
@@ -55,7 +55,8 @@ auto shard::recorded(const rank_request& request, const bound_plan& plan, std::s
   }
   if (!out->redacted.empty()) return out;
   out->text = text;
-  out->reads = std::make_shared<read_recorder>(asked_, usual_reads_);
+  out->behind = ranker_->stores_of_request();
+  out->reads = std::make_shared<read_recorder>(out->behind.list, usual_reads_);
   return out;
 }
 

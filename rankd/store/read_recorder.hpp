@@ -24,6 +24,10 @@ class read_recorder {
 
   /// About `usual_bytes` are expected.
   explicit read_recorder(const std::vector<store*>& behind, std::size_t usual_bytes = 0);
+  /// The same, of stores that it keeps.
+  explicit read_recorder(store_list behind, std::size_t usual_bytes = 0) : read_recorder(*behind, usual_bytes) {
+    kept_ = std::move(behind);
+  }
   ~read_recorder();
   read_recorder(const read_recorder&) = delete;
   auto operator=(const read_recorder&) -> read_recorder& = delete;
@@ -55,6 +59,7 @@ class read_recorder {
   void keep(std::size_t begin, std::size_t answer, std::uint64_t number);
   [[nodiscard]] auto in_order() -> std::string;
 
+  store_list kept_;                               // null where others keep the stores
   std::vector<std::unique_ptr<client>> clients_;  // null where there is no store
   std::vector<store*> pointers_;
   std::string bytes_;

@@ -55,6 +55,7 @@ class embedded_client final : public store {
     return failure;
   }
 
+  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return true; }
   auto scrub(std::uint64_t max_bytes) -> scrub_step override { return data_.scrub(max_bytes); }
 
   [[nodiscard]] auto damage() const -> std::string override {

@@ -59,6 +59,10 @@ class store {
   /// What an error of one of the above means. This one says `store_error`.
   [[nodiscard]] virtual auto explain(const store_error& why) const -> store_failure;
 
+  /// Whether it answers on the thread that asks, without waiting: then nothing is gained where two tasks share an
+  /// answer.
+  [[nodiscard]] virtual auto answers_at_once() const noexcept -> bool { return false; }
+
   /// Reads up to `max_bytes` more of what the store keeps in files of this machine, and compares it with its checksums.
   /// Nothing to do for a store that keeps none. Threads: one at a time, beside batches. Blocks: on the disk.
   virtual auto scrub(std::uint64_t max_bytes) -> scrub_step;

@@ -8,6 +8,7 @@
 #include <rankd/op/operator.hpp>
 #include <rankd/op/usage.hpp>
 #include <rankd/rows/row_set.hpp>
+#include <rankd/store/shared_reads.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/base/arena.hpp>
@@ -76,11 +77,12 @@ struct first_memory {
 
 /// Everything that a request works on; all of it is freed at once, and what it lay in is left to the next request.
 struct request_state {
-  request_state(std::shared_ptr<const bound_plan> p, rank_request r, store_list s, braid::time_point now, node_timing t,
-                first_memory first)
+  request_state(std::shared_ptr<const bound_plan> p, rank_request r, request_stores s, braid::time_point now,
+                node_timing t, first_memory first)
       : plan(std::move(p)),
         request(std::move(r)),
-        stores(std::move(s)),
+        stores(std::move(s.list)),
+        reads(std::move(s.reads)),
         begin(now),
         timing(t),
         chunks(std::move(first.chunks)),
@@ -97,6 +99,7 @@ struct request_state {
   std::shared_ptr<const bound_plan> plan;  ///< perhaps not the one that serves by now
   rank_request request;
   store_list stores;
+  std::shared_ptr<const request_reads> reads;  ///< null where nothing counts what the stores are asked
   braid::time_point begin;
   node_timing timing;
   std::shared_ptr<chunk_cache> chunks;  ///< answers may outlive the engine

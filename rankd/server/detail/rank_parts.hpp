@@ -51,6 +51,14 @@ struct shard::recorded_ask {
   std::chrono::milliseconds time{0};
   std::vector<std::string> redacted;     // names; what depends on them is not recorded
   std::shared_ptr<read_recorder> reads;  // null for a redacted one
+  request_stores behind;                 // what these pass on to
+
+  [[nodiscard]] auto stores() const -> request_stores {
+    if (reads == nullptr) return {};
+    request_stores out(read_recorder::stores_of(reads));
+    out.reads = behind.reads;
+    return out;
+  }
 };
 
 /// Whether a refusal before the body is read keeps the connection, or keeps the body from being sent.

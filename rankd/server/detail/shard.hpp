@@ -101,6 +101,9 @@ class shard {
   [[nodiscard]] auto metrics() noexcept -> serve_metrics& { return metrics_; }
   /// One for each endpoint, null where there is no store. They stay as long as the shard.
   [[nodiscard]] auto stores() const noexcept -> const std::vector<std::unique_ptr<metered_store>>& { return stores_; }
+  [[nodiscard]] auto reads_of(std::size_t endpoint) const noexcept -> read_counts {
+    return ranker_ ? ranker_->reads_of(endpoint) : read_counts{};
+  }
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return ranker_ ? ranker_->late_nodes() : 0; }
 
  private:
@@ -164,7 +167,7 @@ class shard {
   auto trace(braid::http_exchange& x) -> braid::task<void>;
   // recorded_requests.cpp
   [[nodiscard]] auto recorded(const rank_request& request, const bound_plan& plan, std::string_view text,
-                              std::string_view head_id) const -> std::unique_ptr<recorded_ask>;
+                              std::string_view head_id) -> std::unique_ptr<recorded_ask>;
   void keep(recorded_ask& recorded, const plan_handle& plan, const ranking& result, std::string_view answered);
   void write_traffic(exposition& out) const;
 

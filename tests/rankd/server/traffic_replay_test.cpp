@@ -4,6 +4,7 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/server/traffic_images.hpp>
 #include <rankd/server/traffic_writer.hpp>
+#include <rankd/store/faulty_store.hpp>
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/redis_options.hpp>
 #include <tests/rankd/server/metrics.hpp>
@@ -123,6 +124,20 @@ TEST_CASE("what was answered is answered again, byte for byte: alone, in batches
   CHECK(found.back().request_id == "b.0");
   json again = json::parse(found[16].replayed);
   CHECK(again.at("candidates") == explained.at("candidates"));
+}
+
+TEST_CASE("reads that requests share are recorded for each of them") {
+  faulty_store elsewhere(*reference_project::get().stores.front(), "ep_0001", {});
+  recording_world world({}, {&elsewhere, nullptr});
+  std::string batch = R"({"requests":[)";
+  for (int n = 0; n < 8; ++n) batch += (n == 0 ? "" : ",") + asked(2, "concat_plan");
+  static_cast<void>(world.served().ask("POST", "/v1/rank/batch", batch + "]}"));
+  const auto found = world.replayed();
+  REQUIRE(found.size() == 8);
+  for (const replayed_request& each : found) {
+    CHECK(each.result == replay_result::equal);
+    CHECK(!json::parse(each.replayed).at("candidates").empty());
+  }
 }
 
 TEST_CASE("a store that failed fails again, with the same words") {

@@ -1,0 +1,321 @@
+// rankd/store/shared_reads.cpp: one task for each read that is under way, and the tasks that wait for it.
+#include <rankd/store/shared_reads.hpp>
+
+#include <rankd/store/detail/recorded_batch.hpp>
+
+#include <braid/coro/scope.hpp>
+#include <braid/coro/synchronization.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace rankd {
+namespace {
+
+// Copies of questions and answers. A question outlives the task that asked first, and an answer lies in the memory of
+// each task that asked, as if it had read itself: so what a node takes does not depend on which one came first.
+
+auto copy_of(const key_batch& keys, braid::arena& memory) -> key_batch {
+  return {.prefix = memory.copied(keys.prefix), .ids = memory.copied(keys.ids)};
+}
+
+auto copy_of(std::span<const std::string_view> texts, braid::arena& memory) -> std::span<const std::string_view> {
+  const auto out = memory.uninitialized<std::string_view>(texts.size());
+  std::ranges::transform(texts, out.begin(), [&memory](std::string_view each) { return memory.copied(each); });
+  return out;
+}
+
+auto copy_of(const named_read& what, braid::arena& memory) -> named_read {
+  named_read out = what;
+  out.keys = copy_of(what.keys, memory);
+  out.fields = copy_of(what.fields, memory);
+  const auto members = memory.uninitialized<std::span<const std::string_view>>(what.members.size());
+  for (std::size_t at = 0; at < members.size(); ++at) members[at] = copy_of(what.members[at], memory);
+  out.members = members;
+  return out;
+}
+
+auto copy_of(const field_batch& fields, braid::arena& memory) -> field_batch {
+  const auto out = memory.filled(fields.size(), std::optional<std::string_view>());
+  for (std::size_t at = 0; at < out.size(); ++at)
+    if (fields[at]) out[at] = memory.copied(*fields[at]);
+  return out;
+}
+
+auto copy_of(const hash_batch& hashes, braid::arena& memory) -> hash_batch {
+  const auto out = memory.uninitialized<std::span<const hash_field>>(hashes.size());
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    const auto fields = memory.uninitialized<hash_field>(hashes[at].size());
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      fields[i] = {memory.copied(hashes[at][i].name), memory.copied(hashes[at][i].value)};
+    out[at] = fields;
+  }
+  return out;
+}
+
+auto copy_of(const id_batch& ids, braid::arena& memory) -> id_batch {
+  const auto lists = memory.uninitialized<std::span<const std::int64_t>>(ids.lists.size());
+  for (std::size_t at = 0; at < lists.size(); ++at) lists[at] = memory.copied(ids.lists[at]);
+  return {.lists = lists, .malformed = ids.malformed};
+}
+
+auto copy_of(const item_batch& items, braid::arena& memory) -> item_batch {
+  const auto of_key = memory.uninitialized<std::span<const stored_item>>(items.of_key.size());
+  for (std::size_t at = 0; at < of_key.size(); ++at) {
+    const std::span<stored_item> own = memory.copied(items.of_key[at]);
+    for (stored_item& each : own) each.text = memory.copied(each.text);
+    of_key[at] = own;
+  }
+  return {.of_key = of_key, .malformed = items.malformed};
+}
+
+}  // namespace
+
+/// A read that was begun, or has ended.
+struct shared_reads::flight {
+  explicit flight(std::string_view asked) : question(asked) {}
+
+  std::string question;
+  braid::arena memory;  // of the question's parts, and of the answer
+  std::variant<std::monostate, store_result<field_batch>, store_result<hash_batch>, store_result<id_batch>,
+               store_result<item_batch>>
+      answer;  // none of them where the read was stopped
+  std::exception_ptr thrown;
+  braid::event landed;
+  std::size_t waiting = 0;
+  bool is_given_up = false;
+  braid::scope* inside = nullptr;  // that of its task, while it runs
+
+  /// Whether a request that asks the same may take it.
+  [[nodiscard]] auto is_useful() const noexcept -> bool {
+    if (is_given_up || thrown) return false;
+    if (!landed.is_set()) return true;
+    return std::visit(
+        [](const auto& each) {
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(each)>, std::monostate>)
+            return false;
+          else
+            return each.has_value();
+        },
+        answer);
+  }
+};
+
+/// A task that waits for a read. The last one that leaves before the answer ends the read.
+struct shared_reads::waiting {
+  waiting(shared_reads& owner, flight& one) noexcept : owner_(&owner), one_(&one) { ++one.waiting; }
+  waiting(const waiting&) = delete;
+  auto operator=(const waiting&) -> waiting& = delete;
+  ~waiting() {
+    if (--one_->waiting == 0 && !one_->landed.is_set()) owner_->give_up(*one_);
+  }
+
+ private:
+  shared_reads* owner_;
+  flight* one_;
+};
+
+shared_reads::shared_reads(std::vector<store*> behind) : behind_(std::move(behind)), counts_(behind_.size()) {}
+
+shared_reads::~shared_reads() = default;
+
+auto shared_reads::suits(const std::vector<store*>& behind) noexcept -> bool {
+  return std::ranges::any_of(behind, [](const store* each) { return each != nullptr && !each->answers_at_once(); });
+}
+
+auto shared_reads::for_request() -> std::shared_ptr<request_reads> { return std::make_shared<request_reads>(*this); }
+
+auto shared_reads::counts(std::size_t endpoint) const noexcept -> read_counts {
+  const endpoint_counts& of = counts_[endpoint];
+  return {.asked = of.asked.load(braid::relaxed), .shared = of.shared.load(braid::relaxed)};
+}
+
+auto shared_reads::find(std::string_view question) const -> std::shared_ptr<flight> {
+  const auto found = under_way_.find(question);
+  return found == under_way_.end() ? nullptr : found->second;
+}
+
+auto shared_reads::add(std::string_view question) -> std::shared_ptr<flight> {
+  auto one = std::make_shared<flight>(question);
+  under_way_.insert_or_assign(one->question, one);
+  return one;
+}
+
+/// Nothing is sent for the question any more; the next request that asks it begins a new read.
+void shared_reads::land(flight& one) {
+  const auto found = under_way_.find(one.question);
+  if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);
+  one.landed.set();
+}
+
+void shared_reads::give_up(flight& one) {
+  one.is_given_up = true;
+  const auto found = under_way_.find(one.question);
+  if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);
+  if (one.inside != nullptr) one.inside->request_stop();
+}
+
+template <typename T>
+auto shared_reads::ask(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
+    -> braid::task<void> {
+  one->answer = co_await std::move(work);
+  owner.land(*one);
+}
+
+/// Runs in the root scope of the loop, because the task that asked first may end before the others. The scope of the
+/// read is its own, so that it can be stopped alone.
+template <typename T>
+auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
+    -> braid::task<void> {
+  if (one->is_given_up) co_return;
+  braid::scope& around = co_await braid::this_scope();
+  braid::scope inside(around);
+  one->inside = &inside;
+  inside.spawn(ask(owner, one, std::move(work)));
+  try {
+    co_await inside.join();
+  } catch (...) {
+    one->thrown = std::current_exception();
+  }
+  one->inside = nullptr;
+  if (!one->landed.is_set()) owner.land(*one);
+}
+
+template <typename T>
+auto shared_reads::wait_for(shared_reads& owner, std::shared_ptr<flight> one, braid::arena& memory)
+    -> braid::task<store_result<T>> {
+  const waiting counted(owner, *one);
+  if (!one->landed.is_set()) co_await one->landed;
+  if (one->thrown) std::rethrow_exception(one->thrown);
+  const auto* const got = std::get_if<store_result<T>>(&one->answer);
+  if (got == nullptr) co_return braid::fail(braid::errc::closed);
+  if (!*got) co_return std::unexpected(store_error(got->error(), memory.copied(got->error().server_text())));
+  co_return copy_of(**got, memory);
+}
+
+/// What a question meets.
+struct request_reads::joined {
+  std::shared_ptr<shared_reads::flight> one;
+  bool is_new = false;
+};
+
+/// One store of the request.
+class request_reads::client final : public store {
+ public:
+  client(request_reads& of, std::size_t endpoint, store& behind) noexcept
+      : of_(&of), endpoint_(endpoint), behind_(&behind) {}
+
+  auto hget(key_batch keys, std::string_view field, braid::arena& memory)
+      -> braid::task<store_result<field_batch>> override {
+    braid::scope& around = co_await braid::this_scope();
+    const joined to = of_ids(detail::store_call::hget, keys, field, 0);
+    braid::arena& kept = to.one->memory;
+    if (to.is_new) begin(around, to.one, behind_->hget(copy_of(keys, kept), kept.copied(field), kept));
+    auto waiting = shared_reads::wait_for<field_batch>(*of_->from_, to.one, memory);
+    co_return co_await std::move(waiting);
+  }
+
+  auto hgetall(key_batch keys, braid::arena& memory) -> braid::task<store_result<hash_batch>> override {
+    braid::scope& around = co_await braid::this_scope();
+    const joined to = of_ids(detail::store_call::hgetall, keys, {}, 0);
+    braid::arena& kept = to.one->memory;
+    if (to.is_new) begin(around, to.one, behind_->hgetall(copy_of(keys, kept), kept));
+    auto waiting = shared_reads::wait_for<hash_batch>(*of_->from_, to.one, memory);
+    co_return co_await std::move(waiting);
+  }
+
+  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& memory)
+      -> braid::task<store_result<id_batch>> override {
+    braid::scope& around = co_await braid::this_scope();
+    const joined to = of_ids(detail::store_call::lrange_ids, keys, {}, first);
+    braid::arena& kept = to.one->memory;
+    if (to.is_new) begin(around, to.one, behind_->lrange_ids(copy_of(keys, kept), first, kept));
+    auto waiting = shared_reads::wait_for<id_batch>(*of_->from_, to.one, memory);
+    co_return co_await std::move(waiting);
+  }
+
+  auto read(const named_read& what, braid::arena& memory) -> braid::task<store_result<item_batch>> override {
+    braid::scope& around = co_await braid::this_scope();
+    packed_writer out = begin_question();
+    detail::put_head(out, of_->from_->scratch_, what);
+    detail::put_keys(out, what);
+    const joined to = of_->join(endpoint_);
+    braid::arena& kept = to.one->memory;
+    if (to.is_new) {
+      // The task refers to the question, which lies in the memory of the read.
+      const auto place = kept.uninitialized<named_read>(1);
+      place[0] = copy_of(what, kept);
+      begin(around, to.one, behind_->read(place[0], kept));
+    }
+    auto waiting = shared_reads::wait_for<item_batch>(*of_->from_, to.one, memory);
+    co_return co_await std::move(waiting);
+  }
+
+  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
+  auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }
+  [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }
+
+ private:
+  auto begin_question() -> packed_writer {
+    of_->from_->question_.clear();
+    packed_writer out(of_->from_->question_);
+    out.number(endpoint_);
+    return out;
+  }
+
+  auto of_ids(detail::store_call call, key_batch keys, std::string_view field, std::uint32_t first) -> joined {
+    packed_writer out = begin_question();
+    detail::put_head(out, of_->from_->scratch_, call, keys.prefix, field, first);
+    detail::put_keys(out, keys.ids);
+    return of_->join(endpoint_);
+  }
+
+  template <typename T>
+  void begin(braid::scope& around, const std::shared_ptr<shared_reads::flight>& one,
+             braid::task<store_result<T>> work) {
+    around.where().root().spawn(shared_reads::fly(*of_->from_, one, std::move(work)));
+  }
+
+  request_reads* of_;
+  std::size_t endpoint_;
+  store* behind_;
+};
+
+request_reads::request_reads(shared_reads& from) : from_(&from) {
+  const std::vector<store*>& behind = from.behind_;
+  clients_.reserve(behind.size());
+  pointers_.reserve(behind.size());
+  for (std::size_t at = 0; at < behind.size(); ++at) {
+    const bool is_shared = behind[at] != nullptr && !behind[at]->answers_at_once();
+    clients_.push_back(is_shared ? std::make_unique<client>(*this, at, *behind[at]) : nullptr);
+    pointers_.push_back(is_shared ? clients_.back().get() : behind[at]);
+  }
+}
+
+request_reads::~request_reads() = default;
+
+/// The read that answers the question: of this request, of another one, or a new one.
+auto request_reads::join(std::size_t endpoint) -> joined {
+  shared_reads::endpoint_counts& of_endpoint = from_->counts_[endpoint];
+  ++counts_.asked;
+  of_endpoint.asked.fetch_add(1, braid::relaxed);
+  const std::string_view question = from_->question_;
+  const auto own = known_.find(question);
+  joined out;
+  if (own != known_.end() && own->second->is_useful()) out.one = own->second;
+  if (own != known_.end() && out.one == nullptr) known_.erase(own);
+  if (out.one == nullptr) out.one = from_->find(question);
+  if (out.one != nullptr) {
+    ++counts_.shared;
+    of_endpoint.shared.fetch_add(1, braid::relaxed);
+  } else {
+    out = {.one = from_->add(question), .is_new = true};
+  }
+  known_.try_emplace(out.one->question, out.one);
+  return out;
+}
+
+}  // namespace rankd

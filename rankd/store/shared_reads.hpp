@@ -1,0 +1,117 @@
+// rankd/store/shared_reads.hpp: single flight: reads that are equal, of one request or at the same time, are sent once.
+#pragma once
+
+#include <rankd/store/store.hpp>
+
+#include <braid/sync/atomic.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// How often stores were asked, and how many of these questions needed no read of their own.
+struct read_counts {
+  std::uint64_t asked = 0;
+  std::uint64_t shared = 0;
+};
+
+class request_reads;
+
+/// The stores of one loop, for requests that share their reads: a question that is under way for another request is
+/// not sent again. Its answer, or its failure, is that of all that wait for it; a task that is stopped leaves the
+/// others as they are, and the read ends when no task waits for it any more.
+/// Stores that answer at once are asked as often as requests ask them.
+/// Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop; the stores outlive it.
+/// Cost: a copy of the question and of the answer, and two tasks, for each read.
+class shared_reads {
+ public:
+  explicit shared_reads(std::vector<store*> behind);
+  ~shared_reads();
+  shared_reads(const shared_reads&) = delete;
+  auto operator=(const shared_reads&) -> shared_reads& = delete;
+
+  /// Whether any of these stores is one whose reads are worth sharing.
+  [[nodiscard]] static auto suits(const std::vector<store*>& behind) noexcept -> bool;
+
+  /// The stores for one request.
+  [[nodiscard]] auto for_request() -> std::shared_ptr<request_reads>;
+
+  /// Of the endpoint at a position. Threads: any.
+  [[nodiscard]] auto counts(std::size_t endpoint) const noexcept -> read_counts;
+
+ private:
+  friend class request_reads;
+  struct flight;
+  struct waiting;
+  struct endpoint_counts {
+    braid::atomic<std::uint64_t> asked{0};   // written by the loop
+    braid::atomic<std::uint64_t> shared{0};  // the same
+  };
+
+  auto find(std::string_view question) const -> std::shared_ptr<flight>;
+  auto add(std::string_view question) -> std::shared_ptr<flight>;
+  void land(flight& one);
+  void give_up(flight& one);
+  template <typename T>
+  static auto ask(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
+      -> braid::task<void>;
+  template <typename T>
+  static auto fly(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
+      -> braid::task<void>;
+  template <typename T>
+  static auto wait_for(shared_reads& owner, std::shared_ptr<flight> one, braid::arena& memory)
+      -> braid::task<store_result<T>>;
+
+  std::vector<store*> behind_;
+  std::vector<endpoint_counts> counts_;
+  std::unordered_map<std::string_view, std::shared_ptr<flight>> under_way_;  // by their questions
+  std::string question_;                                                     // its memory is for the next
+  std::string scratch_;
+};
+
+/// The stores of one request. What it has asked and was answered is not asked again; what has failed is.
+/// Threads: the loop's. Lifetime: `list` keeps it; its tasks end before the `shared_reads` that it came from.
+class request_reads {
+ public:
+  explicit request_reads(shared_reads& from);
+  ~request_reads();
+  request_reads(const request_reads&) = delete;
+  auto operator=(const request_reads&) -> request_reads& = delete;
+
+  [[nodiscard]] static auto list(const std::shared_ptr<request_reads>& of) -> store_list {
+    return {of, &of->pointers_};
+  }
+  [[nodiscard]] auto counts() const noexcept -> read_counts { return counts_; }
+
+ private:
+  class client;
+  struct joined;
+
+  auto join(std::size_t endpoint) -> joined;
+
+  shared_reads* from_;
+  read_counts counts_;
+  std::unordered_map<std::string_view, std::shared_ptr<shared_reads::flight>> known_;  // by their questions
+  std::vector<std::unique_ptr<client>> clients_;  // null where the store is asked directly, or there is none
+  std::vector<store*> pointers_;
+};
+
+/// The stores that one request asks.
+struct request_stores {
+  request_stores() = default;
+  request_stores(store_list given) noexcept : list(std::move(given)) {}  // NOLINT(*-explicit-*): it is what it holds
+  explicit request_stores(std::shared_ptr<request_reads> given)
+      : list(request_reads::list(given)), reads(std::move(given)) {}
+
+  store_list list;                             ///< null: those of the engine
+  std::shared_ptr<const request_reads> reads;  ///< what counts what they are asked; null where nothing does
+};
+
+}  // namespace rankd
