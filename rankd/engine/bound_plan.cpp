@@ -3,6 +3,7 @@
 
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/columns.hpp>
+#include <rankd/op/extra_columns.hpp>
 #include <rankd/op/fuse.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/op/option_value.hpp>
@@ -58,6 +59,14 @@ void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_
     nodes[second].change = both->second_change;
     nodes[first].fused_with = second;
     nodes[second].fused_with = first;
+  }
+}
+
+void note_extra_columns(const plan& loaded, const registries& declared, std::vector<bound_node>& nodes) {
+  const std::vector<extra_use> uses = uses_of_extra_columns(loaded, declared);
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    nodes[at].extras = uses[at];
+    if (uses[at] == extra_use::shown) nodes[at].extra_key = declared.find_key(country_name)->key_id;
   }
 }
 
@@ -184,6 +193,7 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
   if (!problems.empty()) return std::unexpected(with_locations(std::move(problems), loaded));
 
   fuse_pairs(loaded, with, nodes);
+  note_extra_columns(loaded, declared, nodes);
 
   std::shared_ptr<const plan_branches> branches;
   if (has_branches(loaded)) branches = std::make_shared<const plan_branches>(loaded, preds, declared);

@@ -3,6 +3,7 @@
 
 #include <rankd/engine/branches.hpp>
 #include <rankd/engine/plan_experiments.hpp>
+#include <rankd/op/extra_columns.hpp>
 #include <rankd/op/models.hpp>
 #include <rankd/op/operator.hpp>
 #include <rankd/op/operator_library.hpp>
@@ -41,6 +42,8 @@ struct bound_node {
   std::optional<node_fallback> fallback = {};
   braid::duration timeout = braid::duration::max();  ///< it has failed when it has not ended by then; max: none
   std::int64_t retries = 0;                          ///< so often it is run again where the store fails it for a moment
+  extra_use extras = extra_use::read;                ///< what uses the column that the operator adds of its own accord
+  std::uint32_t extra_key = 0;                       ///< that of this column
 };
 
 /// Immutable once published; shared by all requests. Copies share operators and what the artifact states. Threads: any.

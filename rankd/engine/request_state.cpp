@@ -32,6 +32,12 @@ auto is_momentary(std::string_view code) noexcept -> bool {
   return std::ranges::find(codes, code) != codes.end();
 }
 
+/// Whether anything uses the column that an operator adds of its own accord.
+auto wants_extras(const bound_node& node, const rank_request& request) -> bool {
+  if (node.extras != extra_use::shown) return node.extras == extra_use::read;
+  return !request.output_keys || std::ranges::binary_search(*request.output_keys, node.extra_key);
+}
+
 }  // namespace
 
 void request_state::expect_failures() {
@@ -106,6 +112,7 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
           .used = state_->used.is_bounded() ? &state_->used : nullptr,
           .position = state_->route->shape.position(node),
           .candidates = state_->request.candidates.get(),
+          .wants_extras = wants_extras(what, state_->request),
           .page_begin = state_->request.page.begin};
 }
 

@@ -2,6 +2,7 @@
 #include <rankd/op/columns.hpp>
 
 #include <rankd/op/catalog.hpp>
+#include <rankd/op/extra_columns.hpp>
 #include <rankd/plan/key_template.hpp>
 
 #include <algorithm>
@@ -35,10 +36,6 @@ auto find_adding(std::string_view op) -> const adding_op* {
   const auto at = std::ranges::find(adding_ops, op, &adding_op::name);
   return at == adding_ops.end() ? nullptr : &*at;
 }
-
-/// Operators whose rows are users, with their countries.
-constexpr std::array<std::string_view, 3> user_ops{"core::viewer", "core::follow", "core::recommendation"};
-constexpr std::string_view country = "country";
 
 /// The template of keys that a node has, if any.
 auto template_of(const plan_node& node) -> const plan_param* {
@@ -180,8 +177,8 @@ class column_walk {
       if (param->kind == param_kind::key_id) out[place_of(param->index())] = true;
       for (const std::uint32_t key : param->key_ids) out[place_of(key)] = true;
     }
-    if (std::ranges::find(user_ops, node.op) != user_ops.end())
-      out[static_cast<std::size_t>(declared_->find_key(country) - declared_->keys().data())] = true;
+    if (adds_countries(node.op))
+      out[static_cast<std::size_t>(declared_->find_key(country_name) - declared_->keys().data())] = true;
     return out;
   }
 

@@ -55,7 +55,8 @@ struct node_context {
   usage* used = nullptr;                       ///< by the request; null where its plan has no bound on rows or bytes
   std::uint32_t position = 0;                  ///< of the node in it
   const candidate_rows* candidates = nullptr;  ///< of the request; null where it carries none
-  std::uint64_t page_begin = 0;                ///< how many rows stand before the page that the request asks for
+  bool wants_extras = true;      ///< whether anything uses columns that the operator adds of its own accord
+  std::uint64_t page_begin = 0;  ///< how many rows stand before the page that the request asks for
   std::optional<std::uint64_t> next_page =
       {};  ///< the same of the page after it, written by core::paginate if any is left
 

@@ -74,10 +74,24 @@ struct viewer_params {
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     store* from = context.stores[endpoint];
     if (from == nullptr) return without_store();
+    if (!context.wants_extras) return without_country(context);
     if (const auto* text = std::get_if<std::string>(context.user))
       return viewer_by_text(*text, *from, country_key, context.memory);
     const std::int64_t id = context.user == nullptr ? 0 : std::get<std::int64_t>(*context.user);
     return with_countries(context.memory.filled(1, id), *from, country_key, context.memory);
+  }
+
+ private:
+  /// The row alone, for which nothing is read.
+  static auto without_country(node_context& context) -> braid::task<op_result<row_set>> {
+    if (const auto* text = std::get_if<std::string>(context.user)) {
+      column_builder<std::string_view> ids(context.memory, 1);
+      ids.push(*text);
+      const column made = ids.finish();
+      co_return row_set(batch(*made.strings()));
+    }
+    const std::int64_t id = context.user == nullptr ? 0 : std::get<std::int64_t>(*context.user);
+    co_return row_set(batch(context.memory.filled(1, id)));
   }
 };
 
@@ -106,7 +120,7 @@ struct list_params {
       ids = joined(lists_of(owners, asked, *found, context), context);
     }
     if (!ids) co_return std::unexpected(ids.error());
-    if (columns == list_columns::none) co_return row_set(batch(*ids));
+    if (columns == list_columns::none || !context.wants_extras) co_return row_set(batch(*ids));
     auto rows = with_countries(*ids, *from, country_key, context.memory);
     co_return co_await std::move(rows);
   }

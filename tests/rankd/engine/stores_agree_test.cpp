@@ -224,7 +224,7 @@ TEST_CASE("a request whose deadline passes while its server stands still is answ
   stores.server.freeze();
   for (int i = 0; i < 20; ++i)
     CHECK(error_of(world.rank(plan, R"({"user_id":2,"request_id":"r","deadline_ms":5})")) ==
-          "deadline_exceeded viewer");
+          "deadline_exceeded follow");
   stores.server.thaw();
   CHECK(to_json(world.rank(plan, request)) == expected);
 }
@@ -316,7 +316,7 @@ TEST_CASE("a server whose authority is not trusted is refused, by endpoint, plac
   const ranking answer = world.rank(world.reference_plan("reels_plan_a"), R"({"user_id":1,"request_id":"r"})");
   REQUIRE(answer.error);
   CHECK(answer.error->code == "store_untrusted");
-  CHECK(answer.error->node == "viewer");
+  CHECK(answer.error->node == "follow");
   CHECK(answer.error->message.contains("endpoint `ep_0001` at " + scene.url() + "/0: "));
   CHECK(answer.error->message.contains("certificate"));
 

@@ -4,6 +4,7 @@
 #include <rankd/engine/plan_graph.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/server/line_file.hpp>
+#include <rankd/store/faulty_store.hpp>
 #include <tests/rankd/server/metrics.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>
@@ -277,11 +278,26 @@ TEST_CASE("nodes and endpoints have metrics of their own, of plans that are ther
   CHECK(metrics[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="follow",part="io"})"] == 8);
   CHECK(metrics[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="score",part="run"})"] == 8);
   CHECK(metrics[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="score",part="queue"})"] == 8);
-  CHECK(metrics[R"(rankd_endpoint_duration_seconds_count{endpoint="ep_0001"})"] == 24);
+  CHECK(metrics[R"(rankd_endpoint_duration_seconds_count{endpoint="ep_0001"})"] == 16);  // a list, and countries
   CHECK(metrics[R"(rankd_endpoint_errors_total{endpoint="ep_0001"})"] == 0);
   CHECK(metrics[R"(rankd_endpoint_late_total{endpoint="ep_0001"})"] == 0);
   CHECK(metrics.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0001"})"));
   CHECK(!metrics.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0002"})"));
+  CHECK(!metrics.contains(R"(rankd_store_reads_total{endpoint="ep_0001"})"));  // it answers at once
+}
+
+TEST_CASE("metrics tell what was asked of a store that is elsewhere, and what was shared") {
+  faulty_store elsewhere(*reference_project::get().stores.front(), "ep_0001", {});
+  serve_options two_loops;
+  two_loops.loops = 2;
+  serve_world world(two_loops, nullptr, {}, {&elsewhere, nullptr});
+  for (int i = 0; i < 4; ++i) CHECK(world.rank(R"({"user_id":1,"plan":"concat_plan"})").status == 200);
+  auto metrics = rankd::testing::read_metrics(world.ask("GET", "/metrics").body);
+  const double asked = metrics[R"(rankd_store_reads_total{endpoint="ep_0001"})"];
+  CHECK(asked > 0);
+  CHECK(metrics[R"(rankd_store_reads_shared_total{endpoint="ep_0001"})"] +
+            metrics[R"(rankd_endpoint_duration_seconds_count{endpoint="ep_0001"})"] ==
+        asked);
 }
 
 TEST_CASE("where there are tokens, only health, readiness and the description are for everybody") {

@@ -1,0 +1,76 @@
+// rankd/op/extra_columns.cpp: a walk from each node that adds a column through all nodes that its rows may come to.
+#include <rankd/op/extra_columns.hpp>
+
+#include <rankd/op/catalog.hpp>
+#include <rankd/op/columns.hpp>
+#include <rankd/op/operator.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace rankd {
+namespace {
+
+constexpr std::array<std::string_view, 3> user_ops{"core::viewer", "core::follow", "core::recommendation"};
+
+/// What reads columns that its params do not name.
+constexpr std::string_view reads_any = "core::call_models";
+
+using node_lists = std::vector<std::vector<node_index>>;
+
+/// The nodes that take the rows of each node: as a source, or where it stands in for another one.
+auto takers_of(const plan& loaded) -> node_lists {
+  node_lists takers(loaded.nodes.size());
+  for (node_index at = 0; at < takers.size(); ++at) {
+    const plan_node& node = loaded.nodes[at];
+    for (const node_index source : node.sources) takers[source].push_back(at);
+    if (node.fallback && node.fallback->kind == fallback_kind::node) takers[node.fallback->node].push_back(at);
+  }
+  return takers;
+}
+
+/// Whether a node passes on rows that it takes: a source gives rows of its own for them, unless its input stands in for
+/// it, or it fails and what it takes is a substitute for its rows.
+auto passes_on(const plan_node& node, node_index rows_of) -> bool {
+  if (find_op(node.op)->change != row_change::dense_source) return true;
+  if (!node.fallback || node.fallback->kind == fallback_kind::empty) return false;
+  return node.fallback->kind == fallback_kind::input || node.fallback->node == rows_of;
+}
+
+/// Follows the rows of a node to all that take them.
+auto use_of(std::uint32_t key, node_index from, const plan& loaded, const node_lists& takers,
+            const std::vector<node_columns>& columns) -> extra_use {
+  extra_use use = extra_use::unused;
+  std::vector<bool> seen(loaded.nodes.size(), false);
+  std::vector<node_index> open{from};
+  while (!open.empty()) {
+    const node_index at = open.back();
+    open.pop_back();
+    if (seen[at]) continue;
+    seen[at] = true;
+    if (std::ranges::find(loaded.outputs, at) != loaded.outputs.end()) use = extra_use::shown;
+    for (const node_index taker : takers[at]) {
+      const plan_node& node = loaded.nodes[taker];
+      if (node.op == reads_any || std::ranges::binary_search(columns[taker].reads, key)) return extra_use::read;
+      if (passes_on(node, at)) open.push_back(taker);
+    }
+  }
+  return use;
+}
+
+}  // namespace
+
+auto adds_countries(std::string_view op) noexcept -> bool { return std::ranges::find(user_ops, op) != user_ops.end(); }
+
+auto uses_of_extra_columns(const plan& loaded, const registries& declared) -> std::vector<extra_use> {
+  std::vector<extra_use> out(loaded.nodes.size(), extra_use::read);
+  if (std::ranges::none_of(loaded.nodes, [](const plan_node& node) { return adds_countries(node.op); })) return out;
+  const std::uint32_t country = declared.find_key(country_name)->key_id;
+  const node_lists takers = takers_of(loaded);
+  const std::vector<node_columns> columns = columns_of(loaded, declared);
+  for (node_index at = 0; at < out.size(); ++at)
+    if (adds_countries(loaded.nodes[at].op)) out[at] = use_of(country, at, loaded, takers, columns);
+  return out;
+}
+
+}  // namespace rankd
