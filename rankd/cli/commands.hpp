@@ -11,11 +11,17 @@
 #include <rankd/server/serve_options.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace rankd {
 
@@ -133,6 +139,12 @@ struct plans_options : list_options {
 struct diff_options : list_options {
   std::string before;  ///< a plan by name or by file
   std::string after;
+  std::vector<std::filesystem::path> traffic;  ///< recorded; empty: the plans alone are compared
+  std::string recorded_plan;                   ///< whose requests are run; empty: the plan called as the first one
+  bool is_live = false;                        ///< the stores are asked for what the record does not hold
+  std::size_t depth = 10;                      ///< of the overlap
+  std::size_t max_changed = 20;                ///< requests that are shown
+  unsigned workers = 0;                        ///< 0: as many as the machine grants
 };
 
 struct eval_options : list_options {
@@ -179,8 +191,11 @@ auto load_command(const load_command_options& options) -> exit_status;
 auto dump_command(const dump_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const plans_options& options) -> exit_status;
-/// Gives `failed` where the plans differ, and `wrong_usage` for all errors, as diff(1) does.
+/// Gives `failed` where the plans differ, or their answers where there is traffic, and `wrong_usage` for all errors, as
+/// diff(1) does.
 auto diff_command(const diff_options& options) -> exit_status;
+/// Adds the subcommand; when it is given, `chosen` becomes what it does.
+void add_diff(CLI::App& app, std::function<exit_status()>& chosen);
 auto eval_command(const eval_options& options) -> exit_status;
 auto ops_command(const ops_options& options) -> exit_status;
 auto registry_command(const registry_options& options) -> exit_status;

@@ -325,23 +325,6 @@ void add_plans(CLI::App& app, action& chosen) {
   command->callback([options, &chosen] { chosen = [options] { return plans_command(*options); }; });
 }
 
-void add_diff(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("diff", "Show how two plans differ");
-  auto options = std::make_shared<rankd::diff_options>();
-  add_project(*command, *options);
-  add_form(*command, options->form);
-  command->add_option("before", options->before, "A plan of the project by name, or an artifact as FILE.json")
-      ->required()
-      ->check(check_not_empty)
-      ->type_name("PLAN");
-  command->add_option("after", options->after, "The plan to compare it with")
-      ->required()
-      ->check(check_not_empty)
-      ->type_name("PLAN");
-  command->footer("Exit status: 0 the plans do the same, 1 they differ, 2 wrong usage, or a plan is wrong.");
-  command->callback([options, &chosen] { chosen = [options] { return diff_command(*options); }; });
-}
-
 void add_registry(CLI::App& app, action& chosen) {
   auto* command = app.add_subcommand("registry", "Show what the project declares");
   auto options = std::make_shared<rankd::registry_options>();
@@ -477,7 +460,7 @@ int main(int argc, char** argv) {
   add_dump(app, chosen);
   add_validate(app, chosen);
   add_plans(app, chosen);
-  add_diff(app, chosen);
+  rankd::add_diff(app, chosen);
   add_eval(app, chosen);
   rankd::add_test(app, chosen);
   rankd::add_replay(app, chosen);

@@ -26,6 +26,20 @@ auto replayed() noexcept -> const std::error_category& {
 
 auto call_of(std::string_view head) -> store_call { return static_cast<store_call>(packed_reader(head).number()); }
 
+/// What the head of a question for the first elements of lists says.
+struct list_question {
+  explicit list_question(std::string_view head) {
+    packed_reader in(head);
+    static_cast<void>(in.number());
+    prefix = in.text();
+    static_cast<void>(in.text());
+    first = in.number();
+  }
+
+  std::string_view prefix;
+  std::uint64_t first = 0;
+};
+
 void pass_key(packed_reader& in, store_call call) {
   if (call != store_call::read) {
     static_cast<void>(in.integer());
@@ -143,12 +157,20 @@ class replayed_reads::client final : public store {
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)
       -> braid::task<store_result<field_batch>> override {
     const batch* const known = of_ids(store_call::hget, keys, field, 0);
+    if (store* const live = known == nullptr ? asked_live() : nullptr) {
+      auto asking = live->hget(keys, field, arena);
+      co_return co_await std::move(asking);
+    }
     if (known == nullptr || !known->is_answered) co_return refusal(known);
     co_return values_in(packed_reader(known->found), known->count, arena);
   }
 
   auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
     const batch* const known = of_ids(store_call::hgetall, keys, {}, 0);
+    if (store* const live = known == nullptr ? asked_live() : nullptr) {
+      auto asking = live->hgetall(keys, arena);
+      co_return co_await std::move(asking);
+    }
     if (known == nullptr || !known->is_answered) co_return refusal(known);
     co_return hashes_in(packed_reader(known->found), known->count, arena);
   }
@@ -156,6 +178,10 @@ class replayed_reads::client final : public store {
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<store_result<id_batch>> override {
     const batch* const known = of_ids(store_call::lrange_ids, keys, {}, first);
+    if (store* const live = known == nullptr ? asked_live() : nullptr) {
+      auto asking = live->lrange_ids(keys, first, arena);
+      co_return co_await std::move(asking);
+    }
     if (known == nullptr || !known->is_answered) co_return refusal(known);
     co_return id_batch{.lists = lists_in(packed_reader(known->found), known->count, arena),
                        .malformed = known->malformed};
@@ -167,13 +193,18 @@ class replayed_reads::client final : public store {
     detail::put_head(packed_writer(question), scratch, what);
     detail::put_keys(packed_writer(question), what);
     const batch* const known = from_->find(endpoint_, question);
+    if (store* const live = known == nullptr ? asked_live() : nullptr) {
+      auto asking = live->read(what, arena);
+      co_return co_await std::move(asking);
+    }
     if (known == nullptr || !known->is_answered) co_return refusal(known);
     co_return item_batch{.of_key = items_in(packed_reader(known->found), known->count, arena),
                          .malformed = known->malformed};
   }
 
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
-    if (why.category() != replayed()) return store::explain(why);
+    const store* const live = from_->live_store(endpoint_);
+    if (why.category() != replayed()) return live == nullptr ? store::explain(why) : live->explain(why);
     if (why.value() > 0) return from_->batches_[static_cast<std::size_t>(why.value()) - 1].failure;
     return {"read_not_recorded", "the record does not hold " + from_->missing_ + " of this request"};
   }
@@ -187,6 +218,13 @@ class replayed_reads::client final : public store {
     return from_->find(endpoint_, question);
   }
 
+  /// The store that is asked what the record does not hold; null where there is none.
+  [[nodiscard]] auto asked_live() const noexcept -> store* {
+    store* const live = from_->live_store(endpoint_);
+    if (live != nullptr) ++from_->live_batches_;
+    return live;
+  }
+
   /// Of a batch that failed then, or is not there.
   [[nodiscard]] auto refusal(const batch* known) const -> std::unexpected<store_error> {
     const int value = known == nullptr ? 0 : static_cast<int>(known - from_->batches_.data()) + 1;
@@ -197,8 +235,8 @@ class replayed_reads::client final : public store {
   std::size_t endpoint_;
 };
 
-replayed_reads::replayed_reads(std::string bytes, const registries& declared)
-    : bytes_(std::move(bytes)), declared_(&declared) {
+replayed_reads::replayed_reads(std::string bytes, const registries& declared, store_list live)
+    : bytes_(std::move(bytes)), declared_(&declared), live_(std::move(live)) {
   for (std::size_t at = 0; at < declared.endpoints().size(); ++at) {
     const bool is_store = declared.endpoints()[at].kind != endpoint_entry::kind_type::http;
     clients_.push_back(is_store ? std::make_unique<client>(*this, at) : nullptr);
@@ -208,8 +246,9 @@ replayed_reads::replayed_reads(std::string bytes, const registries& declared)
 
 replayed_reads::~replayed_reads() = default;
 
-auto replayed_reads::parse(std::string bytes, const registries& declared) -> std::shared_ptr<replayed_reads> {
-  std::shared_ptr<replayed_reads> made(new replayed_reads(std::move(bytes), declared));
+auto replayed_reads::parse(std::string bytes, const registries& declared, store_list live)
+    -> std::shared_ptr<replayed_reads> {
+  std::shared_ptr<replayed_reads> made(new replayed_reads(std::move(bytes), declared, std::move(live)));
   return made->read_all() ? made : nullptr;
 }
 
@@ -260,9 +299,38 @@ void replayed_reads::list_keys() {
     packed_reader found(each.found);
     for (std::size_t left = each.count; left > 0; --left) {
       const std::string_view key = piece_of(keys, call, &pass_key);
-      by_key_.try_emplace({each.endpoint, each.head, key}, piece_of(found, call, &pass_found));
+      const std::string_view value = piece_of(found, call, &pass_found);
+      by_key_.try_emplace({each.endpoint, each.head, key}, value);
+      if (call != store_call::lrange_ids || each.malformed != 0) continue;
+      const list_question asked(each.head);
+      lists_[{each.endpoint, asked.prefix, key}].push_back({.first = asked.first, .found = value});
     }
   }
+}
+
+auto replayed_reads::live_store(std::uint64_t endpoint) const noexcept -> store* {
+  return live_ == nullptr ? nullptr : (*live_)[endpoint];
+}
+
+/// The first elements of a list, from more of them, or from all: fewer came than were asked for.
+auto replayed_reads::part_of_list(std::uint64_t endpoint, std::string_view head, std::string_view key) const
+    -> std::optional<std::string> {
+  if (call_of(head) != store_call::lrange_ids) return std::nullopt;
+  const list_question asked(head);
+  const auto parts = lists_.find({endpoint, asked.prefix, key});
+  if (parts == lists_.end()) return std::nullopt;
+  for (const list_part& each : parts->second) {
+    packed_reader in(each.found);
+    const std::uint64_t count = in.count();
+    if (each.first < asked.first && count == each.first) continue;
+    std::string out;
+    packed_writer to(out);
+    const std::uint64_t wanted = std::min(asked.first, count);
+    to.number(wanted);
+    for (std::uint64_t left = wanted; left > 0; --left) to.integer(in.integer());
+    return out;
+  }
+  return std::nullopt;
 }
 
 /// A batch that was not asked then, from the answers to others that read the same of each key.
@@ -277,7 +345,11 @@ auto replayed_reads::assembled(std::uint64_t endpoint, std::string_view question
     const std::string_view key = piece_of(in, call_of(head), &pass_key);
     const auto found = by_key_.find({endpoint, head, key});
     if (found == by_key_.end()) {
-      if (missing_.empty())
+      if (const auto part = part_of_list(endpoint, head, key)) {
+        made->made += *part;
+        continue;
+      }
+      if (missing_.empty() && live_store(endpoint) == nullptr)
         missing_ = "`" + spelled(head, key) + "` of endpoint `" + declared_->endpoints()[endpoint].endpoint_id + "`";
       return nullptr;
     }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -17,13 +18,15 @@ namespace rankd {
 /// What `read_recorder` has kept of one request, as stores. A batch that was asked then is answered as it was then;
 /// one that was asked twice, and answered differently, in the order in which it was asked then. Another batch of the
 /// same kind is put together key by key from those that are there; how many elements of it were malformed is not known,
-/// and counts as none. A batch with a key that was not read then fails with `read_not_recorded`. Threads: one at a
-/// time. Lifetime: `declared` outlives it. Cost: in memory the bytes, and little more for each batch; for the first
+/// and counts as none. Fewer elements of a list come from more of them, and as many as wanted from a list that was read
+/// whole. A batch with a key that was not read then is asked of a live store, if there is one, and fails with
+/// `read_not_recorded` otherwise. Threads: one at a time. Lifetime: `declared` outlives it. Cost: in memory the bytes, and little more for each batch; for the first
 /// batch that is put together, about 100 bytes for each key of all batches.
 class replayed_reads {
  public:
-  /// Null for bytes that are no reads.
-  [[nodiscard]] static auto parse(std::string bytes, const registries& declared) -> std::shared_ptr<replayed_reads>;
+  /// Null for bytes that are no reads. `live` has one store for each of registries::endpoints, or is null.
+  [[nodiscard]] static auto parse(std::string bytes, const registries& declared, store_list live = nullptr)
+      -> std::shared_ptr<replayed_reads>;
 
   ~replayed_reads();
   replayed_reads(const replayed_reads&) = delete;
@@ -37,6 +40,8 @@ class replayed_reads {
   /// The first key that was asked for and is not there, with its endpoint; empty where there was none.
   [[nodiscard]] auto missing() const noexcept -> const std::string& { return missing_; }
   [[nodiscard]] auto batches() const noexcept -> std::size_t { return batches_.size(); }
+  /// How many batches live stores were asked.
+  [[nodiscard]] auto live_batches() const noexcept -> std::uint64_t { return live_batches_; }
 
  private:
   class client;
@@ -55,20 +60,32 @@ class replayed_reads {
   };
   using place = std::tuple<std::uint64_t, std::string_view, std::string_view>;  // an endpoint, a head, a key
 
-  replayed_reads(std::string bytes, const registries& declared);
+  /// The elements of a list that were read.
+  struct list_part {
+    std::uint64_t first = 0;  ///< how many were asked for
+    std::string_view found;
+  };
+
+  replayed_reads(std::string bytes, const registries& declared, store_list live);
   auto read_all() -> bool;
   auto find(std::uint64_t endpoint, std::string_view question) -> const batch*;
   auto assembled(std::uint64_t endpoint, std::string_view question) -> const batch*;
+  [[nodiscard]] auto part_of_list(std::uint64_t endpoint, std::string_view head, std::string_view key) const
+      -> std::optional<std::string>;
+  [[nodiscard]] auto live_store(std::uint64_t endpoint) const noexcept -> store*;
   void list_keys();
 
   std::string bytes_;
   const registries* declared_;
   std::vector<batch> batches_;
   std::map<place, std::string_view> by_key_;      // what was found; filled when it is first needed
+  std::map<place, std::vector<list_part>> lists_;  // by endpoint, prefix and key; filled with the one above
   std::vector<std::unique_ptr<batch>> made_;      // batches that were put together
   std::vector<std::unique_ptr<client>> clients_;  // null where an endpoint is no store
   std::vector<store*> pointers_;
   std::string missing_;
+  store_list live_;
+  std::uint64_t live_batches_ = 0;
 };
 
 }  // namespace rankd
