@@ -135,9 +135,9 @@ auto not_compared(const traffic_differences& found, std::uint64_t lost, bool is_
 auto for_people(const traffic_differences& found, const std::vector<read_record>& records, std::uint64_t lost,
                 const std::string& plan, const diff_options& options) -> std::string {
   std::string out = counted(found.requests, "request") + " to " + printable(plan) + ", " +
-                    std::to_string(found.compared()) + " compared: " +
-                    std::to_string(found.count(answer_change::equal)) + " equal, " + std::to_string(found.different()) +
-                    " different";
+                    std::to_string(found.compared()) +
+                    " compared: " + std::to_string(found.count(answer_change::equal)) + " equal, " +
+                    std::to_string(found.different()) + " different";
   std::string_view separator = " (";
   for (const auto change :
        {answer_change::error, answer_change::candidates, answer_change::order, answer_change::values}) {
@@ -150,7 +150,7 @@ auto for_people(const traffic_differences& found, const std::vector<read_record>
     out += "overlap@" + std::to_string(options.depth) + " " + fixed(mean(found.overlap, found)) +
            ", rank-biased overlap " + fixed(mean(found.rbo, found)) + " (p = 0.9)\n";
   out += not_compared(found, lost, options.is_live);
-  if (found.live_batches != 0) out += counted(found.live_batches, "batch") + " asked of the store\n";
+  if (found.live_batches != 0) out += "batches asked of the store: " + std::to_string(found.live_batches) + "\n";
   for (const changed_request& each : found.changed) out += lines_of(each, records.size() == 1);
   if (const auto more = found.different() - found.changed.size(); more != 0)
     out += "and " + counted(more, "less changed request") + "\n";
@@ -197,23 +197,24 @@ auto for_programs(const traffic_differences& found, const std::vector<read_recor
   for (const auto change :
        {answer_change::error, answer_change::candidates, answer_change::order, answer_change::values})
     different[std::string(to_string(change))] = found.count(change);
-  const ordered out{{"plan", plan},
-                    {"records", std::move(files)},
-                    {"requests", found.requests},
-                    {"other_plans", found.others},
-                    {"lost", lost},
-                    {"redacted", found.redacted},
-                    {"unusable", found.unusable},
-                    {"not_recorded", found.not_recorded},
-                    {"first_not_recorded", found.not_recorded == 0 ? ordered(nullptr) : ordered(found.first_not_recorded)},
-                    {"live_batches", found.live_batches},
-                    {"compared", found.compared()},
-                    {"equal", found.count(answer_change::equal)},
-                    {"different", std::move(different)},
-                    {"depth", options.depth},
-                    {"overlap", mean_of(found.overlap)},
-                    {"rbo", mean_of(found.rbo)},
-                    {"changed", std::move(changed)}};
+  const ordered out{
+      {"plan", plan},
+      {"records", std::move(files)},
+      {"requests", found.requests},
+      {"other_plans", found.others},
+      {"lost", lost},
+      {"redacted", found.redacted},
+      {"unusable", found.unusable},
+      {"not_recorded", found.not_recorded},
+      {"first_not_recorded", found.not_recorded == 0 ? ordered(nullptr) : ordered(found.first_not_recorded)},
+      {"live_batches", found.live_batches},
+      {"compared", found.compared()},
+      {"equal", found.count(answer_change::equal)},
+      {"different", std::move(different)},
+      {"depth", options.depth},
+      {"overlap", mean_of(found.overlap)},
+      {"rbo", mean_of(found.rbo)},
+      {"changed", std::move(changed)}};
   return out.dump(-1, ' ', false, ordered::error_handler_t::replace);  // ids may be any bytes
 }
 
@@ -267,10 +268,11 @@ auto compare_on_traffic(const diff_options& options, const workspace& in, const 
                    names_in(**comparison) + "; --requests-of names one");
   const bool is_damaged = std::ranges::find(records, traffic_reader::end::damaged, &read_record::end) != records.end();
   const std::uint64_t lost = (*comparison)->lost();
-  return traffic_report{
-      .text = options.form == output_form::programs ? for_programs(found, records, lost, plan, options)
-                                                    : for_people(found, records, lost, plan, options),
-      .is_all_equal = !is_damaged && found.compared() != 0 && found.different() + found.not_recorded + found.unusable == 0};
+  return traffic_report{.text = options.form == output_form::programs
+                                    ? for_programs(found, records, lost, plan, options)
+                                    : for_people(found, records, lost, plan, options),
+                        .is_all_equal = !is_damaged && found.compared() != 0 &&
+                                        found.different() + found.not_recorded + found.unusable == 0};
 }
 
 }  // namespace rankd

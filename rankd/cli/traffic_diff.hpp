@@ -13,8 +13,8 @@ namespace rankd {
 
 /// What is printed after the difference of the plans themselves.
 struct traffic_report {
-  std::string text;            ///< lines for people, or one JSON object without a line feed
-  bool is_all_equal = false;   ///< every request could be compared, and no answer differs
+  std::string text;           ///< lines for people, or one JSON object without a line feed
+  bool is_all_equal = false;  ///< every request could be compared, and no answer differs
 };
 
 /// Runs both plans for the requests that the options name, with progress on standard error. Blocks: as long as it runs.

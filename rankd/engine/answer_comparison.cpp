@@ -2,7 +2,6 @@
 #include <rankd/engine/answer_comparison.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -73,7 +72,7 @@ auto to_string(answer_change change) noexcept -> std::string_view {
   return "";
 }
 
-auto ids_of(const ranking& answer) -> std::vector<row_id> {
+auto candidate_ids(const ranking& answer) -> std::vector<row_id> {
   std::vector<row_id> ids;
   if (answer.error) return ids;
   ids.reserve(answer.rows.size());
@@ -86,8 +85,8 @@ auto compare_answers(const ranking& before, const ranking& after, std::size_t de
     return {.change = before.error->code == after.error->code ? answer_change::equal : answer_change::error};
   if (before.error || after.error) return {.change = answer_change::error, .overlap = 0, .rbo = 0};
   if (comparable_text(before) == comparable_text(after)) return {};
-  const std::vector<row_id> was = ids_of(before);
-  const std::vector<row_id> is = ids_of(after);
+  const std::vector<row_id> was = candidate_ids(before);
+  const std::vector<row_id> is = candidate_ids(after);
   return {.change = change_of(was, is), .overlap = overlap_at(was, is, depth), .rbo = rank_biased_overlap(was, is)};
 }
 
@@ -102,30 +101,19 @@ auto overlap_at(std::span<const row_id> before, std::span<const row_id> after, s
   return all.count() / static_cast<double>(longer);
 }
 
-/// The overlap of each depth by its weight, and below the shorter list, and below both, as much as at its end.
 auto rank_biased_overlap(std::span<const row_id> before, std::span<const row_id> after, double p) -> double {
-  if (std::ranges::equal(before, after)) return 1;
-  const std::size_t shorter = std::min(before.size(), after.size());
   const std::size_t longer = std::max(before.size(), after.size());
-  if (shorter == 0) return 0;
+  if (std::ranges::equal(before, after)) return 1;
   common_ids all;
   double sum = 0;
   double weight = 1;  // p to the power of the depth
-  double at_shorter = 0;
   for (std::size_t at = 0; at < longer; ++at) {
     if (at < before.size()) all.add_before(before[at]);
     if (at < after.size()) all.add_after(after[at]);
-    const auto depth = static_cast<double>(at + 1);
     weight *= p;
-    sum += all.count() / depth * weight;
-    if (at + 1 == shorter) at_shorter = all.count();
-    if (at >= shorter) {
-      const auto end = static_cast<double>(shorter);
-      sum += at_shorter * (depth - end) / (end * depth) * weight;
-    }
+    sum += all.count() / static_cast<double>(at + 1) * weight;
   }
-  const double below = (all.count() - at_shorter) / static_cast<double>(longer) + at_shorter / static_cast<double>(shorter);
-  return std::min(1.0, (1 - p) / p * sum + below * weight);
+  return std::min(1.0, (1 - p) / p * sum + all.count() / static_cast<double>(longer) * weight);
 }
 
 }  // namespace rankd

@@ -22,7 +22,7 @@ constexpr std::string_view in_second = "second";
 auto first_positions(const ranking& answer) -> std::unordered_map<row_id, std::size_t> {
   std::unordered_map<row_id, std::size_t> out;
   std::size_t position = 0;
-  for (row_id& id : ids_of(answer)) out.try_emplace(std::move(id), ++position);
+  for (row_id& id : candidate_ids(answer)) out.try_emplace(std::move(id), ++position);
   return out;
 }
 
@@ -88,7 +88,8 @@ auto in_ticks(std::string_view name) -> std::string { return "`" + std::string(n
 
 auto words_of(const id_drop& drop) -> std::string {
   switch (drop.reason) {
-    case drop_reason::count: return drop.position == 0 ? "" : ", where it comes at " + std::to_string(drop.position);
+    case drop_reason::count:
+      return drop.position == 0 ? ", for the rows before it" : ", where it comes at " + std::to_string(drop.position);
     case drop_reason::duplicate: return ", where another row has the same value";
     case drop_reason::match: return ", for what the other side has or has not";
     case drop_reason::diversity: return ", for the rows above it";
@@ -292,7 +293,7 @@ auto move_explainer::other_values(const moved_id& of, const ranking& before, con
       if (old == now || shown++ == max_values) continue;
       out.append(out.empty() ? "" : ", ").append(key->name).append(" ").append(now).append(" was ").append(old);
     }
-  return out.empty() ? "its own values are the same" : out;
+  return out.empty() ? "its own values are the same, and others passed it" : out;
 }
 
 }  // namespace rankd

@@ -22,8 +22,8 @@ struct moved_id {
   row_id id;
   std::optional<std::size_t> was;  ///< its first position in the first answer, from 1; nothing: it is not there
   std::optional<std::size_t> is;   ///< the same of the second answer
-  std::string node;                ///< where its ways through both plans part, in the second one if it is there; or empty
-  std::string why;                 ///< one sentence without a full stop; empty before `explain_moves`
+  std::string node;  ///< where its ways through both plans part, in the second one if it is there; or empty
+  std::string why;   ///< one sentence without a full stop; empty before `explain_moves`
 };
 
 /// The ids that are in one of two answers alone, then those that have changed sides: all but the longest sequence that
@@ -60,7 +60,7 @@ class move_explainer {
   const plan* before_;
   const plan* after_;
   const registries* declared_;
-  std::vector<stage> stages_;        // in an order in which they can run
+  std::vector<stage> stages_;  // in an order in which they can run
   std::vector<plan_change> changes_;
 };
 

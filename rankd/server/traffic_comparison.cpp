@@ -19,9 +19,9 @@
 namespace rankd {
 namespace {
 
-constexpr std::size_t requests_of_lane = 128;                       // that wait together
+constexpr std::size_t requests_of_runner = 128;                    // that wait together
 constexpr std::size_t max_waiting_bytes = std::size_t{64} << 20U;  // of them
-constexpr auto age_of_cursors = std::chrono::hours(24 * 3650);      // the record says which ones were too old
+constexpr auto age_of_cursors = std::chrono::hours(24 * 3650);     // the record says which ones were too old
 
 auto not_traffic(std::string message) -> std::unexpected<braid::diagnostics> {
   return refused("not_traffic", std::move(message), "give a file that `rankd serve --record` has written");
@@ -50,15 +50,15 @@ auto summary_of(const ranking& answer) -> compared_answer {
 auto have_same_endpoints(const registries& recorded, const registries& ours) -> bool {
   return recorded.id_type() == ours.id_type() &&
          std::ranges::equal(recorded.endpoints(), ours.endpoints(), [](const auto& one, const auto& other) {
-           return one.endpoint_id == other.endpoint_id && (one.kind == endpoint_entry::kind_type::http) ==
-                                                              (other.kind == endpoint_entry::kind_type::http);
+           return one.endpoint_id == other.endpoint_id &&
+                  (one.kind == endpoint_entry::kind_type::http) == (other.kind == endpoint_entry::kind_type::http);
          });
 }
 
 }  // namespace
 
 /// A thread with what it runs plans on. The engine is used by the last tasks of the runtime.
-struct traffic_comparison::lane {
+struct traffic_comparison::runner {
   std::optional<engine> ranker;
   std::unique_ptr<braid::runtime> on;
 };
@@ -114,7 +114,7 @@ auto traffic_comparison::make(settings how) -> braid::checked<std::unique_ptr<tr
   for (unsigned index = 0; index < count; ++index) {
     auto on = braid::runtime::create({.workers = 1, .name = "diff" + std::to_string(index)});
     if (!on) return std::unexpected(no_runtime(on.error()));
-    lane& added = *made->lanes_.emplace_back(std::make_unique<lane>());
+    runner& added = *made->runners_.emplace_back(std::make_unique<runner>());
     added.on = std::move(*on);
     engine_options options;
     options.cursors = made->cursors_;
@@ -189,7 +189,7 @@ auto traffic_comparison::take_request(std::string_view content) -> braid::checke
                       .text = std::string(request->text),
                       .reads = std::string(request->reads)});
   waiting_bytes_ += request->text.size() + request->reads.size();
-  if (waiting_.size() >= requests_of_lane * lanes_.size() || waiting_bytes_ >= max_waiting_bytes) run_waiting();
+  if (waiting_.size() >= requests_of_runner * runners_.size() || waiting_bytes_ >= max_waiting_bytes) run_waiting();
   return {};
 }
 
@@ -200,7 +200,7 @@ void traffic_comparison::run_waiting() {
   waiting_bytes_ = 0;
   outcomes_.assign(running_.size(), {});
   begun_.store(0, braid::relaxed);
-  for (const auto& each : lanes_) ends_.push_back(braid::spawn(*each->on, compare_all(*each)));
+  for (const auto& each : runners_) ends_.push_back(braid::spawn(*each->on, compare_all(*each)));
 }
 
 void traffic_comparison::collect() {
@@ -250,11 +250,11 @@ auto traffic_comparison::finish() -> traffic_differences {
 }
 
 void traffic_comparison::explain_all() {
-  lane& on = *lanes_.front();
+  runner& on = *runners_.front();
   for (kept& each : kept_) on.on->run(explain(on, each));
 }
 
-auto traffic_comparison::compare_all(lane& on) -> braid::task<void> {
+auto traffic_comparison::compare_all(runner& on) -> braid::task<void> {
   for (;;) {
     const std::size_t at = begun_.fetch_add(1, braid::relaxed);
     if (at >= running_.size()) co_return;
@@ -263,7 +263,7 @@ auto traffic_comparison::compare_all(lane& on) -> braid::task<void> {
   }
 }
 
-auto traffic_comparison::compare(lane& on, const question& of, outcome& out) -> braid::task<void> {
+auto traffic_comparison::compare(runner& on, const question& of, outcome& out) -> braid::task<void> {
   auto request = parse_request(of.text, *how_.declared, {.line = 0, .request_id = of.head_id, .time = of.time});
   if (!request) {
     out.unusable = request.error().front().message;
@@ -279,7 +279,7 @@ auto traffic_comparison::compare(lane& on, const question& of, outcome& out) -> 
 }
 
 /// Each plan reads the record from its beginning: what is there several times was another answer each time.
-auto traffic_comparison::answer(lane& on, std::shared_ptr<const bound_plan> plan, rank_request request,
+auto traffic_comparison::answer(runner& on, std::shared_ptr<const bound_plan> plan, rank_request request,
                                 const question& of, outcome& out) -> braid::task<ranking> {
   const auto reads = replayed_reads::parse(of.reads, *how_.declared, how_.live);
   if (reads == nullptr) {
@@ -300,9 +300,9 @@ auto traffic_comparison::answer(lane& on, std::shared_ptr<const bound_plan> plan
 }
 
 /// Both answers again, with all values, and then with what became of the ids that moved.
-auto traffic_comparison::explain(lane& on, kept& of) -> braid::task<void> {
-  auto request = parse_request(of.asked.text, *how_.declared,
-                               {.line = 0, .request_id = of.asked.head_id, .time = of.asked.time});
+auto traffic_comparison::explain(runner& on, kept& of) -> braid::task<void> {
+  auto request =
+      parse_request(of.asked.text, *how_.declared, {.line = 0, .request_id = of.asked.head_id, .time = of.asked.time});
   if (!request) co_return;
   outcome ignored;
   request->explain = explain_mode::off;

@@ -29,36 +29,36 @@ namespace rankd {
 
 /// One answer of a request that was compared.
 struct compared_answer {
-  std::string code = {};       ///< `ok`, or that of the error
+  std::string code = {};  ///< `ok`, or that of the error
   std::size_t candidates = 0;
 };
 
 /// A request whose answers differ.
 struct changed_request {
-  std::uint64_t place = 0;  ///< among all requests that were taken, from 0
+  std::uint64_t place = 0;   ///< among all requests that were taken, from 0
   std::uint64_t number = 0;  ///< of its record
   std::string record;        ///< the name of that
   std::string request_id;
   answer_verdict verdict;
   compared_answer before;
   compared_answer after;
-  std::size_t moved = 0;            ///< ids that moved, in all
+  std::size_t moved = 0;             ///< ids that moved, in all
   std::vector<moved_id> moves = {};  ///< of these those that are explained
 };
 
 /// What was seen of all requests.
 struct traffic_differences {
-  std::uint64_t requests = 0;                                  ///< to the plan in question
-  std::uint64_t others = 0;                                    ///< to other plans
-  std::uint64_t redacted = 0;                                  ///< that the record holds in part
-  std::uint64_t unusable = 0;                                  ///< that cannot be read
-  std::uint64_t not_recorded = 0;                              ///< for which a plan reads what the record does not hold
-  std::string first_not_recorded = {};                         ///< what that was
-  std::uint64_t live_batches = 0;                              ///< that live stores were asked
-  std::array<std::uint64_t, answer_changes> by_change{};       ///< of the others
-  double overlap = 0;                                          ///< the sum over all that were compared
-  double rbo = 0;                                              ///< the same
-  std::vector<changed_request> changed = {};                   ///< the most changed ones, first by `rbo`
+  std::uint64_t requests = 0;                             ///< to the plan in question
+  std::uint64_t others = 0;                               ///< to other plans
+  std::uint64_t redacted = 0;                             ///< that the record holds in part
+  std::uint64_t unusable = 0;                             ///< that cannot be read
+  std::uint64_t not_recorded = 0;                         ///< for which a plan reads what the record does not hold
+  std::string first_not_recorded = {};                    ///< what that was
+  std::uint64_t live_batches = 0;                         ///< that live stores were asked
+  std::array<std::uint64_t, answer_changes> by_change{};  ///< of the others
+  double overlap = 0;                                     ///< the sum over all that were compared
+  double rbo = 0;                                         ///< the same
+  std::vector<changed_request> changed = {};              ///< the most changed ones, first by `rbo`
 
   [[nodiscard]] auto count(answer_change change) const noexcept -> std::uint64_t {
     return by_change[static_cast<std::size_t>(change)];
@@ -67,21 +67,20 @@ struct traffic_differences {
   [[nodiscard]] auto different() const noexcept -> std::uint64_t { return compared() - count(answer_change::equal); }
 };
 
-/// Takes the frames of recorded traffic in their order, and runs two plans for the requests to one plan, from what these
-/// read. No deadline counts, and no time limit of a node: the answers depend on the requests alone. Several threads
-/// run requests; what comes of it does not depend on how many.
-/// Threads: one at a time.
+/// Takes the frames of recorded traffic in their order, and runs two plans for the requests to one plan, from what
+/// these read. No deadline counts, and no time limit of a node: the answers depend on the requests alone. Several
+/// threads run requests; what comes of it does not depend on how many. Threads: one at a time.
 class traffic_comparison {
  public:
   struct settings {
     const registries* declared = nullptr;
     std::shared_ptr<const bound_plan> before;
     std::shared_ptr<const bound_plan> after;
-    std::string recorded_plan;       ///< whose requests are run
-    store_list live = nullptr;       ///< asked for what the record does not hold; null: nothing is
-    std::size_t depth = 10;          ///< of `overlap_at`
-    std::size_t max_changed = 20;    ///< requests that are listed and explained
-    unsigned workers = 0;            ///< threads; 0: as many as the machine grants
+    std::string recorded_plan;     ///< whose requests are run
+    store_list live = nullptr;     ///< asked for what the record does not hold; null: nothing is
+    std::size_t depth = 10;        ///< of `overlap_at`
+    std::size_t max_changed = 20;  ///< requests that are listed and explained
+    unsigned workers = 0;          ///< threads; 0: as many as the machine grants
   };
 
   /// Starts the threads. Errors: no_runtime.
@@ -93,8 +92,8 @@ class traffic_comparison {
   /// Begins another record. Its project frame comes next.
   void begin(std::string record);
 
-  /// Errors: not_traffic for a frame that cannot be read, or before that of the project; other_endpoints for a record of
-  /// a project with others than ours; those of `recorded_world::make`.
+  /// Errors: not_traffic for a frame that cannot be read, or before that of the project; other_endpoints for a record
+  /// of a project with others than ours; those of `recorded_world::make`.
   auto take(const traffic_reader::frame& frame) -> braid::checked<void>;
 
   /// Runs what is left, and explains the most changed requests. To be called once, at the end.
@@ -108,7 +107,7 @@ class traffic_comparison {
   [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return lost_ + lost_here(); }
 
  private:
-  struct lane;
+  struct runner;
   struct question;
   struct outcome;
   struct kept;
@@ -121,11 +120,11 @@ class traffic_comparison {
   void collect();
   void add(question& of, outcome& what);
   void explain_all();
-  auto compare_all(lane& on) -> braid::task<void>;
-  auto compare(lane& on, const question& of, outcome& out) -> braid::task<void>;
-  auto answer(lane& on, std::shared_ptr<const bound_plan> plan, rank_request request, const question& of, outcome& out)
-      -> braid::task<ranking>;
-  auto explain(lane& on, kept& of) -> braid::task<void>;
+  auto compare_all(runner& on) -> braid::task<void>;
+  auto compare(runner& on, const question& of, outcome& out) -> braid::task<void>;
+  auto answer(runner& on, std::shared_ptr<const bound_plan> plan, rank_request request, const question& of,
+              outcome& out) -> braid::task<ranking>;
+  auto explain(runner& on, kept& of) -> braid::task<void>;
 
   settings how_;
   std::shared_ptr<const page_cursors> cursors_;
@@ -141,12 +140,12 @@ class traffic_comparison {
   std::vector<question> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::vector<question> running_;
-  std::vector<outcome> outcomes_;         // of these
-  braid::atomic<std::size_t> begun_{0};   // of these; written by the loops of the lanes
-  std::vector<braid::future<void>> ends_;  // of the lanes
-  std::vector<kept> kept_;                // the most changed requests, in order
+  std::vector<outcome> outcomes_;          // of these
+  braid::atomic<std::size_t> begun_{0};    // of these; written by the loops of the runners
+  std::vector<braid::future<void>> ends_;  // of the runners
+  std::vector<kept> kept_;                 // the most changed requests, in order
   traffic_differences found_;
-  std::vector<std::unique_ptr<lane>> lanes_;  // goes first: what they run uses all of the above
+  std::vector<std::unique_ptr<runner>> runners_;  // goes first: what they run uses all of the above
 };
 
 }  // namespace rankd

@@ -1,10 +1,14 @@
 // rankd/store/packed.hpp: numbers and texts one after the other as bytes, and a reader that no bytes can lead astray.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,12 +21,34 @@ class packed_writer {
   explicit packed_writer(std::string& into) noexcept : into_(&into) {}
 
   void number(std::uint64_t value) {
-    for (; value >= 0x80U; value >>= 7U) into_->push_back(static_cast<char>(value | 0x80U));
-    into_->push_back(static_cast<char>(value));
+    std::array<char, max_number> room;  // NOLINT(*-member-init): as much of it as the value takes is written
+    into_->append(room.data(), put(room.data(), value));
   }
-  void integer(std::int64_t value) {
-    const auto bits = static_cast<std::uint64_t>(value);
-    number(bits << 1U ^ (value < 0 ? ~std::uint64_t{0} : 0));
+  void integer(std::int64_t value) { number(folded(value)); }
+  /// As `integer` for each, with the memory reserved before.
+  void integers(std::span<const std::int64_t> values) {
+    const std::size_t before = into_->size();
+    into_->resize_and_overwrite(before + values.size() * max_number, [&](char* bytes, std::size_t) {
+      char* at = bytes + before;
+      for (const std::int64_t each : values) at = put(at, folded(each));
+      return static_cast<std::size_t>(at - bytes);
+    });
+  }
+  /// For each a number of 0 where there is none, or of 1 and the text; the same.
+  void optional_texts(std::span<const std::optional<std::string_view>> values) {
+    std::size_t most = 0;
+    for (const auto& each : values) most += 1 + (each ? max_number + each->size() : 0);
+    const std::size_t before = into_->size();
+    into_->resize_and_overwrite(before + most, [&](char* bytes, std::size_t) {
+      char* at = bytes + before;
+      for (const auto& each : values) {
+        *at++ = each ? '\1' : '\0';
+        if (!each) continue;
+        at = put(at, each->size());
+        at = std::copy(each->begin(), each->end(), at);
+      }
+      return static_cast<std::size_t>(at - bytes);
+    });
   }
   void text(std::string_view value) {
     number(value.size());
@@ -34,6 +60,19 @@ class packed_writer {
   }
 
  private:
+  static constexpr std::size_t max_number = 10;  // bytes
+
+  static auto folded(std::int64_t value) noexcept -> std::uint64_t {
+    const auto bits = static_cast<std::uint64_t>(value);
+    return bits << 1U ^ (value < 0 ? ~std::uint64_t{0} : 0);
+  }
+  /// Gives the end of what it writes.
+  static auto put(char* at, std::uint64_t value) noexcept -> char* {
+    for (; value >= 0x80U; value >>= 7U) *at++ = static_cast<char>(value | 0x80U);
+    *at++ = static_cast<char>(value);
+    return at;
+  }
+
   std::string* into_;
 };
 

@@ -20,8 +20,9 @@ namespace rankd {
 /// same kind is put together key by key from those that are there; how many elements of it were malformed is not known,
 /// and counts as none. Fewer elements of a list come from more of them, and as many as wanted from a list that was read
 /// whole. A batch with a key that was not read then is asked of a live store, if there is one, and fails with
-/// `read_not_recorded` otherwise. Threads: one at a time. Lifetime: `declared` outlives it. Cost: in memory the bytes, and little more for each batch; for the first
-/// batch that is put together, about 100 bytes for each key of all batches.
+/// `read_not_recorded` otherwise. Threads: one at a time. Lifetime: `declared` outlives it. Cost: in memory the bytes,
+/// and little more for each batch; for the first batch that is put together, about 100 bytes for each key of all
+/// batches.
 class replayed_reads {
  public:
   /// Null for bytes that are no reads. `live` has one store for each of registries::endpoints, or is null.
@@ -78,10 +79,10 @@ class replayed_reads {
   std::string bytes_;
   const registries* declared_;
   std::vector<batch> batches_;
-  std::map<place, std::string_view> by_key_;      // what was found; filled when it is first needed
+  std::map<place, std::string_view> by_key_;       // what was found; filled when it is first needed
   std::map<place, std::vector<list_part>> lists_;  // by endpoint, prefix and key; filled with the one above
-  std::vector<std::unique_ptr<batch>> made_;      // batches that were put together
-  std::vector<std::unique_ptr<client>> clients_;  // null where an endpoint is no store
+  std::vector<std::unique_ptr<batch>> made_;       // batches that were put together
+  std::vector<std::unique_ptr<client>> clients_;   // null where an endpoint is no store
   std::vector<store*> pointers_;
   std::string missing_;
   store_list live_;

@@ -143,17 +143,13 @@ def overlap(one: list[Any], other: list[Any]) -> float:
 
 
 def rbo(one: list[Any], other: list[Any]) -> float:
-    """Webber, Moffat and Zobel, equation 32, term by term."""
-    if one == other:
+    """The agreement at each depth by its weight, and that at the last one for all that would follow."""
+    depths = range(1, max(len(one), len(other)) + 1)
+    agreement = [len(set(one[:depth]) & set(other[:depth])) / depth for depth in depths]
+    if not agreement:
         return 1.0
-    shorter, longer = sorted((one, other), key=len)
-    s, l = len(shorter), len(longer)
-    if s == 0:
-        return 0.0
-    common = [len(set(shorter[:depth]) & set(longer[:depth])) for depth in range(l + 1)]
-    first = math.fsum(common[d] / d * P**d for d in range(1, l + 1))
-    second = math.fsum(common[s] * (d - s) / (s * d) * P**d for d in range(s + 1, l + 1))
-    return (1 - P) / P * (first + second) + ((common[l] - common[s]) / l + common[s] / s) * P**l
+    seen = math.fsum((1 - P) * P**place * each for place, each in enumerate(agreement))
+    return seen + agreement[-1] * P ** len(agreement)
 
 
 def change(one: Answer | Failure, other: Answer | Failure) -> str:
@@ -176,7 +172,7 @@ def measures(one: Answer | Failure, other: Answer | Failure) -> tuple[float, flo
     return overlap(ids_of(one), ids_of(other)), rbo(ids_of(one), ids_of(other))
 
 
-def complaints(expected: list[tuple[Answer | Failure, Answer | Failure]], said: dict[str, Any]) -> list[str]:
+def reports(expected: list[tuple[Answer | Failure, Answer | Failure]], said: dict[str, Any]) -> list[str]:
     """Everything in which the engine's comparison differs from that of the interpreter's answers."""
     kinds = [change(one, other) for one, other in expected]
     values = [measures(one, other) for one, other in expected]
@@ -241,7 +237,7 @@ def compare_seed(rankd: Path, project: Project, seed: int, count: int) -> tuple[
         return 0, 0, [f"no comparison: {done.stdout[:500]!r} {done.stderr[:500]!r}"]
     expected = [(interpret(project.known, plan, each), interpret(project.known, candidate, each)) for each in requests]
     different = sum(change(*each) != "equal" for each in expected)
-    wrong = complaints(expected, said)
+    wrong = reports(expected, said)
     if done.returncode != int(different != 0):
         wrong.append(f"exit status {done.returncode}")
     return len(expected), different, wrong

@@ -32,7 +32,7 @@ inline void put_head(packed_writer out, std::string& scratch, store_call call, s
 
 inline void put_keys(packed_writer out, std::span<const std::int64_t> ids) {
   out.number(ids.size());
-  for (const std::int64_t id : ids) out.integer(id);
+  out.integers(ids);
 }
 
 inline void put_head(packed_writer out, std::string& scratch, const named_read& what) {
@@ -66,10 +66,7 @@ inline void put_keys(packed_writer out, const named_read& what) {
 
 inline void put_answer(packed_writer out, const field_batch& values) {
   out.number(0);
-  for (const auto& each : values) {
-    out.number(each ? 1 : 0);
-    if (each) out.text(*each);
-  }
+  out.optional_texts(values);
 }
 
 inline void put_answer(packed_writer out, const hash_batch& hashes) {
@@ -87,7 +84,7 @@ inline void put_answer(packed_writer out, const id_batch& lists) {
   out.number(lists.malformed);
   for (const auto& list : lists.lists) {
     out.number(list.size());
-    for (const std::int64_t id : list) out.integer(id);
+    out.integers(list);
   }
 }
 

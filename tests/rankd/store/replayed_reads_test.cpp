@@ -121,6 +121,53 @@ TEST_CASE("every call is answered as it was") {
   CHECK(replayed_reads::stores_of(from)->at(1) == nullptr);  // an endpoint that is no store
 }
 
+TEST_CASE(
+    "the first elements of a list come from more of them, and as many as wanted from a list that was read whole") {
+  braid::arena memory;
+  const std::array<std::int64_t, 1> key{1};
+  const auto ids = [&](store& of, std::uint32_t first) {
+    const auto got = braid::sync_wait(of.lrange_ids({"follow:", key}, first, memory));
+    return got ? std::vector<std::int64_t>(got->lists[0].begin(), got->lists[0].end()) : std::vector<std::int64_t>{-1};
+  };
+  memory_store behind;
+  behind.lists["follow:1"] = {"5", "6", "7"};
+  const auto after = [&](std::uint32_t first) {
+    const auto by = std::make_shared<read_recorder>(std::vector<store*>{nullptr, nullptr, &behind});
+    static_cast<void>(ids(*read_recorder::stores_of(by)->at(2), first));
+    return replayed_reads::parse(by->take(), op_world());
+  };
+  const auto part = after(2);
+  CHECK(ids(store_of(part), 2) == std::vector<std::int64_t>{5, 6});
+  CHECK(ids(store_of(part), 1) == std::vector<std::int64_t>{5});
+  CHECK(part->missing().empty());
+  CHECK(ids(store_of(part), 3) == std::vector<std::int64_t>{-1});  // there may be more of it
+  CHECK(part->missing() == "`follow:1` of endpoint `" + op_world().endpoints()[2].endpoint_id + "`");
+  const auto all = after(4);
+  CHECK(ids(store_of(all), 1000) == std::vector<std::int64_t>{5, 6, 7});
+  CHECK(all->missing().empty());
+  behind.lists["follow:1"] = {"5", "x", "7"};  // of which it is not known where the malformed one stands
+  CHECK(ids(store_of(after(4)), 1) == std::vector<std::int64_t>{-1});
+}
+
+TEST_CASE("a live store is asked for what was not recorded, and for nothing else") {
+  braid::arena memory;
+  const std::array<std::int64_t, 1> one{1};
+  const std::array<std::int64_t, 2> both{1, 3};
+  const auto by = std::make_shared<read_recorder>(std::vector<store*>{&filled(), nullptr, &filled()});
+  static_cast<void>(braid::sync_wait(read_recorder::stores_of(by)->at(2)->hget({"user:", one}, "country", memory)));
+  memory_store later;
+  later.hashes["user:1"]["country"] = "later";
+  later.hashes["user:3"]["country"] = "live";
+  const auto live = std::make_shared<const std::vector<store*>>(std::vector<store*>{nullptr, nullptr, &later});
+  const auto from = replayed_reads::parse(by->take(), op_world(), live);
+  const auto then = braid::sync_wait(filled().hget({"user:", one}, "country", memory)).value();
+  CHECK(braid::sync_wait(store_of(from).hget({"user:", one}, "country", memory)).value()[0] == then[0]);
+  CHECK(from->live_batches() == 0);
+  CHECK(braid::sync_wait(store_of(from).hget({"user:", both}, "country", memory)).value()[1] == "live");
+  CHECK(from->live_batches() == 1);
+  CHECK(from->missing().empty());
+}
+
 TEST_CASE("another batch of the same kind is put together key by key, and a key that was not read is missing") {
   braid::arena memory;
   std::vector<std::string> then;
