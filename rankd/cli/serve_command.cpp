@@ -102,6 +102,35 @@ auto scrubbed_of(const workspace& in, const open_stores& stores) -> std::vector<
   return found;
 }
 
+/// Stores for candidates: connections of their own to each Redis, so that no served request waits behind them. An
+/// embedded store has none, and is opened once.
+struct shadow_stores {
+  open_stores own;
+  std::vector<store*> all;
+
+  static auto open(const workspace& in, const open_stores& served) -> braid::checked<shadow_stores> {
+    shadow_stores out;
+    if (in.where.shadows.empty()) return out;
+    for (std::size_t at = 0; at < served.owned.size(); ++at) {
+      const endpoint_entry& endpoint = in.declared.endpoints()[at];
+      out.all.push_back(served.owned[at].get());
+      if (served.owned[at] == nullptr || std::holds_alternative<embedded_resolver>(endpoint.resolver)) continue;
+      auto made = open_store(endpoint, in.where.root, server_messages::hidden);
+      if (!made) return std::unexpected(std::move(made.error()));
+      out.all.back() = out.own.owned.emplace_back(std::move(*made)).get();
+    }
+    return out;
+  }
+};
+
+/// What a project states about plans that it does not have.
+auto strangers_in(const workspace& in, const std::vector<std::string>& plans) -> braid::diagnostics {
+  braid::diagnostics all = in.where.budgets.strangers(plans);
+  all.append(in.experiments.strangers(plans));
+  all.append(strangers_of(in.where.shadows, plans));
+  return all;
+}
+
 /// What reloads take from the project. Lifetime: the workspace outlives the changes.
 void read_anew(plan_changes& changes, const workspace& in) {
   changes.budgets_by([root = in.where.root]() -> braid::checked<plan_budgets> {
@@ -224,11 +253,12 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!loaded) return report(loaded.error());
   std::vector<std::string> names = loaded->added;
   for (const left_out_plan& each : loaded->left_out) names.push_back(each.name);
-  if (const auto strangers = in->where.budgets.strangers(names); !strangers.empty()) return report(strangers);
-  if (const auto strangers = in->experiments.strangers(names); !strangers.empty()) return report(strangers);
+  if (const auto strangers = strangers_in(*in, names); !strangers.empty()) return report(strangers);
   const library_plans plans(library);
   const auto stores = open_all_stores(*in, server_messages::hidden);  // its clients are others
   if (!stores) return report(stores.error());
+  const auto of_shadows = shadow_stores::open(*in, *stores);
+  if (!of_shadows) return report(of_shadows.error());
   auto files = outputs::open(options);
   if (!files) return report(files.error());
   auto on = braid::loop::create();
@@ -249,6 +279,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   control by{.options = options,
              .context = {.declared = &in->declared,
                          .stores = stores->pointers(),
+                         .shadows = in->where.shadows,
+                         .shadow_stores = of_shadows->all,
                          .plans = &plans,
                          .changes = &changes,
                          .log = log,

@@ -129,6 +129,8 @@ auto project::load(const std::filesystem::path& where) -> braid::checked<project
     out.budgets = read_budgets(*table, in.pointer_of("budget"), problems);
   if (const nlohmann::json* table = in.object("audit", presence::optional))
     out.redacted = read_redacted(*table, in.pointer_of("audit"), problems);
+  if (const nlohmann::json* tables = in.object("shadow", presence::optional))
+    out.shadows = read_shadows(*tables, in.pointer_of("shadow"), problems);
   out.cursors = read_cursors(in, problems);
   in.refuse_unknown_fields();
   if (problems.empty()) return out;

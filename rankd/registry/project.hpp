@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/registry/budgets.hpp>
+#include <rankd/registry/shadows.hpp>
 
 #include <braid/base/error.hpp>
 
@@ -43,6 +44,7 @@ struct project {
   std::vector<std::filesystem::path> operators;  ///< libraries of operators of the project's own
   plan_budgets budgets;                          ///< what requests to its plans may take
   cursor_settings cursors = {};                  ///< of the pages that plans give
+  std::vector<shadow_settings> shadows = {};     ///< plans that a server runs beside others
   std::vector<std::string> redacted;             ///< names whose values the audit of a server does not have
 
   /// The nearest folder that holds rankd.toml, from `start` upwards.

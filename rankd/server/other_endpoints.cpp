@@ -305,6 +305,7 @@ void shard::answer_metrics(braid::http_exchange& x) {
   out.sample({}, static_cast<double>(all_->context.log.lost() + (audit != nullptr ? audit->lost() : 0)));
   if (all_->context.spans != nullptr) write_span_counts(out, all_->context.spans->counts());
   write_traffic(out);
+  shadow_board::write(out, all_->shadows);
   if (all_->context.changes != nullptr) {
     const reload_counts reloads = all_->context.changes->reloads();
     out.family("rankd_plan_reloads_total", exposition::kind::counter, "Reloads of all plans, by their result.");

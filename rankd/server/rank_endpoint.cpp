@@ -151,7 +151,8 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
     return std::nullopt;
   }
   auto kept = recorded(*request, *plan->bound, text, head_id);
-  return ready_request{std::move(*plan), std::move(*request), std::move(*of_plan), std::move(kept)};
+  auto shadow = shadowed(*request, plan->name, text, head_id);
+  return ready_request{std::move(*plan), std::move(*request), std::move(*of_plan), std::move(kept), std::move(shadow)};
 }
 
 /// A request that has been read: waits to be admitted, and ranks. Between both, those that came at the same time are
@@ -196,6 +197,7 @@ auto shard::run(reply_place to, request_record& record, ready_request& ready) ->
   learn(result, plan, ended - admitted, *pass);
   answer(to, record, result);
   if (ready.recorded != nullptr) keep(*ready.recorded, plan.bound, result, to.x == nullptr ? *to.text : answer_);
+  if (ready.shadow != nullptr) begin_shadow(std::move(ready.shadow), plan.bound, result);
   if (answer_.capacity() > largest_kept_answer) answer_ = std::string();
 }
 

@@ -131,6 +131,8 @@ auto rank_server::start(serve_context context, serve_options options) -> braid::
   auto made = std::make_unique<parts>();
   made->shared.context = std::move(context);
   made->shared.options = std::move(options);
+  for (const shadow_settings& each : made->shared.context.shadows)
+    made->shared.shadows.push_back(std::make_unique<shadow_board>(each));
   const serve_options& how = made->shared.options;
   for (unsigned index = 0; index < how.loops; ++index) {
     auto& added =

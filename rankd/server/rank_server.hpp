@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/registry/registries.hpp>
+#include <rankd/registry/shadows.hpp>
 #include <rankd/server/audit_line.hpp>
 #include <rankd/server/plan_changes.hpp>
 #include <rankd/server/plan_source.hpp>
@@ -26,7 +27,9 @@ namespace rankd {
 /// What a server serves, and where it logs it.
 struct serve_context {
   const registries* declared = nullptr;
-  std::vector<store*> stores;  ///< one for each of registries::endpoints, null where none is open
+  std::vector<store*> stores;                 ///< one for each of registries::endpoints, null where none is open
+  std::vector<shadow_settings> shadows = {};  ///< plans that run beside others
+  std::vector<store*> shadow_stores = {};     ///< for these, as `stores`; empty: the same
   const plan_source* plans = nullptr;
   plan_changes* changes = nullptr;  ///< of these plans; null: they stay as they are
   serve_log log = {};

@@ -24,6 +24,7 @@ auto name_of(endpoint which) noexcept -> std::string_view {
     case endpoint::metrics: return "/metrics";
     case endpoint::tasks: return "/v1/tasks";
     case endpoint::trace: return "/v1/trace";
+    case endpoint::shadow: return "/v1/shadow/{name}";
     case endpoint::openapi: return "/v1/openapi.json";
     case endpoint::page: return "/ui";
     case endpoint::versions: return "/v1/plans/{name}/versions";

@@ -34,6 +34,7 @@ enum class endpoint : std::uint8_t {
   metrics,
   tasks,
   trace,
+  shadow,
   openapi,
   page,
   versions,

@@ -86,6 +86,11 @@ auto shard::start_runtime(std::string name) -> braid::result<void> {
   engine_options how = all_->options.engine;
   how.metrics = node_metrics::collected;
   ranker_.emplace(*on_, *all_->context.declared, asked_, how);
+  if (!all_->shadows.empty()) {
+    how.metrics = node_metrics::none;
+    const auto& own = all_->context.shadow_stores;
+    shadow_ranker_.emplace(*on_, *all_->context.declared, own.empty() ? all_->context.stores : own, how);
+  }
   return {};
 }
 
@@ -197,6 +202,7 @@ void shard::add_routes() {
   serve_get("/v1/trace", [this](braid::http_exchange& x) { return trace(x); });
   serve_post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });
   serve_post("/v1/rank/batch", [this](braid::http_exchange& x) { return rank_batch(x); });
+  if (!all_->shadows.empty()) serve_get("/v1/shadow/{name}", [this](braid::http_exchange& x) { shadow(x); });
   add_change_routes();
   add_page_routes();
   // For every client.

@@ -41,6 +41,15 @@ struct shard::ready_request {
   rank_request request;
   in_flight_shares::pass of_plan;
   std::unique_ptr<recorded_ask> recorded;  // null: it is not recorded
+  std::unique_ptr<shadow_ask> shadow;      // null: no candidate is run for it
+};
+
+/// A request that a candidate is run for as well.
+struct shard::shadow_ask {
+  shadow_board* board = nullptr;
+  std::string text;     // its bytes
+  std::string head_id;  // as request_origin has it
+  std::chrono::milliseconds time{0};
 };
 
 /// A request that is recorded, until it is answered.

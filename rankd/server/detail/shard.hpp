@@ -9,6 +9,7 @@
 #include <rankd/server/metered_store.hpp>
 #include <rankd/server/rank_server.hpp>
 #include <rankd/server/serve_metrics.hpp>
+#include <rankd/server/shadow_board.hpp>
 
 #include <braid/net/http_message.hpp>
 #include <braid/net/http_server.hpp>
@@ -41,7 +42,9 @@ struct serve_shared {
   serve_options options;
   in_flight_shares of_plans{};
   in_flight_shares of_clients{};
-  in_flight_shares of_traces{};                // calls of /v1/trace
+  in_flight_shares of_traces{};   // calls of /v1/trace
+  in_flight_shares of_shadows{};  // runs of candidates
+  std::vector<std::unique_ptr<shadow_board>> shadows{};
   std::vector<std::unique_ptr<shard>> shards;  // complete before the first of them serves
   braid::atomic<bool> stopping{false};         // written by the thread that stops the server: true for good
 };
@@ -111,6 +114,7 @@ class shard {
   struct record_end;
   struct ready_request;
   struct recorded_ask;
+  struct shadow_ask;
   struct call_end;
 
   void add_routes();
@@ -170,6 +174,15 @@ class shard {
                               std::string_view head_id) -> std::unique_ptr<recorded_ask>;
   void keep(recorded_ask& recorded, const plan_handle& plan, const ranking& result, std::string_view answered);
   void write_traffic(exposition& out) const;
+
+  // shadow_runs.cpp
+  [[nodiscard]] auto board_of(std::string_view plan) const -> shadow_board*;
+  [[nodiscard]] auto shadowed(const rank_request& request, std::string_view plan, std::string_view text,
+                              std::string_view head_id) const -> std::unique_ptr<shadow_ask>;
+  void begin_shadow(std::unique_ptr<shadow_ask> ask, const plan_handle& plan, const ranking& served);
+  auto run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served, in_flight_shares::pass place)
+      -> braid::task<void>;
+  void shadow(braid::http_exchange& x);
 
   // batch_endpoint.cpp
   auto rank_batch(braid::http_exchange& x) -> braid::task<void>;
@@ -235,6 +248,7 @@ class shard {
   std::shared_ptr<const token_list> tokens_;  // null: every client may ask
 
   braid::http_router routes_;
+  std::optional<engine> shadow_ranker_;         // of candidates, on stores of their own; used as the next one
   std::optional<engine> ranker_;                // used by the last tasks of the runtime, as is the server
   std::unique_ptr<braid::http_server> server_;  // touched on the loop only, once it is there
   std::unique_ptr<braid::runtime> on_;

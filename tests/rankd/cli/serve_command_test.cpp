@@ -135,6 +135,39 @@ TEST_CASE("SIGHUP loads the plans anew, all of them or none") {
   CHECK(mark() == 2);
 }
 
+TEST_CASE("a candidate beside a plan changes with a reload, and a stop while it runs is a stop") {
+  const project_copy project;
+  fs::remove(project.path() / "plans/compiled/index.json");
+  const std::string settings = read_text_file(project.path() / "rankd.toml").value();
+  const auto put = [&](int value) {
+    project.write("plans/compiled/extra.json", rankd::testing::marked_plan("extra", value));
+  };
+  put(1);
+  project.write("rankd.toml", settings + "[shadow.reels_plan_a]\nplan = \"none\"\n");
+  const process_end unknown = rankd_in(project.path(), {"serve", "--listen", "127.0.0.1:0"});
+  CHECK(unknown.status == 1);
+  CHECK(has(unknown.err, "unknown_plan"));
+  project.write("rankd.toml", settings + "[shadow.reels_plan_a]\nplan = \"extra\"\nshare = 1\n");
+  running_server server(project.path());
+  const auto seen = [&] {
+    auto one = server.caller();
+    one.say(request_text("GET", "/v1/shadow/reels_plan_a"));
+    return json::parse(one.hear().value().body);
+  };
+  const std::string answer = rank(server).body;
+  CHECK(eventually([&] { return seen().at("runs") == 1; }));
+  const json first = seen().at("candidate_digest");
+  put(2);
+  server.signal(SIGHUP);
+  CHECK(eventually([&] { return has(server.err(), R"("changed":1)"); }));
+  CHECK(rank(server).body == answer);
+  CHECK(eventually([&] { return seen().at("candidate_digest") != first; }));
+  CHECK(seen().at("runs") == 1);
+  CHECK(rank(server).body == answer);
+  server.signal(SIGTERM);
+  CHECK(server.wait() == 0);
+}
+
 TEST_CASE("with --keep-going one wrong plan keeps neither the start nor a reload from the others") {
   const project_copy project;
   fs::remove(project.path() / "plans/compiled/index.json");

@@ -59,12 +59,14 @@ class serve_world {
   explicit serve_world(serve_options options = {}, line_file* audit = nullptr, serve_log log = {},
                        std::vector<store*> stores = reference_project::get().stores,
                        const store_scrubber* scrubber = nullptr, redaction redacted = {},
-                       traffic_writer* traffic = nullptr, span_exporter* spans = nullptr) {
+                       traffic_writer* traffic = nullptr, span_exporter* spans = nullptr,
+                       std::vector<shadow_settings> shadows = {}) {
     options.listen = braid::socket_address::loopback(0);
     options.default_deadline =
         std::chrono::minutes(1);  // a busy machine is no fault: a test that wants a deadline names one
     server_ = value_of(rank_server::start({.declared = &reference_project::get().declared,
                                            .stores = std::move(stores),
+                                           .shadows = std::move(shadows),
                                            .plans = &plans_,
                                            .log = log,
                                            .audit = audit,

@@ -1,0 +1,30 @@
+// rankd/registry/shadows.hpp: the tables `shadow` of rankd.toml: plans that run beside those that are served.
+#pragma once
+
+#include <braid/base/error.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rankd {
+
+/// A plan that runs for some of the requests to another one, whose answers alone are given.
+struct shadow_settings {
+  std::string plan;
+  std::string candidate;
+  double share = 0.01;        ///< of the requests, from above 0 to 1, by a hash of their ids
+  std::size_t in_flight = 4;  ///< runs at a time, of all loops of a server together
+};
+
+/// `[shadow.PLAN]` with `plan`, `share` and `in_flight`, in the order of the names.
+auto read_shadows(const nlohmann::json& tables, const std::string& pointer, braid::diagnostics& problems)
+    -> std::vector<shadow_settings>;
+
+/// What names a plan that is not among these. Errors: unknown_plan.
+[[nodiscard]] auto strangers_of(const std::vector<shadow_settings>& shadows, const std::vector<std::string>& plans)
+    -> braid::diagnostics;
+
+}  // namespace rankd

@@ -1,0 +1,102 @@
+// rankd/server/shadow_board.hpp: what came of running a plan beside the one that is served.
+#pragma once
+
+#include <rankd/engine/answer_comparison.hpp>
+#include <rankd/engine/moved_ids.hpp>
+#include <rankd/registry/shadows.hpp>
+#include <rankd/server/exposition.hpp>
+#include <rankd/server/time_histogram.hpp>
+
+#include <braid/base/clock.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// What came of a request that was to be run by the candidate, too. The first are those of `answer_change`.
+enum class shadow_verdict : std::uint8_t {
+  equal,
+  values,
+  order,
+  candidates,
+  error,
+  skipped,      ///< not run: requests waited to be admitted, or the server is about to stop
+  busy,         ///< not run: as many runs were under way as there may be
+  unavailable,  ///< not run: the candidate cannot be run, or not for this request
+};
+inline constexpr std::size_t shadow_verdicts = 8;
+
+/// equal, values, …, unavailable.
+[[nodiscard]] auto to_string(shadow_verdict verdict) noexcept -> std::string_view;
+
+/// One answer beside that of the candidate.
+struct shadow_run {
+  std::string request_id;  ///< empty where it is not to be shown
+  answer_verdict verdict;
+  std::string code;        ///< of the answer that was given: `ok`, or that of the error
+  std::string other_code;  ///< of the candidate
+  std::size_t candidates = 0;
+  std::size_t other_candidates = 0;
+  std::size_t moved = 0;             ///< ids that moved, in all
+  std::vector<moved_id> moves = {};  ///< the first of these, without reasons
+  braid::duration extra{};           ///< that the candidate took longer; zero where it did not
+};
+
+/// The verdicts about one candidate, for all loops of a server.
+/// Threads: any. Cost: an uncontended lock for each call.
+class shadow_board {
+ public:
+  static constexpr std::size_t max_worst = 20;
+  static constexpr std::size_t max_moves = 10;
+
+  explicit shadow_board(shadow_settings settings) : settings_(std::move(settings)) {}
+
+  [[nodiscard]] auto settings() const noexcept -> const shadow_settings& { return settings_; }
+
+  /// Whether a request of that id is among those that the candidate is run for: always the same ones.
+  [[nodiscard]] auto wants(std::string_view request_id) const noexcept -> bool;
+
+  /// A request that the candidate was not run for.
+  void count(shadow_verdict why);
+
+  /// Whether a run with that verdict would be among the worst.
+  [[nodiscard]] auto is_among_worst(const answer_verdict& verdict) const -> bool;
+
+  /// A run of these versions of both plans. With other ones the means and the worst begin anew.
+  void add(shadow_run run, const std::string& digest, const std::string& other_digest);
+
+  /// One object with its end: the settings, the counts since the server began, and of the versions that ran last means
+  /// and worst runs.
+  [[nodiscard]] auto to_json() const -> std::string;
+
+  static void write(exposition& out, std::span<const std::unique_ptr<shadow_board>> all);
+
+ private:
+  /// The classes of overlaps. A histogram counts durations: one is a second.
+  struct overlap_bounds {
+    static constexpr std::array seconds{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0};
+  };
+
+  shadow_settings settings_;
+  mutable std::mutex mutex_;
+  std::array<std::uint64_t, shadow_verdicts> counts_{};
+  histogram_of<overlap_bounds> overlaps_;
+  time_histogram extra_;
+
+  std::string digest_;  // this and the next ones: of the versions that ran last
+  std::string other_digest_;
+  std::uint64_t runs_ = 0;
+  double overlap_ = 0;  // sums
+  double rbo_ = 0;
+  std::vector<shadow_run> worst_;  // the worst first
+};
+
+}  // namespace rankd

@@ -1,0 +1,105 @@
+// rankd/server/shadow_runs.cpp: candidates run beside the plans that are served, after their answers.
+#include <rankd/server/detail/rank_parts.hpp>
+
+#include <rankd/engine/answer_comparison.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <braid/coro/sleep.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+constexpr std::string_view json_type = "application/json";
+constexpr std::size_t overlap_depth = 10;
+
+auto code_of(const ranking& answer) -> std::string { return answer.error ? answer.error->code : "ok"; }
+
+auto size_of(const ranking& answer) -> std::size_t { return answer.error ? 0 : answer.rows.size(); }
+
+}  // namespace
+
+auto shard::board_of(std::string_view plan) const -> shadow_board* {
+  const auto found = std::ranges::find(all_->shadows, plan,
+                                       [](const auto& each) -> std::string_view { return each->settings().plan; });
+  return found == all_->shadows.end() ? nullptr : found->get();
+}
+
+/// Null for a request that no candidate is run for. Later pages belong to the ranking that gave the first one.
+auto shard::shadowed(const rank_request& request, std::string_view plan, std::string_view text,
+                     std::string_view head_id) const -> std::unique_ptr<shadow_ask> {
+  if (all_->shadows.empty()) return nullptr;
+  shadow_board* const board = board_of(plan);
+  if (board == nullptr || request.cursor || !board->wants(request.request_id)) return nullptr;
+  auto out = std::make_unique<shadow_ask>();
+  out->board = board;
+  out->text = text;
+  out->head_id = head_id;
+  out->time = request.time;
+  return out;
+}
+
+/// Whatever comes of the candidate: the request has its answer.
+void shard::begin_shadow(std::unique_ptr<shadow_ask> ask, const plan_handle& plan, const ranking& served) {
+  shadow_board& board = *ask->board;
+  if (gate_.counts().waiting != 0 || all_->stopping.load(braid::relaxed)) return board.count(shadow_verdict::skipped);
+  auto place = all_->of_shadows.try_enter(board.settings().plan, board.settings().in_flight);
+  if (!place) return board.count(shadow_verdict::busy);
+  io_->spawn(run_shadow(std::move(ask), plan, served, std::move(*place)));
+}
+
+/// As a request of its own to the candidate: with its budget and its deadline, and with connections to stores that no
+/// served request waits for.
+auto shard::run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served, in_flight_shares::pass place)
+    -> braid::task<void> {
+  const in_flight_shares::pass held = std::move(place);
+  co_await braid::yield();  // the answer goes out first
+  shadow_board& board = *ask->board;
+  const auto candidate = all_->context.plans->find(board.settings().candidate);
+  if (!candidate || candidate->bound == nullptr) co_return board.count(shadow_verdict::unavailable);
+  auto request =
+      parse_request(ask->text, *all_->context.declared, {.line = 0, .request_id = ask->head_id, .time = ask->time});
+  if (!request || !fit_to_plan(*request, *candidate->bound, *all_->context.declared).empty())
+    co_return board.count(shadow_verdict::unavailable);
+  request->explain = explain_mode::off;
+  request->explain_ids.clear();
+  const plan_budget& budget = candidate->bound->budget;
+  if (!request->deadline) request->deadline = budget.default_deadline.value_or(all_->options.default_deadline);
+  keep_to_budget(*request, budget);
+  shadow_run run;
+  if (!all_->context.redacted.hides("request_id")) run.request_id = served.request_id;
+  auto ranking_task = shadow_ranker_->rank(candidate->bound, std::move(*request));
+  const ranking other = co_await std::move(ranking_task);
+  run.verdict = compare_answers(served, other, overlap_depth);
+  run.code = code_of(served);
+  run.other_code = code_of(other);
+  run.candidates = size_of(served);
+  run.other_candidates = size_of(other);
+  run.extra = std::max(other.total - served.total, braid::duration::zero());
+  if (board.is_among_worst(run.verdict)) {
+    run.moves = moves_between(served, other, run.moved);
+    run.moves.resize(std::min(run.moves.size(), shadow_board::max_moves));
+  }
+  board.add(std::move(run), plan->digest, candidate->bound->digest);
+}
+
+/// What it shows is of other clients' requests.
+void shard::shadow(braid::http_exchange& x) {
+  if (!may_ask(x, endpoint::shadow)) return;
+  const std::string_view id = given_request_id(x.request());
+  if (const auto client = client_of(x); tokens_ != nullptr && !(client && client->may_see_shadows))
+    return reply(x, endpoint::shadow,
+                 answer_error(braid::http_status::forbidden, "shadow_forbidden",
+                              "only a client whose token has the right `shadow` sees what came of candidates", id));
+  const shadow_board* const board = board_of(x.value("name"));
+  if (board == nullptr)
+    return reply(x, endpoint::shadow,
+                 answer_error(braid::http_status::not_found, "unknown_shadow",
+                              "no candidate runs beside a plan called " + quote_name(x.value("name")), id));
+  reply(x, endpoint::shadow, braid::http_status::ok, json_type, board->to_json());
+}
+
+}  // namespace rankd::detail
