@@ -1,6 +1,7 @@
 // rankd/engine/bound_plan.cpp: compiling the tables of a plan and binding its nodes.
 #include <rankd/engine/bound_plan.hpp>
 
+#include <rankd/engine/captured_rows.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/columns.hpp>
 #include <rankd/op/extra_columns.hpp>
@@ -45,7 +46,9 @@ void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_
   for (const bound_node& node : nodes)
     for (const node_index source : node.sources) ++takers[source];
   for (const node_index output : loaded.outputs) ++takers[output];
-  const auto stands_alone = [&](node_index at) { return nodes[at].fallback || !loaded.nodes[at].wakers.empty(); };
+  const auto stands_alone = [&](node_index at) { 
+    return nodes[at].fallback || loaded.nodes[at].capture || !loaded.nodes[at].wakers.empty();
+  };
   for (const plan_node& node : loaded.nodes)
     if (node.fallback && node.fallback->kind == fallback_kind::node) ++takers[node.fallback->node];
   for (node_index second = 0; second < nodes.size(); ++second) {
@@ -190,6 +193,7 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
   check_condition_count(loaded, problems);
   const std::optional<node_index> page_node = find_page_node(loaded, problems);
   if (problems.empty()) problems = check_columns(loaded, declared);
+  if (problems.empty()) problems = check_captures(loaded, declared);
   if (!problems.empty()) return std::unexpected(with_locations(std::move(problems), loaded));
 
   fuse_pairs(loaded, with, nodes);
@@ -199,6 +203,9 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
   if (has_branches(loaded)) branches = std::make_shared<const plan_branches>(loaded, preds, declared);
   const bool has_fallbacks =
       std::ranges::any_of(nodes, [](const bound_node& node) { return node.fallback.has_value(); });
+  std::vector<node_index> captures;
+  for (node_index at = 0; at < loaded.nodes.size(); ++at)
+    if (loaded.nodes[at].capture) captures.push_back(at);
   std::vector<model_digest> called = digests_of(models_of(loaded), models);
   std::vector<operator_digest> operators = operators_of(loaded);
   return bound_plan{.name = loaded.plan_name,
@@ -214,7 +221,8 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
                     .whole = whole_route(loaded, declared),
                     .branches = std::move(branches),
                     .stated = std::make_shared<const plan>(std::move(loaded)),
-                    .has_fallbacks = has_fallbacks};
+                    .has_fallbacks = has_fallbacks,
+                    .captures = std::move(captures)};
 }
 
 auto substitute_name(const bound_plan& plan) -> std::string_view {

@@ -63,6 +63,7 @@ struct bound_plan {
   std::shared_ptr<const plan> stated;             ///< what its artifact states, for those that show it
   std::shared_ptr<const plan_experiments> experiments = {};  ///< that run for it; null where there are none
   bool has_fallbacks = false;                                ///< of nodes
+  std::vector<node_index> captures = {};                     ///< nodes that capture rows
   std::shared_ptr<const bound_plan> substitute = {};         ///< that requests are given to when this one fails
 };
 

@@ -1,6 +1,7 @@
 // rankd/engine/engine.cpp: one request from its start to its answer.
 #include <rankd/engine/engine.hpp>
 
+#include <rankd/engine/detail/capture_rows.hpp>
 #include <rankd/engine/detail/explain.hpp>
 #include <rankd/engine/detail/request_state.hpp>
 #include <rankd/engine/detail/thrown_message.hpp>
@@ -156,15 +157,8 @@ auto degraded_of(const request_state& state) -> std::vector<degradation> {
 }
 
 /// The times of the path and the rest add up to the total, because the rest is what is left of it.
-auto explanation_of(const request_state& state, const run_end& run, const ranking& answer, braid::time_point known,
-                    const registries& declared) -> explanation {
-  explanation all = explain({.state = state,
-                             .shape = run.shape,
-                             .nodes = states_of(run.graph, run.failure, state),
-                             .failed = failed_node(run.failure),
-                             .known = known,
-                             .candidates = answer.rows},
-                            declared);
+auto explanation_of(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
+  explanation all = explain(run, declared);
   all.total = answer.total;
   all.answering = answer.total;
   for (const path_step& step : all.critical_path) all.answering -= step.wait + step.run;
@@ -172,8 +166,14 @@ auto explanation_of(const request_state& state, const run_end& run, const rankin
   return all;
 }
 
+/// What the request asks for, and what the plan does, as far as that is wanted.
+void add_captures(const run_picture& run, const engine_options& options, const registries& declared, ranking& answer) {
+  if (!run.state.request.captures.empty()) answer.captured = captured_for_request(run, declared);
+  if (options.captures == plan_captures::taken) answer.captured_by_plan = captured_by_plan(run, declared);
+}
+
 auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, const registries& declared,
-               node_metrics metrics) -> ranking {
+               const engine_options& options) -> ranking {
   const rank_request& request = state->request;
   const bool is_explained = request.explain == explain_mode::on;
   const braid::time_point known = is_explained ? braid::steady_time().now() : braid::time_point{};
@@ -196,10 +196,20 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
       answer.malformed_values += state->nodes[node].malformed_values;
     }
   }
-  if (metrics == node_metrics::collected) answer.nodes = samples_of(run.graph, run.failure, *state);
+  if (options.metrics == node_metrics::collected) answer.nodes = samples_of(run.graph, run.failure, *state);
   answer.total = braid::steady_time().now() - state->begin;
-  if (is_explained)
-    answer.explained = std::make_shared<const explanation>(explanation_of(*state, run, answer, known, declared));
+  const bool is_captured = !request.captures.empty() ||
+                           (options.captures == plan_captures::taken && captures_of(*state->plan, request.request_id));
+  if (!is_explained && !is_captured) [[likely]]
+    return answer;
+  const run_picture picture{.state = *state,
+                            .shape = run.shape,
+                            .nodes = states_of(run.graph, run.failure, *state),
+                            .failed = failed_node(run.failure),
+                            .known = known,
+                            .candidates = answer.rows};
+  if (is_captured) add_captures(picture, options, declared, answer);
+  if (is_explained) answer.explained = std::make_shared<const explanation>(explanation_of(picture, answer, declared));
   return answer;
 }
 
@@ -272,6 +282,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   if (!code) co_return first;
 
   again.arms.clear();  // what they have set is in the params
+  again.captures.clear();  // they are nodes of the plan that has failed
   if (again.deadline) {
     const auto used = std::chrono::floor<milliseconds>(around.where().now() - begun);
     again.deadline = std::max(*again.deadline - used, milliseconds(1));
@@ -288,6 +299,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   second.plan = plan->name;
   second.experiments = first.experiments;
   second.arms = first.arms;
+  second.captured = first.captured;
   second.total += first.total;
   second.failed_before = std::make_shared<const ranking>(std::move(first));
   co_return second;
@@ -329,7 +341,7 @@ auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request req
   if (!failure && around.where().now() >= run->inside.deadline())
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
   const run_end end{.graph = run->graph, .shape = shape, .failure = failure, .breach = breach};
-  ranking answer = answer_of(state, end, *declared_, options_.metrics);
+  ranking answer = answer_of(state, end, *declared_, options_);
   note_memory(state->memory.used());
   answer.next_cursor = next_cursor_of(*state, answer, options_);
   co_return answer;

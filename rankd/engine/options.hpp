@@ -19,6 +19,9 @@ enum class run_order : std::uint8_t {
 /// What rankings report of the nodes of their plan, besides what a request wants explained.
 enum class node_metrics : std::uint8_t { none, collected };
 
+/// What rankings have of the rows that nodes of their plans capture.
+enum class plan_captures : std::uint8_t { ignored, taken };
+
 /// Answers are the same bytes whatever the options, as long as no time runs out.
 struct engine_options {
   braid::duration node_timeout = braid::duration::max();  ///< for each node; max: none
@@ -28,6 +31,7 @@ struct engine_options {
   double part_ns = 50'000;
   run_order order = run_order::side_by_side;
   node_metrics metrics = node_metrics::none;
+  plan_captures captures = plan_captures::ignored;
   std::shared_ptr<const page_cursors> cursors = {};  ///< of pages; null where no plan can give any
   std::uint32_t timed_of = 1;  ///< with figures: the times of one request in so many are taken; at least 1
 };

@@ -251,7 +251,9 @@ auto fit_to_plan(rank_request& request, const bound_plan& plan, const registries
     problems.set_source("request");
     if (!problems.empty()) return problems;
   }
-  return check_needs(request, route_of(plan, request.params)->needs, declared);
+  braid::diagnostics problems = check_needs(request, route_of(plan, request.params)->needs, declared);
+  if (!request.captures.empty()) problems.append(check_captures(request, plan, declared));
+  return problems;
 }
 
 void append_arms(std::string& out, const plan_experiments& running, std::span<const chosen_arm> arms) {

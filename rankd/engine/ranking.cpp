@@ -104,6 +104,16 @@ void append_explanation(std::string& out, const ranking& answer) {
   if (answer.explained != nullptr) out += ",\"explain\":" + to_json(*answer.explained);
 }
 
+void append_captured(std::string& out, const ranking& answer) {
+  if (answer.captured.empty()) return;
+  out += ',';
+  detail::append_list(out, "captured", answer.captured, [](std::string& text, const captured_rows& each) {
+    text += '{';
+    append_members(text, each);
+    text += '}';
+  });
+}
+
 void append_diagnostic(std::string& out, const braid::diagnostic& item) {
   const std::pair<std::string_view, std::string_view> fields[] = {{"code", item.code}, {"pointer", item.pointer},
                                                                   {"node", item.node}, {"message", item.message},
@@ -124,6 +134,7 @@ void append_json(std::string& out, const ranking& answer) {
   out += '{';
   if (answer.error) {
     append_error(out, *answer.error, answer.request_id);
+    append_captured(out, answer);
     append_explanation(out, answer);
     out += '}';
     return;
@@ -154,6 +165,7 @@ void append_json(std::string& out, const ranking& answer) {
     out += ',';
     append_count(out, "malformed_values", answer.malformed_values);
   }
+  append_captured(out, answer);
   append_explanation(out, answer);
   out += '}';
 }

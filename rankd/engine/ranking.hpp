@@ -1,6 +1,7 @@
 // rankd/engine/ranking.hpp: what came of a request: candidates, or an error, and where the time went.
 #pragma once
 
+#include <rankd/engine/captured_rows.hpp>
 #include <rankd/engine/explanation.hpp>
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/registries.hpp>
@@ -64,6 +65,8 @@ struct ranking {
   braid::duration total{};                       ///< from when the engine took the request to when this was ready
   std::span<const node_sample> nodes;            ///< by number; empty unless `engine_options::metrics` wants them
   std::shared_ptr<const explanation> explained;  ///< null unless the request asks for it; there with errors, too
+  std::vector<captured_rows> captured = {};          ///< that the request asks for; there with errors, too
+  std::vector<captured_rows> captured_by_plan = {};  ///< where `engine_options::captures` takes them
   std::shared_ptr<const request_state> memory;   ///< what the rows and the nodes lie in
   std::shared_ptr<const plan_experiments> experiments = {};  ///< of the plan, where it has some
   std::vector<chosen_arm> arms = {};                         ///< of these, those that the request is in

@@ -4,6 +4,7 @@
 #include <rankd/engine/detail/diagnostic_list.hpp>
 #include <rankd/engine/detail/plain_request.hpp>
 #include <rankd/engine/detail/read_candidates.hpp>
+#include <rankd/engine/detail/read_captures.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
@@ -122,22 +123,6 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
   read_param(*param, value, pointer, into.params[index], problems);
 }
 
-void read_output_key(const nlohmann::json& name, const std::string& pointer, const registries& declared,
-                     std::vector<std::uint32_t>& into, diagnostic_list problems) {
-  if (!name.is_string()) return problems.add("wrong_type", pointer, "an output key is a name, not " + described(name));
-  const auto& text = name.get_ref<const std::string&>();
-  const key_entry* key = declared.find_key(text);
-  if (key == nullptr)
-    return problems.add("unknown_key", pointer, "no key is called " + quote_name(text),
-                        braid::did_you_mean(text, declared.key_names()));
-  if (key->status == lifecycle::blocked)
-    return problems.add("blocked_key", pointer, "key `" + text + "` is blocked", declared.successor_hint(*key));
-  if (!key->allow_read) return problems.add("unreadable_key", pointer, "key `" + text + "` must not be read");
-  if (std::ranges::find(into, key->key_id) != into.end())
-    return problems.add("duplicate_value", pointer, "key `" + text + "` is named twice");
-  into.push_back(key->key_id);
-}
-
 using read_value = void (*)(const std::string& name, const nlohmann::json& value, const std::string& pointer,
                             const registries& declared, rank_request& into, diagnostic_list problems);
 
@@ -159,7 +144,7 @@ void read_output_keys(object_reader& in, const registries& declared, rank_reques
   std::vector<std::uint32_t> keys;
   const std::string pointer = in.pointer_of("output_keys");
   for (std::size_t index = 0; index < names->size() && problems.out.size() < max_diagnostics; ++index)
-    read_output_key((*names)[index], braid::json_pointer(pointer, index), declared, keys, problems);
+    detail::read_key_name((*names)[index], braid::json_pointer(pointer, index), declared, keys, problems);
   std::ranges::sort(keys);
   into.output_keys = std::move(keys);
 }
@@ -338,6 +323,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
   if (const std::string* cursor = in.text("cursor", presence::optional)) request.cursor = *cursor;
   read_explain(in, declared.id_type(), request, {problems});
   read_forced(in, request, {problems});
+  detail::read_captures(in, declared, request, max_diagnostics, problems);
   in.refuse_unknown_fields();
 
   problems.set_source("request");

@@ -1,6 +1,7 @@
 // rankd/engine/request.hpp: one request: read, checked, with every name resolved.
 #pragma once
 
+#include <rankd/engine/captured_rows.hpp>
 #include <rankd/op/candidates.hpp>
 #include <rankd/registry/budgets.hpp>
 #include <rankd/registry/registries.hpp>
@@ -81,6 +82,7 @@ struct rank_request {
   bool is_timed = false;              ///< `ranking::nodes` has times, if the engine collects nodes at all
   explain_mode explain = explain_mode::off;
   std::vector<row_id> explain_ids;  ///< whose fate the explanation reports; each once
+  std::vector<asked_capture> captures = {};
 };
 
 /// Where a request came from, which decides the ids that are made up for it.
@@ -96,7 +98,7 @@ struct request_origin {
 /// Errors: every diagnostic at once: those of `parse_json`, which count lines from that of the origin, and
 /// `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, wrong_source, null_param, unknown_key,
 /// blocked_key, unreadable_key, duplicate_value, bad_id, too_many_ids; of candidates too_many_candidates,
-/// unwritable_key, wrong_length, null_value. As many as a person can use.
+/// unwritable_key, wrong_length, null_value; too_many_captures. As many as a person can use.
 auto parse_request(std::string_view text, const registries& declared, request_origin from = {})
     -> braid::checked<rank_request>;
 

@@ -89,6 +89,17 @@ auto fallback_text(const node_fallback& fallback, const plan& of, const registri
   return out + ", nulls " + list_text(fallback.nulls, [&](std::uint32_t key) { return key_text(key, declared); });
 }
 
+/// `{sample: 0.01, side: both, max_rows: 500, keys: [Key.id]}`.
+auto capture_text(const node_capture& capture, const registries& declared) -> std::string {
+  std::string out = "{sample: " + scalar_text(capture.sample);
+  out.append(", side: ").append(capture_side_names[static_cast<std::size_t>(capture.what.side)]);
+  out += ", max_rows: " + std::to_string(capture.what.max_rows);
+  if (capture.what.key_ids)
+    out += ", keys: " +
+           list_text(*capture.what.key_ids, [&](std::uint32_t key) { return key_text(key, declared); });
+  return out + "}";
+}
+
 auto name_of_field(const plan_param& param) -> std::string {
   if (param.kind == param_kind::expr_id) return "expr";
   if (param.kind == param_kind::pred_ids) return "preds";
@@ -105,6 +116,7 @@ auto fields_of(const plan_node& node, const plan& of, const registries& declared
   if (node.timeout_ms) fields.push_back({"timeout_ms", std::to_string(*node.timeout_ms), param_kind::int64});
   if (node.retries != 0) fields.push_back({"retries", std::to_string(node.retries), param_kind::int64});
   if (node.fallback) fields.push_back({"fallback", fallback_text(*node.fallback, of, declared), param_kind::string});
+  if (node.capture) fields.push_back({"capture", capture_text(*node.capture, declared), param_kind::string});
   return fields;
 }
 

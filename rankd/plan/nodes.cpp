@@ -1,5 +1,6 @@
 // rankd/plan/nodes.cpp: reading nodes, their inputs and their params, by the shapes of the operators.
 #include <rankd/plan/detail/artifact.hpp>
+#include <rankd/plan/detail/capture.hpp>
 #include <rankd/plan/detail/node_limits.hpp>
 #include <rankd/plan/key_template.hpp>
 #include <rankd/registry/names.hpp>
@@ -362,6 +363,7 @@ auto read_node(const json& value, node_index self, node_context context) -> plan
   if (shape != nullptr) read_params(params == nullptr ? none : *params, in.pointer_of("params"), *shape, context, out);
   out.fallback = read_fallback(in, out, context.into, context.problems);
   read_limits(in, shape, context.into, out);
+  read_capture(in, context.into, context.problems, out);
   out.extensions = read_extensions(in, context.into, context.problems);
   if (const json* span = in.value("source_span", presence::optional))
     out.span = read_span(*span, in.pointer_of("source_span"), context.into.out.source_files.size(), context.problems);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/expr/tree.hpp>
+#include <rankd/plan/capture.hpp>
 #include <rankd/plan/fallback.hpp>
 #include <rankd/plan/fragments.hpp>
 #include <rankd/plan/op_shape.hpp>
@@ -83,6 +84,7 @@ struct plan_node {
   std::vector<node_index> wakers = {};
   std::optional<std::int64_t> timeout_ms = {};  ///< it has failed when it has not ended by then
   std::int64_t retries = 0;                     ///< so often it is run again where the store fails it for a moment
+  std::optional<node_capture> capture = {};
 
   /// Null where the node does not give it.
   [[nodiscard]] auto find_param(std::string_view name) const noexcept -> const plan_param* {

@@ -13,9 +13,10 @@
 namespace rankd {
 namespace {
 
-constexpr std::array<std::string_view, 11> hidden_fields{
+constexpr std::array<std::string_view, 12> hidden_fields{
     "user_id",         "request_id",  "engine_request_id", "trace_id",    "client", "context",
-    "param_overrides", "output_keys", "explain",           "experiments", "cursor"};
+    "param_overrides", "output_keys", "explain",           "experiments", "cursor",
+    "capture"};
 
 void append_name(std::string& out, std::string_view name) {
   if (!out.ends_with('{')) out += ',';
@@ -81,6 +82,7 @@ class request_writer {
     if (request_->cursor && shows("cursor")) append_member(text_, "cursor", *request_->cursor);
     if (request_->deadline) append_number(text_, "deadline_ms", request_->deadline->count());
     if (request_->explain == explain_mode::on && shows("explain")) write_explain();
+    if (!request_->captures.empty() && shows("capture")) write_captures();
     out.json = std::move(text_) + "}";
     out.redacted = std::move(redacted_);
     out.engine_request_id = request_->engine_request_id;
@@ -145,6 +147,20 @@ class request_writer {
     text_ += '{';
     append_list(text_, "ids", request_->explain_ids, append_json_id);
     text_ += '}';
+  }
+
+  void write_captures() {
+    append_list(text_, "capture", request_->captures, [this](std::string& out, const asked_capture& each) {
+      out += '{';
+      append_member(out, "node", each.node);
+      if (each.what.key_ids)
+        append_list(out, "keys", *each.what.key_ids, [this](std::string& name, std::uint32_t key) {
+          append_json_string(name, declared_->find_key(key)->name);
+        });
+      append_number(out, "max_rows", static_cast<std::int64_t>(each.what.max_rows));
+      append_member(out, "side", capture_side_names[static_cast<std::size_t>(each.what.side)]);
+      out += '}';
+    });
   }
 
   const rank_request* request_;

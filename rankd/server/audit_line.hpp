@@ -29,7 +29,7 @@ class redaction {
   redaction() = default;  ///< hides nothing
 
   /// Names are params, or user_id, request_id, engine_request_id, trace_id, client, context, param_overrides,
-  /// output_keys, explain, experiments.
+  /// output_keys, explain, experiments, cursor, capture.
   /// Errors: unknown_name, one for each that is none of these; pointers lead into rankd.toml.
   static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
 
@@ -76,6 +76,7 @@ struct request_record {
   bool is_degraded = false;        ///< something stood in; the line has `degraded`
   bool is_known = false;           ///< its client may ask this server; not in the line
   bool may_force = false;          ///< the client may name arms of experiments; not in the line
+  bool may_send_events = false;    ///< the client may send events; not in the line
   bool is_shed = false;            ///< refused because too many were there; not in the line
 };
 

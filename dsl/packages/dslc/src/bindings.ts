@@ -290,6 +290,20 @@ export interface NodeOptions {
   readonly trace?: string | null;
   /** It has failed, with \`node_timeout\`, when it has not ended after so many milliseconds. */
   readonly timeoutMs?: number;
+  /** Rows at this node are kept as data, where the server has a folder for them. */
+  readonly capture?: NodeCapture;
+}
+
+/** Which rows at a node are captured, and of which requests. */
+export interface NodeCapture {
+  /** The share of the requests, by a hash of their ids; all where absent. */
+  readonly sample?: number;
+  /** The columns beside the ids; all where absent. */
+  readonly keys?: readonly KeyToken<ValueType, { read: true }>[];
+  /** More rows are counted and left out: 1 to 10000; 500 where absent. */
+  readonly maxRows?: number;
+  /** The rows that the node gives, those that it takes, or both. */
+  readonly side?: "out" | "in" | "both";
 }
 
 /** What every operator takes that reads a store. */

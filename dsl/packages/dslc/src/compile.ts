@@ -5,6 +5,7 @@ import { bindings } from "./bindings.js";
 import { boundParamsCapability, isBound } from "./bound_params.js";
 import { branchCapability } from "./branches.js";
 import { fallbackCapability } from "./fallbacks.js";
+import { captureCapability } from "./captures.js";
 import { limitCapabilities } from "./limits.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
 import { reservedNames } from "./folder.js";
@@ -332,7 +333,7 @@ class PlanCompilation {
         }));
       const limits = Object.keys(node.limits).map((name) => ({
         name,
-        capability: limitCapabilities[name]!,
+        capability: limitCapabilities[name] ?? captureCapability,
         pointer: `/nodes/${index}/${name}`,
       }));
       return [...own, ...limits, ...params];

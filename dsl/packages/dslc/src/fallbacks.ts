@@ -110,10 +110,11 @@ function readUse(fallback: Reader, inputs: number, numbers: ReadonlyMap<string, 
   return number;
 }
 
-function readNulls(fallback: Reader): number[] {
+/** Reads the ids of keys, each once. */
+export function readKeys(from: Reader, field: string): number[] {
   const seen = new Set<unknown>();
   const ruleOf = itemRule("key_ids");
-  for (const [index, item] of (fallback.array("nulls", "optional") ?? []).entries()) {
+  for (const [index, item] of (from.array(field, "optional") ?? []).entries()) {
     let wrong = ruleOf(item);
     if (wrong === undefined) {
       const value = itemValue("key_ids", item);
@@ -123,8 +124,8 @@ function readNulls(fallback: Reader): number[] {
       }
       wrong = { code: "duplicate_value", message: "it is listed twice" };
     }
-    const pointer = pointerTo(pointerTo(fallback.pointer, "nulls"), index);
-    fallback.problems.push({ ...wrong, pointer, hint: "", node: "" });
+    const pointer = pointerTo(pointerTo(from.pointer, field), index);
+    from.problems.push({ ...wrong, pointer, hint: "", node: "" });
   }
   return [...seen].map(Number);
 }
@@ -143,7 +144,7 @@ export function readFallback(
   const fallback = new Reader(value, pointer, node.problems);
   readPatterns(fallback, ofNodes);
   const use = readUse(fallback, inputs, numbers);
-  const nulls = readNulls(fallback);
+  const nulls = readKeys(fallback, "nulls");
   fallback.refuseUnknownFields();
   if (node.problems.length !== before || use === undefined) return undefined;
   requireCapability(required, pointer, node.problems);

@@ -4,6 +4,7 @@ import { Fraction } from "./exact_json.js";
 import { type Fallback, linkFallbacks } from "./fallbacks.js";
 import { fragmentCapability, usesOf } from "./fragments.js";
 import { formulaText, floatText, inQuotes, keyText, numberText, paramText } from "./formula_text.js";
+import { captureText } from "./captures.js";
 import { type GraphNode, orderOf } from "./graph.js";
 import { floatOf } from "./items.js";
 import { canonicalJson, ExactInteger } from "./json.js";
@@ -71,6 +72,8 @@ export function statedPlan(artifact: unknown, declared: Registries): StatedPlan 
       if (node[field] !== undefined) fields.push({ name: field, text: numberText(node[field]), edge: undefined });
     if (fallback !== undefined)
       fields.push({ name: "fallback", text: fallbackText(node["fallback"] as JsonObject, declared), edge: undefined });
+    const capture = captureText(node["capture"], numberText, (key) => keyText(key, declared));
+    if (capture !== undefined) fields.push({ name: "capture", text: capture, edge: undefined });
     return {
       id: String(node["node_id"]),
       pointer: "",

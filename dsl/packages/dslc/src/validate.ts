@@ -1,6 +1,7 @@
 // validate.ts: the engine's rules for artifacts, so that what compiles also loads.
 import { boundParamsCapability, checkBindings, isBound, readBinding } from "./bound_params.js";
 import { branchCapability, checkConditionCount, checkConditions, predProblem } from "./branches.js";
+import { type Capture, captureCapability, checkCaptures, readCapture } from "./captures.js";
 import { checkColumns, checkMap, checkModels } from "./columns.js";
 import {
   checkNulls,
@@ -52,6 +53,7 @@ const implementedCapabilities: readonly string[] = [
   branchCapability,
   "cap.rfc.0006.formulas.v1",
   ...Object.values(limitCapabilities),
+  captureCapability,
 ];
 
 const maxNodes = 10_000;
@@ -62,6 +64,7 @@ const isWord = (text: string): boolean => /^[A-Za-z0-9_]+$/.test(text);
 const isCapability = (text: string): boolean => /^cap\.rfc\.[0-9]{4}\.[a-z][a-z0-9_]*\.v[1-9][0-9]*$/.test(text);
 
 interface Node extends GraphNode {
+  readonly capture: Capture | undefined;
   readonly op: Op | undefined;
   readonly params: JsonObject;
   /** How many it takes. */
@@ -320,12 +323,23 @@ class Validator {
     if (op !== undefined) sources.push(...this.readParams(params ?? {}, pointerTo(pointer, "params"), op, problems));
     const fallback = readFallback(node, inputs, this.numbers, this.required);
     readLimits(node, op, this.required);
+    const capture = readCapture(node, this.required);
     this.readExtensions(node, problems);
     const span = node.value("source_span", "optional");
     if (span !== undefined) this.readSpan(span, pointerTo(pointer, "source_span"), problems);
     node.refuseUnknownFields();
     for (const each of problems) this.problems.push({ ...each, node: id });
-    this.nodes.push({ id, pointer, sources, op, params: isObject(params) ? params : {}, inputs, fallback, after: [] });
+    this.nodes.push({
+      id,
+      pointer,
+      sources,
+      op,
+      params: isObject(params) ? params : {},
+      inputs,
+      fallback,
+      capture,
+      after: [],
+    });
   }
 
   private readNodeId(node: Reader, index: number): string {
@@ -585,6 +599,7 @@ class Validator {
     checkConditionCount(this.nodes, this.problems);
     checkPages(this.nodes, this.problems);
     if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);
+    if (this.problems.length === 0) checkCaptures(this.nodes, this.declared, this.problems);
   }
 
   private bindParam(node: Node, param: OpParam): void {

@@ -49,7 +49,7 @@ export interface NodeJson {
   inputs: string[];
   params: Record<string, unknown>;
   fallback?: Record<string, unknown>;
-  /** How long it may take, and how often it is run again. */
+  /** How long it may take, how often it is run again, and which rows are captured. */
   limits: Record<string, unknown>;
   $span: SpanId;
   $fields: Record<string, SpanId>;
@@ -128,6 +128,7 @@ const nodeOption = "as";
 const limitOptions: ReadonlyMap<string, string> = new Map([
   ["timeoutMs", "timeout_ms"],
   ["retries", "retries"],
+  ["capture", "capture"],
 ]);
 const chooseOp = "core::choose";
 
@@ -390,7 +391,7 @@ export class Graph {
       const limit = limitOptions.get(option);
       if (limit !== undefined) {
         node.$limits[limit] = spans[option] ?? draft.span;
-        node.limits[limit] = plainJson(value, node.$limits[limit]);
+        node.limits[limit] = (limit === "capture" ? captureJson : plainJson)(value, node.$limits[limit]);
         continue;
       }
       const param = operator.params.find((each) => each.option === option);
@@ -433,6 +434,19 @@ function boundValue(value: BoundNode | ParamNode, span: SpanId): unknown {
     span,
     hint: `let requests give it within limits: ${value.what}.within(min, max)`,
   });
+}
+
+/** Which rows are captured, as the artifact has it. */
+function captureJson(value: unknown, span: SpanId): unknown {
+  const known = ["sample", "keys", "maxRows", "side"];
+  const { given } = fieldsOf(value, "an object with sample, keys, maxRows and side", known, span);
+  const { keys, maxRows } = given;
+  if (keys !== undefined && !Array.isArray(keys)) throw wrongType("an array of keys", keys, span);
+  const plain = Object.entries({ sample: given["sample"], max_rows: maxRows, side: given["side"] });
+  return {
+    ...Object.fromEntries(plain.flatMap(([name, each]) => (each === undefined ? [] : [[name, plainJson(each, span)]]))),
+    ...(keys && { key_ids: keys.map((key: unknown) => keyId(key, span)) }),
+  };
 }
 
 function keyId(value: unknown, span: SpanId): unknown {

@@ -1,5 +1,5 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities a6517a4b1cc1597d9d3e3c8c52e20447f89e81b6fd412aface9c58df92e413be
+// digest capabilities ec7effb52d16317c7a09c33ad931e031ea4d930d429db7b2165e09088bae46e8
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
@@ -77,6 +77,20 @@ export interface NodeOptions {
   readonly trace?: string | null;
   /** It has failed, with `node_timeout`, when it has not ended after so many milliseconds. */
   readonly timeoutMs?: number;
+  /** Rows at this node are kept as data, where the server has a folder for them. */
+  readonly capture?: NodeCapture;
+}
+
+/** Which rows at a node are captured, and of which requests. */
+export interface NodeCapture {
+  /** The share of the requests, by a hash of their ids; all where absent. */
+  readonly sample?: number;
+  /** The columns beside the ids; all where absent. */
+  readonly keys?: readonly KeyToken<ValueType, { read: true }>[];
+  /** More rows are counted and left out: 1 to 10000; 500 where absent. */
+  readonly maxRows?: number;
+  /** The rows that the node gives, those that it takes, or both. */
+  readonly side?: "out" | "in" | "both";
 }
 
 /** What every operator takes that reads a store. */

@@ -1,0 +1,179 @@
+// rankd/engine/captured_rows.cpp: rows of a run as data, and as JSON.
+#include <rankd/engine/captured_rows.hpp>
+
+#include <rankd/engine/detail/capture_rows.hpp>
+#include <rankd/engine/detail/json_parts.hpp>
+#include <rankd/registry/digest.hpp>
+#include <rankd/registry/json_text.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+using detail::append_count;
+using detail::append_field;
+
+/// Adds what is captured at nodes of one run.
+class capturer {
+ public:
+  capturer(const run_picture& run, const registries& declared, std::size_t max_rows)
+      : run_(&run), declared_(&declared), left_(max_rows) {}
+
+  void add(node_index node, const row_capture& what) {
+    const auto& sources = run_->state.plan->nodes[node].sources;
+    if (what.side != capture_side::out) {
+      const auto taken = run_->state.sources_of(node);
+      for (const node_index source : run_->nodes[node] == node_state::bypassed ? std::span(sources) : taken)
+        add_input(node, source, what);
+    }
+    if (what.side != capture_side::in) add_output(node, what);
+  }
+
+  auto take() -> std::vector<captured_rows> { return std::move(out_); }
+
+ private:
+  auto start(node_index node, capture_side side) -> captured_rows& {
+    const bound_plan& plan = *run_->state.plan;
+    captured_rows& made = out_.emplace_back();
+    made.node = plan.nodes[node].node_id;
+    made.side = side;
+    made.state = run_->nodes[node];
+    if (const std::string_view failure = run_->state.failure_of(node); !failure.empty()) {
+      made.failure = failure;
+      made.used = substitute_of(plan, node);
+    }
+    return made;
+  }
+
+  void add_output(node_index node, const row_capture& what) {
+    const bound_plan& plan = *run_->state.plan;
+    captured_rows& made = start(node, capture_side::out);
+    const auto other = plan.nodes[node].fused_with;
+    if (other && is_source(node, *other)) {
+      made.fused_with = plan.nodes[*other].node_id;
+      return;
+    }
+    if (made.state == node_state::done) fill(made, run_->state.nodes[node].output, what);
+  }
+
+  void add_input(node_index node, node_index source, const row_capture& what) {
+    const bound_plan& plan = *run_->state.plan;
+    captured_rows& made = start(node, capture_side::in);
+    made.source = plan.nodes[source].node_id;
+    if (plan.nodes[node].fused_with == source) {
+      made.fused_with = made.source;
+      return;
+    }
+    if (made.state == node_state::bypassed || made.state == node_state::skipped) return;
+    if (const row_set* rows = rows_given(*run_, source)) fill(made, *rows, what);
+  }
+
+  [[nodiscard]] auto is_source(node_index node, node_index of) const -> bool {
+    return std::ranges::find(run_->state.plan->nodes[of].sources, node) != run_->state.plan->nodes[of].sources.end();
+  }
+
+  void fill(captured_rows& made, const row_set& rows, const row_capture& what) {
+    made.rows = rows.take(std::min(what.max_rows, left_));
+    made.cut = rows.size() - made.rows->size();
+    left_ -= made.rows->size();
+    made.keys = shown_fields(rows.table(), *declared_);
+    std::erase_if(made.keys, [&](const key_entry* key) {
+      return key->key_id == registries::id_key ||
+             (what.key_ids && std::ranges::find(*what.key_ids, key->key_id) == what.key_ids->end());
+    });
+  }
+
+  const run_picture* run_;
+  const registries* declared_;
+  std::size_t left_;
+  std::vector<captured_rows> out_;
+};
+
+void append_column(std::string& out, const column& values, const row_set& rows) {
+  out += '[';
+  bool is_first = true;
+  rows.for_each_row([&](std::uint32_t row) {
+    if (!std::exchange(is_first, false)) out += ',';
+    if (values.is_null(row))
+      out += "null";
+    else
+      detail::append_value(out, values, row);
+  });
+  out += ']';
+}
+
+}  // namespace
+
+void append_rows(std::string& out, const row_set& rows, const std::vector<const key_entry*>& keys) {
+  out += "\"rows\":{\"id\":";
+  append_column(out, *rows.table().find(registries::id_key), rows);
+  for (const key_entry* key : keys) {
+    const auto values = rows.table().find(key->key_id);
+    if (!values) continue;
+    out += ',';
+    append_json_string(out, key->name);
+    out += ':';
+    append_column(out, *values, rows);
+  }
+  out += '}';
+}
+
+void append_members(std::string& out, const captured_rows& what) {
+  append_field(out, "node", what.node);
+  out += ',';
+  append_field(out, "side", capture_side_names[static_cast<std::size_t>(what.side)]);
+  const auto add = [&out](std::string_view name, std::string_view text) {
+    if (text.empty()) return;
+    out += ',';
+    append_field(out, name, text);
+  };
+  add("of", what.source);
+  add("state", to_string(what.state));
+  add("code", what.failure);
+  add("used", what.used);
+  add("fused_with", what.fused_with);
+  if (!what.rows) return;
+  out += ',';
+  append_rows(out, *what.rows, what.keys);
+  out += ',';
+  append_count(out, "cut", what.cut);
+}
+
+auto captured_for_request(const run_picture& run, const registries& declared) -> std::vector<captured_rows> {
+  capturer all(run, declared, max_captured_rows);
+  const auto& nodes = run.state.plan->nodes;
+  for (const asked_capture& asked : run.state.request.captures)
+    if (const auto node = std::ranges::find(nodes, asked.node, &bound_node::node_id); node != nodes.end())
+      all.add(static_cast<node_index>(node - nodes.begin()), asked.what);
+  return all.take();
+}
+
+auto captures_of(const bound_plan& plan, std::string_view request_id) -> bool {
+  double share = 0;
+  for (const node_index node : plan.captures) share = std::max(share, plan.stated->nodes[node].capture->sample);
+  return share > 0 && is_sampled(request_id, share);
+}
+
+auto captured_by_plan(const run_picture& run, const registries& declared) -> std::vector<captured_rows> {
+  const bound_plan& plan = *run.state.plan;
+  std::vector<captured_rows> out;
+  for (const node_index node : plan.captures) {
+    const node_capture& what = *plan.stated->nodes[node].capture;
+    if (!is_sampled(run.state.request.request_id, what.sample)) continue;
+    capturer one(run, declared, std::numeric_limits<std::size_t>::max());
+    one.add(node, what.what);
+    for (captured_rows& each : one.take()) out.push_back(std::move(each));
+  }
+  return out;
+}
+
+auto is_sampled(std::string_view request_id, double share) -> bool {
+  if (share >= 1) return true;
+  constexpr double all = 0x1p64;
+  return static_cast<double>(sha256_head(request_id)) < share * all;
+}
+
+}  // namespace rankd

@@ -1,0 +1,22 @@
+// rankd/engine/detail/capture_rows.hpp: takes the rows that are wanted out of a run.
+#pragma once
+
+#include <rankd/engine/captured_rows.hpp>
+#include <rankd/engine/detail/explain.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// The rows that the request asks for, in its order; those of all nodes together are at most `max_captured_rows`.
+auto captured_for_request(const run_picture& run, const registries& declared) -> std::vector<captured_rows>;
+
+/// Whether some node of the plan captures rows of a request with that id.
+[[nodiscard]] auto captures_of(const bound_plan& plan, std::string_view request_id) -> bool;
+
+/// The rows that nodes of the plan capture of this request, in the order of the plan.
+auto captured_by_plan(const run_picture& run, const registries& declared) -> std::vector<captured_rows>;
+
+}  // namespace rankd

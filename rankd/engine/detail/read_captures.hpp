@@ -1,0 +1,27 @@
+// rankd/engine/detail/read_captures.hpp: names of keys, and of nodes whose rows are wanted, out of a request.
+#pragma once
+
+#include <rankd/engine/detail/diagnostic_list.hpp>
+#include <rankd/engine/request.hpp>
+#include <rankd/registry/object_reader.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rankd::detail {
+
+/// Appends the key that answers may show of that name. Errors: wrong_type, unknown_key, blocked_key, unreadable_key,
+/// duplicate_value.
+void read_key_name(const nlohmann::json& name, const std::string& pointer, const registries& declared,
+                   std::vector<std::uint32_t>& into, diagnostic_list problems);
+
+/// Reads `capture`, an array of names of nodes, or of objects that say more. Appends at most `max_problems`.
+void read_captures(object_reader& in, const registries& declared, rank_request& into, std::size_t max_problems,
+                   braid::diagnostics& problems);
+
+}  // namespace rankd::detail

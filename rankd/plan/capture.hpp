@@ -1,0 +1,42 @@
+// rankd/plan/capture.hpp: which rows at a node are kept as data: of a plan by an option, of a request by its wish.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// What a plan requires of which a node captures rows.
+inline constexpr std::string_view capture_capability = "cap.rfc.0010.capture.v1";
+
+inline constexpr std::size_t default_captured_rows = 500;
+inline constexpr std::size_t max_captured_rows = 10'000;  ///< of one node, and of one request in all
+
+/// The rows that are captured at a node.
+enum class capture_side : std::uint8_t {
+  out,   ///< that it gives
+  in,    ///< that it takes, of each source
+  both,  ///< these, then those
+};
+inline constexpr std::array<std::string_view, 3> capture_side_names{"out", "in", "both"};
+
+/// Which of these, and what of them.
+struct row_capture {
+  std::optional<std::vector<std::uint32_t>> key_ids;  ///< nothing: all that answers may show
+  std::size_t max_rows = default_captured_rows;       ///< of each row set; more are counted and left out
+  capture_side side = capture_side::out;
+};
+
+/// The option of a node that captures rows of a share of the requests.
+struct node_capture {
+  row_capture what;
+  double sample = 1;
+  std::string pointer;
+};
+
+}  // namespace rankd

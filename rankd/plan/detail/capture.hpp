@@ -1,0 +1,11 @@
+// rankd/plan/detail/capture.hpp: which rows at a node are captured, as the artifact says it.
+#pragma once
+
+#include <rankd/plan/detail/artifact.hpp>
+
+namespace rankd::detail {
+
+/// Reads `capture` of a node. Keys are not looked up.
+void read_capture(object_reader& node, draft& into, braid::diagnostics& problems, plan_node& out);
+
+}  // namespace rankd::detail
