@@ -45,6 +45,7 @@ struct rank_options : project_options {
   output_form form = output_form::programs;
   explain_mode explain = explain_mode::off;  ///< on: as if the request asked for it
   std::vector<std::string> why;              ///< ids whose fate is explained, besides those of the request
+  std::vector<std::string> captures;         ///< nodes whose rows are shown, besides those of the request
   std::optional<std::chrono::milliseconds> node_timeout;
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
@@ -93,6 +94,11 @@ struct serve_command_options : project_options {
   std::filesystem::path log;                      ///< empty: standard error
   log_level level = log_level::info;
   std::filesystem::path audit;                ///< empty: none
+  std::filesystem::path captures;             ///< a folder for rows that plans capture; empty: none
+  std::filesystem::path exposures;            ///< the same of what answers show
+  std::filesystem::path events;               ///< the same of events that clients send; empty: none may
+  std::chrono::seconds event_window{3600};    ///< in which an id of these counts once
+  std::uint64_t segment_mib = 64;             ///< of one file of these, and of events
   std::string collector;                      ///< where spans of requests go; empty: nowhere
   double span_share = 1;                      ///< of the traces that begin here
   std::filesystem::path record;               ///< of traffic; empty: none

@@ -1,6 +1,7 @@
 // rankd/cli/main.cpp: the command line of rankd.
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/detail/common_options.hpp>
+#include <rankd/cli/events_command.hpp>
 #include <rankd/cli/experiment_options.hpp>
 #include <rankd/cli/option_checks.hpp>
 #include <rankd/cli/printable.hpp>
@@ -87,6 +88,11 @@ void add_rank(CLI::App& app, action& chosen) {
                    "Show at which node an id vanished, or its position; several ids with commas between")
       ->delimiter(',')
       ->type_name("ID");
+  command
+      ->add_option("--capture", options->captures,
+                   "Show the rows that a node gives, of some keys or all; may be given for 8 nodes")
+      ->check(check_not_empty)
+      ->type_name("NODE[:KEY,…]");
   auto* json =
       command->add_flag_callback("--json", [] {}, "Print JSON, as without --table and --explain")->excludes("--table");
   add_node_timeout(*command, *options);
@@ -95,6 +101,8 @@ void add_rank(CLI::App& app, action& chosen) {
     if (options->why.size() > rankd::max_explained_ids)
       throw CLI::ValidationError("--why", "takes at most " + std::to_string(rankd::max_explained_ids) + " ids");
     check_why(*options);
+    if (options->captures.size() > rankd::max_captured_nodes)
+      throw CLI::ValidationError("--capture", "names at most " + std::to_string(rankd::max_captured_nodes) + " nodes");
     if (!options->why.empty()) options->explain = rankd::explain_mode::on;
     if (options->explain == rankd::explain_mode::on && json->count() == 0) options->form = output_form::people;
     chosen = [options] { return rank_command(*options); };
@@ -467,6 +475,7 @@ int main(int argc, char** argv) {
   add_ops(app, chosen);
   add_registry(app, chosen);
   rankd::add_experiment(app, chosen);
+  rankd::add_events(app, chosen);
   add_list(app, chosen, "doctor", "Check whether this project can be served on this machine, and say what to correct",
            &rankd::doctor_command);
   add_init(app, chosen);

@@ -70,24 +70,40 @@ auto cell(const column& values, std::uint32_t row) -> std::string {
   return printed("%.6g", (*values.floats())[row]);
 }
 
-/// The candidates with the keys that the answer shows of each. A key that no row has a column of is a dash everywhere.
-void print_candidates(const ranking& answer) {
+/// Rows with these keys of each, with whose number they begin. A key that no row has a column of is a dash everywhere.
+void print_rows(const row_set& rows, const std::vector<const key_entry*>& keys, std::string number) {
   using align = text_table::align;
-  std::vector<text_table::head> heads{{"rank", align::right}, {"id", align::right}};
+  std::vector<text_table::head> heads{{std::move(number), align::right}, {"id", align::right}};
   std::vector<std::optional<column>> columns;
-  for (const key_entry* key : answer.fields) {
-    columns.push_back(answer.rows.table().find(key->key_id));
+  for (const key_entry* key : keys) {
+    columns.push_back(rows.table().find(key->key_id));
     const bool is_text = !columns.back() || columns.back()->strings() || columns.back()->booleans();
     heads.push_back({key->name, is_text ? align::left : align::right});
   }
   text_table table(std::move(heads));
-  for (std::size_t at = 0; at < answer.rows.size(); ++at) {
-    std::vector<std::string> cells{std::to_string(at + 1), to_text(answer.rows.table().id(answer.rows.row(at)))};
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    std::vector<std::string> cells{std::to_string(at + 1), to_text(rows.table().id(rows.row(at)))};
     for (const std::optional<column>& values : columns)
-      cells.push_back(values ? cell(*values, answer.rows.row(at)) : std::string(nothing));
+      cells.push_back(values ? cell(*values, rows.row(at)) : std::string(nothing));
     table.add(std::move(cells));
   }
   print(table.to_text());
+}
+
+/// What a line says of captured rows before them.
+auto capture_title(const captured_rows& what) -> std::string {
+  std::string out = what.node + (what.side == capture_side::in ? " takes of " + what.source : " gives");
+  if (!what.fused_with.empty()) return out + ": nothing to show, it is one with " + what.fused_with;
+  if (!what.rows) return out + ": nothing to show, it is " + std::string(to_string(what.state));
+  return out + " " + counted(what.rows->size() + what.cut, "row") +
+         (what.cut == 0 ? "" : ", of which " + std::to_string(what.cut) + " are not shown");
+}
+
+void print_captures(const ranking& answer) {
+  for (const captured_rows& each : answer.captured) {
+    print("\n" + capture_title(each) + "\n");
+    if (each.rows) print_rows(*each.rows, each.keys, "row");
+  }
 }
 
 /// For people: times always, the rest where it was asked for.
@@ -113,6 +129,25 @@ auto ask_for_explanation(const rank_options& options, value_type id_type, rank_r
   return problems;
 }
 
+/// Adds what --capture names. Appends a diagnostic for what is wrong.
+auto ask_for_rows(const rank_options& options, const registries& declared, rank_request& request)
+    -> braid::diagnostics {
+  braid::diagnostics problems;
+  for (const std::string& text : options.captures) {
+    auto asked = parse_capture(text, declared);
+    if (!asked) {
+      problems.append(std::move(asked.error()));
+      continue;
+    }
+    std::erase_if(request.captures, [&](const asked_capture& each) { return each.node == asked->node; });
+    request.captures.push_back(std::move(*asked));
+  }
+  if (request.captures.size() > max_captured_nodes)
+    problems.append(make_diagnostic("too_many_captures", "the request and --capture name more than " +
+                                                             std::to_string(max_captured_nodes) + " nodes"));
+  return problems;
+}
+
 /// A request that has been read, on a workspace that is open.
 auto answer(const rank_options& options, const workspace& in, rank_request request) -> exit_status {
   const std::string id = request.request_id;
@@ -120,6 +155,8 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
   if (!name) return report(name.error(), options.form, id);
   const auto plan = in.load_plan_of(*name);
   if (!plan) return report(plan_diagnostics(request, plan.error()), options.form, id);
+  if (const auto problems = ask_for_rows(options, in.declared, request); !problems.empty())
+    return report(problems, options.form, id);
   if (const auto missing = fit_to_plan(request, *plan, in.declared); !missing.empty())
     return report(missing, options.form, id);
   const auto stores = open_all_stores(in);
@@ -140,9 +177,11 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
     print(to_json(result) + "\n");
   } else if (result.error) {
     std::fprintf(stderr, "rankd: %s [%s]\n", printable(result.error->message).c_str(), result.error->code.c_str());
+    print_captures(result);
     if (options.explain == explain_mode::on) print_explanation(*result.explained, options.explain);
   } else {
-    print_candidates(result);
+    print_rows(result.rows, result.fields, "rank");
+    print_captures(result);
     if (!result.next_cursor.empty()) print("\nnext page: \"cursor\": \"" + result.next_cursor + "\"\n");
     print_explanation(*result.explained, options.explain);
   }

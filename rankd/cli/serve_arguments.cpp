@@ -80,6 +80,33 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
   command.add_option("--audit", options.audit, "File for a line of JSON about each request; default: none")
       ->check(check_not_empty)
       ->type_name("FILE");
+  command.add_option("--captures", options.captures, "Folder for the rows that nodes of plans capture; default: none")
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  command
+      .add_option("--exposures", options.exposures,
+                  "Folder for what answers show, to be joined with events; default: none")
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  auto* events = command
+                     .add_option("--events", options.events,
+                                 "Folder for events, which clients send to /v1/events; default: it takes none")
+                     ->check(check_not_empty)
+                     ->type_name("DIR");
+  command.add_option("--max-events", options.server.max_events, "Events in one call of /v1/events; more get 413")
+      ->check(whole_number(1, 100'000))
+      ->needs(events)
+      ->capture_default_str();
+  command
+      .add_option_function<std::int64_t>(
+          "--event-window-s", [&options](std::int64_t s) { options.event_window = std::chrono::seconds(s); },
+          "Time in which events with the same id are one; default: 3600")
+      ->check(whole_number(1, 30 * 86'400))
+      ->needs(events)
+      ->type_name("S");
+  command.add_option("--segment-mib", options.segment_mib, "The largest size of one file in these folders")
+      ->check(whole_number(1, 1 << 20))
+      ->capture_default_str();
   auto* record = command
                      .add_option("--record", options.record,
                                  "New file for requests with all that they read, for `rankd replay`; default: none")

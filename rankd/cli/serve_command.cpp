@@ -7,6 +7,9 @@
 #include <rankd/engine/plan_library.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/registry/file.hpp>
+#include <rankd/server/counter_writer.hpp>
+#include <rankd/server/event_log.hpp>
+#include <rankd/server/event_rules.hpp>
 #include <rankd/server/line_file.hpp>
 #include <rankd/server/plan_changes.hpp>
 #include <rankd/server/plan_source.hpp>
@@ -40,17 +43,34 @@ namespace {
 struct outputs {
   std::unique_ptr<line_file> log;
   std::unique_ptr<line_file> audit;
+  std::unique_ptr<line_file> captures;
+  std::unique_ptr<line_file> exposures;
 
   static auto open(const serve_command_options& options) -> braid::checked<outputs> {
     outputs made;
     auto log = options.log.empty() ? line_file::standard_error() : line_file::open(options.log);
     if (!log) return std::unexpected(std::move(log.error()));
     made.log = std::move(*log);
-    if (options.audit.empty()) return made;
-    auto audit = line_file::open(options.audit);
-    if (!audit) return std::unexpected(std::move(audit.error()));
-    made.audit = std::move(*audit);
+    const auto add = [](auto opened, std::unique_ptr<line_file>& place) -> braid::checked<void> {
+      if (!opened) return std::unexpected(std::move(opened.error()));
+      place = std::move(*opened);
+      return {};
+    };
+    const auto series = [&options](const std::filesystem::path& folder, std::string name) {
+      return line_file::series({.folder = folder, .name = std::move(name), .max_bytes = options.segment_mib << 20U});
+    };
+    braid::checked<void> fine;
+    if (!options.audit.empty()) fine = add(line_file::open(options.audit), made.audit);
+    if (fine && !options.captures.empty()) fine = add(series(options.captures, "captures"), made.captures);
+    if (fine && !options.exposures.empty()) fine = add(series(options.exposures, "exposures"), made.exposures);
+    if (!fine) return std::unexpected(std::move(fine.error()));
     return made;
+  }
+
+  /// Before the next lines.
+  void reopen() const {
+    for (line_file* each : {log.get(), audit.get(), captures.get(), exposures.get()})
+      if (each != nullptr) each->reopen();
   }
 };
 
@@ -85,6 +105,34 @@ auto open_traffic(const serve_command_options& options, const workspace& in, con
        .image_of = [&in](const bound_plan& plan) { return image_of(plan, in.where, in.declared); },
        .on_no_image = report_plan});
 }
+
+/// What takes events; without a log where there is no folder for one.
+struct event_takers {
+  event_rules rules;
+  std::unique_ptr<counter_writer> counters;
+  std::unique_ptr<event_log> log;  // writes to the counters
+
+  static auto open(const serve_command_options& options, const workspace& in, const serve_log& log)
+      -> braid::checked<std::unique_ptr<event_takers>> {
+    auto made = std::make_unique<event_takers>();
+    auto rules = event_rules::load(in.where.registry, in.declared);
+    if (!rules) return std::unexpected(std::move(rules.error()));
+    made->rules = std::move(*rules);
+    if (options.events.empty()) return made;
+    event_log_options how{
+        .folder = options.events, .max_bytes = options.segment_mib << 20U, .window = options.event_window};
+    if (!made->rules.counters().empty()) {
+      auto counters = counter_writer::start(made->rules, in.declared, log);
+      if (!counters) return std::unexpected(std::move(counters.error()));
+      made->counters = std::move(*counters);
+      how.on_written = [by = made->counters.get()](std::vector<counter_step> steps) { by->add(std::move(steps)); };
+    }
+    auto opened = event_log::open(std::move(how));
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    made->log = std::move(*opened);
+    return made;
+  }
+};
 
 /// After a start that failed: the file has no request, and would stand in the way of the next start.
 void remove_record(const serve_command_options& options) {
@@ -171,8 +219,7 @@ struct control {
   }
 
   void reload() {
-    files.log->reopen();
-    if (files.audit) files.audit->reopen();
+    files.reopen();
     static_cast<void>(context.changes->reload());  // which reports what is wrong
   }
 
@@ -233,6 +280,14 @@ auto open_exporter(const serve_command_options& options, const serve_log& log)
   return span_exporter::start({.url = options.collector, .share = options.span_share}, log);
 }
 
+/// Plans that budgets and experiments name, and that are not there.
+auto strangers_to(const reload_report& loaded, const workspace& in) -> braid::diagnostics {
+  std::vector<std::string> names = loaded.added;
+  for (const left_out_plan& each : loaded.left_out) names.push_back(each.name);
+  auto strangers = in.where.budgets.strangers(names);
+  return strangers.empty() ? in.experiments.strangers(names) : strangers;
+}
+
 }  // namespace
 
 auto serve_command(const serve_command_options& options) -> exit_status {
@@ -274,6 +329,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!spans) return report(spans.error());
   const auto traffic = open_traffic(options, *in, log);
   if (!traffic) return report(traffic.error());
+  const auto events = event_takers::open(options, *in, log);
+  if (!events) return remove_record(options), report(events.error());
   plan_changes changes(library, in->where.plans, log);
   read_anew(changes, *in);
   control by{.options = options,
@@ -285,6 +342,11 @@ auto serve_command(const serve_command_options& options) -> exit_status {
                          .changes = &changes,
                          .log = log,
                          .audit = files->audit.get(),
+                         .captures = files->captures.get(),
+                         .exposures = files->exposures.get(),
+                         .events = (*events)->log.get(),
+                         .rules = &(*events)->rules,
+                         .counters = (*events)->counters.get(),
                          .redacted = std::move(*redacted),
                          .traffic = traffic->get(),
                          .scrubber = &scrubber,

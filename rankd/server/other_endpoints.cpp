@@ -306,6 +306,8 @@ void shard::answer_metrics(braid::http_exchange& x) {
   if (all_->context.spans != nullptr) write_span_counts(out, all_->context.spans->counts());
   write_traffic(out);
   shadow_board::write(out, all_->shadows);
+  write_lines(out);
+  write_events(out);
   if (all_->context.changes != nullptr) {
     const reload_counts reloads = all_->context.changes->reloads();
     out.family("rankd_plan_reloads_total", exposition::kind::counter, "Reloads of all plans, by their result.");

@@ -122,7 +122,8 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
   }
   record.request_id = request->request_id;
   record.user_id = request->user_id;
-  if (all_->context.audit != nullptr) record.asked = audited(*request, *all_->context.declared, all_->context.redacted);
+  if (all_->context.audit != nullptr || all_->context.exposures != nullptr)
+    record.asked = audited(*request, *all_->context.declared, all_->context.redacted);
   if (!request->forced.empty() && !record.may_force)
     return refuse(answer_error(http_status::forbidden,
                                make_diagnostic("force_forbidden", "/experiments",
@@ -142,7 +143,7 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
   record.plan_digest = plan->bound->digest;
   if (const auto missing = fit_to_plan(*request, *plan->bound, *all_->context.declared); !missing.empty())
     return refuse(answer_error(http_status::bad_request, missing, record.request_id));
-  if (plan->bound->experiments != nullptr && all_->context.audit != nullptr)
+  if (plan->bound->experiments != nullptr && (all_->context.audit != nullptr || all_->context.exposures != nullptr))
     append_arms(record.experiments, *plan->bound->experiments, request->arms);
   auto of_plan = all_->of_plans.try_enter(plan->name, plan->bound->budget.in_flight);
   if (!of_plan) {
@@ -183,6 +184,7 @@ auto shard::run(reply_place to, request_record& record, ready_request& ready) ->
   const bool has_spans = exports(record);
   request.is_timed = has_spans;
   if (record.trace && braid::trace::is_on()) request.trace_id = record.trace->trace_id_text();
+  const std::chrono::milliseconds time = request.time;
   auto ranking_task = ranker_->rank(plan.bound, std::move(request),
                                     ready.recorded == nullptr ? request_stores() : ready.recorded->stores());
   const ranking result = co_await std::move(ranking_task);
@@ -195,6 +197,8 @@ auto shard::run(reply_place to, request_record& record, ready_request& ready) ->
   count_nodes(*plan.bound, result);
   if (has_spans) add_node_spans(record, *plan.bound, result, ended);
   learn(result, plan, ended - admitted, *pass);
+  keep_captures(record, *plan.bound, result, time);
+  keep_exposure(record, result, time);
   answer(to, record, result);
   if (ready.recorded != nullptr) keep(*ready.recorded, plan.bound, result, to.x == nullptr ? *to.text : answer_);
   if (ready.shadow != nullptr) begin_shadow(std::move(ready.shadow), plan.bound, result);
@@ -268,6 +272,7 @@ auto shard::check_head(braid::http_exchange& x, request_record& record) -> bool 
   record.is_known = true;
   record.client = client->name;
   record.may_force = client->may_force;
+  record.may_send_events = client->may_send_events || !tokens_;
   const auto type = fields.find("Content-Type");
   if (fields.find("Content-Encoding") || (type && !is_json(*type)) || fields.count("Content-Type") > 1) {
     fail(x, record,

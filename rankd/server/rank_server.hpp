@@ -24,6 +24,10 @@
 
 namespace rankd {
 
+class counter_writer;
+class event_log;
+class event_rules;
+
 /// What a server serves, and where it logs it.
 struct serve_context {
   const registries* declared = nullptr;
@@ -34,7 +38,12 @@ struct serve_context {
   plan_changes* changes = nullptr;  ///< of these plans; null: they stay as they are
   serve_log log = {};
   line_file* audit = nullptr;                ///< a line for each request to rank; null: none
-  redaction redacted = {};                   ///< in the audit and in recorded traffic
+  line_file* captures = nullptr;             ///< a line for rows that nodes of plans capture; null: none
+  line_file* exposures = nullptr;            ///< a line for each answer with candidates; null: none
+  event_log* events = nullptr;               ///< what `/v1/events` writes to; null: it takes none
+  const event_rules* rules = nullptr;        ///< of these; not null where there is a log
+  const counter_writer* counters = nullptr;  ///< that the log writes to; null: none
+  redaction redacted = {};                   ///< in the audit, these lines and recorded traffic
   traffic_writer* traffic = nullptr;         ///< records the requests that are ranked; null: nothing does
   const store_scrubber* scrubber = nullptr;  ///< of these stores; null: none
   span_exporter* spans = nullptr;            ///< of requests, for a collector; null: none

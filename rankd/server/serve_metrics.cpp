@@ -17,6 +17,7 @@ auto name_of(endpoint which) noexcept -> std::string_view {
   switch (which) {
     case endpoint::rank: return "/v1/rank";
     case endpoint::batch: return "/v1/rank/batch";
+    case endpoint::events: return "/v1/events";
     case endpoint::plans: return "/v1/plans";
     case endpoint::plan: return "/v1/plans/{name}";
     case endpoint::health: return "/healthz";

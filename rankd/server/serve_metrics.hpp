@@ -27,6 +27,7 @@ namespace rankd {
 enum class endpoint : std::uint8_t {
   rank,
   batch,
+  events,
   plans,
   plan,
   health,

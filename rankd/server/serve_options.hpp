@@ -42,6 +42,7 @@ struct serve_options {
   std::size_t max_in_flight = 256;  ///< requests that are ranked at a time, of all loops together
   std::size_t queue = 4096;         ///< requests that wait for that, of all loops together
   std::size_t max_batch = 100;      ///< requests in one call of `/v1/rank/batch`
+  std::size_t max_events = 1000;    ///< in one call of `/v1/events`
   /// Requests of each client at a time, where there are tokens; nothing: as many as there is room for. What a plan may
   /// have is part of its budget.
   std::optional<std::size_t> client_in_flight = {};

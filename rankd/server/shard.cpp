@@ -85,6 +85,7 @@ auto shard::start_runtime(std::string name) -> braid::result<void> {
   }
   engine_options how = all_->options.engine;
   how.metrics = node_metrics::collected;
+  if (all_->context.captures != nullptr) how.captures = plan_captures::taken;
   ranker_.emplace(*on_, *all_->context.declared, asked_, how);
   if (!all_->shadows.empty()) {
     how.metrics = node_metrics::none;
@@ -203,6 +204,7 @@ void shard::add_routes() {
   serve_post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });
   serve_post("/v1/rank/batch", [this](braid::http_exchange& x) { return rank_batch(x); });
   if (!all_->shadows.empty()) serve_get("/v1/shadow/{name}", [this](braid::http_exchange& x) { shadow(x); });
+  serve_post("/v1/events", [this](braid::http_exchange& x) { return take_events(x); });
   add_change_routes();
   add_page_routes();
   // For every client.

@@ -63,18 +63,24 @@ auto read_line(std::string_view content) -> token_line {
   return out;
 }
 
-/// Names with commas between; nothing where one is none.
-auto rights_in(std::string_view text) -> std::optional<token_client> {
+/// The rights of a token; nothing where one is none.
+auto rights_of(std::string_view text) -> std::optional<token_client> {
   token_client out;
-  for (bool is_last = false; !is_last;) {
-    const std::size_t end = text.find(',');
-    is_last = end == std::string_view::npos;
-    const std::string_view right = trimmed(text.substr(0, end));
-    if (right != "force" && right != "shadow") return std::nullopt;
-    (right == "force" ? out.may_force : out.may_see_shadows) = true;
-    text.remove_prefix(is_last ? text.size() : end + 1);
+  while (true) {
+    constexpr std::string_view between = " \t\r,";
+    text.remove_prefix(std::min(text.find_first_not_of(between), text.size()));
+    if (text.empty()) return out;
+    const std::string_view right = text.substr(0, text.find_first_of(between));
+    text.remove_prefix(right.size());
+    if (right == "force")
+      out.may_force = true;
+    else if (right == "shadow")
+      out.may_see_shadows = true;
+    else if (right == "events")
+      out.may_send_events = true;
+    else
+      return std::nullopt;
   }
-  return out;
 }
 
 }  // namespace
@@ -89,13 +95,13 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
     if (content.empty() || content.starts_with('#')) continue;
     const token_line read = read_line(content);
     std::string digest = sha256_hex(read.token);
-    const auto rights = read.rights ? rights_in(*read.rights) : std::optional(token_client());
+    const auto rights = rights_of(read.rights.value_or(std::string_view()));
     if (!is_token(read.token))
       problems.add(
           diagnostic_about(line, "bad_token", "a token has 16 characters or more: letters, digits, -._~+/=", source));
-    else if (!rights)
+    else if (!rights || (read.rights && read.rights->empty()))
       problems.add(
-          diagnostic_about(line, "unknown_right", "the rights of a token are `[force]` and `[shadow]`", source));
+          diagnostic_about(line, "unknown_right", "the rights of a token are `[force]`, `[shadow]` and `[events]`", source));
     else if (std::ranges::find(all.entries_, digest, &entry::digest) != all.entries_.end())
       problems.add(diagnostic_about(line, "duplicate_token", "this token is listed twice", source));
     else
@@ -103,7 +109,8 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
           {.name = read.name.empty() ? "client " + std::to_string(all.entries_.size() + 1) : std::string(read.name),
            .digest = std::move(digest),
            .may_force = rights->may_force,
-           .may_see_shadows = rights->may_see_shadows});
+           .may_see_shadows = rights->may_see_shadows,
+           .may_send_events = rights->may_send_events});
   }
   if (problems.empty() && all.entries_.empty())
     problems.add({.code = "no_tokens",
@@ -134,7 +141,10 @@ auto token_list::client_of(std::string_view authorization) const -> std::optiona
   for (const entry& each : entries_)
     if (same_digest(each.digest, digest)) found = &each;
   if (found == nullptr) return std::nullopt;
-  return token_client{.name = found->name, .may_force = found->may_force, .may_see_shadows = found->may_see_shadows};
+  return token_client{.name = found->name,
+                      .may_force = found->may_force,
+                      .may_see_shadows = found->may_see_shadows,
+                      .may_send_events = found->may_send_events};
 }
 
 }  // namespace rankd

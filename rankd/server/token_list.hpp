@@ -16,15 +16,17 @@ struct token_client {
   std::string_view name;         ///< that of the token, or `client N` for the N-th
   bool may_force = false;        ///< it may put its requests into arms of experiments
   bool may_see_shadows = false;  ///< it may see what came of candidates that run beside plans
+  bool may_send_events = false;
 };
 
 /// Tokens of clients. Threads: any.
 class token_list {
  public:
   /// A token a line, with the client's name and blanks in front where it has one: `feed 5f0c…`; before the token its
-  /// rights, where it has some: `qa [force] 91d2…`, `qa [force, shadow] 91d2…`. Empty lines and those that begin with
-  /// `#` say nothing. Errors: bad_token for one of fewer than 16 characters, or of others than letters, digits and
-  /// `-._~+/=`; unknown_right for others than `force` and `shadow`; duplicate_token; no_tokens.
+  /// rights, where it has some, with blanks or commas between: `qa [force, events] 91d2…`. Empty lines and those that
+  /// begin with `#` say nothing. Errors: bad_token for one of fewer than 16 characters, or of others than letters,
+  /// digits and `-._~+/=`; unknown_right for another one than `force`, `shadow` and `events`; duplicate_token;
+  /// no_tokens.
   static auto parse(std::string_view text, const std::string& source) -> braid::checked<token_list>;
   /// Blocks: on the disk. Errors: those of `parse`, unreadable_file.
   static auto read(const std::filesystem::path& file) -> braid::checked<token_list>;
@@ -38,6 +40,7 @@ class token_list {
     std::string digest;  // of the token
     bool may_force = false;
     bool may_see_shadows = false;
+    bool may_send_events = false;
   };
 
   std::vector<entry> entries_;

@@ -16,6 +16,7 @@
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -116,6 +117,7 @@ class shard {
   struct recorded_ask;
   struct shadow_ask;
   struct call_end;
+  struct event_end;
 
   void add_routes();
   /// A path that needs a token, whatever the method.
@@ -183,6 +185,17 @@ class shard {
   auto run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served, in_flight_shares::pass place)
       -> braid::task<void>;
   void shadow(braid::http_exchange& x);
+
+  // event_endpoint.cpp
+  auto take_events(braid::http_exchange& x) -> braid::task<void>;
+  auto read_events(braid::http_exchange& x, request_record record) -> braid::task<void>;
+  void write_events(exposition& out) const;
+
+  // captured_requests.cpp
+  void keep_captures(const request_record& record, const bound_plan& plan, const ranking& result,
+                     std::chrono::milliseconds time);
+  void keep_exposure(const request_record& record, const ranking& result, std::chrono::milliseconds time);
+  void write_lines(exposition& out) const;
 
   // batch_endpoint.cpp
   auto rank_batch(braid::http_exchange& x) -> braid::task<void>;

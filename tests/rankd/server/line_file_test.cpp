@@ -5,6 +5,7 @@
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -65,4 +66,46 @@ TEST_CASE("a file that cannot be made is an error with its name, and a full one 
   const auto full = line_file::open("/dev/full").value();
   full->add("lost");
   CHECK(eventually([&] { return full->lost() == 1; }));
+}
+
+namespace {
+
+/// The files of a folder in the order of their names, each with its lines.
+auto files_in(const fs::path& folder) -> std::vector<std::string> {
+  std::vector<fs::path> paths;
+  for (const auto& each : fs::directory_iterator(folder)) paths.push_back(each.path());
+  std::ranges::sort(paths);
+  std::vector<std::string> out;
+  for (const fs::path& path : paths) out.push_back(text_of(path));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a series goes on in another file where one is full, and cuts no line") {
+  const scratch_folder folder;
+  const fs::path made = folder.path() / "a" / "captures";
+  {
+    const auto lines = line_file::series({.folder = made, .name = "c", .max_bytes = 10}).value();
+    for (const char* line : {"1234", "5678", "9", "a line that is longer than a file", "b"}) lines->add(line);
+    CHECK(eventually([&] { return lines->written() == 5; }));
+    lines->reopen();
+    CHECK(eventually([&] { return files_in(made).size() == 5; }));
+    lines->add("c");
+  }
+  CHECK(files_in(made) == std::vector<std::string>{"1234\n5678\n", "9\n", "a line that is longer than a file\n", "b\n",
+                                                   "c\n"});
+  CHECK((fs::status(made).permissions() & fs::perms::others_all) == fs::perms::none);
+  for (const auto& each : fs::directory_iterator(made))
+    CHECK((each.status().permissions() & fs::perms::others_all) == fs::perms::none);
+}
+
+TEST_CASE("a series without lines leaves no file, and one that cannot be made is an error") {
+  const scratch_folder folder;
+  line_file::series({.folder = folder.path() / "none", .name = "c"}).value().reset();
+  CHECK(files_in(folder.path() / "none").empty());
+  const fs::path file = folder.write("file", "");
+  const auto none = line_file::series({.folder = file, .name = "c"});
+  REQUIRE(!none);
+  CHECK(none.error().front().code == "unwritable_file");
 }

@@ -1,12 +1,16 @@
 // tests/rankd/server/openapi_test.cpp: the description says what the server does, and the server does what it says.
 #include <rankd/server/openapi.hpp>
 
+#include <rankd/server/event_log.hpp>
 #include <rankd/registry/file.hpp>
+#include <rankd/server/event_log.hpp>
+#include <rankd/server/event_rules.hpp>
 #include <tests/rankd/server/closed_store.hpp>
 #include <tests/rankd/server/changing_world.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/rankd/server/slow_trace.hpp>
 #include <tests/support/eventually.hpp>
+#include <tests/support/scratch_folder.hpp>
 
 #include <braid/sync/atomic.hpp>
 
@@ -128,6 +132,46 @@ void explore_batch(explorer& out, serve_world& world) {
   out.note(batch, full.ask("POST", "/v1/rank/batch", good));
 }
 
+/// Of a server that takes events, of clients that may send some and of others, and of one whose disk is behind.
+void explore_events(explorer& out, const serve_options& small) {
+  const std::string path = "post /v1/events";
+  const braid::testing::scratch_folder folder;
+  const event_rules rules;
+  const auto with_tokens = rankd::testing::value_of(token_list::parse("app [events] 0123456789abcdef\nb 0123456789abcdeF\n", "t"));
+  const std::string app = "Authorization: Bearer 0123456789abcdef\r\n";
+  const std::string body = R"({"events":[{"event_id":"a","type":"click"}]})";
+  for (const std::size_t max_waiting : {std::size_t{1} << 20U, std::size_t{1}}) {
+    const auto log = rankd::testing::value_of(event_log::open({.folder = folder.path(), .max_waiting = max_waiting}));
+    serve_options options = small;
+    options.listen = braid::socket_address::loopback(0);
+    options.tokens = with_tokens;
+    const rankd::fixed_plans plans{{}};
+    const auto server = rankd::testing::value_of(
+        rank_server::start({.declared = &rankd::testing::reference_project::get().declared,
+                            .stores = rankd::testing::reference_project::get().stores,
+                            .plans = &plans,
+                            .events = log.get(),
+                            .rules = &rules},
+                           options));
+    const auto ask = [&](const std::string& fields, std::string_view text) {
+      braid::testing::http_caller one(server->address());
+      one.say(braid::testing::request_text("POST", "/v1/events", fields, text));
+      out.note(path, one.hear().value());
+    };
+    ask(app, body);
+    if (max_waiting == 1) continue;
+    ask(app, "{}");
+    ask({}, body);
+    ask("Authorization: Bearer 0123456789abcdeF\r\n", body);
+    ask(app, std::string(2000, ' '));
+    ask(app + "Content-Type: text/plain\r\n", body);
+    ask("X: " + std::string(2000, 'x') + "\r\n", body);
+    braid::testing::http_caller slow(server->address());
+    slow.say("POST /v1/events HTTP/1.1\r\nHost: a\r\n" + app + "Content-Length: 5\r\n\r\n");
+    out.note(path, slow.hear().value());
+  }
+}
+
 void explore_others(explorer& out, serve_world& world) {
   for (const std::string path :
        {"/v1/plans", "/v1/openapi.json", "/healthz", "/readyz", "/metrics", "/v1/tasks", "/v1/trace"})
@@ -205,6 +249,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
     explore_rank(found, world);
     explore_batch(found, world);
     explore_others(found, world);
+    found.note("post /v1/events", world.ask("POST", "/v1/events", "{}"));
     world.server().announce_stop();
     found.note("get /readyz", world.ask("GET", "/readyz"));
   }
@@ -217,6 +262,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
   found.note("get /v1/plans/{name}/diff", world.ask("GET", "/v1/plans/ten/diff"));
   found.note("post /v1/rank", world.rank("{}"));
   found.note("post /v1/rank/batch", world.ask("POST", "/v1/rank/batch", "{}"));
+  explore_events(found, small_options());
   explore_trace(found);
   explore_changes(found);
   explore_hosts(found);

@@ -1,0 +1,238 @@
+// rankd/cli/events_command.cpp: rankd events join: what was shown, and what came of it, as training data.
+#include <rankd/cli/events_command.hpp>
+
+#include <rankd/cli/option_checks.hpp>
+#include <rankd/cli/output_file.hpp>
+#include <rankd/cli/report.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/server/event_log.hpp>
+#include <rankd/store/line_reader.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::size_t bytes_at_once = std::size_t{256} << 10U;
+
+auto unwritable(const join_options& options, std::error_code why) -> std::unexpected<braid::diagnostics> {
+  return refused("output_unwritable", "the output cannot be written: " + why.message(), {}, options.out);
+}
+
+/// The files of a series of exposures in their order.
+auto exposure_files(const fs::path& folder) -> std::vector<fs::path> {
+  std::vector<fs::path> out;
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
+    if (const std::string name = at->path().filename().string();
+        name.starts_with("exposures-") && name.ends_with(".ndjson"))
+      out.push_back(at->path());
+  std::ranges::sort(out);
+  return out;
+}
+
+/// Calls `see(value)` for each line that is JSON; gives the number of those that are none.
+template <typename See>
+auto for_each_line(const std::vector<fs::path>& files, See see) -> braid::checked<std::uint64_t> {
+  std::uint64_t broken = 0;
+  for (const fs::path& file : files) {
+    const auto unreadable = [&file](std::error_code why) {
+      return refused("unreadable_file", "cannot be read: " + why.message(), {}, file);
+    };
+    auto lines = line_reader::open(file);
+    if (!lines) return unreadable(lines.error());
+    for (;;) {
+      const auto line = lines->next();
+      if (!line) return unreadable(line.error());
+      if (!*line) break;
+      const json value = json::parse((*line)->text, nullptr, false);
+      const bool is_known = value.is_object() && see(value);
+      broken += is_known ? 0 : 1;
+    }
+  }
+  return broken;
+}
+
+auto text_of(const json& value) -> std::string {
+  if (value.is_null()) return {};
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void append_cell(std::string& out, const std::string& text) {
+  if (!out.empty() && out.back() != '\n') out += ',';
+  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char each : text) out.append(each == '"' ? 2 : 1, each);
+  out += '"';
+}
+
+/// A row that was shown, as events name it.
+auto place_of(const std::string& request, const std::string& item) -> std::string { return request + '\n' + item; }
+
+class joiner {
+ public:
+  joiner(const join_options& options, output_file& out) noexcept : options_(&options), out_(&out) {}
+
+  auto run() -> braid::checked<join_counts> {
+    const std::vector<fs::path> shown = exposure_files(options_->exposures);
+    auto broken = for_each_line(event_files(options_->events), [this](const json& line) { return add_event(line); });
+    if (!broken) return std::unexpected(std::move(broken.error()));
+    counts_.broken += *broken;
+    broken = for_each_line(shown, [this](const json& line) { return note_columns(line); });
+    if (!broken) return std::unexpected(std::move(broken.error()));
+    counts_.broken += *broken;
+    write_head();
+    broken = for_each_line(shown, [this](const json& line) { return add_rows(line); });
+    if (!broken) return std::unexpected(std::move(broken.error()));
+    flush();
+    if (failed_) return unwritable(*options_, failed_);
+    return counts_;
+  }
+
+ private:
+  auto add_event(const json& line) -> bool {
+    const std::string id = line.value("event_id", json()).is_string() ? line["event_id"].get<std::string>() : "";
+    const json type = line.value("type", json());
+    if (id.empty() || !type.is_string()) return false;
+    if (!seen_.insert(id).second) return true;
+    ++counts_.events;
+    const std::size_t number = types_.try_emplace(type.get<std::string>(), types_.size()).first->second;
+    if (!line.contains("request_id") || !line.contains("item_id")) return true;
+    auto& of_row = by_row_[place_of(text_of(line["request_id"]), text_of(line["item_id"]))];
+    of_row.resize(std::max(of_row.size(), number + 1));
+    ++of_row[number];
+    return true;
+  }
+
+  /// The rows of an answer: equally long columns, `id` among them; null for a line that has none.
+  static auto rows_of(const json& line) -> const json* {
+    const auto rows = line.find("rows");
+    if (rows == line.end() || !rows->is_object() || !rows->contains("id") || !(*rows)["id"].is_array()) return nullptr;
+    const std::size_t size = (*rows)["id"].size();
+    const bool fits = std::ranges::all_of(*rows, [size](const json& each) { return each.is_array() && each.size() == size; });
+    return fits ? &*rows : nullptr;
+  }
+
+  auto note_columns(const json& line) -> bool {
+    const json* rows = rows_of(line);
+    if (rows == nullptr) return false;
+    for (const auto& [name, values] : rows->items())
+      if (name != "id") columns_.insert(name);
+    return true;
+  }
+
+  void write_head() {
+    for (const char* name : {"request_id", "time", "plan", "plan_digest", "user_id", "position", "id"})
+      append_cell(text_, name);
+    for (const std::string& name : columns_) append_cell(text_, name);
+    for (const auto& [type, number] : types_) append_cell(text_, "events." + type);
+    text_ += '\n';
+  }
+
+  auto add_rows(const json& line) -> bool {
+    const json* rows = rows_of(line);
+    if (rows == nullptr) return false;
+    ++counts_.answers;
+    const std::string request = text_of(line.value("request_id", json()));
+    for (std::size_t at = 0; at < (*rows)["id"].size(); ++at) {
+      ++counts_.rows;
+      const std::string id = text_of((*rows)["id"][at]);
+      append_cell(text_, request);
+      for (const char* name : {"time", "plan", "plan_digest", "user_id"}) append_cell(text_, text_of(line.value(name, json())));
+      append_cell(text_, std::to_string(at + 1));
+      append_cell(text_, id);
+      for (const std::string& name : columns_) {
+        const auto column = rows->find(name);
+        append_cell(text_, column == rows->end() ? "" : text_of((*column)[at]));
+      }
+      const auto found = by_row_.find(place_of(request, id));
+      for (const auto& [type, number] : types_) {
+        const bool has = found != by_row_.end() && number < found->second.size();
+        const std::uint64_t count = has ? found->second[number] : 0;
+        counts_.matched += count;
+        append_cell(text_, std::to_string(count));
+      }
+      text_ += '\n';
+    }
+    if (text_.size() >= bytes_at_once) flush();
+    return true;
+  }
+
+  void flush() {
+    if (const auto done = out_->write(text_); !done && !failed_) failed_ = done.error();
+    text_.clear();
+  }
+
+  const join_options* options_;
+  output_file* out_;
+  join_counts counts_;
+  std::unordered_set<std::string> seen_;  // ids of events
+  std::map<std::string, std::size_t> types_;
+  std::unordered_map<std::string, std::vector<std::uint64_t>> by_row_;  // events by number of their type
+  std::set<std::string> columns_;
+  std::string text_;
+  std::error_code failed_;
+};
+
+}  // namespace
+
+auto join_events(const join_options& options, output_file& out) -> braid::checked<join_counts> {
+  for (const fs::path& folder : {options.exposures, options.events})
+    if (std::error_code error; !fs::is_directory(folder, error))
+      return refused("unreadable_file", "there is no such folder", {}, folder);
+  return joiner(options, out).run();
+}
+
+auto join_command(const join_options& options) -> exit_status {
+  auto out = output_file::create(options.out);
+  if (!out) return report(unwritable(options, out.error()).error());
+  const auto counts = join_events(options, *out);
+  if (!counts) return report(counts.error());
+  if (const auto done = out->finish(); !done) return report(unwritable(options, done.error()).error());
+  if (counts->broken != 0)
+    std::fprintf(stderr, "rankd: %s no data and passed over\n",
+                 (counted(counts->broken, "line") + (counts->broken == 1 ? " was" : " were")).c_str());
+  if (!options.out.empty())
+    print(counted(counts->rows, "row") + " of " + counted(counts->answers, "answer") + ", with " +
+          std::to_string(counts->matched) + " of " + counted(counts->events, "event") + "\n");
+  return exit_status::fine;
+}
+
+void add_events(CLI::App& app, std::function<exit_status()>& chosen) {
+  auto* command = app.add_subcommand("events", "Make training data of what was shown and what came of it");
+  command->require_subcommand(1);
+  auto* join = command->add_subcommand("join", "Write what answers have shown, with the events of each row, as CSV");
+  auto options = std::make_shared<join_options>();
+  join->add_option("--exposures", options->exposures, "Folder that `rankd serve --exposures` has filled")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  join->add_option("--events", options->events, "Folder that `rankd serve --events` has filled")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  join->add_option("--out", options->out, "File to write; default: standard output")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  join->callback([options, &chosen] { chosen = [options] { return join_command(*options); }; });
+}
+
+}  // namespace rankd

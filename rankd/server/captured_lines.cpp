@@ -1,0 +1,52 @@
+// rankd/server/captured_lines.cpp: lines of captures and of exposures.
+#include <rankd/server/captured_lines.hpp>
+
+#include <rankd/registry/json_text.hpp>
+#include <rankd/server/serve_log.hpp>
+
+namespace rankd {
+namespace {
+
+void append_member(std::string& out, std::string_view name, std::string_view text) {
+  if (!out.ends_with('{')) out += ',';
+  append_json_string(out, name);
+  out += ':';
+  append_json_string(out, text);
+}
+
+auto begin_line(const line_origin& from) -> std::string {
+  std::string out = "{";
+  append_member(out, "time", utc_text(std::chrono::system_clock::time_point(from.time)));
+  if (!from.hidden.hides("request_id")) append_member(out, "request_id", from.record.request_id);
+  append_member(out, "plan", from.plan);
+  append_member(out, "plan_digest", from.digest);
+  return out;
+}
+
+}  // namespace
+
+auto capture_line(const line_origin& from, const captured_rows& rows) -> std::string {
+  std::string out = begin_line(from);
+  out += ',';
+  append_members(out, rows);
+  return out + "}";
+}
+
+auto exposure_line(const line_origin& from, const ranking& shown) -> std::string {
+  std::string out = begin_line(from);
+  if (from.record.user_id && !from.hidden.hides("user_id")) {
+    out += ",\"user_id\":";
+    append_json_id(out, *from.record.user_id);
+  }
+  if (!from.record.experiments.empty() && !from.hidden.hides("experiments")) out += "," + from.record.experiments;
+  if (!shown.degraded.empty()) {
+    out += ',';
+    append_degraded(out, shown.degraded);
+  }
+  out += ',';
+  append_rows(out, shown.rows, shown.fields);
+  if (!from.record.asked.json.empty()) out += ",\"request\":" + from.record.asked.json;
+  return out + "}";
+}
+
+}  // namespace rankd

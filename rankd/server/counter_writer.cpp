@@ -1,0 +1,189 @@
+// rankd/server/counter_writer.cpp: steps of counters as batches of commands.
+#include <rankd/server/counter_writer.hpp>
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/registry/diagnostic.hpp>
+
+#include <braid/base/arena.hpp>
+#include <braid/coro/bridge.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/net/redis_batch.hpp>
+#include <braid/net/redis_cluster.hpp>
+#include <braid/net/redis_connection.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace rankd {
+namespace {
+
+constexpr std::size_t steps_at_once = 1'000;
+constexpr std::chrono::milliseconds between_batches{20};
+constexpr std::chrono::seconds last_words{1};
+
+auto text_of(const scalar& by) -> std::string {
+  char digits[64];
+  const auto* whole = std::get_if<std::int64_t>(&by);
+  const auto end = whole != nullptr ? std::to_chars(digits, digits + sizeof(digits), *whole)
+                                    : std::to_chars(digits, digits + sizeof(digits), std::get<double>(by));
+  return {digits, end.ptr};
+}
+
+/// The commands of some steps of one endpoint; the number of replies of each step.
+auto commands_of(const event_rules& rules, const std::vector<const counter_step*>& steps, braid::redis_batch& out)
+    -> std::vector<std::size_t> {
+  std::vector<std::size_t> replies;
+  for (const counter_step* step : steps) {
+    const event_counter& counter = rules.counters()[step->counter];
+    const bool is_whole = std::holds_alternative<std::int64_t>(step->by);
+    out.add(is_whole ? "HINCRBY" : "HINCRBYFLOAT", std::string_view(step->key), std::string_view(counter.name),
+            std::string_view(text_of(step->by)));
+    if (counter.window_s != 0) out.add("EXPIRE", std::string_view(step->key), counter.window_s, "NX");
+    replies.push_back(counter.window_s == 0 ? 1 : 2);
+  }
+  return replies;
+}
+
+}  // namespace
+
+/// Of each endpoint. Belongs to the loop.
+class counter_writer::connections {
+ public:
+  connections(braid::loop& on, const std::map<std::size_t, redis_address>& servers) {
+    for (const auto& [endpoint, server] : servers) {
+      if (server.is_cluster())
+        clusters_.emplace(endpoint, std::make_unique<braid::redis_cluster>(on, server.as_cluster()));
+      else
+        single_.emplace(endpoint, std::make_unique<braid::redis_connection>(on, server));
+    }
+  }
+
+  /// The number of steps that Redis has taken, and why it did not take the others.
+  auto write(std::size_t endpoint, const event_rules& rules, const std::vector<const counter_step*>& steps)
+      -> braid::task<std::pair<std::size_t, std::string>> {
+    braid::arena memory;
+    braid::redis_batch batch;
+    const std::vector<std::size_t> replies = commands_of(rules, steps, batch);
+    braid::result<std::span<const braid::resp_value>> got;
+    if (const auto cluster = clusters_.find(endpoint); cluster != clusters_.end()) {
+      auto running = cluster->second->run(batch, memory);
+      got = co_await std::move(running);
+    } else {
+      got = co_await single_.at(endpoint)->run(batch, memory);
+    }
+    if (!got) co_return std::pair(std::size_t{0}, got.error().message());
+    std::size_t written = 0;
+    std::string why;
+    for (std::size_t step = 0, at = 0; step < replies.size(); at += replies[step++]) {
+      const braid::resp_value& reply = (*got)[at];
+      if (!reply.is_error())
+        ++written;
+      else if (why.empty())
+        why = reply.text();
+    }
+    co_return std::pair(written, std::move(why));
+  }
+
+ private:
+  std::map<std::size_t, std::unique_ptr<braid::redis_connection>> single_;
+  std::map<std::size_t, std::unique_ptr<braid::redis_cluster>> clusters_;
+};
+
+auto counter_writer::start(const event_rules& rules, const registries& declared, serve_log log)
+    -> braid::checked<std::unique_ptr<counter_writer>> {
+  std::unique_ptr<counter_writer> made(new counter_writer(rules, log));
+  for (const event_counter& each : rules.counters()) {
+    if (made->servers_.contains(each.endpoint)) continue;
+    const endpoint_entry& endpoint = declared.endpoints()[each.endpoint];
+    if (std::holds_alternative<embedded_resolver>(endpoint.resolver))
+      return refused("embedded_counter",
+                     "counter `" + each.name + "` is in endpoint `" + endpoint.endpoint_id +
+                         "`, which is an embedded store here, and counters are written to Redis alone",
+                     "serve in an environment where it is Redis, or count in the log and load the counts",
+                     std::filesystem::path(counters_file));
+    auto server = redis_options_of(endpoint);
+    if (!server) return std::unexpected(std::move(server.error()));
+    made->servers_.emplace(each.endpoint, std::move(*server));
+  }
+  auto on = braid::runtime::create({.workers = 1, .name = "counters", .scheduler = braid::scheduler::run_inline});
+  if (!on) return std::unexpected(no_runtime(on.error()));
+  made->on_ = std::move(*on);
+  made->works_.emplace(braid::spawn(*made->on_, made->work()));
+  return made;
+}
+
+counter_writer::~counter_writer() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  if (works_) static_cast<void>(works_->wait_for(last_words));
+  if (on_) static_cast<void>(on_->shutdown(braid::shutdown_mode::drain));  // stops a call that still waits
+}
+
+void counter_writer::add(std::vector<counter_step> steps) {
+  const std::scoped_lock lock(mutex_);
+  if (waiting_.size() + steps.size() > max_waiting) {
+    counts_.lost += steps.size();
+    return;
+  }
+  std::ranges::move(steps, std::back_inserter(waiting_));
+}
+
+auto counter_writer::counts() const -> counter_counts {
+  const std::scoped_lock lock(mutex_);
+  return counts_;
+}
+
+auto counter_writer::is_ending() const -> bool {
+  const std::scoped_lock lock(mutex_);
+  return ending_;
+}
+
+auto counter_writer::take() -> std::vector<counter_step> {
+  const std::scoped_lock lock(mutex_);
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), steps_at_once));
+  std::vector<counter_step> out(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
+  waiting_.erase(waiting_.begin(), end);
+  return out;
+}
+
+void counter_writer::settle(std::size_t written, std::size_t lost, std::string_view why) {
+  {
+    const std::scoped_lock lock(mutex_);
+    counts_.written += written;
+    counts_.lost += lost;
+  }
+  if (lost == 0) {
+    is_reported_ = false;
+  } else if (!std::exchange(is_reported_, true)) {
+    log_.note(log_level::warning, "counters_failed",
+              {{"lost", static_cast<std::int64_t>(lost)}, {"message", std::string(why)}});
+  }
+}
+
+/// Waits between batches that are not full, so that an idle server is asked seldom.
+auto counter_writer::work() -> braid::task<void> {
+  connections all(on_->io(), servers_);
+  for (;;) {
+    const bool was_ending = is_ending();
+    const std::vector<counter_step> taken = take();
+    std::map<std::size_t, std::vector<const counter_step*>> by_endpoint;
+    for (const counter_step& each : taken) by_endpoint[rules_->counters()[each.counter].endpoint].push_back(&each);
+    for (const auto& [endpoint, steps] : by_endpoint) {
+      auto writing = all.write(endpoint, *rules_, steps);
+      const auto [written, why] = co_await std::move(writing);
+      settle(written, steps.size() - written, why);
+    }
+    if (taken.empty() && was_ending) co_return;
+    if (taken.size() < steps_at_once && !was_ending) co_await braid::sleep_for(between_batches);
+  }
+}
+
+}  // namespace rankd

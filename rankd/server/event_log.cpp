@@ -1,0 +1,305 @@
+// rankd/server/event_log.cpp: groups of events on their way to the disk, and what a crash has left.
+#include <rankd/server/event_log.hpp>
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/store/crc32c.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr int for_owner_and_group = 0640;
+constexpr auto folder_for_owner_and_group = static_cast<fs::perms>(0750);
+constexpr std::string_view prefix = "events-";
+constexpr std::string_view suffix = ".ndjson";
+constexpr std::string_view sum_lead = R"(,"crc32c":")";
+constexpr std::size_t sum_digits = 8;
+
+auto sum_of(std::string_view text) -> std::string {
+  const std::uint32_t sum = crc32c(std::as_bytes(std::span(text.data(), text.size())));
+  std::array<char, sum_digits> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), sum, 16);
+  std::string out(digits.data(), end);
+  return out.insert(0, sum_digits - out.size(), '0');
+}
+
+/// The event with its checksum, as a line.
+auto sealed(std::string line) -> std::string {
+  line.pop_back();
+  std::string sum = sum_of(line);
+  return line.append(sum_lead).append(sum).append("\"}\n");
+}
+
+auto unwritable(const fs::path& path, int why) -> std::unexpected<braid::diagnostics> {
+  return refused("unwritable_file", "cannot be written: " + std::generic_category().message(why), {}, path);
+}
+
+/// The number of a file of the log; 0 for another one.
+auto number_of(const fs::path& path) -> unsigned {
+  const std::string name = path.filename().string();
+  unsigned number = 0;
+  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return 0;
+  const char* const begin = name.data() + prefix.size();
+  const char* const end = name.data() + name.size() - suffix.size();
+  const auto [stop, error] = std::from_chars(begin, end, number);
+  return error == std::errc() && stop == end ? number : 0;
+}
+
+/// The bytes of the lines at the beginning that are whole; calls `see(event)` for each.
+template <typename See>
+auto whole_lines(std::string_view text, See see) -> std::size_t {
+  std::size_t good = 0;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', good)) {
+    const auto line = checked_event_line(text.substr(good, end - good));
+    if (!line) break;
+    see(*line);
+    good = end + 1;
+  }
+  return good;
+}
+
+}  // namespace
+
+auto checked_event_line(std::string_view line) -> std::optional<std::string> {
+  const std::size_t tail = sum_lead.size() + sum_digits + 2;
+  if (line.size() < tail || !line.ends_with("\"}")) return std::nullopt;
+  const std::string_view event = line.substr(0, line.size() - tail);
+  const std::string_view sum = line.substr(event.size());
+  if (!sum.starts_with(sum_lead) || sum.substr(sum_lead.size(), sum_digits) != sum_of(event)) return std::nullopt;
+  return std::string(event) + "}";
+}
+
+auto event_files(const fs::path& folder) -> std::vector<fs::path> {
+  std::vector<fs::path> out;
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
+    if (number_of(at->path()) != 0) out.push_back(at->path());
+  std::ranges::sort(out, {}, number_of);
+  return out;
+}
+
+auto event_log::open(event_log_options options) -> braid::checked<std::unique_ptr<event_log>> {
+  std::unique_ptr<event_log> made(new event_log(std::move(options)));
+  if (!made->options_.sync) made->options_.sync = ::fdatasync;
+  if (auto started = made->start(); !started) return std::unexpected(std::move(started.error()));
+  return made;
+}
+
+auto event_log::start() -> braid::checked<void> {
+  std::error_code why;
+  if (fs::create_directories(options_.folder, why))
+    fs::permissions(options_.folder, folder_for_owner_and_group, why);
+  if (why) return unwritable(options_.folder, why.value());
+  const fs::path lock = options_.folder / "lock";
+  lock_ = braid::descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_owner_and_group));
+  if (!lock_) return unwritable(lock, errno);
+  if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0)
+    return refused("folder_in_use", "another process writes events there", "give each server a folder of its own",
+                   options_.folder);
+  const auto now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  if (auto fine = recover(now); !fine) return fine;
+  auto writer =
+      braid::thread::create({.name = "events", .on_refused = braid::refusal::ignore}, [this] { write_until_end(); });
+  if (!writer) return std::unexpected(no_runtime(writer.error()));
+  writer_.emplace(std::move(*writer));
+  return {};
+}
+
+event_log::~event_log() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_one();
+  writer_.reset();  // joins it
+}
+
+auto event_log::path_of(unsigned number) const -> fs::path {
+  std::string digits = std::to_string(number);
+  digits.insert(0, 6 - std::min<std::size_t>(digits.size(), 6), '0');
+  return options_.folder / (std::string(prefix) + digits + std::string(suffix));
+}
+
+/// The name of a new file is on the disk before anything in it is reported.
+auto event_log::open_file(unsigned number) -> bool {
+  braid::descriptor next(
+      ::open(path_of(number).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, for_owner_and_group));
+  if (!next) return false;
+  const braid::descriptor folder(::open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.number()) != 0) return false;
+  const ::off_t size = ::lseek(next.number(), 0, SEEK_END);
+  if (size < 0) return false;
+  file_ = std::move(next);
+  number_ = number;
+  size_ = static_cast<std::uint64_t>(size);
+  is_broken_ = false;
+  return true;
+}
+
+/// Cuts what a crash has left of a line, and learns the ids of the window, the newest files first.
+auto event_log::recover(milliseconds now) -> braid::checked<void> {
+  const std::vector<fs::path> files = event_files(options_.folder);
+  std::vector<std::pair<milliseconds, std::string>> known;
+  for (std::size_t left = files.size(); left > 0 && known.size() < options_.max_ids; --left) {
+    const fs::path& file = files[left - 1];
+    const auto text = read_text_file(file, std::numeric_limits<std::size_t>::max());
+    if (!text) return std::unexpected(text.error());
+    milliseconds newest{0};
+    const std::size_t good = whole_lines(*text, [&](const std::string& line) {
+      const auto event = nlohmann::json::parse(line, nullptr, false);
+      const auto id = event.find("event_id");
+      const auto received = event.find("received_ms");
+      if (id == event.end() || received == event.end() || !id->is_string() || !received->is_number_integer()) return;
+      const milliseconds at(received->get<std::int64_t>());
+      newest = std::max(newest, at);
+      if (at > now - options_.window) known.emplace_back(at, id->get<std::string>());
+    });
+    if (left == files.size() && good != text->size() && ::truncate(file.c_str(), static_cast<::off_t>(good)) != 0)
+      return unwritable(file, errno);
+    if (newest <= now - options_.window && good != 0) break;
+  }
+  std::ranges::sort(known);
+  for (auto& [at, id] : known)
+    if (ids_.insert(id).second) ages_.emplace_back(at, std::move(id));
+  forget(now);
+  counts_ = {};
+  if (!open_file(files.empty() ? 1 : number_of(files.back()))) return unwritable(options_.folder, errno);
+  if (options_.sync(file_.number()) != 0) return unwritable(path_of(number_), errno);
+  return {};
+}
+
+/// Under the mutex.
+void event_log::forget(milliseconds now) {
+  while (!ages_.empty() && (ages_.front().first <= now - options_.window || ages_.size() > options_.max_ids)) {
+    if (ages_.front().first > now - options_.window) ++counts_.forgotten;
+    ids_.erase(ages_.front().second);
+    ages_.pop_front();
+  }
+}
+
+auto event_log::add(const std::vector<event>& events, const event_rules& rules, milliseconds now)
+    -> braid::future<event_outcome> {
+  std::vector<std::string> lines;
+  std::size_t bytes = 0;
+  for (const event& each : events) bytes += lines.emplace_back(sealed(event_line(each, now))).size();
+  waiter mine;
+  auto result = mine.done.get_future();
+  {
+    const std::scoped_lock lock(mutex_);
+    forget(now);
+    if (waiting_.bytes.size() + bytes > options_.max_waiting) {
+      counts_.refused += events.size();
+      static_cast<void>(mine.done.set_value(event_outcome{.result = event_outcome::result_kind::full}));
+      return result;
+    }
+    for (std::size_t at = 0; at < events.size(); ++at) {
+      if (!ids_.insert(events[at].event_id).second) {
+        ++mine.outcome.duplicates;
+        continue;
+      }
+      ages_.emplace_back(now, events[at].event_id);
+      ++mine.outcome.accepted;
+      waiting_.bytes += lines[at];
+      waiting_.ids.push_back(events[at].event_id);
+      if (options_.on_written) std::ranges::move(steps_of(events[at], rules), std::back_inserter(waiting_.steps));
+    }
+    // One that is there already may be part of the group that is being written, and this one ends after that.
+    waiting_.waiters.push_back(std::move(mine));
+  }
+  changed_.notify_one();
+  return result;
+}
+
+auto event_log::counts() const -> event_counts {
+  const std::scoped_lock lock(mutex_);
+  event_counts out = counts_;
+  return out;
+}
+
+void event_log::write_until_end() {
+  for (;;) {
+    group taken;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return ending_ || !waiting_.waiters.empty(); });
+      if (waiting_.waiters.empty()) return;
+      std::swap(taken, waiting_);
+    }
+    const bool is_written = taken.bytes.empty() || write(taken.bytes);
+    if (is_written && options_.on_written && !taken.steps.empty()) options_.on_written(std::move(taken.steps));
+    settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
+    if (is_written) continue;
+    // Those that came meanwhile may count on ids of the group that is lost.
+    group next;
+    {
+      const std::scoped_lock lock(mutex_);
+      std::swap(next, waiting_);
+    }
+    settle(next, event_outcome::result_kind::failed);
+  }
+}
+
+/// What is not known to be on the disk is cut again, or else left behind in a file that ends there.
+auto event_log::write(std::string_view bytes) -> bool {
+  if (is_broken_ || (size_ != 0 && size_ + bytes.size() > options_.max_bytes))
+    if (!open_file(number_ + 1) && is_broken_) return false;
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const ::ssize_t done = ::write(file_.number(), rest.data(), rest.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) break;
+    rest.remove_prefix(static_cast<std::size_t>(done));
+  }
+  if (rest.empty() && options_.sync(file_.number()) == 0) {
+    size_ += bytes.size();
+    return true;
+  }
+  is_broken_ = ::ftruncate(file_.number(), static_cast<::off_t>(size_)) != 0 || rest.empty();
+  return false;
+}
+
+void event_log::settle(group& taken, event_outcome::result_kind how) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (how == event_outcome::result_kind::failed) drop(taken);
+    for (waiter& each : taken.waiters) {
+      each.outcome.result = how;
+      if (how == event_outcome::result_kind::failed) continue;
+      counts_.accepted += each.outcome.accepted;
+      counts_.duplicates += each.outcome.duplicates;
+    }
+    if (how == event_outcome::result_kind::written && !taken.bytes.empty()) {
+      ++counts_.syncs;
+      counts_.bytes += taken.bytes.size();
+    }
+  }
+  for (waiter& each : taken.waiters) static_cast<void>(each.done.set_value(each.outcome));
+}
+
+/// Under the mutex: its events may come again.
+void event_log::drop(group& taken) {
+  counts_.failed += taken.ids.size();
+  for (const std::string& id : taken.ids) ids_.erase(id);
+  std::erase_if(ages_, [this](const auto& each) { return !ids_.contains(each.second); });
+}
+
+}  // namespace rankd

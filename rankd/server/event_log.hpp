@@ -1,0 +1,131 @@
+// rankd/server/event_log.hpp: events on a disk: a write-ahead log with group commit, and each event once.
+#pragma once
+
+#include <rankd/server/event.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/task/future.hpp>
+#include <braid/thread/thread.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+struct event_log_options {
+  std::filesystem::path folder;
+  std::uint64_t max_bytes = std::uint64_t{64} << 20U;     ///< of one file, which then is followed by another one
+  std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once
+  std::size_t max_ids = std::size_t{1} << 20U;            ///< that are remembered for that; the oldest go first
+  std::size_t max_waiting = std::size_t{16} << 20U;       ///< bytes that wait to be written
+  /// What events add to counters, once they are written. Called by the writing thread.
+  std::function<void(std::vector<counter_step>)> on_written = {};
+  std::function<int(int)> sync = {};  ///< in place of fdatasync(2)
+};
+
+/// What became of the events of one call.
+struct event_outcome {
+  enum class result_kind : std::uint8_t {
+    written,  ///< they are on the disk
+    full,     ///< too much waits for the disk; nothing was taken
+    failed,   ///< the disk did not take them, or may not have
+  };
+
+  result_kind result = result_kind::written;
+  std::size_t accepted = 0;
+  std::size_t duplicates = 0;  ///< that are there already, or stand in the call twice
+};
+
+struct event_counts {
+  std::uint64_t accepted = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t refused = 0;  ///< events of calls that were too much
+  std::uint64_t failed = 0;   ///< events that the disk did not take
+  std::uint64_t syncs = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t forgotten = 0;  ///< ids that were forgotten before their time, because there were too many
+};
+
+/// A folder of files `events-000001.ndjson`, … A line is an event with its checksum. What is reported as written has
+/// been synced, many calls by one sync: what comes while the disk is busy is the next group. After a crash the part of
+/// a line at the end is cut when the log is opened again, and the ids of the last `window` are known from the files.
+/// Threads: any.
+class event_log {
+ public:
+  /// Makes the folder where it is missing, for its owner and group. Blocks: on the disk.
+  /// Errors: unwritable_file, folder_in_use where another process writes there, no_runtime.
+  static auto open(event_log_options options) -> braid::checked<std::unique_ptr<event_log>>;
+
+  /// Writes what it has taken.
+  ~event_log();
+  event_log(const event_log&) = delete;
+  auto operator=(const event_log&) -> event_log& = delete;
+
+  /// Takes the events of a call that came at `now`: all of them or none. Blocks: never for long.
+  auto add(const std::vector<event>& events, const event_rules& rules, std::chrono::milliseconds now)
+      -> braid::future<event_outcome>;
+
+  [[nodiscard]] auto counts() const -> event_counts;
+
+ private:
+  struct waiter {
+    braid::promise<event_outcome> done;
+    event_outcome outcome;
+  };
+  /// What one sync makes durable.
+  struct group {
+    std::string bytes;
+    std::vector<std::string> ids;
+    std::vector<counter_step> steps;
+    std::vector<waiter> waiters;
+  };
+
+  explicit event_log(event_log_options options) : options_(std::move(options)) {}
+  auto start() -> braid::checked<void>;
+  auto recover(std::chrono::milliseconds now) -> braid::checked<void>;
+  [[nodiscard]] auto open_file(unsigned number) -> bool;
+  [[nodiscard]] auto path_of(unsigned number) const -> std::filesystem::path;
+  void forget(std::chrono::milliseconds now);
+  void write_until_end();
+  [[nodiscard]] auto write(std::string_view bytes) -> bool;
+  void settle(group& taken, event_outcome::result_kind how);
+  void drop(group& taken);
+
+  event_log_options options_;
+  braid::descriptor lock_;
+  braid::descriptor file_;   // this and the next ones: of the writing thread
+  std::uint64_t size_ = 0;   // what is known to be on the disk
+  unsigned number_ = 0;
+  bool is_broken_ = false;   // the file may end with what was not reported
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  group waiting_;
+  std::unordered_set<std::string> ids_;
+  std::deque<std::pair<std::chrono::milliseconds, std::string>> ages_;  // of these, the oldest first
+  event_counts counts_;
+  bool ending_ = false;
+  std::optional<braid::thread> writer_;
+};
+
+/// A line of the log without its checksum, which is right; nothing where it is not.
+[[nodiscard]] auto checked_event_line(std::string_view line) -> std::optional<std::string>;
+
+/// The files of a log in their order. Blocks: on the disk.
+[[nodiscard]] auto event_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;
+
+}  // namespace rankd

@@ -1,0 +1,134 @@
+// tests/rankd/cli/events_command_test.cpp: events as a program takes them, also one that is killed; training data.
+#include <rankd/cli/events_command.hpp>
+#include <rankd/server/event_log.hpp>
+
+#include <rankd/registry/file.hpp>
+#include <tests/rankd/cli/project_copy.hpp>
+#include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/rankd/cli/run_serve.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using braid::testing::process_end;
+using braid::testing::request_text;
+using braid::testing::scratch_folder;
+using nlohmann::json;
+using rankd::testing::has;
+using rankd::testing::project_copy;
+using rankd::testing::rankd_in;
+using rankd::testing::running_server;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+auto event_body(const std::string& id, const std::string& more = "") -> std::string {
+  return R"({"events":[{"event_id":")" + id + R"(","type":"click")" + more + "}]}";
+}
+
+auto ids_in(const fs::path& folder) -> std::multiset<std::string> {
+  std::multiset<std::string> out;
+  for (const fs::path& file : event_files(folder)) {
+    const std::string text = read_text_file(file).value();
+    for (std::size_t at = 0, end = text.find('\n'); end != std::string::npos; end = text.find('\n', at)) {
+      if (const auto line = checked_event_line(std::string_view(text).substr(at, end - at)))
+        out.insert(json::parse(*line).at("event_id").get<std::string>());
+      at = end + 1;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a server that is killed has every event that it has answered, and goes on with them") {
+  const project_copy project;
+  std::set<std::string> answered;
+  {
+    running_server server(project.path(), {"--events", "events"});
+    std::vector<braid::testing::http_caller> callers;
+    for (int i = 0; i < 8; ++i) callers.push_back(server.caller());
+    // Seven are answered each round, and when the last one is under way the server is killed.
+    for (int round = 0; round < 10; ++round)
+      for (std::size_t at = 0; at < callers.size(); ++at) {
+        const std::string id = std::to_string(round) + "." + std::to_string(at);
+        callers[at].say(request_text("POST", "/v1/events", {}, event_body(id)));
+        if (round == 9 && at + 1 == callers.size()) break;
+        if (const auto answer = callers[at].hear(); answer && answer->status == 200) answered.insert(id);
+      }
+    server.signal(SIGKILL);
+    CHECK(server.wait() != 0);
+    if (const auto last = callers.back().hear(); last && last->status == 200) answered.insert("9.7");
+  }
+  CHECK(answered.size() >= 79);
+  const auto there = ids_in(project.path() / "events");
+  for (const std::string& id : answered) CHECK(there.count(id) == 1);
+  running_server again(project.path(), {"--events", "events"});
+  auto one = again.caller();
+  one.say(request_text("POST", "/v1/events", {}, event_body("0.0")));
+  CHECK(one.hear().value().body == "{\"accepted\":0,\"duplicates\":1}\n");
+  const process_end second = rankd_in(project.path(), {"serve", "--listen", "127.0.0.1:0", "--events", "events"});
+  CHECK(second.status == 1);
+  CHECK(has(second.err, "folder_in_use"));
+}
+
+TEST_CASE("what was shown and what came of it are joined") {
+  const scratch_folder folder;
+  const fs::path shown = folder.path() / "shown";
+  const fs::path events = folder.path() / "events";
+  fs::create_directories(shown);
+  fs::create_directories(events);
+  folder.write("shown/exposures-20260101T000000Z-1-000001.ndjson",
+               R"({"time":"t1","request_id":"r","plan":"p","plan_digest":"d","user_id":4,"rows":{"id":[7,8],"title":["a, \"b\"",null]}})" "\n"
+               "no line\n"
+               R"({"time":"t2","request_id":"s","plan":"p","plan_digest":"d","rows":{"id":[7],"score":[0.5]}})" "\n");
+  folder.write("events/events-000001.ndjson",
+               R"({"event_id":"1","type":"click","request_id":"r","item_id":8})" "\n"
+               R"({"event_id":"1","type":"click","request_id":"r","item_id":8})" "\n"
+               R"({"event_id":"2","type":"click","request_id":"r","item_id":8})" "\n"
+               R"({"event_id":"3","type":"purchase","request_id":"s","item_id":7})" "\n"
+               R"({"event_id":"4","type":"click","request_id":"other","item_id":7})" "\n"
+               R"({"event_id":"5","type":"click"})" "\n");
+  const process_end done = rankd_in(folder.path(), {"events", "join", "--exposures", "shown", "--events", "events"});
+  CHECK(done.status == 0);
+  CHECK(done.out ==
+        "request_id,time,plan,plan_digest,user_id,position,id,score,title,events.click,events.purchase\n"
+        "r,t1,p,d,4,1,7,,\"a, \"\"b\"\"\",0,0\n"
+        "r,t1,p,d,4,2,8,,,2,0\n"
+        "s,t2,p,d,,1,7,0.5,,0,1\n");
+  CHECK(has(done.err, "2 lines were no data"));
+  const process_end filed =
+      rankd_in(folder.path(), {"events", "join", "--exposures", "shown", "--events", "events", "--out", "rows.csv"});
+  CHECK(filed.out == "3 rows of 2 answers, with 3 of 5 events\n");
+  CHECK(read_text_file(folder.path() / "rows.csv").value() == done.out);
+  const process_end none = rankd_in(folder.path(), {"events", "join", "--exposures", "gone", "--events", "events"});
+  CHECK(none.status == 1);
+  CHECK(has(none.err, "there is no such folder"));
+}
+
+TEST_CASE("a request on the command line captures the rows of nodes") {
+  const project_copy project;
+  const std::string request = R"({"user_id":1,"plan":"reels_plan_a","request_id":"r"})";
+  const process_end done = rankd_in(project.path(), {"rank", "--capture", "cutoff:final_score", "--capture", "viewer"}, request);
+  CHECK(done.status == 0);
+  const json answer = json::parse(done.out);
+  REQUIRE(answer.at("captured").size() == 2);
+  CHECK(answer.at("captured")[0].at("node") == "cutoff");
+  CHECK(answer.at("captured")[0].at("rows").contains("final_score"));
+  CHECK(answer.at("captured")[1].at("rows").at("id") == json::array({1}));
+  const process_end table = rankd_in(project.path(), {"rank", "--table", "--capture", "cutoff"}, request);
+  CHECK(has(table.out, "cutoff gives "));
+  const process_end wrong = rankd_in(project.path(), {"rank", "--capture", "cutof"}, request);
+  CHECK(wrong.status == 1);
+  CHECK(has(wrong.out, "unknown_node"));
+  CHECK(has(wrong.out, "did you mean `cutoff`"));
+}

@@ -1,0 +1,142 @@
+// tests/rankd/server/event_test.cpp: events out of the bodies of calls, as lines, and as steps of counters.
+#include <rankd/server/event.hpp>
+
+#include <tests/rankd/engine/engine_world.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using namespace rankd::testing;
+using namespace std::chrono_literals;
+using braid::testing::scratch_folder;
+
+namespace {
+
+auto declared() -> const registries& { return reference_project::get().declared; }
+
+auto read(std::string_view events, const event_rules& rules = {}) -> braid::checked<std::vector<event>> {
+  return parse_events("{\"events\":[" + std::string(events) + "]}", rules, declared(), 3, 5000ms);
+}
+
+/// Codes and pointers of what is wrong, a line each.
+auto problems_of(const auto& made) -> std::string {
+  std::string out;
+  if (!made)
+    for (const braid::diagnostic& each : made.error()) out += each.code + " " + each.pointer + "\n";
+  return out;
+}
+
+auto rules_of(const std::string& toml) -> braid::checked<event_rules> {
+  const scratch_folder folder;
+  folder.write(counters_file, toml);
+  return event_rules::load(folder.path(), declared());
+}
+
+const std::string with_price = R"([[event]]
+name = "purchase"
+fields = { price = "float", count = "int", coupon = "string" }
+)";
+
+}  // namespace
+
+TEST_CASE("an event is written as it came, with what the server knows") {
+  const auto one = read(R"({"event_id":"e 1","type":"click","time_ms":17,"user_id":"8","item_id":9,"request_id":"r",
+                            "fields":{"position":2,"price":0.5,"new":true,"page":"a\"b","none":null}})");
+  REQUIRE(one);
+  CHECK(event_line(one->front(), 6000ms) ==
+        R"({"event_id":"e 1","type":"click","time_ms":17,"received_ms":6000,"user_id":8,"item_id":9,"request_id":"r",)"
+        R"("fields":{"new":true,"none":null,"page":"a\"b","position":2,"price":0.5}})");
+  const auto least = read(R"({"event_id":"e","type":"impression"})");
+  REQUIRE(least);
+  CHECK(event_line(least->front(), 6000ms) ==
+        R"({"event_id":"e","type":"impression","time_ms":5000,"received_ms":6000})");
+  CHECK(read("")->empty());
+}
+
+TEST_CASE("events that are wrong are refused where they are") {
+  CHECK(problems_of(parse_events("[]", {}, declared(), 3, 0ms)) == "wrong_type \n");
+  CHECK(problems_of(parse_events("{}", {}, declared(), 3, 0ms)) == "missing_field \n");
+  CHECK(problems_of(parse_events("", {}, declared(), 3, 0ms)) == "json_syntax \n");
+  CHECK(problems_of(parse_events(R"({"events":[],"more":1})", {}, declared(), 3, 0ms)) == "unknown_field /more\n");
+  CHECK(problems_of(read("1")) == "wrong_type /events/0\n");
+  CHECK(problems_of(read("{}")) == "missing_field /events/0\nmissing_field /events/0\n");
+  CHECK(problems_of(read(R"({"event_id":"a","type":"click"},{"event_id":"","type":"clik","at":1})")) ==
+        "bad_event_id /events/1/event_id\nunknown_event /events/1/type\nunknown_field /events/1/at\n");
+  CHECK(problems_of(read(R"({"event_id":"ä","type":"click","user_id":0.5,"item_id":"x","time_ms":-1})")) ==
+        "bad_event_id /events/0/event_id\nout_of_range /events/0/time_ms\nbad_user_id /events/0/user_id\n"
+        "bad_id /events/0/item_id\n");
+  CHECK(problems_of(read(R"({"event_id":"a","type":"click","fields":{"a":[],"b":{}}})")) ==
+        "wrong_type /events/0/fields/a\nwrong_type /events/0/fields/b\n");
+  CHECK(problems_of(read("1,2,3,4")) == "events_too_large /events\n");
+  const std::string text(max_event_text + 1, 'x');
+  CHECK(problems_of(read(R"({"event_id":"a","type":"click","fields":{"a":")" + text + R"("}})")) ==
+        "text_too_long /events/0/fields/a\n");
+  std::string fields;
+  for (std::size_t i = 0; i <= max_event_fields; ++i) fields += (i == 0 ? "\"f" : ",\"f") + std::to_string(i) + "\":1";
+  CHECK(problems_of(read(R"({"event_id":"a","type":"click","fields":{)" + fields + "}}")) ==
+        "too_many_fields /events/0/fields\n");
+}
+
+TEST_CASE("a project says which events there are, and of which types their fields") {
+  const auto rules = rules_of(with_price);
+  REQUIRE(rules);
+  CHECK(problems_of(read(R"({"event_id":"a","type":"purchase","fields":{"price":2,"count":3,"coupon":null}})", *rules)).empty());
+  CHECK(problems_of(read(R"({"event_id":"a","type":"click"})", *rules)) == "unknown_event /events/0/type\n");
+  CHECK(problems_of(read(R"({"event_id":"a","type":"purchase","fields":{"price":"2","count":0.5,"cost":1}})", *rules)) ==
+        "unknown_field /events/0/fields/cost\nwrong_type /events/0/fields/count\nwrong_type /events/0/fields/price\n");
+  const scratch_folder none;
+  CHECK(event_rules::load(none.path(), declared())->types().size() == 3);
+}
+
+TEST_CASE("counters are additions under keys that events make, and nothing where a value is missing") {
+  const auto rules = rules_of(with_price + R"(
+[[counter]]
+name = "bought"
+event = "purchase"
+endpoint = "ep_0001"
+key = "stats:{item_id}"
+[[counter]]
+name = "spent"
+event = "purchase"
+endpoint = "ep_0001"
+key = "spent:{user_id}:{coupon}"
+by = "price"
+window_s = 60
+)");
+  REQUIRE(rules);
+  REQUIRE(rules->counters().size() == 2);
+  CHECK(rules->counters()[1].window_s == 60);
+  const auto steps = [&](std::string_view text) {
+    std::string out;
+    for (const counter_step& each : steps_of(read(text, *rules)->front(), *rules))
+      out += rules->counters()[each.counter].name + " " + each.key + " " +
+             (std::holds_alternative<double>(each.by) ? "float" : "int") + "\n";
+    return out;
+  };
+  CHECK(steps(R"({"event_id":"a","type":"purchase","item_id":7})") == "bought stats:7 int\n");
+  CHECK(steps(R"({"event_id":"a","type":"purchase","user_id":8,"fields":{"coupon":"a:b","price":1.5}})") ==
+        "spent spent:8:a%3Ab float\n");
+  CHECK(steps(R"({"event_id":"a","type":"purchase","user_id":8,"fields":{"coupon":"a","price":null}})").empty());
+}
+
+TEST_CASE("a file of counters that is wrong is refused where it is wrong") {
+  const auto counter = [](const std::string& lines) {
+    return with_price + "[[counter]]\nname = \"c\"\nevent = \"purchase\"\n" + lines;
+  };
+  CHECK(problems_of(rules_of("[[event]]\nname = \"a\"\n[[event]]\nname = \"a\"\nfields = { x = \"list\" }\n")) ==
+        "duplicate_value /event/1/name\nbad_value /event/1/fields/x\n");
+  CHECK(problems_of(rules_of(counter("endpoint = \"ep_0001\"\nkey = \"k:{cost}\"\nby = \"coupon\"\n"))) ==
+        "unknown_field /counter/0/key\nwrong_type /counter/0/by\n");
+  CHECK(problems_of(rules_of(counter("endpoint = \"ep_0009\"\nkey = \"k:{P.x}\"\nwindow_s = 0\n"))) ==
+        "unknown_endpoint /counter/0/endpoint\nbad_hole /counter/0/key\nout_of_range /counter/0/window_s\n");
+  CHECK(problems_of(rules_of(counter("key = \"k\"\nwhen = 1\n"))) ==
+        "missing_field /counter/0\nunknown_field /counter/0/when\n");
+  CHECK(problems_of(rules_of("[[counter]]\nname = \"c\"\nevent = \"buy\"\nendpoint = \"ep_0001\"\nkey = \"\"\n")) ==
+        "unknown_event /counter/0/event\nempty_key_template /counter/0/key\n");
+}
