@@ -71,7 +71,12 @@ function chooser(seed: number): (below: number) => number {
 }
 
 interface Loose {
-  nodes: { node_id: string; inputs: string[]; params?: Record<string, unknown> | null }[];
+  nodes: {
+    node_id: string;
+    inputs: string[];
+    params?: Record<string, unknown> | null;
+    fallback?: { use: string | { node: string } };
+  }[];
   outputs: string[];
 }
 
@@ -85,6 +90,8 @@ function edited(text: string, choose: (below: number) => number): string {
   for (const node of plan.nodes) {
     node.node_id = names.get(node.node_id)!;
     node.inputs = node.inputs.map((input) => names.get(input)!);
+    const use = node.fallback?.use;
+    if (typeof use === "object") use.node = names.get(use.node)!;
     for (const [name, value] of Object.entries(node.params ?? {})) {
       if (name === "rhs") node.params![name] = names.get(String(value));
       if (["count", "fanout", "row_count"].includes(name) && typeof value === "number" && choose(4) === 0)

@@ -178,12 +178,12 @@ void line_file::write(std::string_view text) {
       }
     }
     text.remove_prefix(part.size());
-    // What is behind part of a line is no line: a series goes on in another file.
-    if (!write_whole(part) && series_) static_cast<void>(open_next());
+    if (!write_whole(part)) static_cast<void>(open_next());
   }
 }
 
-/// What the system does not take is lost, up to the end of its line.
+/// What the system does not take is lost, up to the end of its line. Of a series the part of that line is cut off again,
+/// since what is behind it would be no line either; false where it stays.
 auto line_file::write_whole(std::string_view lines) -> bool {
   std::string_view rest = lines;
   while (!rest.empty()) {
@@ -192,13 +192,17 @@ auto line_file::write_whole(std::string_view lines) -> bool {
     if (done <= 0) break;
     rest.remove_prefix(static_cast<std::size_t>(done));
   }
-  size_ += lines.size() - rest.size();
-  const auto lost = static_cast<std::uint64_t>(std::ranges::count(rest, '\n'));
-  const auto all = static_cast<std::uint64_t>(std::ranges::count(lines, '\n'));
-  const std::scoped_lock lock(mutex_);
-  lost_ += lost;
-  written_ += all - lost;
-  return rest.empty();
+  const std::string_view taken = lines.substr(0, lines.size() - rest.size());
+  const std::size_t whole = taken.rfind('\n') + 1;  // npos + 1 is 0
+  size_ += whole;
+  {
+    const auto lost = static_cast<std::uint64_t>(std::ranges::count(rest, '\n'));
+    const auto all = static_cast<std::uint64_t>(std::ranges::count(lines, '\n'));
+    const std::scoped_lock lock(mutex_);
+    lost_ += lost;
+    written_ += all - lost;
+  }
+  return !series_ || whole == taken.size() || ::ftruncate(file_.number(), static_cast<::off_t>(size_)) == 0;
 }
 
 }  // namespace rankd

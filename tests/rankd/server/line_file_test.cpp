@@ -6,10 +6,13 @@
 #include <tests/support/scratch_folder.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <sys/resource.h>
 
 #include <doctest/doctest.h>
 
@@ -108,4 +111,23 @@ TEST_CASE("a series without lines leaves no file, and one that cannot be made is
   const auto none = line_file::series({.folder = file, .name = "c"});
   REQUIRE(!none);
   CHECK(none.error().front().code == "unwritable_file");
+}
+
+TEST_CASE("a series whose disk is full has whole lines in one file, and goes on where there is room again") {
+  const scratch_folder folder;
+  const fs::path made = folder.path() / "captures";
+  const auto lines = line_file::series({.folder = made, .name = "c"}).value();
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  ::rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &usual) == 0);
+  const ::rlimit small{.rlim_cur = 20, .rlim_max = usual.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  for (int i = 0; i < 5; ++i) lines->add("1234567");
+  const bool ended = eventually([&] { return lines->written() + lines->lost() == 5; });
+  ::setrlimit(RLIMIT_FSIZE, &usual);
+  std::signal(SIGXFSZ, before);
+  CHECK(ended);
+  CHECK(lines->lost() == 3);
+  lines->add("more");
+  CHECK(eventually([&] { return files_in(made) == std::vector<std::string>{"1234567\n1234567\nmore\n"}; }));
 }
