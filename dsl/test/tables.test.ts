@@ -51,6 +51,7 @@ const capabilities = [
   "cap.rfc.0006.formulas.v1",
   "cap.rfc.0007.timeouts.v1",
   "cap.rfc.0008.retries.v1",
+  "cap.rfc.0009.vectors.v1",
   "cap.rfc.0010.capture.v1",
 ];
 const skip = existsSync(join(folder, "bad_plans.ndjson")) ? false : "the table is not there";
@@ -64,6 +65,7 @@ for (const [table, good] of [
   ["bad_limits.ndjson", "good_limits.json"],
   ["bad_captures.ndjson", "good_captures.json"],
   ["bad_fragments.ndjson", "good_fragments.json"],
+  ["bad_vectors.ndjson", "good_vectors.json"],
 ] as const)
   test(`each bad plan of ${table} of the engine gets its diagnostics and no others`, { skip }, () => {
     const registry = join(folder, "registry");

@@ -145,7 +145,7 @@ auto running_of(const experiment_set& all) -> std::string {
 auto made_from(const batch_command_options& options, const workspace& in, const bound_plan* plan) -> nlohmann::json {
   nlohmann::json stores = nlohmann::json::array();
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
-    if (endpoint.kind == endpoint_entry::kind_type::http) continue;
+    if (!is_store(endpoint)) continue;
     const auto* embedded = std::get_if<embedded_resolver>(&endpoint.resolver);
     if (embedded == nullptr) {  // what a server holds is unknown
       const auto* const server = std::get_if<static_resolver>(&endpoint.resolver);

@@ -8,6 +8,7 @@
 #include <rankd/cli/replay_command.hpp>
 #include <rankd/cli/detail/serve_arguments.hpp>
 #include <rankd/cli/test_command.hpp>
+#include <rankd/cli/vectors_command.hpp>
 #include <rankd/store/redis_options.hpp>
 
 #include <braid/base/error.hpp>
@@ -472,6 +473,7 @@ int main(int argc, char** argv) {
   add_eval(app, chosen);
   rankd::add_test(app, chosen);
   rankd::add_replay(app, chosen);
+  rankd::add_vectors(app, chosen);
   add_ops(app, chosen);
   add_registry(app, chosen);
   rankd::add_experiment(app, chosen);

@@ -64,6 +64,8 @@ auto printed(const char* format, double value) -> std::string {
 /// What the answer has of a key for a row.
 auto cell(const column& values, std::uint32_t row) -> std::string {
   if (values.is_null(row)) return std::string(nothing);
+  if (const auto* text = values.strings(); text != nullptr && text->dimensions != 0)
+    return "(" + std::to_string(text->dimensions) + " numbers)";
   if (const auto* text = values.strings()) return std::string((*text)[row]);
   if (const auto* flags = values.booleans()) return (*flags)[row] ? "true" : "false";
   if (const auto* whole = values.integers()) return std::to_string((*whole)[row]);

@@ -96,6 +96,8 @@ auto resolver_json(const endpoint_entry& endpoint) -> ordered {
             {"reads", cluster->from_replicas ? "replicas" : "masters"},
             {"tls", cluster->by_tls}};
   }
+  if (const auto* file = std::get_if<file_resolver>(&endpoint.resolver))
+    return {{"type", "file"}, {"path", file->path}};
   return {{"type", "embedded"}, {"path", std::get<embedded_resolver>(endpoint.resolver).path}};
 }
 
@@ -200,6 +202,7 @@ auto address_of(const endpoint_entry& endpoint) -> std::string {
     for (const auto& each : cluster->nodes) all += " " + each.host + ":" + std::to_string(each.port);
     return all + (cluster->by_tls ? " by TLS" : "");
   }
+  if (const auto* file = std::get_if<file_resolver>(&endpoint.resolver)) return "file " + file->path;
   return "embedded in " + std::get<embedded_resolver>(endpoint.resolver).path;
 }
 

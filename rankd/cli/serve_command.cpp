@@ -303,7 +303,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   plan_library library(in->declared, {.budgets = in->where.budgets,
                                       .experiments = in->experiments,
                                       .models = in->where.models,
-                                      .on_bad_plan = options.on_bad_plan});
+                                      .on_bad_plan = options.on_bad_plan,
+                                      .root = in->where.root});
   const auto loaded = library.reload(in->where.plans);
   if (!loaded) return report(loaded.error());
   std::vector<std::string> names = loaded->added;

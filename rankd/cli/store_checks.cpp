@@ -189,7 +189,7 @@ void check_server(const endpoint_entry& endpoint, braid::runtime& on, checkup& i
 void check_stores(const workspace& in, checkup& into) {
   std::unique_ptr<braid::runtime> on;
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
-    if (endpoint.kind == endpoint_entry::kind_type::http) continue;
+    if (!is_store(endpoint)) continue;
     if (std::holds_alternative<embedded_resolver>(endpoint.resolver)) {
       check_embedded(endpoint, in, into);
       continue;

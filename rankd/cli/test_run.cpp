@@ -135,7 +135,7 @@ auto test_runner::state::stores_of(const plan_test& test) -> braid::checked<test
   auto out = std::make_unique<test_stores>();
   for (const endpoint_entry& declared : declared_.endpoints()) {
     out->of_endpoint.push_back(nullptr);
-    if (declared.kind == endpoint_entry::kind_type::http) continue;
+    if (!is_store(declared)) continue;
     endpoint_entry endpoint = declared;
     endpoint.resolver = embedded_resolver{path->string()};
     auto opened = open_store(endpoint, {});

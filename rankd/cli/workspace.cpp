@@ -54,8 +54,9 @@ auto artifact_of(const project& where, std::string_view name_or_file) -> braid::
 auto bound_to(const workspace& in, braid::checked<plan> loaded, const fs::path& file) -> braid::checked<bound_plan> {
   if (!loaded) return std::unexpected(std::move(loaded.error()));
   model_folder models(in.where.models, in.declared);
+  vector_folder vectors(in.where.root);
   const plan_budget budget = in.where.budgets.of(loaded->plan_name);
-  auto bound = bind_plan(std::move(*loaded), in.declared, budget, &models);
+  auto bound = bind_plan(std::move(*loaded), in.declared, budget, &models, &vectors);
   if (!bound) {
     bound.error().set_source(file.string());
     return std::unexpected(std::move(bound.error()));
@@ -155,7 +156,7 @@ auto open_all_stores(const workspace& in, server_messages words) -> braid::check
   open_stores stores;
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
     stores.owned.emplace_back();
-    if (endpoint.kind == endpoint_entry::kind_type::http) continue;
+    if (!is_store(endpoint)) continue;
     if (is_embedded(endpoint) && in.where.data) {
       progress_bar bar("loading " + printable(in.where.data->filename().string()));
       auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data, {.progress = bar.for_load()});

@@ -145,6 +145,21 @@ auto operators_of(const plan& loaded) -> std::vector<operator_digest> {
   return out;
 }
 
+/// Of files that were found.
+auto digests_of(const std::vector<std::string>& endpoints, const registries& declared, vector_folder* vectors)
+    -> std::vector<model_digest> {
+  std::vector<model_digest> out;
+  for (const std::string& id : endpoints) out.push_back({id, vectors->digest(*declared.find_endpoint(id)).value()});
+  return out;
+}
+
+/// Models and files of vectors.
+auto used_by(const bound_plan& plan) -> std::vector<model_digest> {
+  std::vector<model_digest> all = plan.models;
+  all.insert(all.end(), plan.vectors.begin(), plan.vectors.end());
+  return all;
+}
+
 /// A cursor has one position, so it belongs to one node.
 auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::optional<node_index> {
   std::optional<node_index> found;
@@ -167,22 +182,22 @@ auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::op
 
 }  // namespace
 
-auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& models,
+auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& used,
                    const std::vector<operator_digest>& operators) -> std::string {
-  if (models.empty() && operators.empty()) return artifact_digest;
+  if (used.empty() && operators.empty()) return artifact_digest;
   std::string all = artifact_digest;
-  for (const model_digest& each : models) all += '\n' + each.name + ' ' + each.sha256;
+  for (const model_digest& each : used) all += '\n' + each.name + ' ' + each.sha256;
   for (const operator_digest& each : operators) all += "\noperators " + each.library + ' ' + each.sha256;
   return sha256_hex(all);
 }
 
-auto bind_plan(plan loaded, const registries& declared, const plan_budget& budget, model_folder* models)
-    -> braid::checked<bound_plan> {
+auto bind_plan(plan loaded, const registries& declared, const plan_budget& budget, model_folder* models,
+               vector_folder* vectors) -> braid::checked<bound_plan> {
   braid::diagnostics problems;
   const std::vector<expr_program> exprs = compile_table<expr_program>(loaded.expr_table, declared, problems);
   const std::vector<pred_program> preds = compile_table<pred_program>(loaded.pred_table, declared, problems);
 
-  const bind_context with{declared, exprs, preds, models};
+  const bind_context with{declared, exprs, preds, models, vectors};
 
   std::vector<bound_node> nodes;
   nodes.reserve(loaded.nodes.size());
@@ -207,22 +222,25 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
   for (node_index at = 0; at < loaded.nodes.size(); ++at)
     if (loaded.nodes[at].capture) captures.push_back(at);
   std::vector<model_digest> called = digests_of(models_of(loaded), models);
-  std::vector<operator_digest> operators = operators_of(loaded);
-  return bound_plan{.name = loaded.plan_name,
-                    .digest = plan_identity(loaded.digest, called, operators),
-                    .artifact_digest = loaded.digest,
-                    .models = std::move(called),
-                    .operators = std::move(operators),
-                    .budget = budget,
-                    .warnings = with_locations(missing_columns(loaded, declared), loaded),
-                    .nodes = std::move(nodes),
-                    .outputs = loaded.outputs,
-                    .page_node = page_node,
-                    .whole = whole_route(loaded, declared),
-                    .branches = std::move(branches),
-                    .stated = std::make_shared<const plan>(std::move(loaded)),
-                    .has_fallbacks = has_fallbacks,
-                    .captures = std::move(captures)};
+  std::vector<model_digest> searched = digests_of(vectors_of(loaded), declared, vectors);
+  bound_plan out{.name = loaded.plan_name,
+                 .digest = {},
+                 .artifact_digest = loaded.digest,
+                 .models = std::move(called),
+                 .vectors = std::move(searched),
+                 .operators = operators_of(loaded),
+                 .budget = budget,
+                 .warnings = with_locations(missing_columns(loaded, declared), loaded),
+                 .nodes = std::move(nodes),
+                 .outputs = loaded.outputs,
+                 .page_node = page_node,
+                 .whole = whole_route(loaded, declared),
+                 .branches = std::move(branches),
+                 .stated = std::make_shared<const plan>(std::move(loaded)),
+                 .has_fallbacks = has_fallbacks,
+                 .captures = std::move(captures)};
+  out.digest = plan_identity(out.artifact_digest, used_by(out), out.operators);
+  return out;
 }
 
 auto substitute_name(const bound_plan& plan) -> std::string_view {
@@ -248,7 +266,7 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
     return about("fallback_with_pages", "cannot go on with pages of another plan, or gives pages itself",
                  "leave core::paginate out of both plans, or the fallback");
   plan.digest =
-      sha256_hex(plan_identity(plan.artifact_digest, plan.models, plan.operators) + "\nfallback " + found->digest);
+      sha256_hex(plan_identity(plan.artifact_digest, used_by(plan), plan.operators) + "\nfallback " + found->digest);
   plan.substitute = std::move(found);
   return {};
 }

@@ -7,6 +7,7 @@
 #include <rankd/op/models.hpp>
 #include <rankd/op/operator.hpp>
 #include <rankd/op/operator_library.hpp>
+#include <rankd/op/vectors.hpp>
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/budgets.hpp>
 #include <rankd/registry/registries.hpp>
@@ -52,6 +53,7 @@ struct bound_plan {
   std::string digest;                           ///< of all that it was made from: see `plan_identity`
   std::string artifact_digest;                  ///< of the artifact alone
   std::vector<model_digest> models;             ///< that it calls, in the order of their names
+  std::vector<model_digest> vectors = {};       ///< files that it looks through, by the ids of their endpoints
   std::vector<operator_digest> operators = {};  ///< libraries whose operators its nodes use, by name
   plan_budget budget;
   braid::diagnostics warnings;  ///< what is allowed, and most likely a mistake: those of `missing_columns`
@@ -76,11 +78,11 @@ struct bound_plan {
 [[nodiscard]] auto substitute_of(const bound_plan& plan, node_index node) -> std::string;
 
 /// Looks up all that the plan names and checks it, once; requests to it have that budget. The models that it calls come
-/// from `models`, if there are any.
+/// from `models`, and its files of vectors from `vectors`, if there are any.
 /// Errors: every diagnostic at once: those of the operators' binders and of `compile_expr` and `compile_pred`; about a
 /// model, with its file as their source.
-auto bind_plan(plan loaded, const registries& declared, const plan_budget& budget = {}, model_folder* models = nullptr)
-    -> braid::checked<bound_plan>;
+auto bind_plan(plan loaded, const registries& declared, const plan_budget& budget = {}, model_folder* models = nullptr,
+               vector_folder* vectors = nullptr) -> braid::checked<bound_plan>;
 
 /// The name of the plan that stands in for one, if any.
 [[nodiscard]] auto substitute_name(const bound_plan& plan) -> std::string_view;
@@ -94,9 +96,9 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
 /// same request may differ.
 [[nodiscard]] auto depends_on_time(const bound_plan& plan) noexcept -> bool;
 
-/// What distinguishes versions of a plan: the digest of its artifact, or, where it calls models or uses operators of
-/// libraries, one of that and theirs.
-auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& models,
+/// What distinguishes versions of a plan: the digest of its artifact, or, where it uses models, files of vectors or
+/// operators of libraries, one of that and theirs.
+auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& used,
                    const std::vector<operator_digest>& operators = {}) -> std::string;
 
 }  // namespace rankd

@@ -121,6 +121,7 @@ auto report_of(const run_picture& run, node_index node, const registries& declar
   }
   if (report.state != node_state::done) return report;
   report.rows_out = slot.output.size();
+  report.looked_at = slot.looked_at;
   report.keys_added = keys_added(run.state, node, declared);
   return report;
 }

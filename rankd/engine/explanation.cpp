@@ -79,6 +79,10 @@ void append_node(std::string& out, const node_report& node) {
     out += ',';
     append_count(out, "retries", static_cast<std::uint64_t>(node.retries));
   }
+  if (node.looked_at != 0) {
+    out += ',';
+    append_count(out, "looked_at", node.looked_at);
+  }
   if (!node.failure.empty()) {
     out += ",\"fallback\":{";
     append_field(out, "code", node.failure);

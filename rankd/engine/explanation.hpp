@@ -68,6 +68,7 @@ struct node_report {
   std::string failure = {};                 ///< the code of a failure for which something stands in, or empty
   std::string used = {};                    ///< that: the id of a node, `input` or `empty`
   std::int64_t retries = 0;                 ///< how often it was run again
+  std::uint64_t looked_at = 0;              ///< vectors of a file, of which it gives the nearest
 };
 
 /// An arm that the request is in.

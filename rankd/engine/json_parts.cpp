@@ -2,6 +2,7 @@
 #include <rankd/engine/detail/json_parts.hpp>
 
 #include <rankd/registry/json_text.hpp>
+#include <rankd/registry/vector_bytes.hpp>
 
 #include <chrono>
 
@@ -26,7 +27,10 @@ void append_microseconds(std::string& out, std::string_view name, braid::duratio
 }
 
 void append_value(std::string& out, const column& values, std::size_t row) {
-  if (const auto* text = values.strings())
+  const auto* text = values.strings();
+  if (text != nullptr && text->dimensions != 0)
+    append_vector_json(out, (*text)[row]);
+  else if (text != nullptr)
     append_json_bytes(out, (*text)[row]);
   else if (const auto* whole = values.integers())
     append_json_number(out, (*whole)[row]);

@@ -26,6 +26,13 @@ auto has_models(const bound_plan& plan, model_folder& in) -> bool {
                              [&in](const model_digest& each) { return in.digest(each.name) == each.sha256; });
 }
 
+/// The same of the files of vectors that it looks through.
+auto has_vectors(const bound_plan& plan, const registries& declared, vector_folder& in) -> bool {
+  return std::ranges::all_of(plan.vectors, [&](const model_digest& each) {
+    return in.digest(*declared.find_endpoint(each.name)) == each.sha256;
+  });
+}
+
 auto has_experiments(const bound_plan& plan, const std::shared_ptr<const plan_experiments>& running) -> bool {
   if (plan.experiments == nullptr || running == nullptr) return plan.experiments == running;
   return *plan.experiments == *running;
@@ -64,10 +71,12 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   if (image->empty()) return refused("no_artifacts", "the folder holds no plan", "build the plans with dslc", folder);
 
   model_folder models(options_.models, *declared_, options_.read);
+  vector_folder vectors(options_.root);
   auto [found, left_out, names, problems] =
       bind_all(*image, {.budgets = budgets ? *budgets : options_.budgets,
                         .experiments = experiments ? *experiments : options_.experiments,
                         .models = models,
+                        .vectors = vectors,
                         .now = experiment_time()});
   if (!models.stands_still())
     return refused("folder_changing", "files of the folder of models changed while they were read",
@@ -162,13 +171,13 @@ auto plan_library::bind(const artifact_image& image, const bind_rules& with) -> 
   if (!image.problems.empty()) return std::unexpected(image.problems);
   const plan_budget budget = with.budgets.of(image.name);
   auto experiments = experiments_of(with.experiments, image.name, *declared_, with.now);
-  if (auto same = newest_of(image.name, sha256_hex(image.text)); same && same->plan.budget == budget &&
-                                                                 has_experiments(same->plan, experiments) &&
-                                                                 has_models(same->plan, with.models))
+  if (auto same = newest_of(image.name, sha256_hex(image.text));
+      same && same->plan.budget == budget && has_experiments(same->plan, experiments) &&
+      has_models(same->plan, with.models) && has_vectors(same->plan, *declared_, with.vectors))
     return bound_image{std::move(same), std::nullopt};
   auto loaded = load_plan(image, {all_op_shapes(), *declared_});
   if (!loaded) return std::unexpected(loaded.error());
-  auto bound = bind_plan(std::move(*loaded), *declared_, budget, &with.models);
+  auto bound = bind_plan(std::move(*loaded), *declared_, budget, &with.models, &with.vectors);
   if (!bound) {
     bound.error().set_source(image.file.string());
     return std::unexpected(std::move(bound.error()));

@@ -35,6 +35,7 @@ struct plan_library_options {
   experiment_set experiments = {};    ///< the same: those that run at the time of a load
   std::filesystem::path models = {};  ///< the folder of the models that plans call, if there is one
   bad_plans on_bad_plan = bad_plans::refuse_all;
+  std::filesystem::path root = {};  ///< of the project: what paths of files of vectors are relative to
 };
 
 /// What a reload has changed, by the names of plans.
@@ -124,6 +125,7 @@ class plan_library {
     const plan_budgets& budgets;
     const experiment_set& experiments;
     model_folder& models;
+    vector_folder& vectors;
     std::chrono::sys_seconds now;
   };
   /// What came of them, by name.

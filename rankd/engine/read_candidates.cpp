@@ -4,6 +4,7 @@
 #include <rankd/engine/detail/diagnostic_list.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
+#include <rankd/registry/vector_bytes.hpp>
 #include <rankd/rows/column_builder.hpp>
 #include <rankd/store/batch.hpp>
 
@@ -66,7 +67,7 @@ class column_maker {
       if (!value.is_number_float()) return false;
       floats->push(*value.get_ptr<const json::number_float_t*>());
     } else if (auto* texts = std::get_if<column_builder<std::string_view>>(&values_)) {
-      if (!value.is_string()) return false;
+      if (!value.is_string() || key_->dimensions != 0) return false;
       texts->push(*value.get_ptr<const std::string*>());
     } else if (auto* flags = std::get_if<column_builder<bool>>(&values_)) {
       if (!value.is_boolean()) return false;
@@ -85,12 +86,17 @@ class column_maker {
       std::get<column_builder<std::int64_t>>(values_).push(std::get<std::int64_t>(value));
   }
 
+  /// Requires a key of type vector and as many numbers as it has dimensions.
+  void push_vector(std::string_view bytes) { std::get<column_builder<std::string_view>>(values_).push(bytes); }
+
   void push_null() {
     std::visit([](auto& builder) { builder.push_null(); }, values_);
   }
 
   [[nodiscard]] auto finish() -> column {
-    return std::visit([](auto& builder) { return builder.finish(); }, values_);
+    column made = std::visit([](auto& builder) { return builder.finish(); }, values_);
+    if (auto* text = std::get_if<string_values>(&made.values)) text->dimensions = key_->dimensions;
+    return made;
   }
 
  private:
@@ -101,9 +107,9 @@ class column_maker {
     switch (type) {
       case value_type::integer: return column_builder<std::int64_t>(memory, rows);
       case value_type::boolean: return column_builder<bool>(memory, rows);
+      case value_type::vector:
       case value_type::string: return column_builder<std::string_view>(memory, rows);
-      case value_type::floating:
-      case value_type::feature_bundle: break;
+      case value_type::floating: break;
     }
     return column_builder<double>(memory, rows);
   }
@@ -148,8 +154,6 @@ class candidates_reader {
       problems_->add("blocked_key", pointer, "key `" + name + "` is blocked", declared_->successor_hint(*key));
     else if (!key->allow_write)
       problems_->add("unwritable_key", pointer, "key `" + name + "` must not be written");
-    else if (key->type == value_type::feature_bundle)
-      problems_->add("wrong_type", pointer, "`" + name + "` cannot be given: JSON has no form for a feature_bundle");
     else
       return key;
     return nullptr;
@@ -171,11 +175,32 @@ class candidates_reader {
         problems_->add("null_value", pointer_of(), "key `" + into.key().name + "` must not be null");
       return;
     }
+    if (into.key().type == value_type::vector) return read_vector(value, into, pointer_of);
     const auto read = scalar_from_json(value, into.key().type);
     if (read) return into.push(*read);
     into.push_null();
     if (problems_->has_room())
       problems_->add(read.error().code, pointer_of(), "`" + into.key().name + "` " + read.error().message);
+  }
+
+  /// An array of as many numbers as the key has dimensions.
+  template <typename PointerOf>
+  void read_vector(const json& value, column_maker& into, PointerOf pointer_of) {
+    const auto refuse = [&](std::string code, const std::string& what) {
+      into.push_null();
+      if (problems_->has_room()) problems_->add(std::move(code), pointer_of(), "`" + into.key().name + "` " + what);
+    };
+    if (!value.is_array()) return refuse("wrong_type", "must be an array of numbers, not " + described(value));
+    if (value.size() != into.key().dimensions)
+      return refuse("wrong_length", "has " + std::to_string(into.key().dimensions) + " dimensions, and here are " +
+                                        std::to_string(value.size()) + " numbers");
+    std::string bytes;
+    for (const json& each : value) {
+      if (!each.is_number()) return refuse("wrong_type", "is made of numbers, not of " + described(each));
+      if (!append_vector_item(bytes, each.get<double>()))
+        return refuse("out_of_range", "holds " + each.dump() + ", which no float32 can be");
+    }
+    into.push_vector(bytes);
   }
 
   /// The columns in the order of their keys. Requires that nothing is wrong.

@@ -130,6 +130,7 @@ auto plan_nodes::ended(braid::node_index node, const node_context& context, op_r
   slot.ended.store(now().time_since_epoch().count(), braid::relaxed);
   slot.malformed_ids = context.malformed_ids;
   slot.malformed_values = context.malformed_values;
+  slot.looked_at = context.looked_at;
   slot.next_page = context.next_page;
   const bool fits = keeps_budget(state_->plan->nodes[node], context, result ? result->size() : 0);
   if (result && !fits) result = over_budget();

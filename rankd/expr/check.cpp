@@ -136,6 +136,8 @@ auto reading_below(const tree_node& parent, reading of_parent) -> reading {
     case node_op::concat:
     case node_op::length:
     case node_op::bucket_text: return reading::text;
+    case node_op::dot:
+    case node_op::cosine: return reading::vector;
     case node_op::coalesce:
     case node_op::if_: return of_parent;
     default: return reading::number;
@@ -144,11 +146,19 @@ auto reading_below(const tree_node& parent, reading of_parent) -> reading {
 
 /// Whether the node itself, and none below it, has the wrong type.
 auto is_misread(const tree_node& node, const facts& found, reading wanted) -> bool {
+  if (wanted == reading::vector) return found.vector == 0;
   if (wanted == reading::number) return node.op == node_op::concat || node.op == node_op::const_text;
   return !found.text && node.op != node_op::coalesce && node.op != node_op::if_;
 }
 
 auto misread(reading wanted, std::string pointer) -> braid::diagnostic {
+  if (wanted == reading::vector)
+    return {.code = "wants_vector",
+            .pointer = std::move(pointer),
+            .message = "the key of a vector is wanted here, and this is none",
+            .hint = "vectors are keys of type vector, as keys.toml declares them",
+            .node = {},
+            .source = {}};
   const bool number = wanted == reading::number;
   return {.code = number ? "string_in_arithmetic" : "text_wants_string",
           .pointer = std::move(pointer),
@@ -179,6 +189,27 @@ auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> 
   return problems;
 }
 
+namespace {
+
+/// Complains about products of vectors that do not fit each other.
+void check_dimensions(const syntax_tree& tree, const std::vector<facts>& found, braid::diagnostics& problems) {
+  for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
+    const tree_node& node = tree.nodes[at];
+    if (node.op != node_op::dot && node.op != node_op::cosine) continue;
+    const std::uint32_t a = found[node.children[0]].vector;
+    const std::uint32_t b = found[node.children[1]].vector;
+    if (a == 0 || b == 0 || a == b) continue;
+    problems.add({.code = "dimensions_differ",
+                  .pointer = tree.pointer_of(at),
+                  .message = "the vectors have " + std::to_string(a) + " and " + std::to_string(b) + " dimensions",
+                  .hint = "multiply vectors of the same dimensions",
+                  .node = {},
+                  .source = {}});
+  }
+}
+
+}  // namespace
+
 auto check_texts(const syntax_tree& tree, const std::vector<facts>& found, reading root) -> braid::diagnostics {
   std::vector<reading> wanted(tree.nodes.size(), root);
   for (std::size_t at = tree.nodes.size(); at-- > 0;) {
@@ -190,6 +221,7 @@ auto check_texts(const syntax_tree& tree, const std::vector<facts>& found, readi
     if (row_of(tree.nodes[at].op).result == field_kind::value && is_misread(tree.nodes[at], found[at], wanted[at]))
       problems.add(misread(wanted[at], tree.pointer_of(at)));
   }
+  check_dimensions(tree, found, problems);
   return problems;
 }
 

@@ -60,7 +60,9 @@ class form_finder {
       case node_op::not_null: return ask(node, form::presence);
       case node_op::concat:
       case node_op::length:
-      case node_op::bucket_text: return ask(node, form::text);
+      case node_op::bucket_text:
+      case node_op::dot:
+      case node_op::cosine: return ask(node, form::text);
       case node_op::coalesce: return ask(node, form_of_sides(index));
       case node_op::mod: return ask(node, facts_[index].exact ? form::exact : form::floating);
       case node_op::bucket: return ask(node, form::exact);
@@ -147,6 +149,7 @@ class writer {
   void write_bucket(std::size_t index);
   void write_joined(std::size_t index);
   void write_length(std::size_t index);
+  void write_product(std::size_t index);
   void write_unused(std::size_t index);
   auto truth_of(std::size_t index, truth_slot out) -> instruction;
   auto comparison_of(const tree_node& node, truth_slot out) -> instruction;
@@ -225,6 +228,8 @@ void writer::write_value(std::size_t index) {
     case node_op::bucket_text: return write_bucket(index);
     case node_op::concat: return write_joined(index);
     case node_op::length: return write_length(index);
+    case node_op::dot:
+    case node_op::cosine: return write_product(index);
     default: return write_arithmetic(index);
   }
 }
@@ -370,6 +375,14 @@ void writer::write_length(std::size_t index) {
   else
     code.push_back(measure_text<double>{x, out});
   give_back_children(tree_.nodes[index]);
+}
+
+void writer::write_product(std::size_t index) {
+  const tree_node& node = tree_.nodes[index];
+  const auto how = node.op == node_op::dot ? vector_product::dot : vector_product::cosine;
+  const value_slot out = values_[index] = new_slot(index);
+  out_.each.push_back(multiply_vectors{how, values_[node.children[0]], values_[node.children[1]], out});
+  give_back_children(node);
 }
 
 /// Whether a request's pattern is one does not depend on what the tree makes of it.

@@ -44,7 +44,12 @@ class finder {
       case node_op::concat:
         return {
             .text = true, .uniform = found_[node.children[0]].uniform && found_[node.children[1]].uniform, .value = {}};
-      case node_op::key_ref: return of_type(known_.find_key(std::get<key_number>(node.payload).key_id)->type);
+      case node_op::key_ref: {
+        const key_entry& key = *known_.find_key(std::get<key_number>(node.payload).key_id);
+        facts all = of_type(key.type);
+        all.vector = key.dimensions;
+        return all;
+      }
       case node_op::param_ref: {
         facts all = of_type(known_.find_param(std::get<param_number>(node.payload).param_id)->type);
         all.uniform = true;

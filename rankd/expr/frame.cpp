@@ -4,6 +4,7 @@
 #include <rankd/expr/detail/frame.hpp>
 #include <rankd/expr/detail/hash.hpp>
 #include <rankd/expr/detail/mixed.hpp>
+#include <rankd/registry/vector_bytes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -387,6 +388,15 @@ void frame::run(const find_text_bucket<Out>& code) {
     out[row] = static_cast<Out>(draw_of(code.seed_hash, hash) % code.count);
   }
   show_result<Out>(code.out, both_valid(x, x, bank_of<Out>().valid(code.out)));
+}
+
+void frame::run(const multiply_vectors& code) {
+  const vector_slot<std::string_view>& a = strings_.at(code.a);
+  const vector_slot<std::string_view>& b = strings_.at(code.b);
+  const auto product = code.how == vector_product::dot ? dot_product : cosine_similarity;
+  double* out = own_values<double>(code.out);
+  for (std::size_t row = 0; row < at_.rows; ++row) out[row] = product(a.at(row), b.at(row));
+  show_result<double>(code.out, both_valid(a, b, floats_.valid(code.out)));
 }
 
 void frame::run(const choose<std::string_view>& code) {

@@ -38,6 +38,11 @@ constexpr auto formula(node_op op, std::string_view name, field_kind gives, std:
   return {op, name, gives, fields, {}, formulas_capability};
 }
 
+/// A row of an op of the capability of vectors.
+constexpr auto of_vectors(node_op op, std::string_view name) -> op_row {
+  return {op, name, value, two_values, {}, vectors_capability};
+}
+
 constexpr std::array table{
     op_row{node_op::const_number, "const_number", value, a_number},
     op_row{node_op::const_null, "const_null", value, {}},
@@ -67,6 +72,8 @@ constexpr std::array table{
     formula(node_op::concat, "concat", value, two_values),
     formula(node_op::length, "length", value, one_value),
     formula(node_op::bucket_text, "bucket_text", value, bucket_fields),
+    of_vectors(node_op::dot, "dot"),
+    of_vectors(node_op::cosine, "cosine"),
     op_row{node_op::const_bool, "const_bool", truth, a_boolean},
     op_row{node_op::and_, "and", truth, two_truths},
     op_row{node_op::or_, "or", truth, two_truths},

@@ -43,6 +43,8 @@ enum class node_op : std::uint8_t {
   concat,
   length,
   bucket_text,
+  dot,
+  cosine,
   const_bool,
   and_,
   or_,

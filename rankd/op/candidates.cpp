@@ -34,7 +34,7 @@ struct candidates_params {
   }
 };
 
-constexpr std::array<std::string_view, 4> column_types{"int", "float", "string", "bool"};
+constexpr std::array<std::string_view, 5> column_types{"int", "float", "string", "bool", "vector"};
 constexpr std::array candidates_shape{param_shape{.name = "keys",
                                                   .kind = param_kind::key_ids,
                                                   .need = presence::nullable,

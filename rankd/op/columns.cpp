@@ -246,7 +246,7 @@ auto read_keys(const plan& loaded, const plan_node& node, const registries& decl
   const op_entry& op = *find_op(node.op);
   if (const plan_param* const named = template_of(node)) {
     for (const key_entry* key : columns_in(*named, declared)) keys.push_back(key->key_id);
-  } else if (op.change == row_change::dense_source && op.shape.inputs != 0) {
+  } else if (op.change == row_change::dense_source && op.shape.inputs != 0 && node.find_param("query") == nullptr) {
     keys.push_back(registries::id_key);
   }
   for (const param_shape& shape : op.shape.params) {

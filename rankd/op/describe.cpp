@@ -57,6 +57,7 @@ void append_param(std::string& out, const param_shape& param) {
     append_line(out, "use", param.use == key_use::read ? quoted("read") : quoted("write"));
   if (!param.choices.empty()) append_line(out, choices_field(param.kind), list_of(param.choices));
   if (param.bindable) append_line(out, "bindable", "true");
+  if (!param.capability.empty()) append_line(out, "capability", quoted(param.capability));
   if (param.when.param.empty()) return;
   append_line(out, "when", quoted(param.when.param));
   append_line(out, "when_values", list_of(param.when.values));

@@ -4,9 +4,12 @@
 #include <rankd/op/detail/bound_template.hpp>
 #include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/option_value.hpp>
+#include <rankd/plan/load.hpp>
 #include <rankd/rows/aggregate.hpp>
 #include <rankd/rows/defect.hpp>
 #include <rankd/rows/diversify.hpp>
+#include <rankd/rows/mmr.hpp>
 
 #include <algorithm>
 #include <array>
@@ -84,6 +87,36 @@ struct quota_params {
       mark([&, all = *by.integers()](std::uint32_t row) { return std::ranges::binary_search(integers, all[row]); });
     }
     return bits;
+  }
+};
+
+struct mmr_params {
+  std::uint32_t relevance = 0;
+  std::uint32_t vectors = 0;
+  std::uint32_t dimensions = 0;
+  option_value<double> lambda;
+  std::optional<option_value<std::int64_t>> count;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows, std::span<const scalar> params) const noexcept -> double {
+    constexpr double number_ns = 0.4;
+    const auto all = static_cast<double>(rows);
+    return 20.0 * all + number_ns * dimensions * all * static_cast<double>(std::min(rows, chosen(rows, params)));
+  }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    const row_set& rows = context.inputs[0];
+    return maximal_marginal_relevance(rows,
+                                      {.relevance_key = relevance,
+                                       .vector_key = vectors,
+                                       .lambda = lambda.in(context.params),
+                                       .count = chosen(rows.size(), context.params),
+                                       .stop = context.stop},
+                                      context.memory);
+  }
+
+ private:
+  [[nodiscard]] auto chosen(std::size_t rows, std::span<const scalar> params) const noexcept -> std::size_t {
+    return count ? static_cast<std::size_t>(count->in(params)) : rows;
   }
 };
 
@@ -183,13 +216,20 @@ struct sample_params {
 constexpr std::array<std::string_view, 4> comparable_types{"int", "float", "string", "bool"};
 constexpr std::int64_t max_count = 10'000'000;
 
-constexpr std::array<std::string_view, 2> diversify_strategies{"window", "quota"};
+constexpr std::array<std::string_view, 3> diversify_strategies{"window", "quota", "mmr"};
 constexpr std::array<std::string_view, 1> of_window{"window"};
 constexpr std::array<std::string_view, 1> of_quota{"quota"};
+constexpr std::array<std::string_view, 1> of_mmr{"mmr"};
+constexpr std::array<std::string_view, 2> of_values_of_rows{"window", "quota"};
+constexpr std::array<std::string_view, 2> number_types{"int", "float"};
+constexpr std::array<std::string_view, 1> vector_type{"vector"};
 constexpr std::array<std::string_view, 2> overflow_rules{"later", "drop"};
 constexpr std::array diversify_shape{
     param_shape{.name = "strategy", .kind = param_kind::enumeration, .choices = diversify_strategies},
-    param_shape{.name = "by", .kind = param_kind::key_id, .choices = comparable_types},
+    param_shape{.name = "by",
+                .kind = param_kind::key_id,
+                .choices = comparable_types,
+                .when = {.param = "strategy", .values = of_values_of_rows}},
     param_shape{.name = "at_most",
                 .kind = param_kind::int64,
                 .range = {.min = 1, .max = max_count},
@@ -212,11 +252,33 @@ constexpr std::array diversify_shape{
                 .need = presence::nullable,
                 .range = {.min = 1, .max = max_count},
                 .when = {.param = "strategy", .values = of_quota}},
-    param_shape{
-        .name = "overflow", .kind = param_kind::enumeration, .need = presence::nullable, .choices = overflow_rules},
+    param_shape{.name = "overflow",
+                .kind = param_kind::enumeration,
+                .need = presence::nullable,
+                .choices = overflow_rules,
+                .when = {.param = "strategy", .values = of_values_of_rows}},
+    param_shape{.name = "relevance",
+                .kind = param_kind::key_id,
+                .choices = number_types,
+                .when = {.param = "strategy", .values = of_mmr}},
+    param_shape{.name = "similarity",
+                .kind = param_kind::key_id,
+                .choices = vector_type,
+                .when = {.param = "strategy", .values = of_mmr},
+                .capability = vectors_capability},
+    param_shape{.name = "lambda",
+                .kind = param_kind::float64,
+                .floats = {.min = 0, .max = 1},
+                .when = {.param = "strategy", .values = of_mmr},
+                .bindable = true},
+    param_shape{.name = "count",
+                .kind = param_kind::int64,
+                .need = presence::nullable,
+                .range = {.min = 1, .max = max_count},
+                .when = {.param = "strategy", .values = of_mmr},
+                .bindable = true},
 };
 
-constexpr std::array<std::string_view, 2> number_types{"int", "float"};
 constexpr std::array<std::string_view, 1> float_type{"float"};
 constexpr param_shape out_key_shape{
     .name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = float_type};
@@ -292,7 +354,26 @@ auto bind_quota(const plan_node& node, const key_entry* by, overflow_rule overfl
   return make_bound(std::move(quota));
 }
 
+auto bind_mmr(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  const auto find = [&](std::string_view name) {
+    return find_typed_key(*node.find_param(name), shape_of(diversify_shape, name), with, problems);
+  };
+  const key_entry* relevance = find("relevance");
+  const key_entry* vectors = find("similarity");
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  mmr_params made{.relevance = relevance->key_id,
+                  .vectors = vectors->key_id,
+                  .dimensions = vectors->dimensions,
+                  .lambda = {*node.find_param("lambda"), with.declared},
+                  .count = {}};
+  if (const plan_param* count = node.find_param("count"))
+    made.count = option_value<std::int64_t>(*count, with.declared);
+  return make_bound(std::move(made));
+}
+
 auto bind_diversify(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  if (choice_of(node, shape_of(diversify_shape, "strategy")) == 2) return bind_mmr(node, with);
   braid::diagnostics problems;
   const key_entry* by = find_typed_key(*node.find_param("by"), shape_of(diversify_shape, "by"), with, problems);
   const auto overflow = static_cast<overflow_rule>(choice_of(node, shape_of(diversify_shape, "overflow")));
@@ -364,7 +445,9 @@ auto sample_entry() -> op_entry {
 auto diversify_entry() -> op_entry {
   return {.shape = {.name = "core::diversify", .inputs = 1, .params = diversify_shape},
           .change = row_change::diversified,
-          .doc = "Keeps rows with the same value apart, or gives rows of some kind fixed positions.",
+          .doc =
+              "Keeps rows with the same value apart, gives rows of some kind fixed positions, or prefers what is "
+              "unlike the rows before.",
           .bind = &bind_diversify};
 }
 

@@ -164,9 +164,10 @@ auto find_redis_endpoint(const plan_param& param, const bind_context& with, brai
                          braid::did_you_mean(id, known)));
     return 0;
   }
-  if (found->kind == endpoint_entry::kind_type::http) {
+  if (!is_store(*found)) {
     problems.add(refused("wrong_endpoint_kind", param.pointer,
-                         "endpoint `" + id + "` (" + found->name + ") is of kind http; this operator reads a store",
+                         "endpoint `" + id + "` (" + found->name + ") is of kind " +
+                             std::string(to_string(found->kind)) + "; this operator reads a store",
                          "name an endpoint of kind redis or embedded"));
     return 0;
   }

@@ -104,10 +104,12 @@ auto text_column(const matched_rows& rows, const added_column& what, const std::
                  missing_rule missing, braid::arena& memory) -> column {
   source_values<std::uint32_t> from;
   const dictionary* words = nullptr;
+  std::uint32_t dimensions = 0;
   if (given) {
     from.given = given->strings()->codes;
     from.validity = given->validity;
     words = given->strings()->words;
+    dimensions = given->strings()->dimensions;
   }
   if (missing == missing_rule::default_value && !is_null(what.default_value)) {
     dictionary_builder more(memory);
@@ -118,7 +120,7 @@ auto text_column(const matched_rows& rows, const added_column& what, const std::
   }
   if (words == nullptr) words = memory.make<dictionary>();
   const auto [codes, validity] = taken_over(rows, from, memory);
-  return {.values = string_values{codes, words}, .validity = validity};
+  return {.values = string_values{codes, words, dimensions}, .validity = validity};
 }
 
 auto column_of(const matched_rows& rows, const added_column& what, missing_rule missing, braid::arena& memory)
@@ -127,9 +129,9 @@ auto column_of(const matched_rows& rows, const added_column& what, missing_rule 
   switch (what.type) {
     case value_type::integer: return plain_column<std::int64_t>(rows, what, given, missing, memory);
     case value_type::boolean: return plain_column<bool>(rows, what, given, missing, memory);
+    case value_type::vector:
     case value_type::string: return text_column(rows, what, given, missing, memory);
-    case value_type::floating:
-    case value_type::feature_bundle: break;
+    case value_type::floating: break;
   }
   return plain_column<double>(rows, what, given, missing, memory);
 }

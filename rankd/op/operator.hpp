@@ -28,6 +28,7 @@ namespace rankd {
 
 class model;
 class model_folder;
+class vector_folder;
 
 /// Why a node could not do its work for a request.
 struct op_error {
@@ -58,7 +59,8 @@ struct node_context {
   bool wants_extras = true;      ///< whether anything uses columns that the operator adds of its own accord
   std::uint64_t page_begin = 0;  ///< how many rows stand before the page that the request asks for
   std::optional<std::uint64_t> next_page =
-      {};  ///< the same of the page after it, written by core::paginate if any is left
+      {};                       ///< the same of the page after it, written by core::paginate if any is left
+  std::uint64_t looked_at = 0;  ///< counted up by operators that look through more than they give
 
   /// Asks before memory is taken, where it is known how much that will be. Where the answer is no, the node ends with
   /// `over_budget`. What was not asked for is noticed when the node has ended.
@@ -128,6 +130,7 @@ struct bind_context {
   std::span<const expr_program> exprs;  ///< of plan::expr_table
   std::span<const pred_program> preds;  ///< of plan::pred_table
   model_folder* models = nullptr;       ///< null where there are none
+  vector_folder* vectors = nullptr;     ///< of the files of vectors; null where there are none
 };
 
 /// A part of the request that an operator cannot do without.

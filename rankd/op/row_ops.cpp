@@ -326,7 +326,7 @@ auto find_sort_params(const plan_node& node, const bind_context& with) -> braid:
   braid::diagnostics problems;
   const plan_param& by = *node.find_param("by");
   const key_entry* key = find_key(by, key_use::read, with, problems);
-  if (key != nullptr && key->type == value_type::feature_bundle)
+  if (key != nullptr && key->type == value_type::vector)
     problems.add(wrong_key_type(*key, by, "such values have no order"));
   if (!problems.empty()) return std::unexpected(std::move(problems));
   const plan_param* order = node.find_param("order");

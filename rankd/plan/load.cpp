@@ -311,7 +311,7 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }  // namespace
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
-  static const std::array<std::string_view, 9> all{rankd::capability_of(node_op::div),
+  static const std::array<std::string_view, 10> all{rankd::capability_of(node_op::div),
                                                    fragment_capability,
                                                    bound_params_capability,
                                                    fallback_capability,
@@ -319,6 +319,7 @@ auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
                                                    rankd::capability_of(node_op::mod),
                                                    timeout_capability,
                                                    retry_capability,
+                                                   vectors_capability,
                                                    capture_capability};
   return all;
 }

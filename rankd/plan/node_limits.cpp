@@ -21,7 +21,8 @@ void require_capability(object_reader& node, std::string_view field, std::string
 }
 
 auto reads_store(const op_shape& shape) -> bool {
-  return std::ranges::find(shape.params, param_kind::endpoint_ref, &param_shape::kind) != shape.params.end();
+  const auto endpoint = std::ranges::find(shape.params, param_kind::endpoint_ref, &param_shape::kind);
+  return endpoint != shape.params.end() && std::ranges::find(endpoint->choices, "vectors") == endpoint->choices.end();
 }
 
 }  // namespace

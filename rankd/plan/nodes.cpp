@@ -266,6 +266,14 @@ void require_branches(object_reader& in, const param_shape& conditions, const kn
             "add " + quote_name(branch_capability) + " to `capabilities_required`");
 }
 
+/// The same of a param that came to operators later.
+void require_capability(object_reader& in, const param_shape& wanted, const known_names& known) {
+  if (wanted.capability.empty() || known.capabilities.find(wanted.capability)) return;
+  in.report(wanted.name, "capability_not_required",
+            quote_name(wanted.name) + " belongs to a capability, which the plan does not require",
+            "add " + quote_name(wanted.capability) + " to `capabilities_required`");
+}
+
 void read_params(const json& params, std::string pointer, const op_shape& shape, node_context in, plan_node& out) {
   object_reader reader(params, std::move(pointer), in.problems);
   for (param_shape wanted : shape.params) {
@@ -290,6 +298,7 @@ void read_params(const json& params, std::string pointer, const op_shape& shape,
       param.value = read_scalar(reader, wanted, in.into.known);
       if (is_null(param.value)) continue;
     }
+    require_capability(reader, wanted, in.into.known);
     if (wanted.kind == param_kind::node_ref) out.sources.push_back(param.index());
     out.params.push_back(std::move(param));
   }

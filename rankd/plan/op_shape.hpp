@@ -63,8 +63,9 @@ struct param_shape {
   /// Of an enumeration its values; of a key_id and of key_ids the types, of an endpoint_ref the kinds that its operator
   /// accepts when it is bound.
   std::span<const std::string_view> choices = {};
-  param_condition when = {};  ///< without a param: always
-  bool bindable = false;      ///< of an int64 and of a float64: a param of the request may give the value
+  param_condition when = {};         ///< without a param: always
+  std::string_view capability = {};  ///< what a plan must require to give it; empty: nothing
+  bool bindable = false;             ///< of an int64 and of a float64: a param of the request may give the value
 };
 
 /// Every operator also takes `trace`, a string or null, which no shape lists.

@@ -10,11 +10,14 @@ namespace {
 
 using kind_type = endpoint_entry::kind_type;
 
-constexpr std::array<std::string_view, 3> kind_names{"redis", "embedded", "http"};
-constexpr std::array<std::string_view, 3> resolver_names{"static", "embedded", "cluster"};
+constexpr std::array<std::string_view, 4> kind_names{"redis", "embedded", "http", "vectors"};
+constexpr std::array<std::string_view, 4> resolver_names{"static", "embedded", "cluster", "file"};
 constexpr std::size_t static_choice = 0;
 constexpr std::size_t embedded_choice = 1;
 constexpr std::size_t cluster_choice = 2;
+constexpr std::size_t file_choice = 3;
+/// In the order of vector_metric.
+constexpr std::array<std::string_view, 3> metric_names{"dot", "cosine", "l2"};
 constexpr std::array<std::string_view, 2> read_names{"masters", "replicas"};
 
 constexpr int_range port_range{.min = 1, .max = 65'535};
@@ -69,6 +72,15 @@ auto read_cluster(object_reader& in, braid::diagnostics& problems) -> endpoint_e
   return out;
 }
 
+auto read_file(object_reader& in) -> file_resolver {
+  file_resolver out;
+  if (const std::string* path = in.text("path", presence::required)) {
+    out.path = *path;
+    if (path->empty()) in.report("path", "bad_value", "the path of the file is empty");
+  }
+  return out;
+}
+
 auto read_embedded(object_reader& in) -> endpoint_entry::embedded_resolver {
   endpoint_entry::embedded_resolver out;
   if (const std::string* path = in.text("path", presence::required)) {
@@ -84,6 +96,9 @@ void check_resolver(object_reader& in, kind_type kind, std::size_t resolver, std
   const std::string what = "an endpoint of kind " + std::string(to_string(kind));
   if (kind == kind_type::embedded && !embedded)
     in.report("type", "wrong_resolver", what + " needs the embedded resolver");
+  if ((kind == kind_type::vectors) != (resolver == file_choice))
+    return in.report("type", "wrong_resolver",
+                     what + (kind == kind_type::vectors ? " needs the file resolver" : " is no file of vectors"));
   if (kind == kind_type::http && resolver != static_choice)
     in.report("type", "wrong_resolver", what + " needs the static resolver");
   if (kind == kind_type::redis && embedded && environment == "prod")
@@ -102,15 +117,21 @@ void read_resolver(object_reader& row, std::optional<kind_type> kind, std::strin
     out.resolver = read_static(in);
   else if (*resolver == cluster_choice)
     out.resolver = read_cluster(in, problems);
+  else if (*resolver == file_choice)
+    out.resolver = read_file(in);
   else
     out.resolver = read_embedded(in);
   in.refuse_unknown_fields();
 }
 
-void read_policy(object_reader& row, endpoint_entry::policy_type& out, braid::diagnostics& problems) {
+void read_policy(object_reader& row, kind_type kind, endpoint_entry::policy_type& out, braid::diagnostics& problems) {
   const nlohmann::json* value = row.object("policy", presence::optional);
   if (value == nullptr) return;
   object_reader in(*value, row.pointer_of("policy"), problems);
+  if (kind == kind_type::vectors) {  // a file has no connections
+    out.metric = static_cast<vector_metric>(in.choice("metric", presence::optional, metric_names).value_or(0));
+    return in.refuse_unknown_fields();
+  }
   if (const auto n = in.integer("max_inflight", presence::optional, inflight_range))
     out.max_inflight = static_cast<std::uint32_t>(*n);
   if (const auto n = in.integer("connect_timeout_ms", presence::optional, timeout_range))
@@ -125,6 +146,10 @@ void read_policy(object_reader& row, endpoint_entry::policy_type& out, braid::di
 }  // namespace
 
 auto to_string(kind_type kind) noexcept -> std::string_view { return kind_names[static_cast<std::size_t>(kind)]; }
+
+auto to_string(vector_metric metric) noexcept -> std::string_view {
+  return metric_names[static_cast<std::size_t>(metric)];
+}
 
 namespace detail {
 
@@ -142,7 +167,7 @@ auto read_endpoints(section& from, std::string_view environment) -> std::vector<
     if (const auto chosen = row.choice("kind", presence::required, kind_names)) kind = static_cast<kind_type>(*chosen);
     entry.kind = kind.value_or(kind_type::redis);
     read_resolver(row, kind, environment, entry, from.problems);
-    read_policy(row, entry.policy, from.problems);
+    read_policy(row, entry.kind, entry.policy, from.problems);
     out.push_back(std::move(entry));
   });
   return out;

@@ -57,8 +57,8 @@ namespace {
 using detail::section;
 using detail::used_once;
 
-/// In the order of value_type. A feature_bundle is a column, never a param or a single feature.
-constexpr std::array<std::string_view, 5> type_names{"int", "float", "string", "bool", "feature_bundle"};
+/// In the order of value_type. A vector is a column, never a param or a single feature.
+constexpr std::array<std::string_view, 5> type_names{"int", "float", "string", "bool", "vector"};
 constexpr std::span<const std::string_view> plain_type_names(type_names.data(), 4);
 
 /// In the order of param_source, as params.toml spells them.
@@ -102,7 +102,10 @@ void check_replacements(const std::vector<replacement>& all, const used_once<std
   }
 }
 
-void read_own_fields(object_reader& /*row*/, key_entry& /*out*/) {}
+void read_own_fields(object_reader& row, key_entry& out) {
+  const auto size = row.integer("dimensions", presence::optional, {.min = 1, .max = max_dimensions});
+  out.dimensions = static_cast<std::uint32_t>(size.value_or(0));
+}
 
 /// A param of the context is overridden only where its row allows that.
 void read_own_fields(object_reader& row, param_entry& out) {
@@ -170,8 +173,17 @@ void check_id_key(object_reader& row, const key_entry& key) {
   demand(!key.allow_write, "allow_write", "is never written");
 }
 
+/// A vector has a length, and nothing stands in for one that is missing.
+void check_vector(object_reader& row, const key_entry& key) {
+  row.value("dimensions", presence::required);
+  if (!key.nullable) row.report("nullable", "bad_value", "a vector has no default, so that it is nullable");
+}
+
 void check_key(object_reader& row, const key_entry& key) {
   if (key.key_id == registries::id_key) return check_id_key(row, key);
+  if (key.type == value_type::vector) return check_vector(row, key);
+  if (row.value("dimensions", presence::optional) != nullptr)
+    row.report("dimensions", "bad_value", "only a key of type vector has `dimensions`");
   if (key.nullable || !is_null(key.default_value) || row.value("default", presence::optional) != nullptr) return;
   row.report("default", "missing_default", "a key that is not nullable needs a default");
 }

@@ -195,9 +195,9 @@ auto scalar_from_json(const json& value, value_type type) -> std::expected<scala
     case value_type::boolean:
       if (!value.is_boolean()) return wrong_type("true or false", value);
       return scalar(value.get<bool>());
-    case value_type::feature_bundle: break;
+    case value_type::vector: break;
   }
-  return problem("wrong_type", "cannot be given: JSON has no form for a feature_bundle");
+  return problem("wrong_type", "cannot be given: JSON has no form for a single vector");
 }
 
 auto kind_of(const json& value) -> std::string_view {

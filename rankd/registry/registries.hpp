@@ -33,7 +33,11 @@ struct key_entry {
   bool allow_read = true;
   bool allow_write = true;
   std::optional<std::uint32_t> replaced_by;
+  std::uint32_t dimensions = 0;  ///< of a vector; of any other type 0
 };
+
+/// The most numbers of a vector.
+inline constexpr std::uint32_t max_dimensions = 4096;
 
 /// The part of a request that gives a param its value.
 enum class param_source : std::uint8_t {
@@ -88,18 +92,29 @@ struct embedded_resolver {
   std::string path;  ///< directory of the store, relative to the project's root
 };
 
+/// A file.
+struct file_resolver {
+  std::string path;  ///< relative to the project's root
+};
+
+/// How near two vectors are to each other.
+enum class vector_metric : std::uint8_t { dot, cosine, l2 };
+
+auto to_string(vector_metric metric) noexcept -> std::string_view;
+
 /// How hard an endpoint may be used.
 struct endpoint_policy {
   std::uint32_t max_inflight = 64;
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds request_timeout{1000};
   std::uint32_t connections = 1;
+  vector_metric metric = vector_metric::dot;  ///< of kind vectors alone
 };
 
 /// Where data comes from. The kind says which commands an operator may use, the resolver names the server that answers
 /// them.
 struct endpoint_entry {
-  enum class kind_type : std::uint8_t { redis, embedded, http };
+  enum class kind_type : std::uint8_t { redis, embedded, http, vectors };
   using static_resolver = rankd::static_resolver;
   using cluster_resolver = rankd::cluster_resolver;
   using embedded_resolver = rankd::embedded_resolver;
@@ -108,11 +123,16 @@ struct endpoint_entry {
   std::string endpoint_id;  ///< ep_NNNN
   std::string name;
   kind_type kind = kind_type::redis;
-  std::variant<static_resolver, embedded_resolver, cluster_resolver> resolver;
+  std::variant<static_resolver, embedded_resolver, cluster_resolver, file_resolver> resolver;
   policy_type policy;
 };
 
 auto to_string(endpoint_entry::kind_type kind) noexcept -> std::string_view;
+
+/// Whether operators read keys from it.
+[[nodiscard]] inline auto is_store(const endpoint_entry& endpoint) noexcept -> bool {
+  return endpoint.kind == endpoint_entry::kind_type::redis || endpoint.kind == endpoint_entry::kind_type::embedded;
+}
 
 struct feature_entry {
   std::uint32_t feature_id = 0;

@@ -9,9 +9,9 @@ auto to_string(value_type type) noexcept -> std::string_view {
     case value_type::floating: return "float";
     case value_type::string: return "string";
     case value_type::boolean: return "bool";
-    case value_type::feature_bundle: break;
+    case value_type::vector: break;
   }
-  return "feature_bundle";
+  return "vector";
 }
 
 }  // namespace rankd

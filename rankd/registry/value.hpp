@@ -8,9 +8,9 @@
 
 namespace rankd {
 
-enum class value_type : std::uint8_t { integer, floating, string, boolean, feature_bundle };
+enum class value_type : std::uint8_t { integer, floating, string, boolean, vector };
 
-/// The name of a type as registries and messages spell it: int, float, string, bool, feature_bundle.
+/// The name of a type as registries and messages spell it: int, float, string, bool, vector.
 auto to_string(value_type type) noexcept -> std::string_view;
 
 /// Null (monostate) or one value.

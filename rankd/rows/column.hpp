@@ -18,6 +18,7 @@ namespace rankd {
 struct string_values {
   std::span<const std::uint32_t> codes;
   const dictionary* words = nullptr;
+  std::uint32_t dimensions = 0;  ///< 0, unless these are vectors: then of each, little-endian float32 in its bytes
 
   [[nodiscard]] auto operator[](std::size_t row) const -> std::string_view { return (*words)[codes[row]]; }
 };

@@ -136,13 +136,15 @@ class joiner {
       return text != nullptr ? std::optional(text->codes) : std::nullopt;
     });
     const dictionary* words = nullptr;
+    std::uint32_t dimensions = 0;
     bool is_shared = true;
     for (const side& each : sides_) {
       if (each.strings() == nullptr) continue;
       is_shared = is_shared && (words == nullptr || words == each.strings()->words);
       words = each.strings()->words;
+      dimensions = each.strings()->dimensions;
     }
-    return {codes, is_shared ? words : unify(codes)};
+    return {codes, is_shared ? words : unify(codes), dimensions};
   }
 
   /// One dictionary of all; the codes of each side become codes of the result.

@@ -3,6 +3,8 @@
 
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/vector_bytes.hpp>
 #include <rankd/store/embedded.hpp>
 #include <rankd/store/line_reader.hpp>
 
@@ -56,13 +58,22 @@ auto form_of(record_kind kind) -> line_form {
   return {"{\"list\":", ",\"values\":[", "]}\n"};
 }
 
+/// What is no text, and can be read as a vector. The bytes of some vectors are text: written as such they are read back
+/// as the same bytes.
+auto is_dumped_vector(std::string_view bytes) -> bool {
+  return !is_utf8(bytes) && vector_size(bytes) <= max_dimensions && is_vector(bytes, vector_size(bytes));
+}
+
 void append_fields(std::string& out, const record_view& record) {
   for (std::size_t at = 0; at < record.count(); ++at) {
     if (at != 0) out += ',';
     const hash_field field = record.field_at(at);
     append_json_string(out, field.name);
     out += ':';
-    append_json_string(out, field.value);
+    if (is_dumped_vector(field.value))
+      append_vector_json(out, field.value);
+    else
+      append_json_string(out, field.value);
   }
 }
 
@@ -81,7 +92,7 @@ auto obstacle(const store_entry& entry) -> std::optional<std::string_view> {
     }
     const hash_field field = record.field_at(at);
     if (field.name.empty()) return "has a field without a name";
-    if (!is_utf8(field.name) || !is_utf8(field.value)) return not_text;
+    if (!is_utf8(field.name) || (!is_utf8(field.value) && !is_dumped_vector(field.value))) return not_text;
   }
   return std::nullopt;
 }

@@ -2,6 +2,8 @@
 #include <rankd/store/record_parser.hpp>
 
 #include <rankd/registry/names.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/vector_bytes.hpp>
 #include <rankd/store/detail/lmdb.hpp>
 #include <rankd/store/dump.hpp>
 
@@ -108,6 +110,7 @@ class record_parser::machine {
   void check_pairing(const members& found);
   auto read_key(dom::element element, std::string_view pointer) -> std::string_view;
   auto read_hash(dom::element element) -> std::span<const std::byte>;
+  auto read_vector(dom::array numbers, std::string_view field) -> std::string_view;
   void find_twin_fields();
   auto read_list(dom::element element) -> std::span<const std::byte>;
   void read_element(dom::element element, std::string_view parent, std::size_t index);
@@ -222,13 +225,36 @@ auto record_parser::machine::read_hash(dom::element element) -> std::span<const 
     if (field.key.empty()) report("empty_field", "/fields/", "a field has no name");
     if (field.value.is_string())
       fields_.push_back({field.key, field.value.get_string().value_unsafe()});
+    else if (field.value.is_array())
+      fields_.push_back({field.key, read_vector(field.value.get_array().value_unsafe(), field.key)});
     else
-      wrong_type(braid::json_pointer("/fields", field.key), "a string", field.value,
+      wrong_type(braid::json_pointer("/fields", field.key), "a string or a vector", field.value,
                  "write numbers as strings: \"1.5\"");
   }
   std::sort(fields_.begin(), fields_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   find_twin_fields();
   return builder_.hash(fields_, origin_);
+}
+
+/// The numbers of an array as the bytes of a vector.
+auto record_parser::machine::read_vector(dom::array numbers, std::string_view field) -> std::string_view {
+  const std::string pointer = braid::json_pointer("/fields", field);
+  std::string bytes;
+  std::size_t index = 0;
+  for (const dom::element item : numbers) {
+    if (full()) break;
+    const std::string at = braid::json_pointer(pointer, index++);
+    double number = 0;
+    if (item.get_double().get(number) != simdjson::SUCCESS)
+      wrong_type(at, "a number", item);
+    else if (!append_vector_item(bytes, number))
+      report("out_of_range", at, "the number is larger than any float32");
+  }
+  if (index == 0) report("empty_vector", pointer, "a vector has one number at least");
+  if (index > max_dimensions)
+    report("too_many_items", pointer,
+           "the vector has " + std::to_string(index) + " numbers, " + std::to_string(max_dimensions) + " are allowed");
+  return scratch_.copied(std::string_view(bytes));
 }
 
 void record_parser::machine::find_twin_fields() {

@@ -238,7 +238,7 @@ class replayed_reads::client final : public store {
 replayed_reads::replayed_reads(std::string bytes, const registries& declared, store_list live)
     : bytes_(std::move(bytes)), declared_(&declared), live_(std::move(live)) {
   for (std::size_t at = 0; at < declared.endpoints().size(); ++at) {
-    const bool is_store = declared.endpoints()[at].kind != endpoint_entry::kind_type::http;
+    const bool is_store = rankd::is_store(declared.endpoints()[at]);
     clients_.push_back(is_store ? std::make_unique<client>(*this, at) : nullptr);
     pointers_.push_back(clients_.back().get());
   }

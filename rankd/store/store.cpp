@@ -110,6 +110,7 @@ auto wrong_type_failure(std::string_view endpoint_id) -> store_failure {
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root, server_messages words)
     -> braid::checked<std::unique_ptr<store>> {
   if (endpoint.kind == endpoint_entry::kind_type::http) return unsupported(endpoint, "an http endpoint is not a store");
+  if (!is_store(endpoint)) return unsupported(endpoint, "a file of vectors is not a store");
   const auto* embedded = std::get_if<endpoint_entry::embedded_resolver>(&endpoint.resolver);
   if (embedded == nullptr) return open_redis(endpoint, words);
   std::filesystem::path path = root / embedded->path;

@@ -209,7 +209,8 @@ void run_twice(const bound_plan& bound) {
 
 void bind_and_run(const plan& loaded, const nlohmann::json& document) {
   model_folder models("tests/rankd/tables/models", op_world());
-  const auto bound = bind_plan(loaded, op_world(), {}, &models);
+  vector_folder vectors("tests/rankd/tables");
+  const auto bound = bind_plan(loaded, op_world(), {}, &models, &vectors);
   if (!bound) {
     expect_sound(bound.error());
     expect_locations(bound.error(), document);
@@ -255,11 +256,12 @@ auto load_odd_operator() -> bool {
 }
 
 /// Those of the corpus, as if the engine had code for them.
-constexpr std::array<std::string_view, 12> capabilities{
-    "cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",   "cap.rfc.0002.fragments.v1",
-    "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",   "cap.rfc.0004.aging.v1",
-    "cap.rfc.0004.fallback.v1",     "cap.rfc.0005.branch.v1", "cap.rfc.0006.formulas.v1",
-    "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1", "cap.rfc.0010.capture.v1"};
+constexpr std::array<std::string_view, 13> capabilities{
+    "cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",    "cap.rfc.0002.fragments.v1",
+    "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",    "cap.rfc.0004.aging.v1",
+    "cap.rfc.0004.fallback.v1",     "cap.rfc.0005.branch.v1",  "cap.rfc.0006.formulas.v1",
+    "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1", "cap.rfc.0009.vectors.v1",
+    "cap.rfc.0010.capture.v1"};
 
 void run(std::string_view text) {
   static const bool loaded_once = load_odd_operator();

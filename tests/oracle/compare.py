@@ -29,6 +29,7 @@ from oracle.generate import make_plan, make_request  # noqa: E402
 from oracle.interpreter import Answer, Failure, Known, interpret  # noqa: E402
 from oracle.registry import load_registry  # noqa: E402
 from oracle.store import load_store  # noqa: E402
+from oracle.vectors import as_float32, file_bytes  # noqa: E402
 from oracle.worlds import World, make_world  # noqa: E402
 
 # This many seeds in a row share registries and data, and so a project.
@@ -200,7 +201,10 @@ def make_project(folder: Path, seed: int) -> Project:
     models = make_models(world, seed)
     for name, model in models.items():
         (folder / "models" / f"{name}.json").write_text(json.dumps(model), encoding="utf-8")
-    return Project(folder, world, Known(load_registry(folder / "registry"), load_store([data]), models))
+    if world.vectors is not None:
+        (folder / "items.rvec").write_bytes(file_bytes(world.vectors))
+    known = Known(load_registry(folder / "registry"), load_store([data]), models, vectors=world.vectors)
+    return Project(folder, world, known)
 
 
 @dataclass(frozen=True)
@@ -355,6 +359,8 @@ def _same(ours: tuple[str, Any], theirs: tuple[str, Any]) -> bool:
     """Whether two fields have the same name and value; doubles bit by bit."""
     if ours[0] != theirs[0]:
         return False
+    if isinstance(ours[1], list):
+        return isinstance(theirs[1], list) and ours[1] == [as_float32(each) for each in theirs[1]]
     if not isinstance(ours[1], float):
         return type(ours[1]) is type(theirs[1]) and ours[1] == theirs[1]
     if isinstance(theirs[1], bool) or not isinstance(theirs[1], (int, float)):

@@ -9,7 +9,7 @@ from typing import Any
 from . import vocabulary as words
 from .store import parse_id
 from .templates import spelled
-from .worlds import TYPES, World
+from .worlds import TYPES, World, vector_of
 
 
 def make_data(world: World, seed: int) -> str:
@@ -63,10 +63,19 @@ def _user_fields(rng: random.Random) -> dict[str, str]:
     return fields
 
 
-def _features(world: World, rng: random.Random, share: float) -> dict[str, str]:
+def _features(world: World, rng: random.Random, share: float) -> dict[str, Any]:
     """Fields that are called as keys are, each there with a probability."""
-    spelled = [row for row in world.keys if row["type"] in TYPES]
-    return {row["name"]: words.feature(rng, row["type"]) for row in spelled if rng.random() < share}
+    spelled = [row for row in world.keys if row["type"] in [*TYPES, "vector"]]
+    return {row["name"]: _feature(row, rng) for row in spelled if rng.random() < share}
+
+
+def _feature(row: dict[str, Any], rng: random.Random) -> str | list[float]:
+    """A vector is now and then of another length, or a text."""
+    if row["type"] != "vector":
+        return words.feature(rng, row["type"])
+    if rng.random() < 0.05:
+        return "no vector"
+    return vector_of(rng, row["dimensions"] if rng.random() < 0.95 else 2)
 
 
 def make_models(world: World, seed: int) -> dict[str, dict[str, Any]]:

@@ -12,6 +12,7 @@ from .arithmetic import BINARY, UNARY, clamped, computed
 from .draws import drawn, hashed
 from .patterns import BadPattern, compile_pattern
 from .registry import Registry
+from .vectors import PRODUCTS
 
 Tree = dict[str, Any]
 Row = dict[int, Any]
@@ -108,6 +109,9 @@ def evaluate(tree: Tree, row: Row, scope: Scope) -> Number:
         return None if value is None else drawn(tree.get("seed", ""), int(value)) % tree["count"]
     if op in ("length", "bucket_text"):
         return _measured(tree, text_value(tree["x"], row, scope))
+    if op in PRODUCTS:
+        a, b = _raw(tree["a"], row, scope), _raw(tree["b"], row, scope)
+        return None if a is None or b is None else PRODUCTS[op](a, b)
     if op in UNARY or op in BINARY or op == "clamp":
         return _computed(tree, row, scope)
     if op == "const_null":
@@ -191,7 +195,7 @@ def _raw(tree: Tree, row: Row, scope: Scope) -> Any:
 
 
 def _as_number(value: Any) -> Number:
-    if isinstance(value, str):
+    if isinstance(value, (str, tuple)):
         return None
     return int(value) if isinstance(value, bool) else value
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from .registry import Key, Registry
 from .store import parse_id
+from .vectors import as_vector
 
 Row = dict[int, Any]
 Model = dict[str, Any]
@@ -17,8 +18,10 @@ _DECIMAL = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _BOOLS = {"true": True, "1": True, "false": False, "0": False}
 
 
-def spelled(key: Key, text: str) -> Any:
-    """What the text of a feature spells, or None where it is none of the key's type."""
+def spelled(key: Key, text: Any) -> Any:
+    """What the text of a feature spells, or the vector that it is, or None where it is none of the key's type."""
+    if key.type == "vector" or not isinstance(text, str):
+        return as_vector(text, key.dimensions) if key.type == "vector" else None
     match key.type:
         case "string":
             return text

@@ -14,7 +14,8 @@ from .expressions import FORMULA_OPS, FORMULAS
 from .fallbacks import FALLBACK, add_fallbacks
 from .interpreter import edges_into
 from .limits import add_limits
-from .worlds import World, is_readable, is_writable, value_of_type
+from .vectors import PRODUCTS, VECTORS
+from .worlds import World, is_readable, is_writable, value_of_type, vector_of
 
 LONGEST_LIST = len(words.IDS)
 MOST_ROWS = 1_500
@@ -29,6 +30,8 @@ def make_expression(world: World, rng: random.Random, depth: int) -> Tree:
     """An expression of at most `depth` levels below its root."""
     if depth == 0 or rng.random() < 0.2:
         return _leaf(world, rng)
+    if rng.random() < 0.08 and world.vector_keys:
+        return _product(world, rng)
     op = rng.choice(["add", "sub", "mul", "coalesce", "coalesce", "neg"])
     if rng.random() < 0.15:
         if rng.random() < 0.4:
@@ -46,6 +49,13 @@ def make_expression(world: World, rng: random.Random, depth: int) -> Tree:
     if op == "if":
         return {"op": op, "pred": make_predicate(world, rng, rng.randint(0, min(depth - 1, 2)))} | sides
     return {"op": op} | sides
+
+
+def _product(world: World, rng: random.Random) -> Tree:
+    """Of two vectors of the same length, which may be the same."""
+    key = rng.choice(list(world.vector_keys))
+    alike = [each for each, size in world.vector_keys.items() if size == world.vector_keys[key]]
+    return {"op": rng.choice(["dot", "cosine"]), "a": _key(key), "b": _key(rng.choice(alike))}
 
 
 def _bucket(world: World, rng: random.Random, depth: int) -> Tree:
@@ -282,7 +292,7 @@ class _Draft:
         if node["op"] in ("core::viewer", "core::follow", "core::recommendation"):
             return {1, 3001}
         params = node["params"]
-        if node["op"] in ("core::media", "test::fixed_source", "core::list", "core::set", "core::sorted_set"):
+        if node["op"] in ("core::media", "test::fixed_source", "core::list", "core::set", "core::sorted_set", "core::nearest"):
             return {1} | ({params["out_key"]} if params.get("out_key") else set())
         if node["op"] == "core::candidates":
             return {1}.union(params.get("keys") or [])
@@ -337,9 +347,15 @@ def _finished(draft: _Draft, name: str) -> dict[str, Any]:
     return plan
 
 
+def _needs_vectors(node: Node) -> bool:
+    return node["op"] == "core::nearest" or node["params"].get("strategy") == "mmr"
+
+
 def _required(draft: _Draft) -> set[str]:
     trees = [*draft.expressions.values(), *draft.predicates.values()]
     out = {arithmetic.CAPABILITY} if any(_has_op(tree, arithmetic.OPS) for tree in trees) else set()
+    if any(_has_op(tree, PRODUCTS) for tree in trees) or any(map(_needs_vectors, draft.nodes)):
+        out.add(VECTORS)
     if any(_has_op(tree, FORMULA_OPS) for tree in trees):
         out.add(FORMULAS)
     if any(bindings_of(node) for node in draft.nodes):
@@ -538,6 +554,9 @@ def _add_diversify(draft: _Draft) -> None:
     overflow = rng.choice([{}, {"overflow": None}, {"overflow": "later"}, {"overflow": "drop"}, {"overflow": "drop"}])
     if draft.bounds[source] > MOST_ROWS:
         return  # the interpreter looks at every row for each position
+    vectors = sorted(draft.keys[source].intersection(draft.world.vector_keys))
+    if vectors and rng.random() < 0.7:
+        return _add_unlike(draft, source, rng.choice(vectors))
     if rng.random() < 0.6:
         present = sorted(draft.keys[source].intersection(draft.world.sort_keys))
         at_most = rng.choice([1, 1, 2, 3, 10_000_000])
@@ -552,6 +571,35 @@ def _add_diversify(draft: _Draft) -> None:
         more = {"strategy": "quota", "by": key, "values": rng.sample(choices, rng.randint(1, 3))}
         more |= {"every_nth": rng.choice([1, 2, 3, 7])} | rng.choice([{}, {"first": None}, {"first": 1}, {"first": 4}])
     draft.add("core::diversify", [source], draft.bounds[source], **more, **overflow)
+
+
+def _add_unlike(draft: _Draft, source: str, vectors: int) -> None:
+    """The interpreter compares each row with each that was chosen, each time."""
+    rng, most = draft.rng, min(draft.bounds[source], 30)
+    relevance = rng.choice(sorted(draft.keys[source].intersection(draft.world.number_keys)))
+    weight = rng.choice([0, 0.25, 0.5, 0.7, 1, rng.random()])
+    count = rng.choice([1, 2, 5, most])
+    more = {"strategy": "mmr", "relevance": relevance, "similarity": vectors, "lambda": weight, "count": count}
+    draft.add("core::diversify", [source], count, **more)
+
+
+def _add_nearest(draft: _Draft) -> None:
+    """Of rows that have a vector of the same length as those of the file."""
+    rng, file = draft.rng, draft.world.vectors
+    if file is None:
+        return
+    fits = [key for key, size in draft.world.vector_keys.items() if size == file.dimensions]
+    sources = [name for name, keys in draft.keys.items() if keys.intersection(fits)]
+    if not sources:
+        return
+    source = rng.choice(sources)
+    query = rng.choice(sorted(draft.keys[source].intersection(fits)))
+    count = rng.choice([1, 2, 5, 20])
+    if draft.bounds[source] * count > draft.max_rows:
+        return
+    out = {"out_key": rng.choice(draft.world.out_keys)} if draft.world.out_keys and rng.random() < 0.7 else {}
+    bound = draft.bounds[source] * min(count, len(file.rows))
+    draft.add("core::nearest", [source], bound, endpoint=file.endpoint, query=query, count=count, **out)
 
 
 def _add_fusion(draft: _Draft) -> None:
@@ -869,6 +917,7 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_join: 3,
     _add_fetch: 3,
     _add_named: 5,
+    _add_nearest: 4,
     _add_hash: 2,
     _add_strings: 2,
     _add_members: 2,
@@ -937,6 +986,8 @@ def _candidates(world: World, rng: random.Random, sources: list[Node]) -> list[d
 def _candidate_value(row: dict[str, Any], rng: random.Random) -> Any:
     if row["nullable"] and rng.random() < 0.2:
         return None
+    if row["type"] == "vector":
+        return vector_of(rng, row["dimensions"])
     return value_of_type(rng, row["type"])
 
 

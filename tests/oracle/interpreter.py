@@ -19,6 +19,7 @@ from .requests import Asked, RequestError, read_request
 from .store import Store, parse_id, parse_text_id
 from .templates import key_of, listed, members, ranked
 from .templates import spelled as written
+from .vectors import VectorFile, nearest, unlike
 
 ID = 1
 COUNTRY = 3001
@@ -76,6 +77,7 @@ class Known:
     store: Store
     models: dict[str, Model] = field(default_factory=dict)
     experiments: Declared = field(default_factory=dict)
+    vectors: VectorFile | None = None
 
 
 class ForeignOperator(Exception):
@@ -122,6 +124,10 @@ def order_of(nodes: list[Node], edges: dict[str, list[str]] | None = None) -> li
     return order
 
 
+def _as_shown(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
 class _Run:
     """One run of a plan."""
 
@@ -129,6 +135,7 @@ class _Run:
         self._registry = known.registry
         self._store = known.store
         self._models = known.models
+        self._vectors = known.vectors
         self._plan = plan
         self._asked = asked
         self._id_of = parse_text_id if known.registry.has_text_ids else parse_id
@@ -166,6 +173,7 @@ class _Run:
             "core::hash": self._hash,
             "core::strings": self._strings,
             "core::members_of": self._members_of,
+            "core::nearest": self._nearest,
             "core::extract_features": self._extract_features,
             "core::call_models": self._call_models,
             "core::choose": lambda node, params: self._rows[self._sources[node["node_id"]][0]],
@@ -224,7 +232,7 @@ class _Run:
 
     def _candidate(self, row: Row) -> Candidate:
         shown = (key for key in self._asked.shown if key.number != ID and row.get(key.number) is not None)
-        return Candidate(row[ID], [(key.name, row[key.number]) for key in shown])
+        return Candidate(row[ID], [(key.name, _as_shown(row[key.number])) for key in shown])
 
     def _input(self, node: Node) -> Rows:
         return self._rows[node["inputs"][0]]
@@ -367,8 +375,16 @@ class _Run:
         return [rows[at] for at in sorted(kept)]
 
     def _diversify(self, node: Node, params: dict[str, Any]) -> Rows:
-        spread = _windowed if params["strategy"] == "window" else _slotted
+        spread = {"window": _windowed, "quota": _slotted, "mmr": unlike}[params["strategy"]]
         return spread(list(self._input(node)), params)
+
+    def _nearest(self, node: Node, params: dict[str, Any]) -> Rows:
+        out: Rows = []
+        for row in self._input(node):
+            if row.get(params["query"]) is not None:
+                for score, number in nearest(self._vectors, row[params["query"]], params["count"]):
+                    out.append({ID: number} | ({params["out_key"]: score} if params.get("out_key") else {}))
+        return out
 
     def _rank_fusion(self, node: Node, params: dict[str, Any]) -> Rows:
         k = float(_given(params, "k", 60))

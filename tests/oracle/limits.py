@@ -18,7 +18,7 @@ def add_limits(nodes: list[Node], rng: random.Random) -> set[str]:
         if rng.random() < 0.3:
             node["timeout_ms"] = rng.choice([600_000, 3_600_000])
             out.add(TIMEOUTS)
-        if "endpoint" in node["params"] and rng.random() < 0.5:
+        if "endpoint" in node["params"] and node["op"] != "core::nearest" and rng.random() < 0.5:
             node["retries"] = rng.randint(1, 5)
             out.add(RETRIES)
     return out

@@ -19,6 +19,7 @@ class Key:
     readable: bool = True
     blocked: bool = False
     default: Any = None
+    dimensions: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ def _key(row: dict[str, Any]) -> Key:
         readable=row.get("allow_read", True),
         blocked=row.get("status") == "blocked",
         default=default,
+        dimensions=row.get("dimensions", 0),
     )
 
 

@@ -10,6 +10,7 @@ from .experiments import ArmError, Arms, Declared, arms_of
 from .registry import Key, Param, Registry
 from .store import ID_MAX, parse_id, parse_text_id
 from .templates import holes_of
+from .vectors import Vector, as_vector
 
 _FIELDS = {
     "request_id", "user_id", "plan", "context", "param_overrides", "output_keys", "deadline_ms", "explain", "candidates",
@@ -193,7 +194,7 @@ def _candidate(row: dict[str, Any], taken: set[int], read: set[int], registry: R
         elif value is None and not key.nullable:
             raise RequestError("null_value")
         else:
-            out[key.number] = None if value is None else _of_type(value, key.type)
+            out[key.number] = None if value is None else _of_key(value, key)
     if 1 not in out or any(not registry.keys[number].nullable and number not in out for number in read):
         raise RequestError("missing_field")
     return out
@@ -206,11 +207,26 @@ def _candidate_id(value: Any) -> int:
     return number
 
 
+def _of_key(value: Any, key: Key) -> Any:
+    return _vector(value, key.dimensions) if key.type == "vector" else _of_type(value, key.type)
+
+
 def _of_type(value: Any, kind: str) -> Any:
     wanted = {"int": int, "float": (int, float), "bool": bool, "string": str}[kind]
     if not isinstance(value, wanted) or (isinstance(value, bool) and kind != "bool"):
         raise RequestError("wrong_type")
     return float(value) if kind == "float" else value
+
+
+def _vector(value: Any, dimensions: int) -> Vector:
+    if not isinstance(value, list):
+        raise RequestError("wrong_type")
+    if len(value) != dimensions:
+        raise RequestError("wrong_length")
+    vector = as_vector(value, dimensions)
+    if vector is None:
+        raise RequestError("out_of_range")
+    return vector
 
 
 def _shown(names: list[str] | None, registry: Registry) -> list[Key]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ID_MIN = -(2**63)
 ID_MAX = 2**63 - 1
@@ -16,9 +17,9 @@ _DIGITS = re.compile(r"-?[0-9]+")
 
 @dataclass
 class Store:
-    """Hashes, lists, sets and strings by key; elements and members are texts."""
+    """Hashes, lists, sets and strings by key; elements and members are texts, fields texts or vectors."""
 
-    hashes: dict[str, dict[str, str]] = field(default_factory=dict)
+    hashes: dict[str, dict[str, Any]] = field(default_factory=dict)
     lists: dict[str, list[str]] = field(default_factory=dict)
     sets: dict[str, set[str]] = field(default_factory=dict)
     sorted_sets: dict[str, dict[str, float]] = field(default_factory=dict)

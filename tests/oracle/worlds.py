@@ -16,10 +16,11 @@ from .branches import BOUND_PARAMS, BRANCH
 from .fallbacks import FALLBACK
 from .expressions import FORMULAS
 from .limits import RETRIES, TIMEOUTS
+from .vectors import VECTORS, VectorFile, as_float32
 
 Row = dict[str, Any]
 
-CAPABILITIES = [CAPABILITY, BOUND_PARAMS, FALLBACK, BRANCH, FORMULAS, TIMEOUTS, RETRIES]
+CAPABILITIES = [CAPABILITY, BOUND_PARAMS, FALLBACK, BRANCH, FORMULAS, TIMEOUTS, RETRIES, VECTORS]
 
 REGISTRY = Path(__file__).resolve().parents[2] / "registry"
 ID, COUNTRY = 1, 3001
@@ -34,6 +35,7 @@ class World:
     params: list[Row]
     endpoints: list[str]
     files: dict[str, str]
+    vectors: VectorFile | None = None
 
     @cached_property
     def float_keys(self) -> list[int]:
@@ -45,11 +47,16 @@ class World:
 
     @cached_property
     def other_keys(self) -> list[int]:
-        return [number for number in self._keys("int", "bool", "feature_bundle") if number != ID]
+        return [number for number in self._keys("int", "bool", "vector") if number != ID]
 
     @cached_property
     def sort_keys(self) -> list[int]:
-        return self._keys(*TYPES)  # bundles of features have no order
+        return self._keys(*TYPES)  # vectors have no order
+
+    @cached_property
+    def vector_keys(self) -> dict[int, int]:
+        """Those that plans may read, each with its dimensions."""
+        return {row["key_id"]: row["dimensions"] for row in self.keys if row["type"] == "vector" and is_readable(row)}
 
     @cached_property
     def number_keys(self) -> list[int]:
@@ -78,7 +85,7 @@ class World:
     @cached_property
     def fetched_keys(self) -> list[int]:
         """The keys that plans may write and that have a spelling."""
-        return [row["key_id"] for row in self.keys if row["type"] in TYPES and is_writable(row)]
+        return [row["key_id"] for row in self.keys if row["type"] in [*TYPES, "vector"] and is_writable(row)]
 
     def written_like(self, number: int) -> list[int]:
         """The keys that plans may write and whose type is that of a key."""
@@ -144,7 +151,9 @@ def _known_world() -> World:
     files["keys.toml"] += words.EXTRA_KEYS
     files["params.toml"] += words.EXTRA_PARAMS
     keys, params = tomllib.loads(files["keys.toml"])["key"], tomllib.loads(files["params.toml"])["param"]
-    return World(keys, params, ["ep_0001"], files)
+    vectors = _vector_file(random.Random("vectors"), "ep_9000", keys)
+    files["endpoints.dev.toml"] = _with_vectors(files["endpoints.dev.toml"], vectors)
+    return World(keys, params, ["ep_0001"], files, vectors)
 
 
 def _random_world(rng: random.Random) -> World:
@@ -155,26 +164,29 @@ def _random_world(rng: random.Random) -> World:
         {"key_id": 2002, "name": "hidden", "type": "float", "nullable": True, "allow_read": rng.random() < 0.5},
     ]
     numbers = rng.sample([2, 7, 1001, 1002, 3002, 4001, 9001, 2**31, 2**32 - 1, *range(100, 120)], rng.randint(3, 12))
-    keys += [_random_row(rng, "key_id", number, [*TYPES, "float", "float", "feature_bundle"]) for number in numbers]
+    keys += [_random_row(rng, "key_id", number, [*TYPES, "float", "float", "vector"]) for number in numbers]
     numbers = rng.sample([1, 2, 3, 77, 2**32 - 1, 2**31 + 1, *range(200, 210)], rng.randint(2, 9))
     params = [_random_row(rng, "param_id", number, TYPES) | _random_source(rng) for number in numbers]
     for row in params:
         _complete(row, rng)
     rng.shuffle(keys)
-    endpoints = rng.sample(range(1, 9999), 3)
+    endpoints = rng.sample(range(1, 9999), 4)
+    vectors = _vector_file(rng, f"ep_{endpoints[3]:04}", keys)
     files = {
         "keys.toml": _toml("key", keys),
         "params.toml": _toml("param", params),
         "capabilities.toml": _toml("capability", [{"id": each, "name": each.split(".")[3]} for each in CAPABILITIES]),
-        "endpoints.dev.toml": _toml("endpoint", _random_endpoints(rng, endpoints)),
+        "endpoints.dev.toml": _with_vectors(_toml("endpoint", _random_endpoints(rng, endpoints)), vectors),
     }
-    return World(keys, params, [f"ep_{number:04}" for number in endpoints[:2]], files)
+    return World(keys, params, [f"ep_{number:04}" for number in endpoints[:2]], files, vectors)
 
 
 def _random_row(rng: random.Random, id_field: str, number: int, types: list[str]) -> Row:
     row: Row = {id_field: number, "name": f"{id_field[0]}_{number}", "type": rng.choice(types)}
-    row["nullable"] = row["type"] == "feature_bundle" or rng.random() < 0.6
-    if row["type"] != "feature_bundle" and (rng.random() < 0.5 or (id_field == "key_id" and not row["nullable"])):
+    row["nullable"] = row["type"] == "vector" or rng.random() < 0.6
+    if row["type"] == "vector":
+        row["dimensions"] = rng.choice([1, 3, 8])
+    elif rng.random() < 0.5 or (id_field == "key_id" and not row["nullable"]):
         row["default"] = value_of_type(rng, row["type"])
     chance = rng.random()
     if chance < 0.25:
@@ -213,6 +225,33 @@ def value_of_type(rng: random.Random, kind: str) -> Any:
     # Whether a float takes integers that are not exact as doubles is not specified.
     number = words.number(rng)
     return number if abs(number) < 2**53 else float(number)
+
+
+def vector_of(rng: random.Random, dimensions: int) -> list[float]:
+    """Few directions, so that some vectors are alike, and some are zero or large."""
+    chance = rng.random()
+    if chance < 0.3:
+        return [float(rng.choice([0, 0, 1, -1])) for _ in range(dimensions)]
+    scale = 1e19 if chance > 0.97 else 1.0
+    return [rng.uniform(-1, 1) * scale for _ in range(dimensions)]
+
+
+def _vector_file(rng: random.Random, endpoint: str, keys: list[Row]) -> VectorFile:
+    """Vectors as one of the keys has them."""
+    sizes = [row["dimensions"] for row in keys if row["type"] == "vector" and is_readable(row)]
+    size = rng.choice(sizes or [2])
+    ids = rng.sample([*words.IDS, *range(1000, 1100)], rng.randint(1, 60))
+    rows = tuple((number, tuple(map(as_float32, vector_of(rng, size)))) for number in sorted(set(ids)))
+    lists = rng.choice([0, 0, 1, 3, 17])
+    return VectorFile(endpoint, size, rng.choice(["dot", "cosine", "l2"]), rows, min(lists, len(rows)))
+
+
+def _with_vectors(endpoints: str, file: VectorFile) -> str:
+    policy = "" if file.metric == "dot" else f'policy = {{ metric = "{file.metric}" }}\n'
+    return (
+        f'{endpoints}\n[[endpoint]]\nendpoint_id = "{file.endpoint}"\nname = "some_vectors"\nkind = "vectors"\n'
+        f'resolver = {{ type = "file", path = "items.rvec" }}\n{policy}'
+    )
 
 
 def _random_endpoints(rng: random.Random, numbers: list[int]) -> list[Row]:

@@ -20,11 +20,11 @@ auto check_names(const syntax_tree& tree, const registries& known) -> braid::dia
 auto check_buckets(const syntax_tree& tree, const std::vector<facts>& found) -> braid::diagnostics;
 
 /// What the value of a node is taken for.
-enum class reading : std::uint8_t { number, text };
+enum class reading : std::uint8_t { number, text, vector };
 
-/// A diagnostic for each string where a number is wanted, and for each value that is no string where one is wanted,
-/// when the value of the root is taken for `root`. A key or param of strings is null as a number, which is no mistake.
-/// Requires the same as `check_buckets`.
+/// A diagnostic for each string where a number is wanted, for each value that is no string where one is wanted, and for
+/// each that is no vector, or one of other dimensions, where one is multiplied, when the value of the root is taken for
+/// `root`. A key or param of strings is null as a number, which is no mistake. Requires the same as `check_buckets`.
 auto check_texts(const syntax_tree& tree, const std::vector<facts>& found, reading root) -> braid::diagnostics;
 
 }  // namespace rankd::detail

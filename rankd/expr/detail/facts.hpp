@@ -12,6 +12,7 @@ namespace rankd::detail {
 struct facts {
   bool exact = false;           ///< always an int64 or null; strings are null
   bool text = false;            ///< always a string or null, where it is taken for a string
+  std::uint32_t vector = 0;     ///< of a vector its dimensions; as a number it is null
   bool uniform = false;         ///< the same for every row
   bool known = false;           ///< constant, hence uniform: `value` is it
   std::optional<number> value;  ///< null where empty

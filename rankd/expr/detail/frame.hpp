@@ -117,6 +117,7 @@ class frame {
   void run(const find_text_bucket<Out>& code);
   template <typename T>
   void run(const choose<T>& code);
+  void run(const multiply_vectors& code);
   void run(const choose<std::string_view>& code);
   template <typename T>
   void run(const select<T>& code);

@@ -53,6 +53,8 @@ inline constexpr std::string_view arithmetic_capability = "cap.rfc.0001.arithmet
 
 inline constexpr std::string_view formulas_capability = "cap.rfc.0006.formulas.v1";
 
+inline constexpr std::string_view vectors_capability = "cap.rfc.0009.vectors.v1";
+
 /// The most buckets that ids are spread over.
 inline constexpr std::int64_t max_buckets = 1'000'000;
 

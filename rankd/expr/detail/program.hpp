@@ -90,6 +90,16 @@ struct find_text_bucket {
   value_slot out;
 };
 
+enum class vector_product : std::uint8_t { dot, cosine };
+
+/// The product of two vectors, which lie in slots of strings as their bytes. Null where one is null.
+struct multiply_vectors {
+  vector_product how;
+  value_slot a;
+  value_slot b;
+  value_slot out;
+};
+
 /// `a` where it is not null, otherwise `b`.
 template <typename T>
 struct choose {
@@ -191,7 +201,8 @@ using instruction =
                  choose<std::int64_t>, choose<std::string_view>, select<double>, select<std::int64_t>,
                  select<std::string_view>, compare_values<double, double>, compare_values<std::int64_t, std::int64_t>,
                  compare_values<std::int64_t, double>, find_number<double>, find_number<std::int64_t>, test_null,
-                 match_text, match_param, relate_columns, relate_fixed, set_truth, combine_truths, invert_truth>;
+                 match_text, match_param, relate_columns, relate_fixed, set_truth, combine_truths, invert_truth,
+                 multiply_vectors>;
 
 /// A cell that is known when the tree is compiled. Null where `value` is empty.
 template <typename T>

@@ -25,6 +25,10 @@ auto hash_entry() -> op_entry;
 auto strings_entry() -> op_entry;
 auto members_of_entry() -> op_entry;
 
+// What looks through a file of vectors.
+inline constexpr std::string_view nearest_name = "core::nearest";
+auto nearest_entry() -> op_entry;
+
 // What takes the rows of the request.
 inline constexpr std::string_view candidates_name = "core::candidates";
 auto candidates_entry() -> op_entry;

@@ -3,6 +3,7 @@
 
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/operator.hpp>
+#include <rankd/registry/vector_bytes.hpp>
 #include <rankd/rows/bitmap.hpp>
 #include <rankd/rows/column.hpp>
 #include <rankd/rows/dictionary.hpp>
@@ -30,7 +31,8 @@ struct wanted_feature {
   std::uint32_t key_id = 0;
   std::string name;
   value_type type = value_type::floating;
-  scalar otherwise;  ///< what a row without the feature gets
+  scalar otherwise;              ///< what a row without the feature gets
+  std::uint32_t dimensions = 0;  ///< of a vector
 };
 
 /// Which hash each row has: a position among those that are asked for, or `none`.
@@ -43,7 +45,7 @@ struct asked_rows {
 };
 
 /// The param that names the keys of several such columns.
-inline constexpr std::array<std::string_view, 4> feature_types{"int", "float", "string", "bool"};
+inline constexpr std::array<std::string_view, 5> feature_types{"int", "float", "string", "bool", "vector"};
 inline constexpr param_shape feature_keys{
     .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = feature_types};
 
@@ -52,7 +54,8 @@ inline auto wanted_of(const key_entry& key, std::string name) -> wanted_feature 
   return {.key_id = key.key_id,
           .name = std::move(name),
           .type = key.type,
-          .otherwise = key.nullable ? scalar() : key.default_value};
+          .otherwise = key.nullable ? scalar() : key.default_value,
+          .dimensions = key.dimensions};
 }
 
 /// The columns for the keys of the param `keys`, from fields of their names, or of the names in `fields`, if given, one
@@ -150,6 +153,23 @@ auto text_column(const wanted_feature& what, const asked_rows& of, const Find& f
   return {.values = string_values{spans, words.finish()}, .validity = validity};
 }
 
+/// Bytes of another length, or with a number that is not finite, are no vector of the key.
+template <typename Find>
+auto vector_column(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context)
+    -> column {
+  decoded<std::uint32_t> codes(of.asked, context.memory);
+  dictionary_builder words(context.memory);
+  for (std::size_t at = 0; at < of.asked; ++at) {
+    const auto bytes = find(at, what);
+    if (bytes && is_vector(*bytes, what.dimensions))
+      codes.set(at, words.intern_shared(*bytes));
+    else if (bytes)
+      ++context.malformed_values;
+  }
+  const auto [spans, validity] = spread(of, codes, std::optional<std::uint32_t>(), context.memory);
+  return {.values = string_values{spans, words.finish(), what.dimensions}, .validity = validity};
+}
+
 /// The column that a field becomes. A text that is none of its type counts as missing; each hash counts it once.
 template <typename Find>
 auto column_of(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context) -> column {
@@ -157,8 +177,8 @@ auto column_of(const wanted_feature& what, const asked_rows& of, const Find& fin
     case value_type::integer: return plain_column<std::int64_t>(what, of, find, context);
     case value_type::boolean: return plain_column<bool>(what, of, find, context);
     case value_type::string: return text_column(what, of, find, context);
-    case value_type::floating:
-    case value_type::feature_bundle: break;
+    case value_type::vector: return vector_column(what, of, find, context);
+    case value_type::floating: break;
   }
   return plain_column<double>(what, of, find, context);
 }

@@ -48,7 +48,8 @@ nullable = true
 [[key]]
 key_id = 4001
 name = "features"
-type = "feature_bundle"
+type = "vector"
+dimensions = 4
 nullable = true
 [[key]]
 key_id = 5001

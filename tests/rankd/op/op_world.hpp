@@ -4,6 +4,7 @@
 #include <rankd/expr/compile.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/models.hpp>
+#include <rankd/op/vectors.hpp>
 #include <rankd/plan/load.hpp>
 #include <rankd/rows/column_builder.hpp>
 #include <rankd/store/store.hpp>
@@ -210,7 +211,8 @@ inline auto bind_op(const std::string& op, const std::string& params, const std:
   const std::vector exprs{compile_expr(loaded->expr_table.front().tree, op_world()).value()};
   const std::vector preds{compile_pred(loaded->pred_table.front().tree, op_world()).value()};
   model_folder models("tests/rankd/tables/models", op_world());
-  return entry->bind(loaded->nodes[2], {op_world(), exprs, preds, &models});
+  vector_folder vectors("tests/rankd/tables");
+  return entry->bind(loaded->nodes[2], {op_world(), exprs, preds, &models, &vectors});
 }
 
 /// What is wrong with such a node; nothing where it can be bound.
@@ -229,6 +231,7 @@ class op_bench {
   std::size_t rows_of_part = evaluate_options::one_part;
   std::uint64_t malformed_ids = 0;     ///< of the last run
   std::uint64_t malformed_values = 0;  ///< the same
+  std::uint64_t looked_at = 0;         ///< the same
 
   op_bench() {
     for (const param_entry& each : op_world().params()) params.push_back(each.default_value);
@@ -250,6 +253,7 @@ class op_bench {
       result = op.run(context);
     malformed_ids = context.malformed_ids;
     malformed_values = context.malformed_values;
+    looked_at = context.looked_at;
     return result;
   }
 

@@ -153,7 +153,7 @@ TEST_CASE("a scalar is read by its type and nothing is rounded") {
   CHECK(scalar_from_json(json(1.0), value_type::integer).error().code == "wrong_type");
   CHECK(scalar_from_json(json("x"), value_type::string) == scalar(std::string("x")));
   CHECK(scalar_from_json(json(1), value_type::boolean).error().code == "wrong_type");
-  CHECK(scalar_from_json(json("x"), value_type::feature_bundle).error().code == "wrong_type");
+  CHECK(scalar_from_json(json("x"), value_type::vector).error().code == "wrong_type");
 }
 
 TEST_CASE("messages call every kind of value by its name") {

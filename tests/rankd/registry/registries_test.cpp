@@ -136,7 +136,14 @@ const std::vector<bad_edit> bad_edits{
     {"keys", "default = 0.5", "default = -inf", {"non_finite_number /key/1/default"}},
     {"keys", "default = 0.5", "default = 9007199254740993", {"out_of_range /key/1/default"}},
     {"keys", "default = 0.5", "default = 2020-01-01", {"unsupported_value /key/1/default"}},
-    {"keys", "type = \"float\"", "type = \"feature_bundle\"", {"wrong_type /key/1/default"}},
+    {"keys", "type = \"float\"", "type = \"feature_bundle\"", {"bad_value /key/1/type"}},
+    {"keys",
+     "type = \"float\"",
+     "type = \"vector\"",
+     {"wrong_type /key/1/default", "missing_field /key/1", "bad_value /key/1/nullable"}},
+    {"keys", "type = \"float\"", "type = \"float\"\ndimensions = 3", {"bad_value /key/1/dimensions"}},
+    {"keys", "type = \"string\"", "type = \"vector\"\ndimensions = 0", {"out_of_range /key/2/dimensions"}},
+    {"keys", "type = \"string\"", "type = \"vector\"\ndimensions = 4097", {"out_of_range /key/2/dimensions"}},
     {"keys", "type = \"float\"", "type = \"int\"", {"wrong_type /key/1/default"}},
     {"keys", "nullable = true\n", "", {"missing_field /key/2"}},
     {"keys", "nullable = true", "nullable = 1", {"wrong_type /key/2/nullable"}},
@@ -163,7 +170,7 @@ const std::vector<bad_edit> bad_edits{
     {"keys", "[[key]]", "\xFF[[key]]", {"toml_syntax "}},
     // params
     {"params", "param_id = 2", "param_id = 4294967301", {"out_of_range /param/0/param_id"}},
-    {"params", "\"float\"", "\"feature_bundle\"", {"bad_value /param/0/type"}},
+    {"params", "\"float\"", "\"vector\"", {"bad_value /param/0/type"}},
     {"params", "default = 3", "default = true", {"wrong_type /param/0/default"}},
     {"params", "default = 3", "key_id = 3", {"unknown_field /param/0/key_id"}},
     {"params", "default = 3", "source = \"contxt\"", {"bad_value /param/0/source"}},
@@ -183,7 +190,7 @@ const std::vector<bad_edit> bad_edits{
     // features
     {"features", "feature_id = 5", "feature_id = 4294967296", {"out_of_range /feature/0/feature_id"}},
     {"features", "\"esr\"", "\"e-sr\"", {"bad_name /feature/0/stage"}},
-    {"features", "\"int\"", "\"feature_bundle\"", {"bad_value /feature/0/type"}},
+    {"features", "\"int\"", "\"vector\"", {"bad_value /feature/0/type"}},
     // capabilities
     {"capabilities", "cap.rfc.0001.math.v1", "cap.rfc.1.math.v1", {"bad_capability_id /capability/0/id"}},
     {"capabilities", "{ type = \"object\" }", "\"object\"", {"wrong_type /capability/0/payload_schema"}},
@@ -191,6 +198,11 @@ const std::vector<bad_edit> bad_edits{
     {"endpoints.test", "\"ep_0001\"", "\"ep_1\"", {"bad_endpoint_id /endpoint/0/endpoint_id"}},
     {"endpoints.test", "\"ep_0002\"", "\"ep_0001\"", {"duplicate_id /endpoint/1/endpoint_id"}},
     {"endpoints.test", "\"api\"", "\"cache\"", {"duplicate_name /endpoint/1/name"}},
+    {"endpoints.test", "\"http\"", "\"vectors\"", {"wrong_resolver /endpoint/1/resolver/type"}},
+    {"endpoints.test",
+     "\"static\", host = \"localhost\", port = 80",
+     "\"file\", path = \"x\"",
+     {"wrong_resolver /endpoint/1/resolver/type"}},
     {"endpoints.test", "\"http\"", "\"htp\"", {"bad_value /endpoint/1/kind"}},
     {"endpoints.test", "\"http\"", "\"embedded\"", {"wrong_resolver /endpoint/1/resolver/type"}},
     {"endpoints.test", "\"redis\"", "\"http\"", {"wrong_resolver /endpoint/0/resolver/type"}},
@@ -235,7 +247,7 @@ TEST_CASE("the base set of the repository is what the document says") {
   CHECK(read->find_param("blocklist_regex")->nullable);
   CHECK(read->index_of(*read->find_param("esr_cutoff")) == 2);
   CHECK(read->features().empty());
-  REQUIRE(read->capabilities().size() == 9);
+  REQUIRE(read->capabilities().size() == 10);
   CHECK(read->capabilities().front().id == "cap.rfc.0001.arithmetic.v1");
   CHECK(read->capabilities().back().id == "cap.rfc.0010.capture.v1");
 }

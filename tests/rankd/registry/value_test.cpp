@@ -9,7 +9,7 @@ TEST_CASE("every type has the name that registries use") {
   CHECK(rankd::to_string(value_type::floating) == "float");
   CHECK(rankd::to_string(value_type::string) == "string");
   CHECK(rankd::to_string(value_type::boolean) == "bool");
-  CHECK(rankd::to_string(value_type::feature_bundle) == "feature_bundle");
+  CHECK(rankd::to_string(value_type::vector) == "vector");
 }
 
 TEST_CASE("only the empty scalar is null") {

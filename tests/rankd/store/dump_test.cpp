@@ -101,6 +101,19 @@ TEST_CASE("a dump that is loaded gives the same dump") {
   CHECK(dump(folder.path() / "again") == first);
 }
 
+TEST_CASE("vectors are dumped as numbers, or as text where their bytes are text, and come back as the same bytes") {
+  const scratch_folder folder;
+  // The bytes of the second are four times zero: text that JSON can write.
+  folder.write("a.ndjson", R"({"hash":"a","fields":{"v":[0.1,-1,1e10,-0],"w":[0],"x":[2.5e-44]}})"
+                           "\n");
+  load(folder.path() / "s", folder.path() / "a.ndjson");
+  const std::string first = dump(folder.path() / "s");
+  CHECK(first.starts_with(R"({"hash":"a","fields":{"v":[0.1,-1,1e+10,-0],"w":"\u0000\u0000\u0000\u0000","x":)"));
+  folder.write("b.ndjson", first);
+  load(folder.path() / "t", folder.path() / "b.ndjson");
+  CHECK(dump(folder.path() / "t") == first);
+}
+
 TEST_CASE("the reference data comes back as it is written") {
   const scratch_folder folder;
   REQUIRE(load_if_missing(folder.path() / "db", "data/reference", {}));

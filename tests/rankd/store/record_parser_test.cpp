@@ -77,7 +77,11 @@ auto bad_lines() -> std::vector<bad_line> {
       {R"({"hash":"a","fields":[]})", {"wrong_type"}, "/fields"},
       {R"({"list":"a","values":{}})", {"wrong_type"}, "/values"},
       {R"({"hash":"a","fields":{"n":1}})", {"wrong_type"}, "/fields/n"},
-      {R"({"hash":"a","fields":{"n":null,"m":[]}})", {"wrong_type", "wrong_type"}, "/fields/n"},
+      {R"({"hash":"a","fields":{"n":null,"m":[]}})", {"wrong_type", "empty_vector"}, "/fields/n"},
+      {R"({"hash":"a","fields":{"v":["1"]}})", {"wrong_type"}, "/fields/v/0"},
+      {R"({"hash":"a","fields":{"v":[1,null,true]}})", {"wrong_type", "wrong_type"}, "/fields/v/1"},
+      {R"({"hash":"a","fields":{"v":[1,[2]]}})", {"wrong_type"}, "/fields/v/1"},
+      {R"({"hash":"a","fields":{"v":[1,-4e38]}})", {"out_of_range"}, "/fields/v/1"},
       {R"({"hash":"a","fields":{"n":"1","n":"2"}})", {"duplicate_field"}, "/fields/n"},
       {R"({"hash":"a","fields":{"n":"1","n":"2","n":"3"}})", {"duplicate_field", "duplicate_field"}, "/fields/n"},
       {R"({"list":"a","values":[1,2.5]})", {"wrong_type"}, "/values/1"},
@@ -218,6 +222,19 @@ TEST_CASE("a hash is read whatever the order of its members and fields") {
   CHECK(record->origin() == record_origin{4, 17});
   CHECK(record->field("country") == "US");
   CHECK(record->field("title") == std::string_view("Tö\0ne \xf0\x9f\x8e\xb5", 11));
+}
+
+TEST_CASE("an array of numbers is a field with the bytes of a vector") {
+  record_parser parser;
+  const padded line(R"({"hash":"item:7","fields":{"v":[1,-0.5],"t":"x"}})");
+  const auto parsed = parser.parse(line.line, 0);
+  REQUIRE(parsed.has_value());
+  const auto record = record_view::parse((*parsed)->bytes);
+  CHECK(record->field("v") == std::string_view("\0\0\x80\x3f\0\0\0\xbf", 8));
+  CHECK(record->field("t") == "x");
+  std::string long_one = R"({"hash":"a","fields":{"v":[0)";
+  for (int more = 0; more < 4096; ++more) long_one += ",0";
+  CHECK(errors_of(long_one + "]}}").front().code == "too_many_items");
 }
 
 TEST_CASE("a list of integers is packed, a list with text keeps text") {

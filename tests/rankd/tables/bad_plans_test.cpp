@@ -21,11 +21,11 @@ namespace {
 auto good_plan() -> std::string { return table_file("good_plan.json"); }
 
 /// The table is about the form of capabilities: `math`, `more` and `aging` stand for some that an engine has code for.
-constexpr std::array<std::string_view, 12> capabilities{
-    "cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",   "cap.rfc.0002.fragments.v1",
-    "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",   "cap.rfc.0004.aging.v1",
-    "cap.rfc.0004.fallback.v1",     "cap.rfc.0005.branch.v1", "cap.rfc.0006.formulas.v1",
-    "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1",
+constexpr std::array<std::string_view, 13> capabilities{
+    "cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",    "cap.rfc.0002.fragments.v1",
+    "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",    "cap.rfc.0004.aging.v1",
+    "cap.rfc.0004.fallback.v1",     "cap.rfc.0005.branch.v1",  "cap.rfc.0006.formulas.v1",
+    "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1", "cap.rfc.0009.vectors.v1",
     "cap.rfc.0010.capture.v1"};
 
 auto rules() -> plan_rules { return {.ops = all_op_shapes(), .declared = op_world(), .capabilities = capabilities}; }
@@ -34,7 +34,8 @@ auto found_in(const std::string& artifact) -> std::vector<std::string> {
   const auto loaded = parse_plan(artifact, "t.json", rules());
   if (!loaded) return spelled(loaded.error());
   model_folder models("tests/rankd/tables/models", op_world());
-  const auto bound = bind_plan(*loaded, op_world(), {}, &models);
+  vector_folder vectors("tests/rankd/tables");
+  const auto bound = bind_plan(*loaded, op_world(), {}, &models, &vectors);
   return bound ? std::vector<std::string>() : spelled(bound.error());
 }
 
@@ -43,7 +44,8 @@ auto found_in(const std::string& artifact) -> std::vector<std::string> {
 TEST_CASE("the plans that the tables change are right, and use every operator") {
   std::set<std::string> used;
   for (const char* name : {"good_plan.json", "good_named_plan.json", "good_feed_plan.json", "good_branches.json",
-                           "good_fallbacks.json", "good_limits.json", "good_captures.json", "good_fragments.json"}) {
+                           "good_fallbacks.json", "good_limits.json", "good_captures.json", "good_fragments.json",
+                           "good_vectors.json"}) {
     CAPTURE(name);
     const std::string artifact = table_file(name);
     CHECK(joined(found_in(artifact)).empty());
@@ -89,6 +91,10 @@ TEST_CASE("each plan with bad captures gets its diagnostics and no others") {
 
 TEST_CASE("each plan with bad fallbacks gets its diagnostics and no others") {
   check_table("bad_fallbacks.ndjson", table_file("good_fallbacks.json"), 50, found_in);
+}
+
+TEST_CASE("each plan with bad searches for vectors or products of them gets its diagnostics and no others") {
+  check_table("bad_vectors.ndjson", table_file("good_vectors.json"), 40, found_in);
 }
 
 TEST_CASE("each plan that says wrong things of fragments gets its diagnostics and no others") {

@@ -33,7 +33,7 @@ function keys(declared: Registries): string {
         doc(
           [
             key.doc,
-            `Key ${key.id}, ${key.type}${key.nullable ? ", may be null" : ""}.`,
+            `Key ${key.id}, ${key.type}${key.dimensions === 0 ? "" : ` of ${key.dimensions} dimensions`}${key.nullable ? ", may be null" : ""}.`,
             deprecated(key, "key", key.replacedBy),
           ],
           "  ",
@@ -149,7 +149,7 @@ function plainType(param: OpParam): string {
     case "literals":
       return "readonly (number | bigint)[] | readonly string[]";
     case "key_id":
-      return `KeyToken<${union(param.key_types ?? ["int", "float", "string", "bool", "feature_bundle"])}, { ${param.use ?? "read"}: true }>`;
+      return `KeyToken<${union(param.key_types ?? ["int", "float", "string", "bool", "vector"])}, { ${param.use ?? "read"}: true }>`;
     case "key_ids":
       return `readonly KeyToken<${param.key_types === undefined ? "ValueType" : union(param.key_types)}, { ${param.use ?? "read"}: true }>[]`;
     default:

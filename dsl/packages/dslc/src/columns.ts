@@ -26,6 +26,7 @@ const namedColumns: ReadonlySet<string> = new Set([
   "core::candidates",
   "core::list",
   "core::media",
+  "core::nearest",
   "core::set",
   "core::sorted_set",
   "test::fixed_source",

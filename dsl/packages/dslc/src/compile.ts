@@ -331,12 +331,17 @@ class PlanCompilation {
           capability: kind === "pred_ids" ? branchCapability : boundParamsCapability,
           pointer: `/nodes/${index}/params/${name}`,
         }));
+      const later = (op?.params ?? []).flatMap(({ name, capability }) =>
+        capability === undefined || (node.params[name] ?? undefined) === undefined
+          ? []
+          : [{ name, capability, pointer: `/nodes/${index}/params/${name}` }],
+      );
       const limits = Object.keys(node.limits).map((name) => ({
         name,
         capability: limitCapabilities[name] ?? captureCapability,
         pointer: `/nodes/${index}/${name}`,
       }));
-      return [...own, ...limits, ...params];
+      return [...own, ...limits, ...params, ...later];
     });
     const uses =
       built.fragments.length === 0

@@ -26,9 +26,7 @@ export function checkExtract(node: ColumnNode, declared: Registries, problems: P
   };
   const keys = listOf(node.params["keys"]).map((id) => {
     const key = declared.keys.find((each) => each.id === Number(integerOf(id)));
-    return key === undefined || key.status === "blocked" || !key.read || key.type === "feature_bundle"
-      ? undefined
-      : key;
+    return key === undefined || key.status === "blocked" || !key.read || key.type === "vector" ? undefined : key;
   });
   const wanted = typesOf[name] ?? [];
   for (const [index, key] of keys.entries())

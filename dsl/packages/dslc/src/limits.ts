@@ -12,7 +12,8 @@ const maxTimeoutMs = 3_600_000n;
 const maxRetries = 5n;
 
 /** Whether a node of it may be run again. */
-export const readsStore = (op: Op): boolean => op.params.some((param) => param.kind === "endpoint_ref");
+export const readsStore = (op: Op): boolean =>
+  op.params.some((param) => param.kind === "endpoint_ref" && !(param.endpoint_kinds ?? []).includes("vectors"));
 
 function requireCapability(node: Reader, field: string, required: readonly string[]): void {
   const capability = limitCapabilities[field]!;

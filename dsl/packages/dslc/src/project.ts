@@ -24,6 +24,8 @@ export interface Entry {
   readonly doc: string;
   /** Nothing where there is none. */
   readonly standard: unknown;
+  /** Of a vector; otherwise 0. */
+  readonly dimensions: number;
 }
 
 /** An endpoint, as far as plans see it. */
@@ -61,6 +63,8 @@ export interface OpParam {
   readonly when_values?: readonly string[];
   /** Whether a param of the request may give the value; not where absent. */
   readonly bindable?: boolean;
+  /** What a plan must require to give it; nothing where absent. */
+  readonly capability?: string;
 }
 
 /** An operator. */
@@ -173,6 +177,7 @@ function entryOf(row: Row, idField: string): Entry {
     replacedBy: row["replaced_by"] === undefined ? undefined : Number(row["replaced_by"]),
     doc: text(row, "doc"),
     standard: row["default"],
+    dimensions: Number(row["dimensions"] ?? 0),
   };
 }
 

@@ -3,9 +3,10 @@ import type { ColumnNode } from "./columns.js";
 import type { Registries } from "./project.js";
 import { integerOf, isObject, type JsonObject, type Problem, pointerTo } from "./reader.js";
 import { givesIntegers } from "./trees.js";
+import { checkDimensions, dimensionsOf, multiplies, noVector } from "./vectors.js";
 
 /** What the value of an expression is taken for. */
-export type Reading = "number" | "text";
+export type Reading = "number" | "text" | "vector";
 
 /** Whether every value of an expression of the right shape and names is a string or null. */
 export function givesStrings(tree: unknown, declared: Registries): boolean {
@@ -28,6 +29,7 @@ export function givesStrings(tree: unknown, declared: Registries): boolean {
 }
 
 const readingBelow = (op: unknown, ofParent: Reading): Reading => {
+  if (multiplies({ op })) return "vector";
   if (op === "concat" || op === "length" || op === "bucket_text") return "text";
   return op === "coalesce" || op === "if" ? ofParent : "number";
 };
@@ -42,7 +44,8 @@ function misread(tree: JsonObject, pointer: string, wanted: Reading, declared: R
   });
   if (op?.gives !== "value") return found;
   const choice = tree["op"] === "coalesce" || tree["op"] === "if";
-  if (wanted === "number" && (tree["op"] === "concat" || tree["op"] === "const_text"))
+  if (wanted === "vector" && dimensionsOf(tree, declared) === 0) found.push(noVector(pointer));
+  else if (wanted === "number" && (tree["op"] === "concat" || tree["op"] === "const_text"))
     found.push({
       code: "string_in_arithmetic",
       pointer,
@@ -72,6 +75,7 @@ export function checkTexts(
   if (!isObject(tree)) return;
   const taken = root === "expression" && givesStrings(tree, declared) ? "text" : "number";
   problems.push(...misread(tree, pointer, taken, declared));
+  checkDimensions(tree, pointer, declared, problems);
 }
 
 /** Complains where the expression of a vm does not give what its key holds. */

@@ -33,6 +33,7 @@ import {
 } from "./reader.js";
 import { checkResult, checkTexts } from "./texts.js";
 import { checkBuckets, checkNames, checkOps, checkShape } from "./trees.js";
+import { requireCapability } from "./vectors.js";
 
 /** What an artifact is held against. */
 export interface Rules {
@@ -427,6 +428,7 @@ class Validator {
 
   private readParam(params: Reader, param: OpParam, need: "required" | "nullable"): number[] {
     const { name, kind } = param;
+    requireCapability(params, param, param.capability, this.required);
     if (isBound(param, params.value(name, "nullable"))) {
       readBinding(params, param, this.required, (own, end) =>
         this.readParam(own, { ...end, bindable: false }, "required"),
@@ -491,14 +493,8 @@ class Validator {
   /** A list of predicates, which belongs to a capability. */
   private readConditions(params: Reader, param: OpParam, need: "required" | "nullable"): void {
     this.readList(params, param, need);
-    const value = params.value(param.name, "nullable");
-    if (!Array.isArray(value) || this.required.includes(branchCapability)) return;
-    params.report(
-      param.name,
-      "capability_not_required",
-      `\`${param.name}\` belongs to a capability, which the plan does not require`,
-      `add \`${branchCapability}\` to \`capabilities_required\``,
-    );
+    if (Array.isArray(params.value(param.name, "nullable")))
+      requireCapability(params, param, branchCapability, this.required);
   }
 
   private readFloat(params: Reader, param: OpParam, need: "required" | "nullable"): void {

@@ -169,6 +169,19 @@ function concatenated(first: TextExpr, ...more: TextExpr[]): TextExpr {
   return out as unknown as TextExpr;
 }
 
+function multiplied(op: string, a: unknown, b: unknown): Expr {
+  const side = (value: unknown, index: number): ValueNode => {
+    if (!(value instanceof KeyNode)) throw wrongType("a key of vectors", value, argumentSpan(index));
+    if (value.info.type !== "vector")
+      throw new PlanError("wants_vector", `${value.what} holds no vectors`, { span: argumentSpan(index) });
+    return toValue(value, argumentSpan(index));
+  };
+  return shown(new ValueNode(op, { a: side(a, 0), b: side(b, 1) }, currentSpan()));
+}
+
+/** A key of vectors that plans may read. */
+type VectorKey = KeyToken<"vector", { read: true }>;
+
 /** Builders of expressions: each gives a number of each row, or null where an operand is null. */
 export const E = {
   /** A number. A bigint is an integer of 64 bits. */
@@ -237,6 +250,10 @@ export const E = {
   length: (x: TextExpr): Expr => shown(new ValueNode("length", { x: textArgument(x, 0) }, currentSpan())),
   /** The bucket of an integer or a string, from 0 to `count` - 1; another seed spreads the same ids in another way. */
   bucket: (x: Expr | TextExpr, count: number, seed = ""): Expr => shown(bucketOf(x, count, seed)),
+  /** The sum of the products of two vectors of the same dimensions; null where one of them is. */
+  dot: (a: VectorKey, b: VectorKey): Expr => multiplied("dot", a, b),
+  /** The cosine of the angle between two vectors; 0 where one of them has no length. */
+  cosine: (a: VectorKey, b: VectorKey): Expr => multiplied("cosine", a, b),
   /** `a` where `pred` holds, otherwise `b`; null only where the one that is taken is null. */
   if: chosen,
 } as const;

@@ -2,8 +2,8 @@
 // digest capabilities ec7effb52d16317c7a09c33ad931e031ea4d930d429db7b2165e09088bae46e8
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
-// digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 1832a30a243f7cc3812a226b8635883873f9b3f099ab581e540a3992e5528f5d
+// digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
+// digest ops 9bb639f2fed77514cf9f260550dd0a34f356f00a56d67c8d35055b7230a7a266
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { OperatorInfo } from "./builder.js";
 import type { NodeFailure } from "./failures.js";
@@ -36,10 +36,10 @@ export const Key = {
   country: keyToken<"string", { read: true; write: true }>(3001, "country", "string"),
   /** Title of the media. Key 3002, string, may be null. */
   title: keyToken<"string", { read: true; write: true }>(3002, "title", "string"),
-  /** Features for early-stage ranking. Key 4001, feature_bundle, may be null. */
-  features_esr: keyToken<"feature_bundle", { read: true; write: true }>(4001, "features_esr", "feature_bundle"),
-  /** Features for late-stage ranking. Key 4002, feature_bundle, may be null. */
-  features_lsr: keyToken<"feature_bundle", { read: true; write: true }>(4002, "features_lsr", "feature_bundle"),
+  /** Features for early-stage ranking. Key 4001, vector of 8 dimensions, may be null. */
+  features_esr: keyToken<"vector", { read: true; write: true }>(4001, "features_esr", "vector"),
+  /** Features for late-stage ranking. Key 4002, vector of 8 dimensions, may be null. */
+  features_lsr: keyToken<"vector", { read: true; write: true }>(4002, "features_lsr", "vector"),
 } as const;
 
 /** The params that requests may override. */
@@ -64,6 +64,8 @@ export const EP = {
   redis_default: endpointToken<"redis">("ep_0001", "redis_default"),
   /** ep_0002, of kind http. */
   http_api: endpointToken<"http">("ep_0002", "http_api"),
+  /** ep_0003, of kind vectors. */
+  items: endpointToken<"vectors">("ep_0003", "items"),
 } as const;
 
 /** Features by stage. */
@@ -132,7 +134,7 @@ export interface CallModelsOptions extends NodeOptions {
 /** Options of core::candidates. */
 export interface CandidatesOptions extends NodeOptions {
   /** `keys`. */
-  readonly keys?: readonly KeyToken<"int" | "float" | "string" | "bool", { write: true }>[];
+  readonly keys?: readonly KeyToken<"int" | "float" | "string" | "bool" | "vector", { write: true }>[];
 }
 
 /** Options of core::concat. */
@@ -156,11 +158,11 @@ export interface DedupeOptions extends NodeOptions {
 }
 
 /** Options of core::diversify. */
-export interface DiversifyOptions<AtMost extends number | bigint, Window extends number | bigint, EveryNth extends number | bigint, First extends number | bigint> extends NodeOptions {
+export interface DiversifyOptions<AtMost extends number | bigint, Window extends number | bigint, EveryNth extends number | bigint, First extends number | bigint, Count extends number | bigint> extends NodeOptions {
   /** `strategy`. */
-  readonly strategy: "window" | "quota";
-  /** `by`. */
-  readonly by: KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
+  readonly strategy: "window" | "quota" | "mmr";
+  /** `by`. Only where strategy is window or quota, and then required. */
+  readonly by?: KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
   /** `at_most`. From 1 to 10000000. Only where strategy is window, and then required. */
   readonly atMost?: AtMost & Whole<AtMost, 1>;
   /** `window`. From 2 to 10000000. Only where strategy is window. */
@@ -171,8 +173,16 @@ export interface DiversifyOptions<AtMost extends number | bigint, Window extends
   readonly everyNth?: EveryNth & Whole<EveryNth, 1>;
   /** `first`. From 1 to 10000000. Only where strategy is quota. */
   readonly first?: First & Whole<First, 1>;
-  /** `overflow`. */
+  /** `overflow`. Only where strategy is window or quota. */
   readonly overflow?: "later" | "drop";
+  /** `relevance`. Only where strategy is mmr, and then required. */
+  readonly relevance?: KeyToken<"int" | "float", { read: true }>;
+  /** `similarity`. Only where strategy is mmr, and then required. */
+  readonly similarity?: KeyToken<"vector", { read: true }>;
+  /** `lambda`. From 0 to 1. Only where strategy is mmr, and then required. */
+  readonly lambda?: number | bigint | BoundParam<"float">;
+  /** `count`. From 1 to 10000000. Only where strategy is mmr. */
+  readonly count?: (Count & Whole<Count, 1>) | BoundParam<"int">;
 }
 
 /** Options of core::extract_features. */
@@ -198,7 +208,7 @@ export interface FetchFeaturesOptions extends StoreNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `keys`. At least 1 of them. */
-  readonly keys: readonly KeyToken<"int" | "float" | "string" | "bool", { write: true }>[];
+  readonly keys: readonly KeyToken<"int" | "float" | "string" | "bool" | "vector", { write: true }>[];
   /** `hash`. Letters, digits and `_`, no digit in front. */
   readonly hash?: string;
   /** `by`. */
@@ -234,7 +244,7 @@ export interface HashOptions extends StoreNodeOptions {
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
   readonly key: string;
   /** `keys`. At least 1 of them. */
-  readonly keys: readonly KeyToken<"int" | "float" | "string" | "bool", { write: true }>[];
+  readonly keys: readonly KeyToken<"int" | "float" | "string" | "bool" | "vector", { write: true }>[];
   /** `fields`. */
   readonly fields?: readonly string[];
 }
@@ -287,6 +297,20 @@ export interface MembersOfOptions extends StoreNodeOptions {
   readonly member?: KeyToken<"int" | "string", { read: true }>;
   /** `out_key`. */
   readonly outKey: KeyToken<"bool" | "float", { write: true }>;
+}
+
+/** Options of core::nearest. */
+export interface NearestOptions<Count extends number | bigint, Probe extends number | bigint> extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"vectors">;
+  /** `query`. */
+  readonly query: KeyToken<"vector", { read: true }>;
+  /** `count`. From 1 to 100000. */
+  readonly count: (Count & Whole<Count, 1>) | BoundParam<"int">;
+  /** `out_key`. */
+  readonly outKey?: KeyToken<"float", { write: true }>;
+  /** `probe`. From 1 to 65536. */
+  readonly probe?: (Probe & Whole<Probe, 1>) | BoundParam<"int">;
 }
 
 /** Options of core::paginate. */
@@ -366,7 +390,7 @@ export interface StringsOptions extends StoreNodeOptions {
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
   readonly key: string;
   /** `out_key`. */
-  readonly outKey: KeyToken<"int" | "float" | "string" | "bool", { write: true }>;
+  readonly outKey: KeyToken<"int" | "float" | "string" | "bool" | "vector", { write: true }>;
 }
 
 /** Options of core::take. */
@@ -452,8 +476,8 @@ export interface CandidateSet {
   concat(options: ConcatOptions): CandidateSet;
   /** One row of each value of a key, `id` unless it says otherwise. */
   dedupe(options?: DedupeOptions): CandidateSet;
-  /** Keeps rows with the same value apart, or gives rows of some kind fixed positions. */
-  diversify<AtMost extends number | bigint, Window extends number | bigint, EveryNth extends number | bigint, First extends number | bigint>(options: DiversifyOptions<AtMost, Window, EveryNth, First>): CandidateSet;
+  /** Keeps rows with the same value apart, gives rows of some kind fixed positions, or prefers what is unlike the rows before. */
+  diversify<AtMost extends number | bigint, Window extends number | bigint, EveryNth extends number | bigint, First extends number | bigint, Count extends number | bigint>(options: DiversifyOptions<AtMost, Window, EveryNth, First, Count>): CandidateSet;
   /** Adds float columns: one transform of columns, as models want them. */
   extractFeatures(options: ExtractFeaturesOptions): CandidateSet;
   /** Adds columns: the fields of hash features:ID, by the names of their keys. */
@@ -474,6 +498,8 @@ export interface CandidateSet {
   media<Fanout extends number | bigint>(options: MediaOptions<Fanout>): CandidateSet;
   /** Adds a column: whether the set under a key of one's own has a member, or the member's score. */
   membersOf(options: MembersOfOptions): CandidateSet;
+  /** For each row that has a vector the ids of the nearest vectors of a file, the nearest first. */
+  nearest<Count extends number | bigint, Probe extends number | bigint>(options: NearestOptions<Count, Probe>): CandidateSet;
   /** One page of the rows: the first one, or the one at which the cursor of the request stands. */
   paginate<Size extends number | bigint>(options: PaginateOptions<Size>): CandidateSet;
   /** One row of each id, with a float column: the sum of 1 / (k + rank) over the lists that have it. */
@@ -590,6 +616,10 @@ export const operators: readonly OperatorInfo[] = [
       { name: "every_nth", option: "everyNth", kind: "int" },
       { name: "first", option: "first", kind: "int" },
       { name: "overflow", option: "overflow", kind: "choice" },
+      { name: "relevance", option: "relevance", kind: "key_id" },
+      { name: "similarity", option: "similarity", kind: "key_id" },
+      { name: "lambda", option: "lambda", kind: "float", bindable: true },
+      { name: "count", option: "count", kind: "int", bindable: true },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
@@ -718,6 +748,20 @@ export const operators: readonly OperatorInfo[] = [
       { name: "of", option: "of", kind: "choice" },
       { name: "member", option: "member", kind: "key_id" },
       { name: "out_key", option: "outKey", kind: "key_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::nearest",
+    scope: "",
+    method: "nearest",
+    inputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "query", option: "query", kind: "key_id" },
+      { name: "count", option: "count", kind: "int", bindable: true },
+      { name: "out_key", option: "outKey", kind: "key_id" },
+      { name: "probe", option: "probe", kind: "int", bindable: true },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },

@@ -12,7 +12,7 @@ interface Token<Info> {
 }
 
 /** The types that keys and params have. */
-export type ValueType = "int" | "float" | "string" | "bool" | "feature_bundle";
+export type ValueType = "int" | "float" | "string" | "bool" | "vector";
 
 /** What plans may do with a key. */
 export interface KeyUse {
@@ -21,7 +21,7 @@ export interface KeyUse {
 }
 
 /** How a value of a registry's type is written in natural expressions; a bool is 1 or 0. */
-type Natural<Type extends ValueType> = Type extends "string" ? string : Type extends "feature_bundle" ? object : number;
+type Natural<Type extends ValueType> = Type extends "string" ? string : Type extends "vector" ? object : number;
 
 /** A key: a column of rows. In expressions it stands for its value on each row. */
 export type KeyToken<Type extends ValueType, Use extends KeyUse> = Natural<Type> &

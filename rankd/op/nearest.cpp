@@ -1,0 +1,188 @@
+// rankd/op/nearest.cpp: the operator that finds the vectors of a file that are nearest to those of rows.
+#include <rankd/op/detail/bound.hpp>
+#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/option_value.hpp>
+#include <rankd/op/vectors.hpp>
+#include <rankd/plan/load.hpp>
+#include <rankd/store/detail/vector_layout.hpp>
+#include <rankd/store/vector_file.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rankd::detail {
+namespace {
+
+struct nearest_params {
+  std::shared_ptr<const vector_file> from;
+  vector_metric metric = vector_metric::dot;
+  std::uint32_t query_key = 0;
+  std::optional<std::uint32_t> out_key;
+  option_value<std::int64_t> count;
+  std::optional<option_value<std::int64_t>> probe;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows, std::span<const scalar> params) const noexcept -> double {
+    constexpr double number_ns = 0.15;
+    const auto numbers = static_cast<double>(from->looked_at(lists(params))) * from->dimensions();
+    return 500 + static_cast<double>(rows) * number_ns * numbers;
+  }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    const row_set& rows = context.inputs[0];
+    const std::vector<std::string_view> queries = queries_of(rows);
+    const auto wanted = static_cast<std::size_t>(count.in(context.params));
+    const std::uint64_t most = queries.size() * std::min<std::uint64_t>(wanted, from->size());
+    if (most > batch::max_rows)
+      return std::unexpected(op_error{"too_many_rows", "for " + std::to_string(queries.size()) + " rows there are " +
+                                                           std::to_string(most) + " nearest"});
+    if (!context.may_make(most, most * (sizeof(std::int64_t) + sizeof(double)))) return over_budget();
+    const nearest_options how{.metric = metric,
+                              .count = wanted,
+                              .lists = lists(context.params),
+                              .is_shared = context.rows_of_part != evaluate_options::one_part,
+                              .stop = context.stop};
+    const std::span<std::int64_t> ids = context.memory.uninitialized<std::int64_t>(most);
+    const std::span<double> scores = context.memory.uninitialized<double>(most);
+    std::size_t size = 0;
+    for (const std::string_view query : queries) {
+      const nearest_found found = from->nearest(query, how);
+      context.looked_at += found.looked_at;
+      for (const neighbour& each : found.all) {
+        ids[size] = each.id;
+        scores[size++] = each.score;
+      }
+    }
+    const row_set out{batch(ids.first(size))};
+    if (!out_key) return out;
+    const column column_of_scores{.values = std::span<const double>(scores.first(size)), .validity = {}};
+    return out.with_column(*out_key, column_of_scores, context.memory);
+  }
+
+ private:
+  [[nodiscard]] auto lists(std::span<const scalar> params) const noexcept -> std::size_t {
+    return probe ? static_cast<std::size_t>(probe->in(params)) : 0;
+  }
+
+  /// The vectors of the rows that have one.
+  [[nodiscard]] auto queries_of(const row_set& rows) const -> std::vector<std::string_view> {
+    std::vector<std::string_view> out;
+    const auto by = rows.table().find(query_key);
+    if (!by || by->strings() == nullptr) return out;
+    rows.for_each_row([&](std::uint32_t row) {
+      if (!by->is_null(row)) out.push_back((*by->strings())[row]);
+    });
+    return out;
+  }
+};
+
+constexpr std::int64_t max_nearest = 100'000;
+constexpr std::array<std::string_view, 1> vector_kinds{"vectors"};
+constexpr std::array<std::string_view, 1> vector_types{"vector"};
+constexpr std::array<std::string_view, 1> score_types{"float"};
+constexpr std::array nearest_shape{
+    param_shape{.name = "endpoint", .kind = param_kind::endpoint_ref, .choices = vector_kinds},
+    param_shape{.name = "query", .kind = param_kind::key_id, .choices = vector_types, .capability = vectors_capability},
+    param_shape{.name = "count", .kind = param_kind::int64, .range = {.min = 1, .max = max_nearest}, .bindable = true},
+    param_shape{.name = "out_key",
+                .kind = param_kind::key_id,
+                .need = presence::nullable,
+                .use = key_use::write,
+                .choices = score_types},
+    param_shape{.name = "probe",
+                .kind = param_kind::int64,
+                .need = presence::nullable,
+                .range = {.min = 1, .max = max_lists},
+                .bindable = true},
+};
+
+/// Complains with unknown_endpoint and wrong_endpoint_kind; null then.
+auto find_vectors(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+    -> const endpoint_entry* {
+  const auto& id = std::get<std::string>(param.value);
+  const endpoint_entry* found = with.declared.find_endpoint(id);
+  std::vector<std::string_view> known;
+  for (const endpoint_entry& each : with.declared.endpoints()) known.push_back(each.endpoint_id);
+  if (found != nullptr && found->kind == endpoint_entry::kind_type::vectors) return found;
+  const bool is_unknown = found == nullptr;
+  problems.add({.code = is_unknown ? "unknown_endpoint" : "wrong_endpoint_kind",
+                .pointer = param.pointer,
+                .message = is_unknown ? "no endpoint has the id `" + id + "`"
+                                      : "endpoint `" + id + "` (" + found->name + ") is of kind " +
+                                            std::string(to_string(found->kind)) +
+                                            "; this operator looks through a file of vectors",
+                .hint = is_unknown ? braid::did_you_mean(id, known) : "name an endpoint of kind vectors",
+                .node = {},
+                .source = {}});
+  return nullptr;
+}
+
+/// What is wrong with the file is about the param that names it.
+auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const bind_context& with,
+                  braid::diagnostics& problems) -> std::shared_ptr<const vector_file> {
+  if (with.vectors == nullptr) {
+    problems.add({.code = "no_vectors",
+                  .pointer = param.pointer,
+                  .message = "files of vectors cannot be read here",
+                  .hint = {},
+                  .node = {},
+                  .source = {}});
+    return nullptr;
+  }
+  auto opened = with.vectors->find(endpoint);
+  if (opened) return std::move(*opened);
+  for (braid::diagnostic each : opened.error()) {
+    each.message += " (" + each.source + ")";
+    each.pointer = param.pointer;
+    each.source.clear();
+    problems.add(std::move(each));
+  }
+  return nullptr;
+}
+
+auto bind_nearest(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  need_integer_ids(node, with, "vectors of a file have integers as their ids", problems);
+  const plan_param& named = *node.find_param("endpoint");
+  const endpoint_entry* endpoint = find_vectors(named, with, problems);
+  const plan_param& query = *node.find_param("query");
+  const key_entry* key = find_typed_key(query, shape_of(nearest_shape, "query"), with, problems);
+  nearest_params params;
+  if (const plan_param* out = node.find_param("out_key"))
+    if (const key_entry* found = find_typed_key(*out, shape_of(nearest_shape, "out_key"), with, problems))
+      params.out_key = found->key_id;
+  if (endpoint != nullptr) params.from = open_vectors(named, *endpoint, with, problems);
+  if (key != nullptr && params.from != nullptr && key->dimensions != params.from->dimensions())
+    problems.add({.code = "dimensions_differ",
+                  .pointer = query.pointer,
+                  .message = "key " + std::to_string(key->key_id) + " (" + key->name + ") has " +
+                             std::to_string(key->dimensions) + " dimensions, and the vectors of `" + endpoint->name +
+                             "` have " + std::to_string(params.from->dimensions()),
+                  .hint = "both come from the same model",
+                  .node = {},
+                  .source = {}});
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  params.metric = endpoint->policy.metric;
+  params.query_key = key->key_id;
+  params.count = {*node.find_param("count"), with.declared};
+  if (const plan_param* probe = node.find_param("probe"))
+    params.probe = option_value<std::int64_t>(*probe, with.declared);
+  return make_bound(std::move(params));
+}
+
+}  // namespace
+
+auto nearest_entry() -> op_entry {
+  return {.shape = {.name = nearest_name, .inputs = 1, .params = nearest_shape},
+          .change = row_change::dense_source,
+          .doc = "For each row that has a vector the ids of the nearest vectors of a file, the nearest first.",
+          .bind = &bind_nearest};
+}
+
+}  // namespace rankd::detail

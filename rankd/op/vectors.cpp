@@ -1,0 +1,37 @@
+// rankd/op/vectors.cpp: finding and remembering the files of vectors.
+#include <rankd/op/vectors.hpp>
+
+#include <rankd/op/detail/entries.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace rankd {
+
+auto vector_folder::path_of(const endpoint_entry& endpoint) const -> std::filesystem::path {
+  return root_ / std::get<file_resolver>(endpoint.resolver).path;
+}
+
+auto vector_folder::digest(const endpoint_entry& endpoint) -> braid::checked<std::string> {
+  if (const auto known = open_.find(endpoint.endpoint_id); known != open_.end()) return known->second->digest();
+  return vector_file::digest_of(path_of(endpoint));
+}
+
+auto vector_folder::find(const endpoint_entry& endpoint) -> braid::checked<std::shared_ptr<const vector_file>> {
+  if (const auto known = open_.find(endpoint.endpoint_id); known != open_.end()) return known->second;
+  auto opened = vector_file::open(path_of(endpoint));
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  return open_.emplace(endpoint.endpoint_id, std::move(*opened)).first->second;
+}
+
+auto vectors_of(const plan& loaded) -> std::vector<std::string> {
+  std::vector<std::string> ids;
+  for (const plan_node& node : loaded.nodes)
+    if (node.op == detail::nearest_name) ids.push_back(std::get<std::string>(node.find_param("endpoint")->value));
+  std::ranges::sort(ids);
+  const auto repeats = std::ranges::unique(ids);
+  ids.erase(repeats.begin(), repeats.end());
+  return ids;
+}
+
+}  // namespace rankd

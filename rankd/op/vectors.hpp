@@ -1,0 +1,44 @@
+// rankd/op/vectors.hpp: the files of vectors that plans look through, each opened and checked once.
+#pragma once
+
+#include <rankd/op/models.hpp>
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/store/vector_file.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// The files of a project's endpoints of kind vectors. All plans that are bound with one of these see the same files.
+/// Threads: one at a time. Lifetime: the files may outlive it.
+class vector_folder {
+ public:
+  /// The paths of endpoints are relative to `root`.
+  explicit vector_folder(std::filesystem::path root) : root_(std::move(root)) {}
+
+  /// What distinguishes versions of a file. Reads its beginning alone, unless it is open.
+  /// Blocks: on the disk. Errors: as vector_file::digest_of.
+  auto digest(const endpoint_entry& endpoint) -> braid::checked<std::string>;
+
+  /// The file. Blocks: on the disk. Errors: as vector_file::open.
+  auto find(const endpoint_entry& endpoint) -> braid::checked<std::shared_ptr<const vector_file>>;
+
+ private:
+  [[nodiscard]] auto path_of(const endpoint_entry& endpoint) const -> std::filesystem::path;
+
+  std::filesystem::path root_;
+  std::map<std::string, std::shared_ptr<const vector_file>, std::less<>> open_;  // by the id of the endpoint
+};
+
+/// The ids of the endpoints of vectors that a plan names, ascending, each once.
+auto vectors_of(const plan& loaded) -> std::vector<std::string>;
+
+}  // namespace rankd

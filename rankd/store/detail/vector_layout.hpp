@@ -1,0 +1,75 @@
+// rankd/store/detail/vector_layout.hpp: where everything lies in a file of vectors.
+#pragma once
+
+#include <rankd/store/vector_kernels.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace rankd::detail {
+
+inline constexpr std::string_view vector_magic = "RANKDVEC";
+inline constexpr std::uint64_t vector_align = 64;
+
+/// The parts behind the header, in this order; each begins at a multiple of `vector_align`.
+enum class vector_part : std::uint8_t { lists, centroids, ids, squares, values };
+inline constexpr std::size_t vector_parts = 5;
+
+struct vector_header {
+  std::array<char, 8> magic{};
+  std::uint32_t version = 0;
+  std::uint32_t dimensions = 0;
+  std::uint64_t count = 0;  ///< of vectors
+  std::uint64_t slots = 0;  ///< of vectors and of what fills up the last block of each list
+  std::uint32_t lists = 0;  ///< 0: they are not in lists, and the table has one row for all of them
+  std::uint32_t block = 0;  ///< vector_block
+  std::uint64_t seed = 0;   ///< that the lists were made with
+  std::array<std::uint32_t, vector_parts> checksums{};  ///< CRC-32C of each part
+  std::uint32_t checksum = 0;                           ///< of this header, with 0 in this place
+  std::array<std::uint32_t, 14> reserved{};             ///< zeros
+};
+static_assert(std::is_trivially_copyable_v<vector_header> && sizeof(vector_header) == 128);
+
+struct vector_span {
+  std::uint64_t begin = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Where the parts lie that a header announces, and the length of the file. Requires numbers that were checked, so that
+/// nothing overflows.
+struct vector_layout {
+  std::array<vector_span, vector_parts> parts{};
+  std::uint64_t bytes = 0;
+
+  explicit constexpr vector_layout(const vector_header& of) noexcept {
+    constexpr std::uint64_t list_bytes = 16;
+    const std::uint64_t vector_bytes = of.dimensions * sizeof(float);
+    const std::uint64_t centroids = (of.lists + vector_block - 1) / vector_block * vector_block;
+    const std::array<std::uint64_t, vector_parts> sizes{(of.lists == 0 ? 1 : of.lists) * list_bytes,
+                                                        centroids * vector_bytes, of.slots * sizeof(std::int64_t),
+                                                        of.slots * sizeof(double), of.slots * vector_bytes};
+    bytes = sizeof(vector_header);
+    for (std::size_t at = 0; at < vector_parts; ++at) {
+      parts[at] = {.begin = bytes, .bytes = sizes[at]};
+      bytes += (sizes[at] + vector_align - 1) / vector_align * vector_align;
+    }
+  }
+  [[nodiscard]] constexpr auto of(vector_part part) const noexcept -> vector_span {
+    return parts[static_cast<std::size_t>(part)];
+  }
+};
+
+/// More could not be the numbers of rows.
+inline constexpr std::uint64_t max_vectors = 0xffff'fff0;
+inline constexpr std::uint32_t max_lists = 65'536;
+
+/// Puts a vector into its place in blocks: number `at` of slot `slot`.
+[[nodiscard]] constexpr auto place_in_blocks(std::uint64_t slot, std::uint64_t at, std::uint64_t dimensions) noexcept
+    -> std::uint64_t {
+  return slot / vector_block * vector_block * dimensions + at * vector_block + slot % vector_block;
+}
+
+}  // namespace rankd::detail

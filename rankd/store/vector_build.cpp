@@ -1,0 +1,255 @@
+// rankd/store/vector_build.cpp: k-means with a seed, and the parts of a file of vectors in their order.
+#include <rankd/store/vector_build.hpp>
+
+#include <rankd/store/crc32c.hpp>
+#include <rankd/store/detail/vector_layout.hpp>
+#include <rankd/store/vector_file.hpp>
+
+#include <braid/base/config.hpp>
+#include <braid/base/random.hpp>
+#include <braid/task/parallel.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+using detail::place_in_blocks;
+using detail::vector_header;
+using detail::vector_layout;
+using detail::vector_part;
+
+constexpr std::size_t sample_for_list = 128;
+constexpr std::size_t rounds = 8;
+constexpr std::size_t grain = 256;  // vectors that a worker takes at a time
+
+/// The centres of the lists, in blocks as the kernels take them.
+class centroids {
+ public:
+  centroids(std::uint32_t count, std::uint32_t dimensions)
+      : count_(count),
+        dimensions_(dimensions),
+        values_((count + vector_block - 1) / vector_block * vector_block * dimensions) {}
+
+  void set(std::uint32_t list, std::uint32_t at, float value) {
+    values_[place_in_blocks(list, at, dimensions_)] = value;
+  }
+
+  struct place {
+    std::uint32_t list = 0;
+    double distance = std::numeric_limits<double>::infinity();
+  };
+
+  /// The nearest centre; of equally near ones the first.
+  [[nodiscard]] auto nearest_to(std::span<const float> vector) const -> place {
+    const std::vector<double> query(vector.begin(), vector.end());
+    const auto kernel = vector_kernels_here().squared_distance;
+    place best;
+    block_scores distances{};
+    for (std::uint32_t first = 0; first < count_; first += vector_block) {
+      kernel(values_.data() + std::size_t{first} * dimensions_, query.data(), dimensions_, distances.data());
+      for (std::uint32_t lane = 0; lane < vector_block && first + lane < count_; ++lane)
+        if (distances[lane] < best.distance) best = {first + lane, distances[lane]};
+    }
+    return best;
+  }
+
+  [[nodiscard]] auto values() const -> std::span<const float> { return values_; }
+
+ private:
+  std::uint32_t count_;
+  std::uint32_t dimensions_;
+  std::vector<float> values_;
+};
+
+/// Lloyd's iterations over a sample, then a place for every vector.
+class clustering {
+ public:
+  clustering(const vector_table& table, const vector_lists& lists, const vector_progress& progress)
+      : table_(table), lists_(lists), progress_(progress), centres_(lists.count, table.dimensions) {
+    sample_ = sample_of();
+    total_ = rounds * sample_.size() + table.size();
+    for (std::uint32_t list = 0; list < lists_.count; ++list) set_centre(list, table_.at(sample_[list]));
+  }
+
+  /// The list of each vector.
+  auto run() -> std::vector<std::uint32_t> {
+    for (std::size_t round = 0; round < rounds; ++round) move_centres(places_of(sample_));
+    std::vector<std::size_t> all(table_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const auto places = places_of(all);
+    std::vector<std::uint32_t> lists;
+    lists.reserve(places.size());
+    for (const centroids::place& each : places) lists.push_back(each.list);
+    return lists;
+  }
+
+  [[nodiscard]] auto centres() const -> std::span<const float> { return centres_.values(); }
+
+ private:
+  /// Distinct vectors, in random order.
+  [[nodiscard]] auto sample_of() const -> std::vector<std::size_t> {
+    std::vector<std::size_t> rows(table_.size());
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    const std::size_t wanted = std::min(rows.size(), lists_.count * sample_for_list);
+    braid::random_source random(lists_.seed);
+    for (std::size_t at = 0; at < wanted; ++at) std::swap(rows[at], rows[at + random.below(rows.size() - at)]);
+    rows.resize(wanted);
+    return rows;
+  }
+
+  void set_centre(std::uint32_t list, std::span<const float> vector) {
+    for (std::uint32_t at = 0; at < vector.size(); ++at) centres_.set(list, at, vector[at]);
+  }
+
+  [[nodiscard]] auto places_of(std::span<const std::size_t> rows) -> std::vector<centroids::place> {
+    std::vector<centroids::place> places(rows.size());
+    constexpr std::size_t step = 64 * grain;  // between two reports
+    for (std::size_t first = 0; first < rows.size(); first += step) {
+      const std::size_t end = std::min(rows.size(), first + step);
+      braid::parallel_for(first, end, [&](std::size_t at) { places[at] = centres_.nearest_to(table_.at(rows[at])); },
+                          {.grain = grain});
+      done_ += end - first;
+      if (progress_) progress_(done_, total_);
+    }
+    return places;
+  }
+
+  /// Each centre becomes the mean of its vectors; one without any takes the vector that lies farthest from its own.
+  void move_centres(std::span<const centroids::place> places) {
+    const std::size_t size = table_.dimensions;
+    std::vector<double> sums(lists_.count * size);
+    std::vector<std::uint64_t> counts(lists_.count);
+    for (std::size_t at = 0; at < places.size(); ++at) {
+      const std::span<const float> vector = table_.at(sample_[at]);
+      ++counts[places[at].list];
+      for (std::size_t i = 0; i < size; ++i) sums[places[at].list * size + i] += vector[i];
+    }
+    std::vector<std::size_t> farthest(places.size());
+    std::iota(farthest.begin(), farthest.end(), std::size_t{0});
+    std::ranges::sort(farthest, [places](std::size_t a, std::size_t b) {
+      return places[a].distance > places[b].distance || (places[a].distance == places[b].distance && a < b);
+    });
+    std::size_t taken = 0;
+    for (std::uint32_t list = 0; list < lists_.count; ++list) {
+      if (counts[list] == 0) {
+        set_centre(list, table_.at(sample_[farthest[taken++]]));
+        continue;
+      }
+      for (std::uint32_t i = 0; i < size; ++i)
+        centres_.set(list, i, static_cast<float>(sums[list * size + i] / static_cast<double>(counts[list])));
+    }
+  }
+
+  const vector_table& table_;
+  vector_lists lists_;
+  const vector_progress& progress_;
+  centroids centres_;
+  std::vector<std::size_t> sample_;  // rows
+  std::uint64_t done_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+/// The bytes of a file, part by part.
+class file_maker {
+ public:
+  file_maker(vector_header header, const vector_table& table) : header_(header), layout_(header), table_(table) {
+    bytes_.resize(layout_.bytes);
+  }
+
+  template <typename T>
+  [[nodiscard]] auto part(vector_part which) -> T* {
+    return reinterpret_cast<T*>(bytes_.data() + layout_.of(which).begin);
+  }
+
+  void add(std::uint64_t slot, std::size_t row) {
+    part<std::int64_t>(vector_part::ids)[slot] = table_.ids[row];
+    double square = 0;
+    float* const values = part<float>(vector_part::values);
+    const std::span<const float> vector = table_.at(row);
+    for (std::uint64_t at = 0; at < vector.size(); ++at) {
+      values[place_in_blocks(slot, at, table_.dimensions)] = vector[at];
+      square += static_cast<double>(vector[at]) * static_cast<double>(vector[at]);
+    }
+    part<double>(vector_part::squares)[slot] = square;
+  }
+
+  auto finish() && -> std::string {
+    for (std::size_t at = 0; at < detail::vector_parts; ++at) {
+      const detail::vector_span where = layout_.parts[at];
+      header_.checksums[at] = crc32c(std::as_bytes(std::span(bytes_)).subspan(where.begin, where.bytes));
+    }
+    header_.checksum = 0;
+    header_.checksum = crc32c(std::as_bytes(std::span(&header_, 1)));
+    std::memcpy(bytes_.data(), &header_, sizeof(header_));
+    return std::move(bytes_);
+  }
+
+ private:
+  vector_header header_;
+  vector_layout layout_;
+  const vector_table& table_;
+  std::string bytes_;
+};
+
+/// The rows in the order of their ids, so that the order in which they were read does not matter.
+auto sorted_by_id(vector_table table) -> vector_table {
+  std::vector<std::size_t> order(table.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (std::ranges::is_sorted(table.ids)) return table;
+  std::ranges::sort(order, {}, [&table](std::size_t row) { return table.ids[row]; });
+  vector_table out{.dimensions = table.dimensions, .ids = {}, .numbers = {}};
+  out.ids.reserve(table.size());
+  out.numbers.reserve(table.numbers.size());
+  for (const std::size_t row : order) {
+    out.ids.push_back(table.ids[row]);
+    const std::span<const float> vector = table.at(row);
+    out.numbers.insert(out.numbers.end(), vector.begin(), vector.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+auto vector_file_bytes(vector_table unsorted, const vector_lists& lists, const vector_progress& progress)
+    -> std::string {
+  BRAID_EXPECTS(lists.count <= unsorted.size() && lists.count <= detail::max_lists,
+                "a file of vectors has at most as many lists as vectors");
+  const vector_table table = sorted_by_id(std::move(unsorted));
+  std::vector<std::uint32_t> list_of(table.size());
+  std::vector<float> centres;
+  if (lists.count != 0) {
+    clustering made(table, lists, progress);
+    list_of = made.run();
+    centres.assign(made.centres().begin(), made.centres().end());
+  }
+  std::vector<std::vector<std::size_t>> rows(std::max<std::size_t>(lists.count, 1));
+  for (std::size_t row = 0; row < table.size(); ++row) rows[list_of[row]].push_back(row);
+  vector_header header{.version = vector_file::version,
+                       .dimensions = table.dimensions,
+                       .count = table.size(),
+                       .lists = lists.count,
+                       .block = vector_block,
+                       .seed = lists.count == 0 ? 0 : lists.seed};
+  std::ranges::copy(detail::vector_magic, header.magic.begin());
+  for (const auto& list : rows) header.slots += (list.size() + vector_block - 1) / vector_block * vector_block;
+
+  file_maker out(header, table);
+  std::ranges::copy(centres, out.part<float>(vector_part::centroids));
+  std::uint64_t slot = 0;
+  for (std::size_t list = 0; list < rows.size(); ++list) {
+    std::uint64_t* const entry = out.part<std::uint64_t>(vector_part::lists) + 2 * list;
+    entry[0] = slot;
+    entry[1] = rows[list].size();
+    for (std::size_t at = 0; at < rows[list].size(); ++at) out.add(slot + at, rows[list][at]);
+    slot += (rows[list].size() + vector_block - 1) / vector_block * vector_block;
+  }
+  return std::move(out).finish();
+}
+
+}  // namespace rankd

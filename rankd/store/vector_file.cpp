@@ -1,0 +1,349 @@
+// rankd/store/vector_file.cpp: checking a file of vectors, and looking through its blocks with a heap of the nearest.
+#include <rankd/store/vector_file.hpp>
+
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/digest.hpp>
+#include <rankd/registry/vector_bytes.hpp>
+#include <rankd/store/crc32c.hpp>
+#include <rankd/store/detail/vector_layout.hpp>
+
+#include <braid/base/config.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/task/parallel.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+using detail::vector_header;
+using detail::vector_layout;
+using detail::vector_part;
+
+constexpr std::string_view build_again = "make it again: rankd vectors build";
+
+auto corrupt(std::string message, const fs::path& file) -> std::unexpected<braid::diagnostics> {
+  return refused("vectors_corrupt", "the file of vectors is damaged: " + std::move(message), std::string(build_again),
+                 file);
+}
+
+auto unreadable(int why, const fs::path& file) -> std::unexpected<braid::diagnostics> {
+  const std::string text = std::error_code(why, std::generic_category()).message();
+  return refused("vectors_missing", "the file of vectors cannot be read: " + text,
+                 "make it by rankd vectors build, or correct the path of its endpoint", file);
+}
+
+struct opened_file {
+  braid::descriptor descriptor;
+  std::uint64_t bytes = 0;
+};
+
+/// Of a pipe no thread waits for the other end.
+auto open_to_read(const fs::path& file) -> braid::checked<opened_file> {
+  opened_file out{braid::descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), 0};
+  struct stat about{};
+  if (!out.descriptor || ::fstat(out.descriptor.number(), &about) != 0) return unreadable(errno, file);
+  if (!S_ISREG(about.st_mode)) return unreadable(S_ISDIR(about.st_mode) ? EISDIR : EINVAL, file);
+  out.bytes = static_cast<std::uint64_t>(about.st_size);
+  return out;
+}
+
+auto checksum_of(vector_header header) -> std::uint32_t {
+  header.checksum = 0;
+  return crc32c(std::as_bytes(std::span(&header, 1)));
+}
+
+/// What is not checked here cannot be told before the rest is read.
+auto check_header(const vector_header& header, std::uint64_t bytes, const fs::path& file) -> braid::checked<void> {
+  if (std::string_view(header.magic.data(), header.magic.size()) != detail::vector_magic)
+    return refused("vectors_foreign", "this is no file of vectors", std::string(build_again), file);
+  if (header.version > vector_file::version)
+    return refused("vectors_newer", "the file of vectors has a format that this version does not know",
+                   "use the version of rankd that made it, or make it again", file);
+  if (checksum_of(header) != header.checksum) return corrupt("its header has another checksum", file);
+  const bool is_possible = header.version == vector_file::version && header.block == vector_block &&
+                           header.dimensions >= 1 && header.dimensions <= max_dimensions &&
+                           header.slots <= detail::max_vectors && header.slots % vector_block == 0 &&
+                           header.count <= header.slots && header.lists <= detail::max_lists;
+  if (!is_possible) return corrupt("its header has numbers that no file has", file);
+  if (const std::uint64_t wanted = vector_layout(header).bytes; wanted != bytes)
+    return corrupt("it has " + std::to_string(bytes) + " bytes, and its header says " + std::to_string(wanted), file);
+  return {};
+}
+
+auto read_header(std::span<const std::byte> bytes) -> vector_header {
+  vector_header header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  return header;
+}
+
+auto digest_text(const vector_header& header) -> std::string {
+  return sha256_hex({reinterpret_cast<const char*>(&header), sizeof(header)});
+}
+
+auto too_short(const fs::path& file) {
+  return refused("vectors_foreign", "this is no file of vectors: it is too short", std::string(build_again), file);
+}
+
+/// The nearer one, or of equally near ones the lower id.
+auto is_nearer(const neighbour& a, const neighbour& b) noexcept -> bool {
+  return a.score > b.score || (a.score == b.score && a.id < b.id);
+}
+
+/// The nearest so far; the farthest of them on top.
+class nearest_heap {
+ public:
+  explicit nearest_heap(std::size_t count) : count_(count) {}
+
+  void add(const neighbour& each) {
+    if (all_.size() < count_) {
+      if (std::isnan(each.score)) return;
+      all_.push_back(each);
+    } else {
+      if (!is_nearer(each, all_.front())) return;
+      std::ranges::pop_heap(all_, is_nearer);
+      all_.back() = each;
+    }
+    std::ranges::push_heap(all_, is_nearer);
+  }
+
+  [[nodiscard]] auto all() && -> std::vector<neighbour> { return std::move(all_); }
+
+ private:
+  std::size_t count_;
+  std::vector<neighbour> all_;
+};
+
+/// A query as the kernels take it.
+struct prepared_query {
+  std::vector<double> numbers;
+  double square = 0;  ///< its dot product with itself
+
+  explicit prepared_query(std::string_view vector) : square(dot_product(vector, vector)) {
+    numbers.reserve(vector_size(vector));
+    for (std::size_t at = 0; at < vector_size(vector); ++at) numbers.push_back(vector_item(vector, at));
+  }
+
+  /// The scores of a block of vectors with these squares.
+  void score(const float* block, const double* squares, vector_metric metric, block_scores& out) const {
+    const vector_kernels& with = vector_kernels_here();
+    const auto kernel = metric == vector_metric::l2 ? with.squared_distance : with.dot;
+    kernel(block, numbers.data(), numbers.size(), out.data());
+    if (metric == vector_metric::l2)
+      for (double& each : out) each = -each;
+    if (metric == vector_metric::cosine)
+      for (std::size_t lane = 0; lane < out.size(); ++lane) out[lane] = cosine_of(out[lane], square, squares[lane]);
+  }
+};
+
+}  // namespace
+
+/// One search: the ranges of slots that are looked at, in pieces that workers may share.
+class vector_file::search {
+ public:
+  search(const vector_file& in, std::string_view vector, const nearest_options& how)
+      : in_(in), how_(how), query_(vector) {
+    for (const std::uint32_t list : chosen_lists()) add_pieces(in.lists_[list]);
+  }
+
+  auto run() -> nearest_found {
+    const auto stopped = [this] { return how_.stop != nullptr && how_.stop->requested(); };
+    if (!how_.is_shared || pieces_.size() < 2) {
+      nearest_heap heap(how_.count);
+      for (const piece& each : pieces_)
+        if (!stopped()) look_through(each, heap);
+      return found(std::move(heap).all());
+    }
+    std::vector<std::vector<neighbour>> of_pieces(pieces_.size());
+    braid::parallel_for(std::size_t{0}, pieces_.size(),
+                        [&](std::size_t at) {
+                          if (stopped()) return;
+                          nearest_heap heap(how_.count);
+                          look_through(pieces_[at], heap);
+                          of_pieces[at] = std::move(heap).all();
+                        },
+                        {.grain = 1});
+    nearest_heap heap(how_.count);
+    for (const auto& all : of_pieces)
+      for (const neighbour& each : all) heap.add(each);
+    return found(std::move(heap).all());
+  }
+
+ private:
+  static constexpr std::uint64_t piece_slots = 16'384;
+
+  struct piece {
+    std::uint64_t first = 0;  ///< a slot
+    std::uint64_t count = 0;
+  };
+
+  /// The nearest lists, or all, in the order of the file.
+  [[nodiscard]] auto chosen_lists() const -> std::vector<std::uint32_t> {
+    std::vector<std::uint32_t> chosen;
+    const std::uint32_t lists = in_.lists();
+    if (how_.lists == 0 || how_.lists >= lists) {
+      for (std::uint32_t list = 0; list < in_.lists_.size(); ++list) chosen.push_back(list);
+      return chosen;
+    }
+    nearest_heap heap(how_.lists);
+    block_scores scores{};
+    for (std::uint32_t first = 0; first < lists; first += vector_block) {
+      const float* block = in_.centroids_ + std::uint64_t{first} * in_.dimensions();
+      query_.score(block, in_.centroid_squares_.data() + first, how_.metric, scores);
+      for (std::uint32_t lane = 0; lane < vector_block && first + lane < lists; ++lane)
+        heap.add({scores[lane], first + lane});
+    }
+    for (const neighbour& each : std::move(heap).all()) chosen.push_back(static_cast<std::uint32_t>(each.id));
+    std::ranges::sort(chosen);
+    return chosen;
+  }
+
+  void add_pieces(const list_entry& list) {
+    looked_at_ += list.count;
+    for (std::uint64_t at = 0; at < list.count; at += piece_slots)
+      pieces_.push_back({list.first + at, std::min(piece_slots, list.count - at)});
+  }
+
+  void look_through(const piece& where, nearest_heap& heap) const {
+    block_scores scores{};
+    for (std::uint64_t at = 0; at < where.count; at += vector_block) {
+      const std::uint64_t slot = where.first + at;
+      query_.score(in_.values_ + slot * in_.dimensions(), in_.squares_.data() + slot, how_.metric, scores);
+      const std::uint64_t lanes = std::min<std::uint64_t>(vector_block, where.count - at);
+      for (std::uint64_t lane = 0; lane < lanes; ++lane) heap.add({scores[lane], in_.ids_[slot + lane]});
+    }
+  }
+
+  [[nodiscard]] auto found(std::vector<neighbour> all) const -> nearest_found {
+    std::ranges::sort(all, is_nearer);
+    return {.all = std::move(all), .looked_at = looked_at_};
+  }
+
+  const vector_file& in_;
+  nearest_options how_;
+  prepared_query query_;
+  std::vector<piece> pieces_;
+  std::uint64_t looked_at_ = 0;
+};
+
+auto vector_file::open(const fs::path& file) -> braid::checked<std::shared_ptr<const vector_file>> {
+  auto opened = open_to_read(file);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  if (opened->bytes < sizeof(vector_header)) return too_short(file);
+  void* const place = ::mmap(nullptr, opened->bytes, PROT_READ, MAP_SHARED, opened->descriptor.number(), 0);
+  if (place == MAP_FAILED) return unreadable(errno, file);
+  const std::span bytes(static_cast<const std::byte*>(place), opened->bytes);
+  std::shared_ptr<vector_file> made(new vector_file(bytes));
+  made->is_mapped_ = true;
+  if (braid::diagnostics problems = made->complete(file); !problems.empty())
+    return std::unexpected(std::move(problems));
+  return made;
+}
+
+auto vector_file::parse(std::span<const std::byte> bytes, const fs::path& name)
+    -> braid::checked<std::shared_ptr<const vector_file>> {
+  if (bytes.size() < sizeof(vector_header)) return too_short(name);
+  std::shared_ptr<vector_file> made(new vector_file(bytes));
+  if (braid::diagnostics problems = made->complete(name); !problems.empty())
+    return std::unexpected(std::move(problems));
+  return made;
+}
+
+auto vector_file::digest_of(const fs::path& file) -> braid::checked<std::string> {
+  const auto opened = open_to_read(file);
+  if (!opened) return std::unexpected(opened.error());
+  vector_header header;
+  const ssize_t got = ::pread(opened->descriptor.number(), &header, sizeof(header), 0);
+  if (got < 0) return unreadable(errno, file);
+  if (static_cast<std::size_t>(got) < sizeof(header)) return too_short(file);
+  if (auto fine = check_header(header, opened->bytes, file); !fine) return std::unexpected(std::move(fine.error()));
+  return digest_text(header);
+}
+
+vector_file::~vector_file() {
+  if (is_mapped_) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
+  const vector_header header = read_header(bytes_);
+  if (auto fine = check_header(header, bytes_.size(), name); !fine) return std::move(fine.error());
+  const vector_layout layout(header);
+  const auto part = [&](vector_part which) {
+    const detail::vector_span where = layout.of(which);
+    return bytes_.subspan(where.begin, where.bytes);
+  };
+  for (std::size_t at = 0; at < detail::vector_parts; ++at)
+    if (crc32c(part(static_cast<vector_part>(at))) != header.checksums[at])
+      return corrupt("part " + std::to_string(at + 1) + " of it has another checksum", name).error();
+
+  const auto items = [&]<typename T>(vector_part which, const T* /*type*/) {
+    const std::span<const std::byte> bytes = part(which);
+    return std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
+  };
+  lists_ = items(vector_part::lists, static_cast<const list_entry*>(nullptr));
+  centroids_ = items(vector_part::centroids, static_cast<const float*>(nullptr)).data();
+  ids_ = items(vector_part::ids, static_cast<const std::int64_t*>(nullptr));
+  squares_ = items(vector_part::squares, static_cast<const double*>(nullptr));
+  values_ = items(vector_part::values, static_cast<const float*>(nullptr)).data();
+
+  std::uint64_t slots = 0;
+  std::uint64_t count = 0;
+  for (const list_entry& each : lists_) {
+    if (each.first != slots || each.count > header.slots - slots) return corrupt("its lists do not fit", name).error();
+    slots += (each.count + vector_block - 1) / vector_block * vector_block;
+    count += each.count;
+  }
+  if (slots != header.slots || count != header.count) return corrupt("its lists do not fit", name).error();
+  for (std::uint32_t list = 0; list < header.lists; ++list) {
+    double square = 0;
+    for (std::uint32_t at = 0; at < header.dimensions; ++at) {
+      const double number = centroids_[detail::place_in_blocks(list, at, header.dimensions)];
+      square += number * number;
+    }
+    centroid_squares_.push_back(square);
+  }
+  centroid_squares_.resize((centroid_squares_.size() + vector_block - 1) / vector_block * vector_block);
+  return {};
+}
+
+auto vector_file::dimensions() const noexcept -> std::uint32_t { return read_header(bytes_).dimensions; }
+auto vector_file::size() const noexcept -> std::uint64_t { return read_header(bytes_).count; }
+auto vector_file::lists() const noexcept -> std::uint32_t { return read_header(bytes_).lists; }
+auto vector_file::seed() const noexcept -> std::uint64_t { return read_header(bytes_).seed; }
+auto vector_file::digest() const -> std::string { return digest_text(read_header(bytes_)); }
+
+auto vector_file::looked_at(std::size_t lists) const noexcept -> std::uint64_t {
+  const std::uint32_t all = this->lists();
+  if (lists == 0 || lists >= all) return size();
+  return size() * lists / all + all;
+}
+
+auto vector_file::nearest(std::string_view vector, const nearest_options& how) const -> nearest_found {
+  BRAID_EXPECTS(vector_size(vector) == dimensions(), "a query has as many dimensions as the vectors of the file");
+  return search(*this, vector, how).run();
+}
+
+void vector_file::for_each(const std::function<void(std::int64_t, std::string_view)>& visit) const {
+  std::string bytes;
+  const std::uint32_t size = dimensions();
+  for (const list_entry& list : lists_) {
+    for (std::uint64_t slot = list.first; slot < list.first + list.count; ++slot) {
+      bytes.clear();
+      for (std::uint32_t at = 0; at < size; ++at)
+        static_cast<void>(append_vector_item(bytes, values_[detail::place_in_blocks(slot, at, size)]));
+      visit(ids_[slot], bytes);
+    }
+  }
+}
+
+}  // namespace rankd

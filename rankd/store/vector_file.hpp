@@ -1,0 +1,106 @@
+// rankd/store/vector_file.hpp: a file of vectors with their ids, mapped into memory and searched for the nearest ones.
+#pragma once
+
+#include <rankd/registry/registries.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/sync/stop_flag.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// One of the nearest.
+struct neighbour {
+  double score = 0;  ///< greater is nearer: a dot product, a cosine, or the squared distance with a minus before it
+  std::int64_t id = 0;
+
+  auto operator==(const neighbour&) const -> bool = default;
+};
+
+struct nearest_options {
+  vector_metric metric = vector_metric::dot;
+  std::size_t count = 10;                  ///< at least 1
+  std::size_t lists = 0;                   ///< so many of the nearest lists are looked at; 0: all, so that it is exact
+  bool is_shared = false;                  ///< whether workers of the pool may take parts of a large file
+  const braid::stop_flag* stop = nullptr;  ///< polled between parts; what was found by then is given
+};
+
+/// The nearest, the nearest first and of equal scores the lower id first.
+struct nearest_found {
+  std::vector<neighbour> all;
+  std::uint64_t looked_at = 0;  ///< vectors
+};
+
+/// Vectors of the same length in lists, in blocks of `vector_block`. Format: docs/vectors.md. Immutable.
+/// Threads: any. Lifetime: a file that is replaced by its name stays what it was for who has it open; one that is
+/// written over in place does not.
+class vector_file {
+ public:
+  static constexpr std::uint32_t version = 1;
+
+  /// Maps a file and holds all of it against its checksums.
+  /// Blocks: on the disk. Errors: vectors_missing, vectors_foreign, vectors_newer, vectors_corrupt, with the file.
+  static auto open(const std::filesystem::path& file) -> braid::checked<std::shared_ptr<const vector_file>>;
+
+  /// The same of bytes in memory, which outlive it, and begin at a multiple of 64.
+  static auto parse(std::span<const std::byte> bytes, const std::filesystem::path& name)
+      -> braid::checked<std::shared_ptr<const vector_file>>;
+
+  /// What `digest` of the file says, from its first bytes alone.
+  /// Blocks: on the disk. Errors: as `open`, for as much of the file as it looks at.
+  static auto digest_of(const std::filesystem::path& file) -> braid::checked<std::string>;
+
+  vector_file(const vector_file&) = delete;
+  auto operator=(const vector_file&) -> vector_file& = delete;
+  ~vector_file();
+
+  [[nodiscard]] auto dimensions() const noexcept -> std::uint32_t;
+  [[nodiscard]] auto size() const noexcept -> std::uint64_t;
+  /// Zero where the vectors are not in lists.
+  [[nodiscard]] auto lists() const noexcept -> std::uint32_t;
+  [[nodiscard]] auto seed() const noexcept -> std::uint64_t;
+  [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_.size(); }
+  /// Of all that is in the file, by its checksums: 64 hexadecimal digits.
+  [[nodiscard]] auto digest() const -> std::string;
+
+  /// How many vectors a search looks at, or about so many where it looks at some of the lists.
+  [[nodiscard]] auto looked_at(std::size_t lists) const noexcept -> std::uint64_t;
+
+  /// The nearest to a vector, given as its bytes. The same file, vector and options give the same bits on every
+  /// machine, shared or not. Requires a vector of `dimensions` finite numbers. Cost: of `count` many a heap; of a
+  /// number of the file about 0.1 ns, as memory allows.
+  [[nodiscard]] auto nearest(std::string_view vector, const nearest_options& how) const -> nearest_found;
+
+  /// Calls `visit(id, vector)` for each, in the order of the file.
+  void for_each(const std::function<void(std::int64_t, std::string_view)>& visit) const;
+
+ private:
+  struct list_entry {
+    std::uint64_t first = 0;  ///< a slot, a multiple of vector_block
+    std::uint64_t count = 0;
+  };
+  class search;
+
+  explicit vector_file(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+  [[nodiscard]] auto complete(const std::filesystem::path& name) -> braid::diagnostics;
+
+  std::span<const std::byte> bytes_;
+  bool is_mapped_ = false;
+  std::span<const list_entry> lists_;
+  const float* centroids_ = nullptr;  ///< in blocks
+  std::span<const std::int64_t> ids_;
+  std::span<const double> squares_;  ///< the dot product of each vector with itself
+  const float* values_ = nullptr;    ///< in blocks
+  std::vector<double> centroid_squares_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,103 @@
+// rankd/store/vector_kernels.cpp: the kernels, written once and compiled for each set of instructions by Highway.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "rankd/store/vector_kernels.cpp"
+#include <hwy/foreach_target.h>  // before highway.h: compiles this file again for each further set of instructions
+
+#include <rankd/store/vector_kernels.hpp>
+
+#include <hwy/highway.h>
+
+// The code below has no lambdas and calls no function of other headers in a loop: those would be compiled for the
+// lowest instructions. Differences are rounded before they are squared, and squares before they are added: the file is
+// compiled with -ffp-contract=off. Products of float32 are exact in float64, so that a fused step gives the same bits.
+HWY_BEFORE_NAMESPACE();
+namespace rankd::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using lanes_of_doubles = hn::CappedTag<double, 16>;  // vector_block
+
+struct product {
+  template <typename V>
+  static HWY_INLINE auto step(V sum, V query, V value) -> V {
+    return hn::MulAdd(query, value, sum);
+  }
+};
+
+struct squared_difference {
+  template <typename V>
+  static HWY_INLINE auto step(V sum, V query, V value) -> V {
+    const auto apart = hn::Sub(query, value);
+    return hn::Add(sum, hn::Mul(apart, apart));
+  }
+};
+
+/// Four registers of sums at a time, so that a step need not wait for the one before it.
+template <typename Step>
+HWY_INLINE void four_sums(const float* block, const double* query, std::size_t dimensions, double* out) {
+  const lanes_of_doubles d;
+  const hn::Rebind<float, lanes_of_doubles> narrow;
+  const std::size_t lanes = hn::Lanes(d);
+  auto a = hn::Zero(d);
+  auto b = a;
+  auto c = a;
+  auto e = a;
+  for (std::size_t at = 0; at < dimensions; ++at) {
+    const float* values = block + at * 16;
+    const auto q = hn::Set(d, query[at]);
+    a = Step::step(a, q, hn::PromoteTo(d, hn::LoadU(narrow, values)));
+    b = Step::step(b, q, hn::PromoteTo(d, hn::LoadU(narrow, values + lanes)));
+    c = Step::step(c, q, hn::PromoteTo(d, hn::LoadU(narrow, values + 2 * lanes)));
+    e = Step::step(e, q, hn::PromoteTo(d, hn::LoadU(narrow, values + 3 * lanes)));
+  }
+  hn::StoreU(a, d, out);
+  hn::StoreU(b, d, out + lanes);
+  hn::StoreU(c, d, out + 2 * lanes);
+  hn::StoreU(e, d, out + 3 * lanes);
+}
+
+template <typename Step>
+HWY_INLINE void one_sum(const float* block, const double* query, std::size_t dimensions, double* out) {
+  const lanes_of_doubles d;
+  const hn::Rebind<float, lanes_of_doubles> narrow;
+  auto sum = hn::Zero(d);
+  for (std::size_t at = 0; at < dimensions; ++at)
+    sum = Step::step(sum, hn::Set(d, query[at]), hn::PromoteTo(d, hn::LoadU(narrow, block + at * 16)));
+  hn::StoreU(sum, d, out);
+}
+
+/// Registers with more than a quarter of a block take several passes of one register each.
+template <typename Step>
+HWY_INLINE void sums(const float* block, const double* query, std::size_t dimensions, double* out) {
+  const std::size_t lanes = hn::Lanes(lanes_of_doubles());
+  std::size_t first = 0;
+  for (; first + 4 * lanes <= 16; first += 4 * lanes) four_sums<Step>(block + first, query, dimensions, out + first);
+  for (; first < 16; first += lanes) one_sum<Step>(block + first, query, dimensions, out + first);
+}
+
+void dot(const float* block, const double* query, std::size_t dimensions, double* out) {
+  sums<product>(block, query, dimensions, out);
+}
+
+void squared_distance(const float* block, const double* query, std::size_t dimensions, double* out) {
+  sums<squared_difference>(block, query, dimensions, out);
+}
+
+constexpr vector_kernels table{.dot = &dot, .squared_distance = &squared_distance};
+
+auto named_vector_table() -> const vector_kernels* { return &table; }
+
+}  // namespace rankd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rankd {
+
+static_assert(vector_block == 16, "the kernels have the size of a block written out");
+
+HWY_EXPORT(named_vector_table);
+
+auto vector_kernels_here() noexcept -> const vector_kernels& { return *HWY_DYNAMIC_DISPATCH(named_vector_table)(); }
+
+}  // namespace rankd
+#endif

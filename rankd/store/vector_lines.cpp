@@ -1,0 +1,186 @@
+// rankd/store/vector_lines.cpp: vectors as lines of NDJSON, and every way in which a line may be wrong.
+#include <rankd/registry/diagnostic.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/vector_bytes.hpp>
+#include <rankd/store/detail/vector_layout.hpp>
+#include <rankd/store/line_reader.hpp>
+#include <rankd/store/record_parser.hpp>
+#include <rankd/store/vector_build.hpp>
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include <simdjson.h>
+
+namespace rankd {
+namespace {
+
+namespace dom = simdjson::dom;
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 2> members{"id", "vector"};
+
+/// One file after the other, line by line.
+class vector_reader {
+ public:
+  vector_reader(std::uint32_t dimensions, const vector_progress& progress) : progress_(progress) {
+    table_.dimensions = dimensions;
+  }
+
+  void read(const fs::path& file, std::uint64_t before, std::uint64_t total) {
+    auto lines = line_reader::open(file);
+    if (!lines) return unreadable(file, lines.error());
+    file_ = file;
+    for (;;) {
+      const auto line = lines->next();
+      if (!line) return unreadable(file, line.error());
+      if (!*line || is_full()) return;
+      number_ = static_cast<std::uint32_t>((*line)->number);
+      read_line(**line);
+      constexpr std::uint32_t between = 1024;
+      if (progress_ && number_ % between == 0) progress_(before + lines->bytes_done(), total);
+    }
+  }
+
+  [[nodiscard]] auto is_full() const -> bool { return problems_.size() >= max_vector_diagnostics; }
+
+  auto finish() && -> braid::checked<vector_table> {
+    if (is_full())
+      problems_.append(make_diagnostic("too_many_diagnostics", "the rest was not read", "correct these lines first"));
+    if (!problems_.empty()) return std::unexpected(std::move(problems_));
+    if (table_.size() == 0)
+      return refused("no_vectors", "there is no vector", R"(write lines like {"id": 7, "vector": [0.5, -1]})");
+    return std::move(table_);
+  }
+
+ private:
+  void report(std::string_view code, std::string_view pointer, std::string_view message, std::string_view hint = {}) {
+    braid::diagnostic made = line_diagnostic(number_, code, pointer, message, hint);
+    made.source = file_.string();
+    problems_.add(std::move(made));
+  }
+
+  void unreadable(const fs::path& file, std::error_code why) {
+    problems_.append(make_diagnostic("data_unreadable", "the file cannot be read: " + why.message(), {}, file));
+  }
+
+  void read_line(const text_line& line) {
+    if (line.too_long) return report("line_too_long", "", "the line is longer than 16 MiB");
+    if (line.text.find_first_not_of(" \t\r") == std::string_view::npos) return;
+    dom::element root;
+    const auto error = parser_.parse(line.text.data(), line.text.size(), false).get(root);
+    if (error != simdjson::SUCCESS)
+      return report(error == simdjson::UTF8_ERROR ? "invalid_utf8" : "bad_json", "",
+                    std::string("the line is not one JSON value: ") + simdjson::error_message(error));
+    if (!root.is_object())
+      return report("wrong_type", "", "an object is expected here", R"(write {"id": 7, "vector": [0.5, -1]})");
+    read_members(root.get_object().value_unsafe());
+  }
+
+  void read_members(dom::object object) {
+    std::array<std::optional<dom::element>, members.size()> found;
+    const std::size_t before = problems_.size();
+    for (const dom::key_value_pair member : object) {
+      const std::size_t place = member.key == members[0] ? 0 : member.key == members[1] ? 1 : members.size();
+      const std::string pointer = braid::json_pointer("", member.key);
+      if (is_full()) return;
+      if (place == members.size())
+        report("unknown_member", pointer, "there is no member " + quote_name(member.key),
+               braid::did_you_mean(member.key, {members.begin(), members.end()}));
+      else if (found[place])
+        report("duplicate_member", pointer, quote_name(member.key) + " is given twice");
+      else
+        found[place] = member.value;
+    }
+    for (std::size_t place = 0; place < members.size(); ++place)
+      if (!found[place]) report("missing_member", "", "there is no `" + std::string(members[place]) + "`");
+    if (problems_.size() != before) return;
+    const auto id = read_id(*found[0]);
+    const bool is_read = read_numbers(*found[1]);
+    if (id && is_read && problems_.size() == before) add(*id);
+  }
+
+  auto read_id(dom::element element) -> std::optional<std::int64_t> {
+    std::int64_t id = 0;
+    if (element.get_int64().get(id) == simdjson::SUCCESS) return id;
+    report("wrong_type", "/id", "an id is an integer of 64 bits");
+    return std::nullopt;
+  }
+
+  auto read_numbers(dom::element element) -> bool {
+    dom::array numbers;
+    if (element.get_array().get(numbers) != simdjson::SUCCESS)
+      return report("wrong_type", "/vector", "an array of numbers is expected here"), false;
+    numbers_.clear();
+    for (const dom::element item : numbers) {
+      const std::string pointer = braid::json_pointer("/vector", numbers_.size() / sizeof(float));
+      double number = 0;
+      if (item.get_double().get(number) != simdjson::SUCCESS)
+        return report("wrong_type", pointer, "a number is expected here"), false;
+      if (!append_vector_item(numbers_, number))
+        return report("out_of_range", pointer, "the number is larger than any float32"), false;
+    }
+    const std::size_t size = vector_size(numbers_);
+    if (size == 0) return report("wrong_length", "/vector", "a vector has one number at least"), false;
+    if (size > max_dimensions)
+      return report("too_many_items", "/vector",
+                    "the vector has " + std::to_string(size) + " numbers, " + std::to_string(max_dimensions) +
+                        " are allowed"),
+             false;
+    if (table_.dimensions == 0) table_.dimensions = static_cast<std::uint32_t>(size);
+    if (size == table_.dimensions) return true;
+    report("wrong_length", "/vector",
+           "the vector has " + std::to_string(size) + " numbers, and all have " + std::to_string(table_.dimensions));
+    return false;
+  }
+
+  void add(std::int64_t id) {
+    const auto [place, is_new] = lines_.emplace(id, number_);
+    if (!is_new)
+      return report(
+          "duplicate_id", "/id",
+          "the id " + std::to_string(id) + " is that of another vector, of line " + std::to_string(place->second));
+    table_.ids.push_back(id);
+    for (std::size_t at = 0; at < table_.dimensions; ++at) table_.numbers.push_back(vector_item(numbers_, at));
+  }
+
+  const vector_progress& progress_;
+  vector_table table_;
+  dom::parser parser_;
+  std::string numbers_;  // of the current line, as bytes
+  std::unordered_map<std::int64_t, std::uint32_t> lines_;
+  fs::path file_;
+  std::uint32_t number_ = 0;
+  braid::diagnostics problems_;
+};
+
+auto size_of(const fs::path& file) -> std::uint64_t {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(file, error);
+  return error ? 0 : bytes;
+}
+
+}  // namespace
+
+auto read_vectors(std::span<const fs::path> files, std::uint32_t dimensions, const vector_progress& progress)
+    -> braid::checked<vector_table> {
+  std::uint64_t total = 0;
+  for (const fs::path& file : files) total += size_of(file);
+  vector_reader reader(dimensions, progress);
+  std::uint64_t before = 0;
+  for (const fs::path& file : files) {
+    if (reader.is_full()) break;
+    reader.read(file, before, total);
+    before += size_of(file);
+  }
+  return std::move(reader).finish();
+}
+
+}  // namespace rankd

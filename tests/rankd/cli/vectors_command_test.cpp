@@ -1,0 +1,124 @@
+// tests/rankd/cli/vectors_command_test.cpp: rankd vectors as a person runs it, and the project of examples/similar,
+// which docs/vectors.md shows.
+#include <rankd/cli/commands.hpp>
+
+#include <rankd/registry/file.hpp>
+#include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/rankd/cli/run_serve.hpp>
+#include <tests/support/http_caller.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd::testing;
+using braid::testing::process_end;
+using nlohmann::json;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class similar_project : public braid::testing::scratch_folder {
+ public:
+  similar_project() { fs::copy("examples/similar", path(), fs::copy_options::recursive); }
+
+  [[nodiscard]] auto build(std::string_view data = "vectors/products.ndjson") const -> process_end {
+    return rankd_in(path(), {"vectors", "build", std::string(data), "--out", "vectors/products.rvec"});
+  }
+};
+
+auto example(const std::string& file) -> std::string {
+  return rankd::read_text_file("examples/similar/" + file).value();
+}
+
+}  // namespace
+
+TEST_CASE("the example finds what is like a product, and keeps what is alike apart") {
+  const similar_project project;
+  const process_end without = rankd_in(project.path(), {"rank"}, example("request.json"));
+  CHECK(without.status == 1);
+  CHECK(json::parse(without.out).at("error").at("code") == "vectors_missing");
+  const process_end built = project.build();
+  CHECK(built.status == 0);
+  CHECK(built.out == "wrote 8 vectors of 4 dimensions (704 bytes) to vectors/products.rvec\n");
+  CHECK(built.err.empty());
+  const process_end done = rankd_in(project.path(), {"rank"}, example("request.json"));
+  CHECK(done.status == 0);
+  CHECK(json::parse(done.out) == json::parse(example("answer.json")));
+  json asked = json::parse(example("request.json"));
+  asked["explain"] = true;
+  const json explained = json::parse(rankd_in(project.path(), {"rank"}, asked.dump()).out).at("explain");
+  for (const json& node : explained.at("nodes"))
+    CHECK(node.value("looked_at", 0) == (node.at("node") == "near" ? 8 : 0));
+}
+
+TEST_CASE("a server takes a new file in by a reload, and keeps the old one until then") {
+  const similar_project project;
+  REQUIRE(project.build().status == 0);
+  const running_server server(project.path());
+  const auto say = [&server](std::string_view path, std::string_view body) {
+    auto caller = server.caller();
+    caller.say(braid::testing::request_text("POST", path, "Content-Type: application/json\r\n", body));
+    return json::parse(caller.hear().value().body);
+  };
+  const auto first_id = [&] { return say("/v1/rank", example("request.json")).at("candidates")[0].at("id"); };
+  CHECK(first_id() == 108);
+  project.write("other.ndjson", R"({"id":107,"vector":[0.9,0.8,0.1,0]})"
+                                "\n");
+  REQUIRE(project.build("other.ndjson").status == 0);
+  CHECK(first_id() == 108);
+  CHECK(say("/v1/reload", "").at("changed") == json::array({"similar"}));
+  CHECK(first_id() == 107);
+  CHECK(say("/v1/reload", "").at("unchanged") == json::array({"similar"}));
+  project.write("vectors/products.rvec", "RANKDVEC is no file of vectors");
+  CHECK(say("/v1/reload", "").at("error").at("code") == "vectors_foreign");
+  CHECK(first_id() == 107);
+}
+
+TEST_CASE("wrong lines and wrong options leave what was there") {
+  const similar_project project;
+  REQUIRE(project.build().status == 0);
+  const process_end shown = rankd_in(project.path(), {"vectors", "show", "vectors/products.rvec", "--json"});
+  const json before = json::parse(shown.out);
+  CHECK(before.at("vectors") == 8);
+  CHECK(before.at("dimensions") == 4);
+  project.write("bad.ndjson", "{\"id\":1,\"vector\":[1,2]}\n{\"id\":1,\"vector\":[1]}\n");
+  const process_end bad = project.build("bad.ndjson");
+  CHECK(bad.status == 1);
+  CHECK(has(bad.err, "line 2: "));
+  CHECK(has(bad.err, "[wrong_length]"));
+  const auto build = [&](const std::string& more, const std::string& value) {
+    return rankd_in(project.path(),
+                    {"vectors", "build", "vectors/products.ndjson", "--out", "vectors/products.rvec", more, value});
+  };
+  CHECK(has(build("--lists", "9").err, "[too_many_lists]"));
+  CHECK(has(build("--dimensions", "3").err, "[wrong_length]"));
+  CHECK(build("--lists", "0").status == 2);
+  CHECK(build("--dimensions", "5000").status == 2);
+  CHECK(has(rankd_in(project.path(), {"vectors", "build", "vectors/products.ndjson", "--out", "no/where"}).err,
+            "[output_unwritable]"));
+  CHECK(json::parse(rankd_in(project.path(), {"vectors", "show", "vectors/products.rvec", "--json"}).out) == before);
+  CHECK(has(rankd_in(project.path(), {"vectors", "show", "rankd.toml"}).err, "[vectors_foreign]"));
+  CHECK(rankd_in(project.path(), {"vectors"}).status == 2);
+}
+
+TEST_CASE("a search prints the nearest of each query, and what it took") {
+  const similar_project project;
+  REQUIRE(
+      rankd_in(project.path(), {"vectors", "build", "vectors/products.ndjson", "--out", "v", "--lists", "2"}).status ==
+      0);
+  project.write("q.ndjson", "{\"id\":1,\"vector\":[1,0,0,0]}\n");
+  const process_end exact =
+      rankd_in(project.path(), {"vectors", "search", "v", "--queries", "q.ndjson", "--count", "2"});
+  CHECK(exact.status == 0);
+  CHECK(exact.out == "{\"id\":1,\"nearest\":[[103,1],[101,0.8999999761581421]]}\n");
+  CHECK(has(exact.err, "8 vectors looked at"));
+  const process_end some = rankd_in(
+      project.path(), {"vectors", "search", "v", "--queries", "q.ndjson", "--count", "8", "--probe", "2", "--recall"});
+  CHECK(has(some.err, "recall 1.0000"));
+}

@@ -1,0 +1,130 @@
+// tests/rankd/op/nearest_test.cpp: the operators of vectors: nearest, what fetch_features makes of bytes, diversify by
+// similarity.
+#include <rankd/op/operator.hpp>
+
+#include <rankd/registry/vector_bytes.hpp>
+#include <rankd/rows/concat.hpp>
+
+#include <tests/rankd/op/op_world.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using namespace rankd::testing;
+
+namespace {
+
+constexpr std::uint32_t score = 1001;
+constexpr std::uint32_t vector_key = 4001;
+const std::string capability = R"(["cap.rfc.0009.vectors.v1"])";
+
+auto bytes_of(std::initializer_list<double> numbers) -> std::string {
+  std::string out;
+  for (const double each : numbers) CHECK(append_vector_item(out, each));
+  return out;
+}
+
+struct vector_bench : op_bench {
+  auto run_op(const std::string& op, const std::string& options, const row_set& input) -> row_set {
+    return run(*bind_op(op, options, R"({"op":"const_null"})", R"({"op":"const_bool","value":true})", capability)
+                    .value(),
+               {input})
+        .value();
+  }
+
+  /// Rows whose vectors are these.
+  auto rows_with(std::initializer_list<std::int64_t> ids, const std::vector<std::optional<std::string_view>>& vectors)
+      -> row_set {
+    return with<std::string_view>(rows_of(ids), vector_key, vectors);
+  }
+};
+
+auto scores_of(const row_set& rows) -> std::vector<double> {
+  std::vector<double> out;
+  const column values = rows.table().find(score).value();
+  rows.for_each_row([&](std::uint32_t row) { out.push_back((*values.floats())[row]); });
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("nearest gives the ids of the nearest vectors of each row that has one, with their scores") {
+  vector_bench bench;
+  const std::string x = bytes_of({2, 0, 0, 0});
+  const std::string y = bytes_of({0, 1, 0, 0});
+  const row_set rows = bench.rows_with({70, 71, 72}, {x, std::nullopt, y});
+  const row_set out =
+      bench.run_op("core::nearest", R"({"endpoint":"ep_0004","query":4001,"count":3,"out_key":1001})", rows);
+  CHECK((ids_of(out) == std::vector<std::int64_t>{1, 6, 3, 2, 3, 1}));
+  CHECK((scores_of(out) == std::vector<double>{1, 1, 1 / std::sqrt(2.0), 1, 1 / std::sqrt(2.0), 0}));
+  CHECK(bench.looked_at == 12);
+  const row_set plain = bench.run_op("core::nearest", R"({"endpoint":"ep_0004","query":4001,"count":1})", rows);
+  CHECK((ids_of(plain) == std::vector<std::int64_t>{1, 2}));
+  CHECK_FALSE(plain.table().find(score).has_value());
+}
+
+TEST_CASE("nearest of no rows, or of rows without such a column, is empty") {
+  vector_bench bench;
+  const std::string options = R"({"endpoint":"ep_0004","query":4001,"count":3})";
+  CHECK(bench.run_op("core::nearest", options, bench.rows_of({})).empty());
+  CHECK(bench.run_op("core::nearest", options, bench.rows_of({1, 2})).empty());
+}
+
+TEST_CASE("nearest looks at some of the lists where that is wanted") {
+  vector_bench bench;
+  const std::string x = bytes_of({2, 0, 0, 0});
+  const row_set rows = bench.rows_with({70}, {x});
+  // The file of the tables has two lists, with the odd and the even ids.
+  const row_set one = bench.run_op("core::nearest", R"({"endpoint":"ep_0004","query":4001,"count":9,"probe":1})", rows);
+  CHECK((ids_of(one) == std::vector<std::int64_t>{1, 3, 5}));
+  CHECK(bench.looked_at == 3);
+  CHECK(bench.run_op("core::nearest", R"({"endpoint":"ep_0004","query":4001,"count":9,"probe":2})", rows).size() == 6);
+}
+
+TEST_CASE("nearest is refused where the vectors have other dimensions, or there is no file") {
+  const auto refused = [](const std::string& options) {
+    const auto bound =
+        bind_op("core::nearest", options, R"({"op":"const_null"})", R"({"op":"const_bool","value":true})", capability);
+    return bound ? lines() : list(bound.error());
+  };
+  CHECK((refused(R"({"endpoint":"ep_0004","query":4002,"count":3})") ==
+         lines{"dimensions_differ /nodes/2/params/query"}));
+  CHECK((refused(R"({"endpoint":"ep_0001","query":4001,"count":3})") ==
+         lines{"wrong_endpoint_kind /nodes/2/params/endpoint"}));
+}
+
+TEST_CASE("fields of hashes become vectors where they have the right length and finite numbers") {
+  vector_bench bench;
+  const std::string right = bytes_of({1, 2, 3, 4});
+  bench.store.hashes["features:1"] = {{"features", right}};
+  bench.store.hashes["features:2"] = {{"features", bytes_of({1, 2, 3})}};
+  bench.store.hashes["features:3"] = {{"features", bytes_of({1, 2, 3}) + std::string("\0\0\x80\x7f", 4)}};
+  bench.store.hashes["features:5"] = {{"features", "text"}};
+  const row_set rows =
+      bench.rows("core::fetch_features", R"({"endpoint":"ep_0001","keys":[4001]})", {bench.rows_of({1, 2, 3, 4, 5})});
+  const column values = rows.table().find(vector_key).value();
+  CHECK(values.strings()->dimensions == 4);
+  CHECK((*values.strings())[0] == right);
+  for (std::size_t row = 1; row < 5; ++row) CHECK(values.is_null(row));
+  CHECK(bench.malformed_values == 3);
+  const row_set both = concat(rows, bench.rows_of({9}), bench.memory());
+  CHECK(both.table().find(vector_key)->strings()->dimensions == 4);
+}
+
+TEST_CASE("diversify by similarity takes what is relevant and unlike what it took") {
+  vector_bench bench;
+  const std::string x = bytes_of({1, 0, 0, 0});
+  const std::string y = bytes_of({0, 1, 0, 0});
+  const row_set rows = bench.with<double>(bench.rows_with({1, 2, 3}, {x, x, y}), score, {0.9, 0.8, 0.7});
+  const std::string options = R"({"strategy":"mmr","relevance":1001,"similarity":4001,"lambda":0.5)";
+  CHECK((ids_of(bench.run_op("core::diversify", options + "}", rows)) == std::vector<std::int64_t>{1, 3, 2}));
+  CHECK((ids_of(bench.run_op("core::diversify", options + R"(,"count":2})", rows)) == std::vector<std::int64_t>{1, 3}));
+}

@@ -1,0 +1,209 @@
+// tests/rankd/store/vector_file_test.cpp: files of vectors: the nearest against a search that sorts all, and damage.
+#include <rankd/store/vector_file.hpp>
+
+#include <rankd/registry/vector_bytes.hpp>
+#include <rankd/store/vector_build.hpp>
+#include <rankd/store/vector_kernels.hpp>
+#include <rankd/expr/detail/kernels.hpp>
+#include <tests/rankd/store/aligned_bytes.hpp>
+
+#include <braid/base/random.hpp>
+#include <braid/task.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace rankd;
+using namespace rankd::testing;
+
+namespace {
+
+/// Vectors with ids that are spread, some of them the same as others.
+auto random_table(std::size_t count, std::uint32_t dimensions, std::uint64_t seed) -> vector_table {
+  braid::random_source random(seed);
+  vector_table out{.dimensions = dimensions, .ids = {}, .numbers = {}};
+  for (std::size_t row = 0; row < count; ++row) {
+    out.ids.push_back(static_cast<std::int64_t>((row * 7919) % 100'003) - 50'000);
+    const bool repeats = row > 0 && random.below(5) == 0;
+    for (std::uint32_t at = 0; at < dimensions; ++at) {
+      const float fresh = static_cast<float>(random.below(2'001)) / 1000.0F - 1.0F;
+      out.numbers.push_back(repeats ? out.numbers[out.numbers.size() - dimensions] : fresh);
+    }
+  }
+  return out;
+}
+
+auto bytes_of(std::span<const float> numbers) -> std::string {
+  std::string out;
+  for (const float each : numbers) CHECK(append_vector_item(out, each));
+  return out;
+}
+
+auto distance_of(std::string_view a, std::string_view b) -> double {
+  double sum = 0;
+  for (std::size_t at = 0; at < vector_size(a); ++at) {
+    const double apart = static_cast<double>(vector_item(a, at)) - static_cast<double>(vector_item(b, at));
+    sum += apart * apart;
+  }
+  return sum;
+}
+
+/// All scores, sorted.
+auto nearest_model(const vector_table& table, std::string_view query, vector_metric metric, std::size_t count)
+    -> std::vector<neighbour> {
+  std::vector<neighbour> all;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    const std::string vector = bytes_of(table.at(row));
+    const double score = metric == vector_metric::dot      ? dot_product(query, vector)
+                         : metric == vector_metric::cosine ? cosine_similarity(query, vector)
+                                                           : -distance_of(query, vector);
+    all.push_back({score, table.ids[row]});
+  }
+  std::ranges::sort(all, [](const neighbour& a, const neighbour& b) {
+    return a.score > b.score || (a.score == b.score && a.id < b.id);
+  });
+  all.resize(std::min(count, all.size()));
+  return all;
+}
+
+/// A file in memory.
+struct opened {
+  aligned_bytes bytes;
+  std::shared_ptr<const vector_file> file;
+
+  explicit opened(const vector_table& table, const vector_lists& lists = {})
+      : bytes(vector_file_bytes(table, lists)), file(vector_file::parse(bytes.view(), "test").value()) {}
+};
+
+auto code_of(std::string_view bytes) -> std::string {
+  const aligned_bytes own(bytes);
+  const auto parsed = vector_file::parse(own.view(), "test");
+  return parsed ? "" : parsed.error().front().code;
+}
+
+}  // namespace
+
+TEST_CASE("the nearest are those of a search that sorts all, bit by bit, for each metric and width") {
+  for (const auto& [count, dimensions] : {std::pair<std::size_t, std::uint32_t>{1, 1}, {16, 3}, {17, 8}, {250, 13}}) {
+    const vector_table table = random_table(count, dimensions, count);
+    const opened in(table);
+    CHECK(in.file->size() == count);
+    CHECK(in.file->dimensions() == dimensions);
+    const std::string query = bytes_of(random_table(1, dimensions, 99).numbers);
+    for (const vector_metric metric : {vector_metric::dot, vector_metric::cosine, vector_metric::l2}) {
+      const auto expected = nearest_model(table, query, metric, 10);
+      for (const std::string_view name : detail::kernel_instructions()) {
+        const detail::forced_instructions with(name);
+        const nearest_found found = in.file->nearest(query, {.metric = metric, .count = 10});
+        CHECK(found.all == expected);
+        CHECK(found.looked_at == count);
+      }
+    }
+  }
+}
+
+TEST_CASE("equally near vectors come by their ids") {
+  const opened in({.dimensions = 1, .ids = {9, -3, 4, 2}, .numbers = {1, 1, 2, 1}});
+  const nearest_found found = in.file->nearest(bytes_of(std::vector<float>{1}), {.count = 3});
+  CHECK(found.all == std::vector<neighbour>{{2, 4}, {1, -3}, {1, 2}});
+}
+
+TEST_CASE("a cosine with a vector of no length is 0") {
+  const opened in({.dimensions = 2, .ids = {1, 2}, .numbers = {0, 0, -1, 0}});
+  const nearest_found found =
+      in.file->nearest(bytes_of(std::vector<float>{1, 0}), {.metric = vector_metric::cosine, .count = 5});
+  CHECK(found.all == std::vector<neighbour>{{0, 1}, {-1, 2}});
+}
+
+TEST_CASE("lists change nothing where all are looked at, and few of them are looked at where few are wanted") {
+  const vector_table table = random_table(700, 6, 3);
+  const opened flat(table);
+  const opened in(table, {.count = 20, .seed = 5});
+  CHECK(in.file->lists() == 20);
+  CHECK(in.file->seed() == 5);
+  const std::string query = bytes_of(random_table(1, 6, 8).numbers);
+  const nearest_found all = flat.file->nearest(query, {.metric = vector_metric::l2, .count = 25});
+  CHECK(in.file->nearest(query, {.metric = vector_metric::l2, .count = 25}).all == all.all);
+  CHECK(in.file->nearest(query, {.metric = vector_metric::l2, .count = 25, .lists = 20}).all == all.all);
+  CHECK(in.file->nearest(query, {.metric = vector_metric::l2, .count = 25, .lists = 999}).all == all.all);
+  const nearest_found few = in.file->nearest(query, {.metric = vector_metric::l2, .count = 25, .lists = 4});
+  CHECK(few.looked_at < 300);
+  CHECK(few.all.front() == all.all.front());
+  std::size_t same = 0;
+  for (const neighbour& each : few.all) same += std::ranges::count(all.all, each);
+  CHECK(same >= 15);
+}
+
+TEST_CASE("the same vectors in any order give the same bytes, and another seed other lists") {
+  const vector_table table = random_table(300, 4, 1);
+  vector_table turned{.dimensions = 4, .ids = {}, .numbers = {}};
+  for (std::size_t row = table.size(); row-- > 0;) {
+    turned.ids.push_back(table.ids[row]);
+    for (const float each : table.at(row)) turned.numbers.push_back(each);
+  }
+  CHECK(vector_file_bytes(table, {}) == vector_file_bytes(turned, {}));
+  const std::string lists = vector_file_bytes(table, {.count = 9, .seed = 1});
+  CHECK(lists == vector_file_bytes(turned, {.count = 9, .seed = 1}));
+  CHECK(lists != vector_file_bytes(table, {.count = 9, .seed = 2}));
+}
+
+TEST_CASE("as many lists as vectors are possible, though vectors are the same") {
+  const vector_table same{.dimensions = 1, .ids = {1, 2, 3}, .numbers = {7, 7, 7}};
+  const opened in(same, {.count = 3, .seed = 0});
+  CHECK(in.file->nearest(bytes_of(std::vector<float>{1}), {.count = 9}).all.size() == 3);
+}
+
+TEST_CASE("workers of a pool find the same") {
+  const vector_table table = random_table(40'000, 2, 4);
+  const opened in(table);
+  const std::string query = bytes_of(std::vector<float>{0.3F, -0.8F});
+  const nearest_found alone = in.file->nearest(query, {.count = 50});
+  braid::pool workers({.workers = 2});
+  const nearest_found shared =
+      braid::spawn(workers, [&] { return in.file->nearest(query, {.count = 50, .is_shared = true}); }).get();
+  CHECK(shared.all == alone.all);
+  CHECK(shared.looked_at == alone.looked_at);
+}
+
+TEST_CASE("for_each gives each vector with its id") {
+  const vector_table table = random_table(40, 3, 2);
+  const opened in(table, {.count = 4, .seed = 1});
+  std::size_t seen = 0;
+  in.file->for_each([&](std::int64_t id, std::string_view vector) {
+    const auto at = std::ranges::find(table.ids, id) - table.ids.begin();
+    CHECK(vector == bytes_of(table.at(static_cast<std::size_t>(at))));
+    ++seen;
+  });
+  CHECK(seen == 40);
+}
+
+TEST_CASE("every byte of a file is covered by a checksum") {
+  const std::string bytes = vector_file_bytes(random_table(20, 3, 6), {.count = 2, .seed = 1});
+  CHECK(code_of(bytes).empty());
+  std::size_t unnoticed = 0;  // bytes between parts, which nothing reads
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    std::string other = bytes;
+    other[at] = static_cast<char>(other[at] ^ 0x10);
+    unnoticed += code_of(other).empty() ? 1 : 0;
+  }
+  CHECK(unnoticed < 5 * 64);
+  CHECK(code_of(bytes.substr(0, bytes.size() - 1)) == "vectors_corrupt");
+  CHECK(code_of(bytes + "x") == "vectors_corrupt");
+  CHECK(code_of("") == "vectors_foreign");
+  CHECK(code_of(std::string(500, 'x')) == "vectors_foreign");
+  std::string newer = bytes;
+  newer[8] = 2;
+  CHECK(code_of(newer) == "vectors_newer");
+}
+
+TEST_CASE("a file that is not there, or a folder, is said to be so") {
+  CHECK(vector_file::open("/nowhere/at/all.rvec").error().front().code == "vectors_missing");
+  CHECK(vector_file::open("/tmp").error().front().code == "vectors_missing");
+  CHECK(vector_file::digest_of("/nowhere/at/all.rvec").error().front().code == "vectors_missing");
+}
