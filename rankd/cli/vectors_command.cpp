@@ -105,7 +105,7 @@ namespace {
 
 /// What a search of all queries has come to.
 struct search_totals {
-  std::chrono::steady_clock::duration time{};
+  std::vector<std::chrono::steady_clock::duration> times;
   std::uint64_t looked_at = 0;
   std::uint64_t found = 0;
   std::uint64_t nearest = 0;  ///< of those that an exact search finds
@@ -122,11 +122,12 @@ auto line_of(std::int64_t id, const std::vector<neighbour>& all) -> std::string 
   return out + "]}\n";
 }
 
-void report_totals(const search_totals& all, std::size_t queries, const vectors_search_options& options) {
+void report_totals(search_totals all, std::size_t queries, const vectors_search_options& options) {
   const double count = static_cast<double>(queries);
   std::array<char, 160> text{};
-  std::snprintf(text.data(), text.size(), "%.1f us a query, %.0f vectors looked at",
-                std::chrono::duration<double, std::micro>(all.time).count() / count,
+  std::ranges::sort(all.times);
+  std::snprintf(text.data(), text.size(), "%.1f us a query (median), %.0f vectors looked at",
+                std::chrono::duration<double, std::micro>(all.times[all.times.size() / 2]).count(),
                 static_cast<double>(all.looked_at) / count);
   std::cerr << text.data();
   if (options.has_recall) {
@@ -155,7 +156,7 @@ auto vectors_search_command(const vectors_search_options& options) -> exit_statu
     const std::string_view query(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
     const auto begin = std::chrono::steady_clock::now();
     const nearest_found found = in.nearest(query, how);
-    all.time += std::chrono::steady_clock::now() - begin;
+    all.times.push_back(std::chrono::steady_clock::now() - begin);
     all.looked_at += found.looked_at;
     print(line_of(queries->ids[row], found.all));
     if (!options.has_recall) continue;
@@ -163,7 +164,7 @@ auto vectors_search_command(const vectors_search_options& options) -> exit_statu
     all.found += exact.size();
     for (const neighbour& each : exact) all.nearest += std::ranges::count(found.all, each);
   }
-  report_totals(all, queries->size(), options);
+  report_totals(std::move(all), queries->size(), options);
   return exit_status::fine;
 }
 

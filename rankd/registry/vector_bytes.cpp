@@ -35,7 +35,9 @@ void append_vector_json(std::string& out, std::string_view bytes) {
   std::array<char, 32> text{};
   for (std::size_t at = 0; at < vector_size(bytes); ++at) {
     if (at != 0) out += ',';
-    out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), vector_item(bytes, at)).ptr);
+    const float value = vector_item(bytes, at);
+    out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
+    if (value == 0 && std::signbit(value)) out += ".0";  // an integer has no -0
   }
   out += ']';
 }

@@ -88,7 +88,7 @@ TEST_CASE("a left join whose nulls would come under a key that allows none is re
 }
 
 TEST_CASE("an endpoint that is nearly right is suggested") {
-  const auto bound = testing::bind_op("core::viewer", R"({"endpoint":"ep_0004"})");
+  const auto bound = testing::bind_op("core::viewer", R"({"endpoint":"ep_0009"})");
   REQUIRE_FALSE(bound);
   CHECK(bound.error().front().hint.find("did you mean `ep_000") != std::string::npos);
 }

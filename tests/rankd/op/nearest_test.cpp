@@ -2,10 +2,14 @@
 // similarity.
 #include <rankd/op/operator.hpp>
 
+#include <rankd/expr/detail/kernels.hpp>
 #include <rankd/registry/vector_bytes.hpp>
 #include <rankd/rows/concat.hpp>
+#include <rankd/store/vector_kernels.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
+
+#include <braid/base/random.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -99,6 +103,35 @@ TEST_CASE("nearest is refused where the vectors have other dimensions, or there 
          lines{"dimensions_differ /nodes/2/params/query"}));
   CHECK((refused(R"({"endpoint":"ep_0001","query":4001,"count":3})") ==
          lines{"wrong_endpoint_kind /nodes/2/params/endpoint"}));
+}
+
+TEST_CASE("products of a block have the same bits whatever instructions the machine has") {
+  braid::random_source random(5);
+  for (const std::size_t dimensions : {1U, 2U, 7U, 64U}) {
+    std::vector<float> block(dimensions * vector_block);
+    std::vector<double> query(dimensions);
+    for (float& each : block) each = static_cast<float>(random.unit() * 4 - 2);
+    for (double& each : query) each = static_cast<float>(random.unit() * 1e3 - 500);
+    block_scores dot{};
+    block_scores distance{};
+    for (std::size_t at = 0; at < dimensions; ++at) {
+      for (std::size_t lane = 0; lane < vector_block; ++lane) {
+        const double value = block[at * vector_block + lane];
+        const double apart = query[at] - value;
+        dot[lane] += query[at] * value;
+        distance[lane] += apart * apart;
+      }
+    }
+    for (const std::string_view name : detail::kernel_instructions()) {
+      CAPTURE(name);
+      const detail::forced_instructions with(name);
+      block_scores found{};
+      vector_kernels_here().dot(block.data(), query.data(), dimensions, found.data());
+      CHECK(found == dot);
+      vector_kernels_here().squared_distance(block.data(), query.data(), dimensions, found.data());
+      CHECK(found == distance);
+    }
+  }
 }
 
 TEST_CASE("fields of hashes become vectors where they have the right length and finite numbers") {

@@ -55,6 +55,7 @@ TEST_CASE("bytes are a vector where their length is right and their numbers are 
 
 TEST_CASE("the text of a vector has the shortest numbers that read back as the same") {
   CHECK(text_of(bytes_of({0.1, -1, 1e10, 0})) == "[0.1,-1,1e+10,0]");
+  CHECK(text_of(bytes_of({-0.0})) == "[-0.0]");
   CHECK(text_of("") == "[]");
 }
 

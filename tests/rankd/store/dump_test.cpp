@@ -104,11 +104,11 @@ TEST_CASE("a dump that is loaded gives the same dump") {
 TEST_CASE("vectors are dumped as numbers, or as text where their bytes are text, and come back as the same bytes") {
   const scratch_folder folder;
   // The bytes of the second are four times zero: text that JSON can write.
-  folder.write("a.ndjson", R"({"hash":"a","fields":{"v":[0.1,-1,1e10,-0],"w":[0],"x":[2.5e-44]}})"
+  folder.write("a.ndjson", R"({"hash":"a","fields":{"v":[0.1,-1,1e10,-0.0],"w":[0],"x":[2.5e-44]}})"
                            "\n");
   load(folder.path() / "s", folder.path() / "a.ndjson");
   const std::string first = dump(folder.path() / "s");
-  CHECK(first.starts_with(R"({"hash":"a","fields":{"v":[0.1,-1,1e+10,-0],"w":"\u0000\u0000\u0000\u0000","x":)"));
+  CHECK(first.starts_with(R"({"hash":"a","fields":{"v":[0.1,-1,1e+10,-0.0],"w":"\u0000\u0000\u0000\u0000","x":)"));
   folder.write("b.ndjson", first);
   load(folder.path() / "t", folder.path() / "b.ndjson");
   CHECK(dump(folder.path() / "t") == first);
