@@ -280,14 +280,6 @@ auto open_exporter(const serve_command_options& options, const serve_log& log)
   return span_exporter::start({.url = options.collector, .share = options.span_share}, log);
 }
 
-/// Plans that budgets and experiments name, and that are not there.
-auto strangers_to(const reload_report& loaded, const workspace& in) -> braid::diagnostics {
-  std::vector<std::string> names = loaded.added;
-  for (const left_out_plan& each : loaded.left_out) names.push_back(each.name);
-  auto strangers = in.where.budgets.strangers(names);
-  return strangers.empty() ? in.experiments.strangers(names) : strangers;
-}
-
 }  // namespace
 
 auto serve_command(const serve_command_options& options) -> exit_status {

@@ -4,9 +4,13 @@
 #include <rankd/cli/report.hpp>
 #include <rankd/engine/engine.hpp>
 #include <rankd/store/embedded.hpp>
+#include <rankd/store/model_server.hpp>
 #include <rankd/store/redis_options.hpp>
 
 #include <braid/base/arena.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/net/http_client.hpp>
 #include <braid/net/redis_connection.hpp>
 #include <braid/runtime/runtime.hpp>
 
@@ -184,12 +188,37 @@ void check_server(const endpoint_entry& endpoint, braid::runtime& on, checkup& i
   judge(endpoint, place, std::move(seen), into);
 }
 
+/// Asks a server of models whether it is ready. Source: Open Inference Protocol V2, "Server Ready".
+auto ask_ready(braid::loop& on, braid::executor& blocking, const model_server_options& how)
+    -> braid::task<braid::result<braid::http_client::answer>> {
+  braid::resolver names(on, blocking);
+  braid::http_client client(on, {.connect_timeout = how.connect_timeout, .names = &names, .tls = how.tls});
+  braid::http_client::call call{.url = how.origin + "/v2/health/ready"};
+  if (!how.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + how.token);
+  auto asking = braid::with_timeout(how.request_timeout, client.fetch(std::move(call)));
+  co_return co_await std::move(asking);
+}
+
+void check_models(const endpoint_entry& endpoint, braid::runtime& on, checkup& into) {
+  const std::string area = area_of(endpoint);
+  const auto how = model_server_options_of(endpoint, server_messages::shown);
+  if (!how) return into.fail(area, how.error(), "correct the variables RANKD_MODEL_…");
+  const auto answer = on.run(ask_ready(on.io(), on.blocking(), *how));
+  if (answer && answer->status == braid::http_status::ok)
+    return into.ok(area, how->origin + ": the server of models is ready");
+  const std::string why =
+      answer ? "it answers " + std::to_string(static_cast<int>(answer->status)) + " to GET /v2/health/ready"
+             : answer.error().message();
+  into.fail(area, how->origin + ": " + why,
+            "start the server of models, or correct host and port in the registry, or RANKD_MODEL_TOKEN");
+}
+
 }  // namespace
 
 void check_stores(const workspace& in, checkup& into) {
   std::unique_ptr<braid::runtime> on;
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
-    if (!is_store(endpoint)) continue;
+    if (endpoint.kind == endpoint_entry::kind_type::vectors) continue;
     if (std::holds_alternative<embedded_resolver>(endpoint.resolver)) {
       check_embedded(endpoint, in, into);
       continue;
@@ -199,7 +228,10 @@ void check_stores(const workspace& in, checkup& into) {
       if (!made) return into.fail(area_of(endpoint), no_runtime(made.error()), "allow more threads");
       on = std::move(*made);
     }
-    check_server(endpoint, *on, into);
+    if (endpoint.kind == endpoint_entry::kind_type::http)
+      check_models(endpoint, *on, into);
+    else
+      check_server(endpoint, *on, into);
   }
 }
 

@@ -156,7 +156,7 @@ auto open_all_stores(const workspace& in, server_messages words) -> braid::check
   open_stores stores;
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
     stores.owned.emplace_back();
-    if (!is_store(endpoint)) continue;
+    if (endpoint.kind == endpoint_entry::kind_type::vectors) continue;
     if (is_embedded(endpoint) && in.where.data) {
       progress_bar bar("loading " + printable(in.where.data->filename().string()));
       auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data, {.progress = bar.for_load()});

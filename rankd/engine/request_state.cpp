@@ -25,9 +25,10 @@ auto request_state::replaced_rows_of(node_index node) const noexcept -> const ro
 
 namespace {
 
-/// Whether a store that fails so may answer a moment later.
+/// Whether a server that fails so may answer a moment later.
 auto is_momentary(std::string_view code) noexcept -> bool {
-  static constexpr std::array<std::string_view, 4> codes{"store_not_ready", "store_overloaded", "store_timeout",
+  static constexpr std::array<std::string_view, 7> codes{"model_overloaded", "model_timeout", "model_unreachable",
+                                                         "store_not_ready", "store_overloaded", "store_timeout",
                                                          "store_unreachable"};
   return std::ranges::find(codes, code) != codes.end();
 }

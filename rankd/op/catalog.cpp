@@ -15,6 +15,7 @@ auto all_ops() -> std::span<const op_entry> {
   static const std::array entries{
       detail::aggregate_entry(),
       detail::call_models_entry(),
+      detail::call_remote_model_entry(),
       detail::candidates_entry(),
       detail::choose_entry(),
       detail::concat_entry(),

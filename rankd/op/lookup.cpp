@@ -152,26 +152,49 @@ void need_integer_ids(const plan_node& node, const bind_context& with, std::stri
                        std::string(hint)));
 }
 
+namespace {
+
+/// The endpoint that a param names; null, with a complaint, where there is none.
+auto find_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+    -> const endpoint_entry* {
+  const auto& id = std::get<std::string>(param.value);
+  const endpoint_entry* const found = with.declared.find_endpoint(id);
+  if (found != nullptr) return found;
+  std::vector<std::string_view> known;
+  for (const endpoint_entry& endpoint : with.declared.endpoints()) known.push_back(endpoint.endpoint_id);
+  problems.add(
+      refused("unknown_endpoint", param.pointer, "no endpoint has the id `" + id + "`", braid::did_you_mean(id, known)));
+  return nullptr;
+}
+
+auto place_of(const endpoint_entry& endpoint, const bind_context& with) -> std::uint32_t {
+  return static_cast<std::uint32_t>(&endpoint - with.declared.endpoints().data());
+}
+
+}  // namespace
+
 auto find_redis_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
     -> std::uint32_t {
-  const auto endpoints = with.declared.endpoints();
-  const auto& id = std::get<std::string>(param.value);
-  const endpoint_entry* found = with.declared.find_endpoint(id);
-  if (found == nullptr) {
-    std::vector<std::string_view> known;
-    for (const endpoint_entry& endpoint : endpoints) known.push_back(endpoint.endpoint_id);
-    problems.add(refused("unknown_endpoint", param.pointer, "no endpoint has the id `" + id + "`",
-                         braid::did_you_mean(id, known)));
-    return 0;
-  }
-  if (!is_store(*found)) {
+  const endpoint_entry* const found = find_endpoint(param, with, problems);
+  if (found == nullptr) return 0;
+  if (!is_store(*found))
     problems.add(refused("wrong_endpoint_kind", param.pointer,
-                         "endpoint `" + id + "` (" + found->name + ") is of kind " +
+                         "endpoint `" + found->endpoint_id + "` (" + found->name + ") is of kind " +
                              std::string(to_string(found->kind)) + "; this operator reads a store",
                          "name an endpoint of kind redis or embedded"));
-    return 0;
-  }
-  return static_cast<std::uint32_t>(found - endpoints.data());
+  return place_of(*found, with);
+}
+
+auto find_http_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+    -> std::uint32_t {
+  const endpoint_entry* const found = find_endpoint(param, with, problems);
+  if (found == nullptr) return 0;
+  if (found->kind != endpoint_entry::kind_type::http)
+    problems.add(refused("wrong_endpoint_kind", param.pointer,
+                         "endpoint `" + found->endpoint_id + "` (" + found->name + ") is of kind " +
+                             std::string(to_string(found->kind)) + "; this operator asks a server of models",
+                         "name an endpoint of kind http"));
+  return place_of(*found, with);
 }
 
 }  // namespace rankd::detail

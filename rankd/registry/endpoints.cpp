@@ -24,6 +24,7 @@ constexpr int_range port_range{.min = 1, .max = 65'535};
 constexpr int_range inflight_range{.min = 1, .max = 1'000'000};
 constexpr int_range timeout_range{.min = 1, .max = 3'600'000};
 constexpr int_range connections_range{.min = 1, .max = 1024};
+constexpr int_range failures_range{.min = 0, .max = 1000};
 
 auto read_endpoint_id(object_reader& row) -> std::string {
   const std::string* id = row.text("endpoint_id", presence::required);
@@ -140,6 +141,12 @@ void read_policy(object_reader& row, kind_type kind, endpoint_entry::policy_type
     out.request_timeout = std::chrono::milliseconds(*n);
   if (const auto n = in.integer("connections", presence::optional, connections_range))
     out.connections = static_cast<std::uint32_t>(*n);
+  if (kind == kind_type::http) {
+    if (const auto n = in.integer("breaker_failures", presence::optional, failures_range))
+      out.breaker_failures = static_cast<std::uint32_t>(*n);
+    if (const auto n = in.integer("breaker_ms", presence::optional, timeout_range))
+      out.breaker_rest = std::chrono::milliseconds(*n);
+  }
   in.refuse_unknown_fields();
 }
 

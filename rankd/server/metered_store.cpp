@@ -71,6 +71,10 @@ auto metered_store::read(const named_read& what, braid::arena& arena) -> braid::
   return metered(*this, behind_->read(what, arena));
 }
 
+auto metered_store::score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> {
+  return metered(*this, behind_->score(what, arena));
+}
+
 auto metered_store::metrics() const -> endpoint_metrics {
   const std::scoped_lock lock(mutex_);
   endpoint_metrics all = seen_;

@@ -36,6 +36,7 @@ class metered_store final : public store {
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<store_result<id_batch>> override;
   auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override;
+  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override;
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
   [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return behind_->answers_at_once(); }
   auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }

@@ -36,6 +36,9 @@ class faulty_store final : public store {
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<store_result<id_batch>> override;
   auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override;
+  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override {
+    return behind_->score(what, arena);
+  }
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
 
  private:

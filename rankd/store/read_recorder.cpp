@@ -44,14 +44,15 @@ class read_recorder::client final : public store {
     const std::uint64_t number = into_->asked_++;
     auto asking = behind_->read(what, arena);
     store_result<item_batch> got = co_await std::move(asking);
-    if (into_->is_open_) {
-      const std::size_t begin = into_->bytes_.size();
-      packed_writer out(into_->bytes_);
-      out.number(endpoint_);
-      detail::put_head(out, scratch_, what);
-      detail::put_keys(out, what);
-      keep_answer(got, begin, number);
-    }
+    keep_named(what, number, got);
+    co_return got;
+  }
+
+  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override {
+    const std::uint64_t number = into_->asked_++;
+    auto asking = behind_->score(what, arena);
+    store_result<score_batch> got = co_await std::move(asking);
+    keep_named(what, number, got);
     co_return got;
   }
 
@@ -60,6 +61,17 @@ class read_recorder::client final : public store {
   [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }
 
  private:
+  template <typename Question, typename Batch>
+  void keep_named(const Question& what, std::uint64_t number, const store_result<Batch>& got) {
+    if (!into_->is_open_) return;
+    const std::size_t begin = into_->bytes_.size();
+    packed_writer out(into_->bytes_);
+    out.number(endpoint_);
+    detail::put_head(out, scratch_, what);
+    detail::put_keys(out, what);
+    keep_answer(got, begin, number);
+  }
+
   template <typename Batch>
   void keep_batch(detail::store_call call, key_batch keys, std::string_view field, std::uint32_t first,
                   std::uint64_t number, const store_result<Batch>& got) {

@@ -2,6 +2,7 @@
 #include <rankd/store/redis_options.hpp>
 
 #include <rankd/registry/names.hpp>
+#include <rankd/store/detail/environment.hpp>
 
 #include <braid/io/sockets.hpp>
 #include <braid/io/tls.hpp>
@@ -61,33 +62,17 @@ auto number_of(std::string_view text, std::uint32_t max_count) -> std::optional<
 
 // The environment
 
-struct found_variable {
-  std::string name;
-  std::string value;
-};
-
-/// RANKD_REDIS_<what>_EP_0001 where it is set, or else RANKD_REDIS_<what>.
-auto variable(std::string_view what, std::string_view endpoint_id) -> std::optional<found_variable> {
-  const std::string general = "RANKD_REDIS_" + std::string(what);
-  std::string own = general + "_";
-  for (const char c : endpoint_id) own += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  if (!endpoint_id.empty())
-    if (const char* value = std::getenv(own.c_str())) return found_variable{std::move(own), value};
-  if (const char* value = std::getenv(general.c_str())) return found_variable{general, value};
-  return std::nullopt;
-}
-
 enum class given : std::uint8_t { nothing, already };
 
 /// Fills in what is not given already.
 auto add_environment(braid::redis_options& server, std::string_view endpoint_id, given login, given database)
     -> braid::checked<void> {
   if (login == given::nothing) {
-    if (auto user = variable("USER", endpoint_id)) server.user = std::move(user->value);
-    if (auto password = variable("PASSWORD", endpoint_id)) server.password = std::move(password->value);
+    if (auto user = detail::find_variable("RANKD_REDIS_USER", endpoint_id)) server.user = std::move(user->value);
+    if (auto password = detail::find_variable("RANKD_REDIS_PASSWORD", endpoint_id)) server.password = std::move(password->value);
   }
   if (database == given::already) return {};
-  const auto chosen = variable("DATABASE", endpoint_id);
+  const auto chosen = detail::find_variable("RANKD_REDIS_DATABASE", endpoint_id);
   if (!chosen) return {};
   const auto number = number_of(chosen->value, max_databases);
   if (!number)
@@ -96,22 +81,6 @@ auto add_environment(braid::redis_options& server, std::string_view endpoint_id,
         "the variable " + chosen->name + " is " + quote_name(chosen->value) + ", which is not a database number",
         "Redis numbers its databases from 0");
   server.database = *number;
-  return {};
-}
-
-/// A context for connections by TLS.
-auto add_tls(braid::redis_options& server, std::string_view endpoint_id) -> braid::checked<void> {
-  braid::tls_context::client_options trusted;
-  const auto file = variable("AUTHORITIES", endpoint_id);
-  if (file) trusted.authorities = braid::tls_context::pem::file(file->value);
-  auto context = braid::tls_context::client(trusted);
-  if (!context)
-    return refused("bad_environment",
-                   (file ? "the variable " + file->name + " is " + quote_name(file->value) + ": "
-                         : std::string("connections by TLS cannot be set up: ")) +
-                       context.error().message(),
-                   "RANKD_REDIS_AUTHORITIES names a file of certificates, as PEM");
-  server.tls = std::move(*context);
   return {};
 }
 
@@ -251,8 +220,10 @@ auto completed(redis_address server, std::string_view endpoint_id, carrier by, g
     -> braid::checked<redis_address> {
   if (auto added = add_environment(server, endpoint_id, login, database); !added)
     return std::unexpected(std::move(added.error()));
-  if (by == carrier::tls)
-    if (auto added = add_tls(server, endpoint_id); !added) return std::unexpected(std::move(added.error()));
+  if (by == carrier::plain) return server;
+  auto context = detail::tls_of_environment("RANKD_REDIS_AUTHORITIES", endpoint_id);
+  if (!context) return std::unexpected(std::move(context.error()));
+  server.tls = std::move(*context);
   return server;
 }
 

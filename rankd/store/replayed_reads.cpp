@@ -41,6 +41,10 @@ struct list_question {
 };
 
 void pass_key(packed_reader& in, store_call call) {
+  if (call == store_call::score) {
+    static_cast<void>(in.text());
+    return;
+  }
   if (call != store_call::read) {
     static_cast<void>(in.integer());
     return;
@@ -72,6 +76,7 @@ void pass_found(packed_reader& in, store_call call) {
   for (std::size_t left = in.count(); left > 0 && in.is_sound(); --left) {
     if (call == store_call::lrange_ids) static_cast<void>(in.integer());
     if (call == store_call::read) static_cast<void>(read_item(in));
+    if (call == store_call::score) static_cast<void>(in.real());
     if (call != store_call::hgetall) continue;
     static_cast<void>(in.text());
     static_cast<void>(in.text());
@@ -137,10 +142,23 @@ auto items_in(packed_reader found, std::size_t count, braid::arena& arena) -> st
   return out;
 }
 
+auto scores_in(packed_reader found, std::size_t rows, std::size_t scores, braid::arena& arena) -> score_batch {
+  const auto out = arena.filled(rows * scores, 0.0);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t there = found.count();
+    for (std::size_t at = 0; at < there; ++at) {
+      const double value = found.real();
+      if (at < scores) out[at * rows + row] = value;
+    }
+  }
+  return {.values = out, .scores = scores};
+}
+
 /// A key as a person writes it.
 auto spelled(std::string_view head, std::string_view key) -> std::string {
   packed_reader in(head);
   const auto call = static_cast<store_call>(in.number());
+  if (call == store_call::score) return "the scores of a row by the model " + std::string(in.text());
   packed_reader of_key(key);
   if (call == store_call::read) return std::string(of_key.text());
   std::string out(in.text());
@@ -202,6 +220,20 @@ class replayed_reads::client final : public store {
                          .malformed = known->malformed};
   }
 
+  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override {
+    std::string question;
+    std::string scratch;
+    detail::put_head(packed_writer(question), scratch, what);
+    detail::put_keys(packed_writer(question), what);
+    const batch* const known = from_->find(endpoint_, question);
+    if (store* const live = known == nullptr ? asked_live() : nullptr) {
+      auto asking = live->score(what, arena);
+      co_return co_await std::move(asking);
+    }
+    if (known == nullptr || !known->is_answered) co_return refusal(known);
+    co_return scores_in(packed_reader(known->found), known->count, what.scores, arena);
+  }
+
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
     const store* const live = from_->live_store(endpoint_);
     if (why.category() != replayed()) return live == nullptr ? store::explain(why) : live->explain(why);
@@ -238,8 +270,8 @@ class replayed_reads::client final : public store {
 replayed_reads::replayed_reads(std::string bytes, const registries& declared, store_list live)
     : bytes_(std::move(bytes)), declared_(&declared), live_(std::move(live)) {
   for (std::size_t at = 0; at < declared.endpoints().size(); ++at) {
-    const bool is_store = rankd::is_store(declared.endpoints()[at]);
-    clients_.push_back(is_store ? std::make_unique<client>(*this, at) : nullptr);
+    const bool is_asked = declared.endpoints()[at].kind != endpoint_entry::kind_type::vectors;
+    clients_.push_back(is_asked ? std::make_unique<client>(*this, at) : nullptr);
     pointers_.push_back(clients_.back().get());
   }
 }
@@ -260,7 +292,7 @@ auto replayed_reads::read_all() -> bool {
     const std::string_view begin = in.rest();
     one.head = in.text();
     const store_call call = call_of(one.head);
-    if (call < store_call::hget || call > store_call::read) return false;
+    if (call < store_call::hget || call > store_call::score) return false;
     one.count = in.count();
     one.keys = pieces_of(in, one.count, call, &pass_key);
     if (!in.is_sound()) return false;

@@ -82,7 +82,7 @@ class replayed_reads {
   std::map<place, std::string_view> by_key_;       // what was found; filled when it is first needed
   std::map<place, std::vector<list_part>> lists_;  // by endpoint, prefix and key; filled with the one above
   std::vector<std::unique_ptr<batch>> made_;       // batches that were put together
-  std::vector<std::unique_ptr<client>> clients_;   // null where an endpoint is no store
+  std::vector<std::unique_ptr<client>> clients_;   // null where an endpoint is a file of vectors
   std::vector<store*> pointers_;
   std::string missing_;
   store_list live_;

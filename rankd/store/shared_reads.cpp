@@ -254,6 +254,11 @@ class request_reads::client final : public store {
     co_return co_await std::move(waiting);
   }
 
+  /// Scores are not shared.
+  auto score(const model_call& what, braid::arena& memory) -> braid::task<store_result<score_batch>> override {
+    return behind_->score(what, memory);
+  }
+
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
   auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }
   [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }

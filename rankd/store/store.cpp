@@ -4,6 +4,7 @@
 #include <rankd/store/batch_read.hpp>
 #include <rankd/store/embedded.hpp>
 #include <rankd/store/error.hpp>
+#include <rankd/store/model_server.hpp>
 #include <rankd/store/redis_options.hpp>
 #include <rankd/store/redis_store.hpp>
 
@@ -70,16 +71,6 @@ class embedded_client final : public store {
   std::string endpoint_id_;
 };
 
-auto unsupported(const endpoint_entry& endpoint, std::string_view message) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(
-      braid::diagnostics({.code = "store_unsupported",
-                          .pointer = {},
-                          .message = "endpoint `" + endpoint.endpoint_id + "`: " + std::string(message),
-                          .hint = {},
-                          .node = {},
-                          .source = {}}));
-}
-
 auto open_redis(const endpoint_entry& endpoint, server_messages words) -> braid::checked<std::unique_ptr<store>> {
   auto server = redis_options_of(endpoint);
   if (!server) {
@@ -92,7 +83,20 @@ auto open_redis(const endpoint_entry& endpoint, server_messages words) -> braid:
                                                            .words = words});
 }
 
+auto open_model_server(const endpoint_entry& endpoint, server_messages words) -> braid::checked<std::unique_ptr<store>> {
+  auto server = model_server_options_of(endpoint, words);
+  if (!server) {
+    server.error().set_source("endpoint `" + endpoint.endpoint_id + "`");
+    return std::unexpected(std::move(server.error()));
+  }
+  return std::make_unique<model_server>(std::move(*server));
+}
+
 }  // namespace
+
+auto store::score(const model_call& /*what*/, braid::arena& /*arena*/) -> braid::task<store_result<score_batch>> {
+  co_return braid::fail(store_errc::wrong_type);
+}
 
 auto store::explain(const store_error& why) const -> store_failure {
   return {"store_error", "the store refused to answer: " + why.message()};
@@ -109,7 +113,7 @@ auto wrong_type_failure(std::string_view endpoint_id) -> store_failure {
 
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root, server_messages words)
     -> braid::checked<std::unique_ptr<store>> {
-  if (endpoint.kind == endpoint_entry::kind_type::http) return unsupported(endpoint, "an http endpoint is not a store");
+  if (endpoint.kind == endpoint_entry::kind_type::http) return open_model_server(endpoint, words);
   if (!is_store(endpoint)) return unsupported(endpoint, "a file of vectors is not a store");
   const auto* embedded = std::get_if<endpoint_entry::embedded_resolver>(&endpoint.resolver);
   if (embedded == nullptr) return open_redis(endpoint, words);

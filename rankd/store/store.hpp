@@ -1,9 +1,10 @@
-// rankd/store/store.hpp: the interface of key-value stores that operators read.
+// rankd/store/store.hpp: the interface of what operators ask: key-value stores, and servers of models.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
 #include <rankd/store/batch.hpp>
 #include <rankd/store/error.hpp>
+#include <rankd/store/model_call.hpp>
 #include <rankd/store/named_read.hpp>
 #include <rankd/store/block_checksums.hpp>
 
@@ -56,6 +57,9 @@ class store {
   /// Values under keys that have names of their own.
   virtual auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> = 0;
 
+  /// Scores of rows, by a model of a server. What holds data and no models fails with store_errc::wrong_type.
+  virtual auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>>;
+
   /// What an error of one of the above means. This one says `store_error`.
   [[nodiscard]] virtual auto explain(const store_error& why) const -> store_failure;
 
@@ -79,9 +83,9 @@ using store_list = std::shared_ptr<const std::vector<store*>>;
 auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
 
 /// Opens what an endpoint's resolver names: `embedded` the store in that folder, relative to the project's `root`,
-/// `static` a `redis_store`, which connects when it is asked. Batches of the embedded store are answered at once, on
+/// `static` a `redis_store`, or a `model_server` where the kind is http; both connect when they are asked. Batches of the embedded store are answered at once, on
 /// the thread that awaits them.
-/// Errors: those of embedded_store::open and redis_options_of, store_unsupported.
+/// Errors: those of embedded_store::open, redis_options_of and model_server_options_of.
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root,
                 server_messages words = server_messages::hidden) -> braid::checked<std::unique_ptr<store>>;
 

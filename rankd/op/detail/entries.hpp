@@ -42,6 +42,7 @@ auto sort_entry() -> op_entry;
 auto take_entry() -> op_entry;
 auto extract_features_entry() -> op_entry;
 auto call_models_entry() -> op_entry;
+auto call_remote_model_entry() -> op_entry;
 
 // What compares rows with each other.
 auto dedupe_entry() -> op_entry;

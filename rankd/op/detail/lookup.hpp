@@ -62,4 +62,8 @@ void need_integer_ids(const plan_node& node, const bind_context& with, std::stri
 auto find_redis_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
     -> std::uint32_t;
 
+/// The same of an endpoint of kind http.
+auto find_http_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+    -> std::uint32_t;
+
 }  // namespace rankd::detail

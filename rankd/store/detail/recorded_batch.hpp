@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/store/batch.hpp>
+#include <rankd/store/model_call.hpp>
 #include <rankd/store/named_read.hpp>
 #include <rankd/store/packed.hpp>
 
@@ -14,7 +15,7 @@
 namespace rankd::detail {
 
 /// The calls of `store`. Written to files: a number keeps its meaning.
-enum class store_call : std::uint8_t { hget = 1, hgetall = 2, lrange_ids = 3, read = 4 };
+enum class store_call : std::uint8_t { hget = 1, hgetall = 2, lrange_ids = 3, read = 4, score = 5 };
 
 // A question is a head, which says what is read of each key, and the keys. An answer is how many elements were
 // malformed, and what was found under each key. Each key, and what was found under it, says where it ends.
@@ -61,6 +62,53 @@ inline void put_keys(packed_writer out, const named_read& what) {
     const auto members = what.members.empty() ? std::span<const std::string_view>() : what.members[at];
     out.number(members.size());
     for (const std::string_view each : members) out.text(each);
+  }
+}
+
+inline void put_head(packed_writer out, std::string& scratch, const model_call& what) {
+  scratch.clear();
+  packed_writer head(scratch);
+  head.number(static_cast<std::uint64_t>(store_call::score));
+  head.text(what.model);
+  head.text(what.version);
+  head.text(what.tensor);
+  head.number(static_cast<std::uint64_t>(what.floats));
+  head.number(what.scores);
+  head.number(what.outputs.size());
+  for (const std::string_view each : what.outputs) head.text(each);
+  head.number(what.inputs.size());
+  for (const model_input& each : what.inputs) {
+    head.text(each.name);
+    head.number(each.values.index());
+  }
+  out.text(scratch);
+}
+
+/// The inputs of a row are its key: the same ones have the same scores.
+inline void put_keys(packed_writer out, const model_call& what) {
+  out.number(what.rows);
+  std::string key;
+  const auto put = [&](auto value) {
+    packed_writer into(key);
+    if constexpr (std::is_same_v<decltype(value), double>)
+      into.real(value);
+    else if constexpr (std::is_same_v<decltype(value), std::string_view>)
+      into.text(value);
+    else
+      into.integer(value);
+  };
+  for (std::size_t row = 0; row < what.rows; ++row) {
+    key.clear();
+    for (const model_input& each : what.inputs) std::visit([&](const auto& values) { put(values[row]); }, each.values);
+    out.text(key);
+  }
+}
+
+inline void put_answer(packed_writer out, const score_batch& scores) {
+  out.number(0);
+  for (std::size_t row = 0; row < scores.rows(); ++row) {
+    out.number(scores.scores);
+    for (std::size_t at = 0; at < scores.scores; ++at) out.real(scores.at(row, at));
   }
 }
 

@@ -124,13 +124,16 @@ TEST_CASE("a static resolver gives a store that asks nobody before it is asked")
   CHECK(unknown.error().front().source == "endpoint `ep_0001`");
 }
 
-TEST_CASE("an endpoint that is no store is refused") {
+TEST_CASE("an endpoint of kind http is a server of models, which is asked nothing before a plan asks it") {
   endpoint_entry web = embedded_endpoint("db");
   web.kind = endpoint_entry::kind_type::http;
+  web.resolver = endpoint_entry::static_resolver{"::1", 1};
   const auto opened = open_store(web, ".");
-  REQUIRE_FALSE(opened.has_value());
-  CHECK(opened.error().front().code == "store_unsupported");
-  CHECK(opened.error().front().message.starts_with("endpoint `ep_0001`: "));
+  REQUIRE(opened.has_value());
+  CHECK((*opened)
+            ->explain(braid::errc::deadline_exceeded)
+            .message.starts_with("endpoint `ep_0001` at http://[::1]:1: "));
+  CHECK((*opened)->explain(braid::errc::deadline_exceeded).code == "model_timeout");
 }
 
 TEST_CASE("an empty list or hash is as absent as with Redis, which cannot hold one") {

@@ -6,10 +6,17 @@ import { wrongType } from "./tokens.js";
 /** A failure of a node that a fallback may name; with `*` all whose codes begin so. */
 export type NodeFailure =
   | "*"
+  | "model_*"
   | "store_*"
   | "bad_regex"
   | "duplicate_join_key"
   | "missing_join_partner"
+  | "model_bad_answer"
+  | "model_overloaded"
+  | "model_refused"
+  | "model_timeout"
+  | "model_unreachable"
+  | "model_untrusted"
   | "node_timeout"
   | "non_finite_value"
   | "not_one_row"

@@ -1,0 +1,34 @@
+// rankd/store/detail/model_messages.hpp: the bodies of the inference protocol: rows as JSON, and scores out of it.
+#pragma once
+
+#include <rankd/store/model_call.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rankd::detail {
+
+/// Some of the rows of a call, `[begin, end)`.
+struct row_range {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return end - begin; }
+};
+
+/// The path of a model's inference, as in `/v2/models/ctr/versions/3/infer`.
+auto inference_path(std::string_view model, std::string_view version) -> std::string;
+
+/// The body of a request. Source: Open Inference Protocol V2 (KServe, Triton, MLServer), "Inference Request JSON
+/// Object".
+auto inference_body(const model_call& what, row_range rows) -> std::string;
+
+/// Puts the scores of an answer where `score_batch` has them. Gives what is wrong with the answer, or nothing.
+auto read_scores(std::string_view body, const model_call& what, row_range rows, std::span<double> into) -> std::string;
+
+/// The member `error` of a refusal, or nothing.
+auto refusal_text(std::string_view body) -> std::string;
+
+}  // namespace rankd::detail

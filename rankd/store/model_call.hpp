@@ -1,0 +1,47 @@
+// rankd/store/model_call.hpp: what a server of models is asked about some rows, and its answer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+namespace rankd {
+
+/// How floats are sent: many servers take only the type that their model was saved with.
+enum class float_width : std::uint8_t { bits_64, bits_32 };
+
+/// A value of each row. Floats are finite.
+struct model_input {
+  using texts = std::span<const std::string_view>;
+
+  std::string_view name;
+  std::variant<std::span<const double>, std::span<const std::int64_t>, std::span<const bool>, texts> values;
+};
+
+/// The scores that are wanted of a model. Lifetime: what it refers to outlives the call.
+struct model_call {
+  std::string_view model;
+  std::string_view version;  ///< empty: the server chooses
+  std::span<const model_input> inputs;
+  std::string_view tensor;  ///< the name of one tensor that has all inputs, which are no texts; empty: one for each
+  float_width floats = float_width::bits_64;
+  std::span<const std::string_view> outputs;  ///< the tensors of the answer, one for each score; empty: its only one
+  std::size_t scores = 1;                     ///< wanted of each row
+  std::size_t rows = 0;
+  std::size_t rows_per_call = 1000;  ///< at most so many are sent at once
+};
+
+/// The answer: all rows' first score, then their second, and so on; NaN where the model gives none.
+struct score_batch {
+  std::span<const double> values;
+  std::size_t scores = 1;  ///< of each row
+
+  [[nodiscard]] auto rows() const noexcept -> std::size_t { return values.size() / scores; }
+  [[nodiscard]] auto at(std::size_t row, std::size_t score) const noexcept -> double {
+    return values[score * rows() + row];
+  }
+};
+
+}  // namespace rankd

@@ -1,0 +1,264 @@
+// rankd/store/model_server.cpp: calls of models over HTTP, in bounds and within time.
+#include <rankd/store/model_server.hpp>
+
+#include <rankd/registry/names.hpp>
+#include <rankd/store/detail/environment.hpp>
+#include <rankd/store/detail/redis_failure.hpp>
+#include <rankd/store/error.hpp>
+
+#include <braid/base/config.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/coro/synchronization.hpp>
+#include <braid/coro/when_all.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/net/http_client.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <system_error>
+
+namespace rankd {
+namespace {
+
+/// The other values of the category are statuses of answers.
+constexpr int bad_answer = 1;
+constexpr int resting = 2;
+
+class model_category final : public std::error_category {
+ public:
+  [[nodiscard]] auto name() const noexcept -> const char* override { return "rankd.model_server"; }
+  [[nodiscard]] auto message(int value) const -> std::string override {
+    if (value == bad_answer) return "the answer is none of the inference protocol";
+    if (value == resting) return "its last calls have failed, so that it is left alone for a moment";
+    return "the server answers with status " + std::to_string(value);
+  }
+};
+
+auto models() noexcept -> const std::error_category& {
+  static const model_category category;
+  return category;
+}
+
+auto refusal(int value, std::string_view text, braid::arena& arena) -> std::unexpected<store_error> {
+  return std::unexpected(store_error(std::error_code(value, models()), arena.copied(text)));
+}
+
+auto code_of_status(int status) -> std::string_view {
+  if (status == 429 || status == 503) return "model_overloaded";
+  if (status == 408 || status == 504) return "model_timeout";
+  return status == 502 ? "model_unreachable" : "model_refused";
+}
+
+auto code_of(const store_error& why) -> std::string_view {
+  if (why.category() == models()) {
+    if (why.value() == bad_answer) return "model_bad_answer";
+    return why.value() == resting ? "model_unreachable" : code_of_status(why.value());
+  }
+  if (why == braid::errc::deadline_exceeded) return "model_timeout";
+  if (why == braid::errc::full) return "model_overloaded";
+  if (why.category() == braid::detail::tls_category()) return "model_untrusted";
+  const bool is_of_system =
+      why.category() == std::system_category() || why.category() == std::generic_category() ||
+      why == braid::errc::closed || why == braid::errc::ended || why == braid::errc::unknown_host;
+  return is_of_system ? "model_unreachable" : "model_bad_answer";
+}
+
+/// Whether a failure says that the server is ill, and not that the call was wrong.
+auto is_of_server(const store_error& why) -> bool {
+  const std::string_view code = code_of(why);
+  if (why.category() == models() && why.value() >= 500) return true;
+  return code != "model_overloaded" && code != "model_refused";
+}
+
+}  // namespace
+
+/// What one loop calls with.
+class model_server::client {
+ public:
+  client(model_server& of, braid::loop& on)
+      : names_(on, of.lookups_),
+        http_(on, {.connections_per_host = of.options_.connections,
+                   .connect_timeout = of.options_.connect_timeout,
+                   .names = &names_,
+                   .tls = of.options_.tls}),
+        breaker_(of.options_.breaker),
+        of_(&of),
+        where_(&on) {
+    const std::scoped_lock lock(of.mutex_);
+    of.clients_.emplace_back(&on, this);
+  }
+  client(const client&) = delete;
+  auto operator=(const client&) -> client& = delete;
+  ~client() {
+    const std::scoped_lock lock(of_->mutex_);
+    std::erase_if(of_->clients_, [this](const auto& each) { return each.first == where_; });
+  }
+
+  [[nodiscard]] auto http() noexcept -> braid::http_client& { return http_; }
+
+ private:
+  friend class calling;
+
+  braid::resolver names_;
+  braid::http_client http_;
+  detail::circuit_breaker breaker_;
+  std::size_t in_flight_ = 0;
+  model_server* of_;
+  const braid::home* where_;
+};
+
+/// A call under way. One that is destroyed without an end was given up.
+class model_server::calling {
+ public:
+  explicit calling(client& by) noexcept : by_(&by) { ++by.in_flight_; }
+  calling(const calling&) = delete;
+  auto operator=(const calling&) -> calling& = delete;
+  ~calling() {
+    --by_->in_flight_;
+    if (!has_ended_) by_->breaker_.gave_up();
+  }
+
+  /// Nothing, or why there may be no call now.
+  static auto refused(client& by, braid::time_point now) -> std::error_code {
+    if (by.in_flight_ >= by.of_->options_.max_in_flight) return braid::errc::full;
+    return by.breaker_.may_ask(now) ? std::error_code() : std::error_code(resting, models());
+  }
+
+  void ended(const store_result<void>& with, braid::time_point now) noexcept {
+    has_ended_ = true;
+    if (!with && is_of_server(with.error()))
+      by_->breaker_.failed(now);
+    else
+      by_->breaker_.succeeded();
+  }
+
+ private:
+  client* by_;
+  bool has_ended_ = false;
+};
+
+model_server::model_server(model_server_options options)
+    : options_(std::move(options)), lookups_({.max_threads = 1, .name = "model-names"}) {
+  BRAID_EXPECTS(options_.connections > 0, "a server of models has a connection");
+}
+
+/// Owns the client of a loop until the loop stops.
+auto model_server::keep_client(model_server& owner, braid::loop& on) -> braid::task<void> {
+  const client there(owner, on);
+  braid::event never;
+  co_await never;
+}
+
+auto model_server::find(const braid::home& where) -> client* {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(clients_, &where, [](const auto& each) { return each.first; });
+  return found == clients_.end() ? nullptr : found->second;
+}
+
+/// The client of a loop; null where it stops already.
+auto model_server::client_of(braid::home& where) -> client* {
+  if (client* const known = find(where)) return known;
+  auto* const on = dynamic_cast<braid::loop*>(&where);
+  BRAID_EXPECTS(on != nullptr, "a server of models is asked by tasks of an event loop");
+  on->spawn(keep_client(*this, *on));
+  return find(where);
+}
+
+auto model_server::hget(key_batch /*keys*/, std::string_view /*field*/, braid::arena& /*arena*/)
+    -> braid::task<store_result<field_batch>> {
+  co_return braid::fail(store_errc::wrong_type);
+}
+
+auto model_server::hgetall(key_batch /*keys*/, braid::arena& /*arena*/) -> braid::task<store_result<hash_batch>> {
+  co_return braid::fail(store_errc::wrong_type);
+}
+
+auto model_server::lrange_ids(key_batch /*keys*/, std::uint32_t /*first*/, braid::arena& /*arena*/)
+    -> braid::task<store_result<id_batch>> {
+  co_return braid::fail(store_errc::wrong_type);
+}
+
+auto model_server::read(const named_read& /*what*/, braid::arena& /*arena*/) -> braid::task<store_result<item_batch>> {
+  co_return braid::fail(store_errc::wrong_type);
+}
+
+auto model_server::score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> {
+  const std::span<double> values =
+      arena.filled(what.rows * what.scores, std::numeric_limits<double>::quiet_NaN());
+  const score_batch out{.values = values, .scores = what.scores};
+  if (what.rows == 0) co_return out;
+  braid::scope& around = co_await braid::this_scope();
+  client* const by = client_of(around.where());
+  if (by == nullptr) co_return braid::fail(braid::errc::closed);
+  std::vector<braid::task<store_result<void>>> parts;
+  for (std::size_t begin = 0; begin < what.rows; begin += what.rows_per_call) {
+    const detail::row_range rows{.begin = begin, .end = std::min(what.rows, begin + what.rows_per_call)};
+    parts.push_back(ask(*this, *by, what, rows, values, arena));
+  }
+  auto all = braid::when_all(std::move(parts));
+  for (const store_result<void>& each : co_await std::move(all))
+    if (!each) co_return std::unexpected(each.error());
+  co_return out;
+}
+
+auto model_server::ask(model_server& self, client& by, const model_call& what, detail::row_range rows,
+                       std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>> {
+  const braid::scope& around = co_await braid::this_scope();
+  if (const std::error_code why = calling::refused(by, around.where().now())) co_return braid::fail(why);
+  calling one(by);
+  braid::http_client::call call{.method = braid::http_method::post,
+                                .url = self.options_.origin + detail::inference_path(what.model, what.version),
+                                .fields = {{"Content-Type", "application/json"}},
+                                .body = detail::inference_body(what, rows)};
+  if (!self.options_.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + self.options_.token);
+  auto limited = braid::with_timeout(self.options_.request_timeout, by.http().fetch(std::move(call)));
+  const braid::result<braid::http_client::answer> answer = co_await std::move(limited);
+  store_result<void> ended;
+  if (!answer) {
+    ended = std::unexpected(store_error(answer.error()));
+  } else if (answer->status != braid::http_status::ok) {
+    ended = refusal(static_cast<int>(answer->status), detail::refusal_text(answer->body), arena);
+  } else if (const std::string wrong = detail::read_scores(answer->body, what, rows, into); !wrong.empty()) {
+    ended = refusal(bad_answer, wrong, arena);
+  }
+  one.ended(ended, around.where().now());
+  co_return ended;
+}
+
+auto model_server::explain(const store_error& why) const -> store_failure {
+  if (why == store_errc::wrong_type) return wrong_type_failure(options_.endpoint_id);
+  store_failure out{std::string(code_of(why)),
+                    "endpoint `" + options_.endpoint_id + "` at " + options_.origin + ": " + why.message()};
+  const bool is_ours = why.category() == models() && why.value() == bad_answer;
+  if (is_ours)
+    out.message += ": " + std::string(why.server_text());
+  else if (options_.words == server_messages::shown && !why.server_text().empty())
+    out.message += "; " + detail::server_message(why.server_text());
+  return out;
+}
+
+auto model_server_options_of(const endpoint_entry& endpoint, server_messages words)
+    -> braid::checked<model_server_options> {
+  const auto& server = std::get<static_resolver>(endpoint.resolver);
+  const bool is_v6 = server.host.contains(':');
+  model_server_options out{.endpoint_id = endpoint.endpoint_id,
+                           .origin = std::string(server.by_tls ? "https://" : "http://") +
+                                     (is_v6 ? "[" + server.host + "]" : server.host) + ":" +
+                                     std::to_string(server.port)};
+  out.connect_timeout = endpoint.policy.connect_timeout;
+  out.request_timeout = endpoint.policy.request_timeout;
+  out.connections = endpoint.policy.connections;
+  out.max_in_flight = endpoint.policy.max_inflight;
+  out.breaker = {.failures = endpoint.policy.breaker_failures, .rest = endpoint.policy.breaker_rest};
+  out.words = words;
+  if (auto token = detail::find_variable("RANKD_MODEL_TOKEN", endpoint.endpoint_id)) out.token = std::move(token->value);
+  if (!server.by_tls) return out;
+  auto context = detail::tls_of_environment("RANKD_MODEL_AUTHORITIES", endpoint.endpoint_id);
+  if (!context) return std::unexpected(std::move(context.error()));
+  out.tls = std::move(*context);
+  return out;
+}
+
+}  // namespace rankd

@@ -1,0 +1,79 @@
+// rankd/store/model_server.hpp: a server of models behind an endpoint of kind http.
+#pragma once
+
+#include <rankd/store/detail/circuit_breaker.hpp>
+#include <rankd/store/detail/model_messages.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/coro/home.hpp>
+#include <braid/io/tls.hpp>
+#include <braid/task/executors.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+struct model_server_options {
+  std::string endpoint_id;  ///< for messages
+  std::string origin;       ///< `http://host:port`, or `https://…`
+  std::string token = {};   ///< sent as `Authorization: Bearer …`, unless it is empty
+  std::optional<braid::tls_context> tls = {};
+  braid::duration connect_timeout = std::chrono::seconds(1);
+  braid::duration request_timeout = std::chrono::seconds(1);  ///< from the call to the last byte of its answer
+  std::size_t connections = 1;                                ///< of each loop; calls wait for one
+  std::size_t max_in_flight = 64;                             ///< calls of each loop; others fail at once
+  detail::circuit_breaker::options breaker = {};              ///< of each loop
+  server_messages words = server_messages::hidden;
+};
+
+/// Scores rows by the Open Inference Protocol V2, which KServe, Triton and MLServer answer, in JSON. It holds no keys:
+/// reads fail with store_errc::wrong_type. The first call of a loop makes that loop's client, which ends with it.
+/// Threads: any event loops at once; awaited by tasks of `braid::loop`s. Lifetime: outlives these loops.
+/// Errors, as `explain` has them: model_timeout, model_unreachable, model_overloaded, model_refused,
+/// model_bad_answer, model_untrusted.
+class model_server final : public store {
+ public:
+  /// Connects to no server yet. Requires a connection.
+  explicit model_server(model_server_options options);
+
+  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
+      -> braid::task<store_result<field_batch>> override;
+  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override;
+  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
+      -> braid::task<store_result<id_batch>> override;
+  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override;
+  /// Rows beyond `rows_per_call` go in several calls at once. The error is that of the first of these that failed.
+  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override;
+
+  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
+
+ private:
+  class client;
+  class calling;
+
+  auto client_of(braid::home& where) -> client*;
+  auto find(const braid::home& where) -> client*;
+  static auto keep_client(model_server& owner, braid::loop& on) -> braid::task<void>;
+  static auto ask(model_server& self, client& by, const model_call& what, detail::row_range rows,
+                  std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>>;
+
+  model_server_options options_;
+  braid::blocking_pool lookups_;  // of names
+  std::mutex mutex_;
+  std::vector<std::pair<const braid::home*, client*>> clients_;  // under the mutex; a loop's own is used by it
+};
+
+/// The options for an endpoint of kind http, completed by the variables RANKD_MODEL_TOKEN and RANKD_MODEL_AUTHORITIES,
+/// with the endpoint's id behind where they are for it alone: RANKD_MODEL_TOKEN_EP_0002.
+/// Blocks: on the file of authorities. Errors: bad_environment.
+auto model_server_options_of(const endpoint_entry& endpoint, server_messages words)
+    -> braid::checked<model_server_options>;
+
+}  // namespace rankd

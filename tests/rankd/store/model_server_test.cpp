@@ -1,0 +1,319 @@
+// tests/rankd/store/model_server_test.cpp: rows go to a server of models as it wants them, and its scores come back.
+#include <rankd/store/model_server.hpp>
+
+#include <rankd/store/error.hpp>
+
+#include <tests/support/http_scene.hpp>
+
+#include <braid/base/arena.hpp>
+#include <braid/coro/sleep.hpp>
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using namespace std::chrono_literals;
+using braid::http_exchange;
+using braid::http_status;
+using braid::testing::http_scene;
+using rankd::detail::circuit_breaker;
+
+namespace {
+
+using json = nlohmann::json;
+
+constexpr std::array price{1.5, -2.0, 1e300};
+constexpr std::array<std::int64_t, 3> stock{3, 0, -9'007'199'254'740'993};
+constexpr std::array in_sale{true, false, true};
+constexpr std::array<std::string_view, 3> color{"red", "\"", ""};
+
+/// What the server has been asked, and what it says.
+struct model_scene {
+  std::vector<json> bodies;
+  std::vector<std::string> paths;
+  std::vector<std::string> tokens;
+  std::function<braid::task<void>(http_exchange&, const json&)> answer;
+  braid::http_router routes;
+  std::optional<http_scene> scene;
+  braid::arena memory;
+
+  explicit model_scene(std::function<braid::task<void>(http_exchange&, const json&)> how) : answer(std::move(how)) {
+    routes.add(braid::http_method::post, "/v2/{rest...}",
+               [this](http_exchange& exchange) -> braid::task<void> { return take(*this, exchange); });
+    scene.emplace(routes);
+  }
+
+  static auto take(model_scene& by, http_exchange& exchange) -> braid::task<void> {
+    by.paths.emplace_back(exchange.request().target);
+    const auto token = exchange.request().fields.find("authorization");
+    by.tokens.emplace_back(token ? *token : "");
+    auto reading = exchange.read_all();
+    const auto body = co_await std::move(reading);
+    by.bodies.push_back(json::parse(body.value()));
+    auto answering = by.answer(exchange, json(by.bodies.back()));
+    co_await std::move(answering);
+  }
+
+  [[nodiscard]] auto options() const -> model_server_options {
+    return {.endpoint_id = "ep_0002", .origin = "http://127.0.0.1:" + std::to_string(scene->address().port())};
+  }
+
+  /// What comes back for a call, or its code.
+  auto ask(model_server& at, const model_call& what, braid::duration step = {}) -> std::string {
+    auto asking = at.score(what, memory);
+    const auto got = scene->here.run_through(std::move(asking), step).take();
+    if (!got) {
+      last = at.explain(got.error()).message;
+      return at.explain(got.error()).code;
+    }
+    std::string out;
+    for (std::size_t row = 0; row < got->rows(); ++row)
+      for (std::size_t at_score = 0; at_score < got->scores; ++at_score) {
+        const double value = got->at(row, at_score);
+        out += (out.empty() ? "" : " ") + (std::isnan(value) ? "-" : json(value).dump());
+      }
+    return out;
+  }
+
+  std::string last;  ///< message of a failure
+};
+
+auto answer_with(std::string text, http_status status = http_status::ok)
+    -> std::function<braid::task<void>(http_exchange&, const json&)> {
+  return [text = std::move(text), status](http_exchange& exchange, const json& /*asked*/) -> braid::task<void> {
+    exchange.reply(status, "application/json", text);
+    return {};
+  };
+}
+
+/// The sum of what each row has in its tensors.
+auto sums(http_exchange& exchange, const json& asked) -> braid::task<void> {
+  const std::size_t rows = asked["inputs"][0]["shape"][0];
+  json data = json::array();
+  for (std::size_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (const json& tensor : asked["inputs"]) {
+      const std::size_t width = tensor["shape"][1];
+      for (std::size_t at = 0; at < width; ++at) sum += tensor["data"][row * width + at].get<double>();
+    }
+    data.push_back(sum);
+  }
+  const json out{{"model_name", "ctr"},
+                 {"outputs", {{{"name", "y"}, {"shape", {rows, 1}}, {"datatype", "FP64"}, {"data", data}}}}};
+  exchange.reply(http_status::ok, "application/json", out.dump());
+  return {};
+}
+
+const std::array numbers{model_input{.name = "price", .values = std::span<const double>(price).first(2)},
+                         model_input{.name = "stock", .values = std::span<const std::int64_t>(stock).first(2)}};
+
+auto call_of(std::size_t rows = 2) -> model_call { return {.model = "ctr", .version = {}, .inputs = numbers, .tensor = {}, .rows = rows}; }
+
+auto tensor_of(std::string_view shape, std::string_view data, std::string_view name = "y") -> std::string {
+  return R"({"name":")" + std::string(name) + R"(","datatype":"FP32","shape":)" + std::string(shape) + R"(,"data":)" +
+         std::string(data) + "}";
+}
+
+auto outputs_of(const std::string& tensors) -> std::string { return R"({"outputs":[)" + tensors + "]}"; }
+
+}  // namespace
+
+TEST_CASE("each input is a tensor of the type of its column") {
+  const std::array all{model_input{.name = "price", .values = std::span<const double>(price)},
+                       model_input{.name = "stock", .values = std::span<const std::int64_t>(stock)},
+                       model_input{.name = "in_sale", .values = std::span<const bool>(in_sale)},
+                       model_input{.name = "color", .values = model_input::texts(color)}};
+  const std::array<std::string_view, 1> wanted{"y"};
+  const model_call what{.model = "ctr", .version = {}, .inputs = all, .tensor = {}, .outputs = wanted, .rows = 3};
+  CHECK(rankd::detail::inference_body(what, {0, 3}) ==
+        R"({"inputs":[{"name":"price","shape":[3,1],"datatype":"FP64","data":[1.5,-2,1e300]},)"
+        R"({"name":"stock","shape":[3,1],"datatype":"INT64","data":[3,0,-9007199254740993]},)"
+        R"({"name":"in_sale","shape":[3,1],"datatype":"BOOL","data":[true,false,true]},)"
+        R"({"name":"color","shape":[3,1],"datatype":"BYTES","data":["red","\"",""]}],"outputs":[{"name":"y"}]})");
+}
+
+TEST_CASE("all inputs may be one tensor of floats, of the width that the server takes") {
+  const std::array all{model_input{.name = "price", .values = std::span<const double>(price)},
+                       model_input{.name = "stock", .values = std::span<const std::int64_t>(stock)},
+                       model_input{.name = "in_sale", .values = std::span<const bool>(in_sale)}};
+  model_call what{.model = "ctr", .version = "3", .inputs = all, .tensor = "x", .rows = 3};
+  CHECK(rankd::detail::inference_body(what, {1, 3}) ==
+        R"({"inputs":[{"name":"x","shape":[2,3],"datatype":"FP64","data":[-2,0,0,1e300,-9007199254740992,1]}]})");
+  what.floats = float_width::bits_32;
+  CHECK(rankd::detail::inference_body(what, {2, 3}) ==
+        R"({"inputs":[{"name":"x","shape":[1,3],"datatype":"FP32","data":[3.4028235e+38,-9007199000000000,1]}]})");
+  CHECK(rankd::detail::inference_path("ctr", "3") == "/v2/models/ctr/versions/3/infer");
+  CHECK(rankd::detail::inference_path("ctr", "") == "/v2/models/ctr/infer");
+}
+
+TEST_CASE("rows are scored, in several calls where they are many") {
+  model_scene at(&sums);
+  model_server server(at.options());
+  CHECK(at.ask(server, call_of()) == "4.5 -2.0");
+  CHECK(at.paths.back() == "/v2/models/ctr/infer");
+  CHECK(at.tokens.back().empty());
+  model_call each = call_of();
+  each.rows_per_call = 1;
+  CHECK(at.ask(server, each) == "4.5 -2.0");
+  CHECK(at.bodies.size() == 3);
+  CHECK(at.ask(server, call_of(0)).empty());
+  CHECK(at.bodies.size() == 3);
+}
+
+TEST_CASE("scores come by the names of tensors, nested or not, and null is none") {
+  const std::array<std::string_view, 2> wanted{"b", "a"};
+  model_call two = call_of();
+  two.outputs = wanted;
+  two.scores = 2;
+  model_scene at(answer_with(outputs_of(tensor_of("[2]", "[1,null]", "a") + "," + tensor_of("[2,1]", "[[3],[4]]", "b"))));
+  model_server server(at.options());
+  CHECK(at.ask(server, two) == "3.0 1.0 4.0 -");
+  at.answer = answer_with(outputs_of(tensor_of("[2,2]", "[1,2,true,false]")));
+  two.outputs = {};
+  CHECK(at.ask(server, two) == "1.0 2.0 1.0 0.0");
+}
+
+TEST_CASE("an answer that is none says what is wrong with it") {
+  model_scene at(answer_with(""));
+  model_server_options options = at.options();
+  options.breaker.failures = 0;
+  model_server server(options);
+  const std::array<std::pair<std::string, std::string_view>, 12> cases{{
+      {"{\"outputs\":[{\"data\":[NaN]}]}", "the answer is no JSON"},
+      {"[]", "the answer has no array `outputs`"},
+      {"{}", "the answer has no array `outputs`"},
+      {R"({"outputs":[1]})", "an item of `outputs` is no object"},
+      {outputs_of(""), "the answer has 0 tensors, and the node does not say which it wants: name them in `outputs`"},
+      {outputs_of(tensor_of("[2]", "[1,2]") + "," + tensor_of("[2]", "[1,2]")),
+       "the answer has 2 tensors, and the node does not say which it wants: name them in `outputs`"},
+      {outputs_of(tensor_of("[3]", "[1,2,3]")), "the tensor `y` has no shape of 2 rows"},
+      {outputs_of(tensor_of("[]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
+      {outputs_of(tensor_of("[2,18446744073709551615,2]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
+      {outputs_of(tensor_of("[2,2]", "[1,2,3,4]")), "the tensor `y` has 2 values for each row, and the plan wants 1"},
+      {outputs_of(tensor_of("[2]", "[1]")), "the tensor `y` has 1 values in place of 2"},
+      {outputs_of(tensor_of("[2]", R"([1,"2"])")), "the tensor `y` has a value that is no number, for row 1"},
+  }};
+  for (const auto& [text, why] : cases) {
+    CAPTURE(text);
+    at.answer = answer_with(text);
+    CHECK(at.ask(server, call_of()) == "model_bad_answer");
+    CHECK(at.last.ends_with(why));
+  }
+  const std::array<std::string_view, 1> wanted{"z"};
+  model_call named = call_of();
+  named.outputs = wanted;
+  at.answer = answer_with(outputs_of(tensor_of("[2]", "[1,2]")));
+  CHECK(at.ask(server, named) == "model_bad_answer");
+  CHECK(at.last.ends_with("the answer has no tensor `z`"));
+}
+
+TEST_CASE("a refusal has a code by its status, and the server's words only where they may be shown") {
+  model_scene at(answer_with(R"({"error":"no model secret_model"})", http_status::not_found));
+  model_server_options options = at.options();
+  options.breaker.failures = 0;
+  options.token = "t0k";
+  model_server hidden(options);
+  CHECK(at.ask(hidden, call_of()) == "model_refused");
+  CHECK(at.last == "endpoint `ep_0002` at " + options.origin + ": the server answers with status 404");
+  CHECK(at.tokens.back() == "Bearer t0k");
+  options.words = server_messages::shown;
+  model_server shown(options);
+  CHECK(at.ask(shown, call_of()) == "model_refused");
+  CHECK(at.last.ends_with("status 404; the server says: no model secret_model"));
+  const std::array<std::pair<http_status, std::string_view>, 5> cases{{
+      {http_status::too_many_requests, "model_overloaded"},
+      {http_status::service_unavailable, "model_overloaded"},
+      {http_status::gateway_timeout, "model_timeout"},
+      {http_status::bad_gateway, "model_unreachable"},
+      {http_status::internal_server_error, "model_refused"},
+  }};
+  for (const auto& [status, code] : cases) {
+    at.answer = answer_with("not JSON", status);
+    CHECK(at.ask(shown, call_of()) == code);
+  }
+}
+
+TEST_CASE("a server that does not answer costs the time of a call, and one that is not there none") {
+  model_scene at([](http_exchange& exchange, const json& /*asked*/) -> braid::task<void> {
+    co_await braid::sleep_for(1h);
+    exchange.reply(http_status::ok);
+  });
+  model_server server(at.options());
+  CHECK(at.ask(server, call_of(), 100ms) == "model_timeout");
+  model_server_options nobody = at.options();
+  nobody.origin = "http://127.0.0.1:1";
+  model_server absent(nobody);
+  CHECK(at.ask(absent, call_of()) == "model_unreachable");
+}
+
+TEST_CASE("calls beyond the bound fail at once, and the others go on") {
+  model_scene at(&sums);
+  model_server_options options = at.options();
+  options.max_in_flight = 1;
+  model_server server(options);
+  model_call each = call_of();
+  each.rows_per_call = 1;
+  CHECK(at.ask(server, each) == "model_overloaded");
+  CHECK(at.ask(server, call_of()) == "4.5 -2.0");
+}
+
+TEST_CASE("a server that fails again and again is left alone for a moment, and asked once then") {
+  model_scene at(answer_with("", http_status::internal_server_error));
+  model_server_options options = at.options();
+  options.breaker = {.failures = 2, .rest = 1s};
+  model_server server(options);
+  CHECK(at.ask(server, call_of()) == "model_refused");
+  CHECK(at.ask(server, call_of()) == "model_refused");
+  CHECK(at.ask(server, call_of()) == "model_unreachable");
+  CHECK(at.last.ends_with("its last calls have failed, so that it is left alone for a moment"));
+  CHECK(at.bodies.size() == 2);
+  at.scene->here.advance(1s);
+  CHECK(at.ask(server, call_of()) == "model_refused");
+  CHECK(at.ask(server, call_of()) == "model_unreachable");
+  at.scene->here.advance(1s);
+  at.answer = &sums;
+  CHECK(at.ask(server, call_of()) == "4.5 -2.0");
+  at.answer = answer_with("", http_status::not_found);  // the call is wrong, and the server well
+  for (int n = 0; n < 4; ++n) CHECK(at.ask(server, call_of()) == "model_refused");
+  CHECK(at.bodies.size() == 8);
+}
+
+TEST_CASE("one call tries whether a server is well again, and another one does where it was given up") {
+  circuit_breaker of({.failures = 2, .rest = 1s});
+  const braid::time_point now{10s};
+  CHECK(of.may_ask(now));
+  of.failed(now);
+  of.succeeded();
+  of.failed(now);
+  CHECK(of.may_ask(now));
+  of.failed(now);
+  CHECK_FALSE(of.may_ask(now + 999ms));
+  CHECK(of.may_ask(now + 1s));
+  CHECK_FALSE(of.may_ask(now + 1s));
+  of.gave_up();
+  CHECK(of.may_ask(now + 1s));
+  of.failed(now + 1s);
+  CHECK_FALSE(of.may_ask(now + 1s));
+  CHECK(of.may_ask(now + 2s));
+  of.succeeded();
+  CHECK(of.may_ask(now));
+  circuit_breaker never({.failures = 0});
+  for (int n = 0; n < 9; ++n) never.failed(now);
+  CHECK(never.may_ask(now));
+}
+
+TEST_CASE("a server of models holds no keys") {
+  model_scene at(&sums);
+  model_server server(at.options());
+  constexpr std::array<std::int64_t, 1> one{1};
+  const auto country = at.scene->here.run(server.hget({"user:", one}, "country", at.memory)).take();
+  REQUIRE_FALSE(country.has_value());
+  CHECK(server.explain(country.error()).code == "store_wrong_type");
+}
