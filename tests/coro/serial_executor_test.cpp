@@ -284,6 +284,42 @@ TEST_CASE("a pool that shuts down stops the tasks of its homes where it meets th
   }
 }
 
+TEST_CASE("where the executor drops a drain the tasks are stopped there, and nothing more is accepted") {
+  manual_executor there;
+  serial_executor where(there);
+  event never;
+  deaths ended;
+  auto waits = [&](mortal /*held*/) -> task<void> { co_await never; };
+  REQUIRE(post(where, [&] { where.root().spawn(waits(mortal(ended))); }));
+  there.run();
+  CHECK(ended.count == 0);
+  REQUIRE(post(where, [] { FAIL("it must not run"); }));
+  there.drop();
+  CHECK(ended.count == 1);
+  CHECK_FALSE(post(where, [] {}));
+}
+
+TEST_CASE("an arrival elsewhere that is dropped comes home also where its home is dropped") {
+  manual_executor there;
+  manual_executor elsewhere;
+  serial_executor where(there);
+  std::error_code seen;
+  auto body = [&]() -> task<void> {
+    try {
+      co_await schedule_on(elsewhere);
+    } catch (const std::system_error& thrown) {
+      seen = thrown.code();
+    }
+  };
+  REQUIRE(post(where, [&] { where.root().spawn(body()); }));
+  there.run();
+  REQUIRE(elsewhere.pending() == 1);
+  elsewhere.drop();
+  REQUIRE(there.pending() == 1);
+  there.drop();
+  CHECK(seen == errc::dropped);
+}
+
 TEST_CASE("a task that goes on elsewhere comes back to the pool") {
   pool workers(with_workers(1));
   pool others(with_workers(1));
