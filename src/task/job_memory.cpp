@@ -167,7 +167,8 @@ auto usable_cache() noexcept -> thread_cache* {
   return &cache;
 }
 
-auto class_of(std::size_t size) noexcept -> std::size_t { return size == 0 ? 0 : (size - 1) / class_bytes; }
+/// Of no bytes: a number beyond all classes.
+auto class_of(std::size_t size) noexcept -> std::size_t { return (size - 1) / class_bytes; }
 
 auto is_listed(std::size_t index) noexcept -> bool { return uses_lists && index < classes; }
 
