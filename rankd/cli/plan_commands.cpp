@@ -222,7 +222,8 @@ auto ops_of_project(const std::filesystem::path& named) -> braid::checked<std::v
   if (auto loaded = load_operators(where->operators); !loaded) return std::unexpected(std::move(loaded.error()));
   for (const auto& file : where->operators) {
     const std::vector<const op_entry*> own = own_ops_of(file);
-    out.insert(out.end(), own.begin(), own.end());
+    for (const op_entry* each : own)
+      if (std::ranges::find(out, each) == out.end()) out.push_back(each);  // a copy of a library offers the same
   }
   return out;
 }

@@ -10,6 +10,8 @@
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -20,6 +22,7 @@
 #include <utility>
 
 #include <dlfcn.h>
+#include <elf.h>
 
 namespace rankd {
 namespace {
@@ -143,9 +146,29 @@ auto canonical_path(const fs::path& file) -> fs::path {
   return error ? file : out;
 }
 
+/// Whether a shared object lacks its end, as one that is being copied: the system loads it, and its code ends the
+/// process. What is no shared object is left to the system to refuse.
+auto is_cut(std::string_view bytes) -> bool {
+  Elf64_Ehdr header{};
+  if (!bytes.starts_with(ELFMAG) || bytes.size() < sizeof(header)) return false;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  const auto is_inside = [&bytes](std::uint64_t begin, std::uint64_t size) {
+    return begin <= bytes.size() && size <= bytes.size() - begin;
+  };
+  for (std::uint64_t at = 0; at < header.e_phnum; ++at) {
+    const std::uint64_t place = header.e_phoff + at * sizeof(Elf64_Phdr);
+    Elf64_Phdr part{};
+    if (!is_inside(place, sizeof(part))) return true;
+    std::memcpy(&part, bytes.data() + place, sizeof(part));
+    if (part.p_type == PT_LOAD && !is_inside(part.p_offset, part.p_filesz)) return true;
+  }
+  return false;
+}
+
 auto digest_of(const fs::path& file) -> braid::checked<operator_digest> {
   const auto bytes = read_text_file(file, largest_library);
   if (!bytes) return std::unexpected(bytes.error());
+  if (is_cut(*bytes)) return refused("bad_library", "the file ends before the library does", "copy it again", file);
   return operator_digest{file.filename().string(), sha256_hex(*bytes)};
 }
 

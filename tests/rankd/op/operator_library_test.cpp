@@ -3,6 +3,7 @@
 
 #include <rankd/abi/operators.hpp>
 #include <rankd/op/row_change.hpp>
+#include <rankd/registry/file.hpp>
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/support/scratch_folder.hpp>
 
@@ -431,5 +432,10 @@ TEST_CASE("a file that is no library of operators is refused") {
   ::Dl_info strangers{};
   REQUIRE(::dladdr(reinterpret_cast<void*>(&std::strtol), &strangers) != 0);  // one without the function
   CHECK(refusal(strangers.dli_fname) == "bad_library: it has no function `rankd_operators`");
+  const std::string whole = read_text_file(strangers.dli_fname).value();
+  folder.write("libcut.so", whole.substr(0, whole.size() / 2));
+  CHECK(refusal(folder.path() / "libcut.so") == "bad_library: the file ends before the library does");
+  folder.write("libfront.so", whole.substr(0, 100));
+  CHECK(refusal(folder.path() / "libfront.so") == "bad_library: the file ends before the library does");
   CHECK(list(changed_operators(std::array{folder.path() / "libtext.so"})) == lines{"library_changed "});
 }
