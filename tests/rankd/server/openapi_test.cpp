@@ -35,8 +35,8 @@ namespace {
 /// Fails in the way that the user id of the request selects.
 class failing_store final : public rankd::testing::closed_store {
  public:
-  auto hget(key_batch keys, std::string_view /*field*/, braid::arena& /*memory*/)
-      -> braid::task<store_result<field_batch>> override {
+  auto lrange_ids(key_batch keys, std::uint32_t /*first*/, braid::arena& /*memory*/)
+      -> braid::task<store_result<id_batch>> override {
     if (keys.ids.front() == 500) throw std::runtime_error("a store that throws");
     co_return braid::fail(keys.ids.front() == 502 ? braid::errc::finished : braid::errc::closed);
   }

@@ -287,7 +287,7 @@ TEST_CASE("nodes and endpoints have metrics of their own, of plans that are ther
 }
 
 TEST_CASE("metrics tell what was asked of a store that is elsewhere, and what was shared") {
-  faulty_store elsewhere(*reference_project::get().stores.front(), "ep_0001", {});
+  faulty_store elsewhere(*rankd::testing::reference_project::get().stores.front(), "ep_0001", {});
   serve_options two_loops;
   two_loops.loops = 2;
   serve_world world(two_loops, nullptr, {}, {&elsewhere, nullptr});
