@@ -41,7 +41,7 @@ TEST_CASE("a shadow has a candidate, a share and a bound, of which all but the f
 }
 
 TEST_CASE("what is wrong with a shadow is said with its place") {
-  CHECK(code_of("[shadow.a]\n") == "missing_field /shadow/a/plan");
+  CHECK(code_of("[shadow.a]\n") == "missing_field /shadow/a");
   CHECK(code_of("[shadow.a]\nplan = \"a\"\n") == "bad_value /shadow/a/plan");
   CHECK(code_of("[shadow.a]\nplan = \"b\"\nshare = 0\n") == "bad_value /shadow/a/share");
   CHECK(code_of("[shadow.a]\nplan = \"b\"\nshare = 1.5\n") == "bad_value /shadow/a/share");
