@@ -127,7 +127,8 @@ class joiner {
     const auto rows = line.find("rows");
     if (rows == line.end() || !rows->is_object() || !rows->contains("id") || !(*rows)["id"].is_array()) return nullptr;
     const std::size_t size = (*rows)["id"].size();
-    const bool fits = std::ranges::all_of(*rows, [size](const json& each) { return each.is_array() && each.size() == size; });
+    const bool fits =
+        std::ranges::all_of(*rows, [size](const json& each) { return each.is_array() && each.size() == size; });
     return fits ? &*rows : nullptr;
   }
 
@@ -156,7 +157,8 @@ class joiner {
       ++counts_.rows;
       const std::string id = text_of((*rows)["id"][at]);
       append_cell(text_, request);
-      for (const char* name : {"time", "plan", "plan_digest", "user_id"}) append_cell(text_, text_of(line.value(name, json())));
+      for (const char* name : {"time", "plan", "plan_digest", "user_id"})
+        append_cell(text_, text_of(line.value(name, json())));
       append_cell(text_, std::to_string(at + 1));
       append_cell(text_, id);
       for (const std::string& name : columns_) {

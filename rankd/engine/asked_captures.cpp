@@ -63,8 +63,7 @@ auto may_have(const plan_node& node, node_index at, capture_side side, const std
               std::uint32_t key) -> bool {
   const auto has = [&](node_index of) { return std::ranges::binary_search(columns[of].has, key); };
   if (key == registries::id_key) return true;
-  return (side != capture_side::in && has(at)) ||
-         (side != capture_side::out && std::ranges::any_of(node.sources, has));
+  return (side != capture_side::in && has(at)) || (side != capture_side::out && std::ranges::any_of(node.sources, has));
 }
 
 auto no_column(const key_entry& key, const std::string& node) -> std::string {
@@ -77,7 +76,8 @@ namespace detail {
 
 void read_key_name(const nlohmann::json& name, const std::string& pointer, const registries& declared,
                    std::vector<std::uint32_t>& into, diagnostic_list problems) {
-  if (!name.is_string()) return problems.add("wrong_type", pointer, "a key is given by name, not as " + described(name));
+  if (!name.is_string())
+    return problems.add("wrong_type", pointer, "a key is given by name, not as " + described(name));
   const auto& text = name.get_ref<const std::string&>();
   const key_entry* key = declared.find_key(text);
   if (key == nullptr)
@@ -161,13 +161,13 @@ auto check_captures(const plan& loaded, const registries& declared) -> braid::di
     if (columns.empty()) columns = columns_of(loaded, declared);
     const auto& keys = *node.capture->what.key_ids;
     for (std::size_t index = 0; index < keys.size(); ++index) {
-      braid::diagnostic wrong{.code = {},
-                              .pointer = braid::json_pointer(
-                                  braid::json_pointer(node.capture->pointer, "key_ids"), index),
-                              .message = {},
-                              .hint = {},
-                              .node = node.node_id,
-                              .source = {}};
+      braid::diagnostic wrong{
+          .code = {},
+          .pointer = braid::json_pointer(braid::json_pointer(node.capture->pointer, "key_ids"), index),
+          .message = {},
+          .hint = {},
+          .node = node.node_id,
+          .source = {}};
       const key_entry* key = declared.find_key(keys[index]);
       if (key == nullptr) {
         wrong.code = "unknown_key";

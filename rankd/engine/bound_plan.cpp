@@ -46,7 +46,7 @@ void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_
   for (const bound_node& node : nodes)
     for (const node_index source : node.sources) ++takers[source];
   for (const node_index output : loaded.outputs) ++takers[output];
-  const auto stands_alone = [&](node_index at) { 
+  const auto stands_alone = [&](node_index at) {
     return nodes[at].fallback || loaded.nodes[at].capture || !loaded.nodes[at].wakers.empty();
   };
   for (const plan_node& node : loaded.nodes)

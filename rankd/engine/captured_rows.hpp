@@ -39,12 +39,12 @@ struct captured_rows {
   capture_side side = capture_side::out;  ///< never both
   std::string source = {};                ///< of a side `in`: the node whose rows they are
   node_state state = node_state::skipped;
-  std::string failure = {};               ///< the code of a failure for which something stands in, or empty
-  std::string used = {};                  ///< that: the id of a node, `input` or `empty`
-  std::string fused_with = {};            ///< the node that does the work of both, so that no rows lie between, or empty
-  std::optional<row_set> rows = {};       ///< nothing where the node has none to show
-  std::vector<const key_entry*> keys{};   ///< the columns, ascending by key id, without `id`
-  std::size_t cut = 0;                    ///< rows behind these, which are left out
+  std::string failure = {};              ///< the code of a failure for which something stands in, or empty
+  std::string used = {};                 ///< that: the id of a node, `input` or `empty`
+  std::string fused_with = {};           ///< the node that does the work of both, so that no rows lie between, or empty
+  std::optional<row_set> rows = {};      ///< nothing where the node has none to show
+  std::vector<const key_entry*> keys{};  ///< the columns, ascending by key id, without `id`
+  std::size_t cut = 0;                   ///< rows behind these, which are left out
 };
 
 /// `"node":…,"side":…,"state":…,"rows":{"id":[…],…},"cut":0`, as answers and files of captures have it.

@@ -57,17 +57,17 @@ struct ranking {
   std::string engine_request_id;
   std::string plan;
   std::optional<rank_error> error;
-  row_set rows;                                  ///< the candidates in order, if there is no error
-  std::string next_cursor;                       ///< of the page after these rows; empty where none is left
-  std::vector<const key_entry*> fields;          ///< what to show of each, ascending by key id, without `id`
-  std::uint64_t malformed_ids = 0;               ///< ids in the store that were none and were skipped
-  std::uint64_t malformed_values = 0;            ///< features in the store that were none of their type
-  braid::duration total{};                       ///< from when the engine took the request to when this was ready
-  std::span<const node_sample> nodes;            ///< by number; empty unless `engine_options::metrics` wants them
-  std::shared_ptr<const explanation> explained;  ///< null unless the request asks for it; there with errors, too
+  row_set rows;                                      ///< the candidates in order, if there is no error
+  std::string next_cursor;                           ///< of the page after these rows; empty where none is left
+  std::vector<const key_entry*> fields;              ///< what to show of each, ascending by key id, without `id`
+  std::uint64_t malformed_ids = 0;                   ///< ids in the store that were none and were skipped
+  std::uint64_t malformed_values = 0;                ///< features in the store that were none of their type
+  braid::duration total{};                           ///< from when the engine took the request to when this was ready
+  std::span<const node_sample> nodes;                ///< by number; empty unless `engine_options::metrics` wants them
+  std::shared_ptr<const explanation> explained;      ///< null unless the request asks for it; there with errors, too
   std::vector<captured_rows> captured = {};          ///< that the request asks for; there with errors, too
   std::vector<captured_rows> captured_by_plan = {};  ///< where `engine_options::captures` takes them
-  std::shared_ptr<const request_state> memory;   ///< what the rows and the nodes lie in
+  std::shared_ptr<const request_state> memory;       ///< what the rows and the nodes lie in
   std::shared_ptr<const plan_experiments> experiments = {};  ///< of the plan, where it has some
   std::vector<chosen_arm> arms = {};                         ///< of these, those that the request is in
   std::vector<degradation> degraded = {};                    ///< in the order of the plan; empty where all went well

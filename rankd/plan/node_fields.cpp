@@ -95,8 +95,7 @@ auto capture_text(const node_capture& capture, const registries& declared) -> st
   out.append(", side: ").append(capture_side_names[static_cast<std::size_t>(capture.what.side)]);
   out += ", max_rows: " + std::to_string(capture.what.max_rows);
   if (capture.what.key_ids)
-    out += ", keys: " +
-           list_text(*capture.what.key_ids, [&](std::uint32_t key) { return key_text(key, declared); });
+    out += ", keys: " + list_text(*capture.what.key_ids, [&](std::uint32_t key) { return key_text(key, declared); });
   return out + "}";
 }
 

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 12> hidden_fields{
     "user_id",         "request_id",  "engine_request_id", "trace_id",    "client", "context",
-    "param_overrides", "output_keys", "explain",           "experiments", "cursor",
-    "capture"};
+    "param_overrides", "output_keys", "explain",           "experiments", "cursor", "capture"};
 
 void append_name(std::string& out, std::string_view name) {
   if (!out.ends_with('{')) out += ',';

@@ -66,8 +66,9 @@ class event_reader {
     if (const std::string* id = in_->text("event_id", presence::required)) {
       out.event_id = *id;
       if (id->empty() || id->size() > max_event_id || !is_printable(*id))
-        in_->report("event_id", "bad_event_id",
-                    "an event_id has 1 to " + std::to_string(max_event_id) + " characters that print, all of them ASCII");
+        in_->report(
+            "event_id", "bad_event_id",
+            "an event_id has 1 to " + std::to_string(max_event_id) + " characters that print, all of them ASCII");
     }
     if (const std::string* type = in_->text("type", presence::required)) {
       out.type = *type;
@@ -189,9 +190,9 @@ auto parse_events(std::string_view text, const event_rules& rules, const registr
   if (const json* events = top.array("events", presence::required)) {
     const std::string pointer = top.pointer_of("events");
     if (events->size() > max_events)
-      diagnostic_list{problems}.add("events_too_large", pointer,
-                                    "one call has at most " + std::to_string(max_events) + " events, not " +
-                                        std::to_string(events->size()));
+      diagnostic_list{problems}.add(
+          "events_too_large", pointer,
+          "one call has at most " + std::to_string(max_events) + " events, not " + std::to_string(events->size()));
     for (std::size_t at = 0; at < events->size() && problems.size() < max_problems; ++at) {
       if (events->size() > max_events) break;
       object_reader in((*events)[at], braid::json_pointer(pointer, at), problems);
@@ -248,12 +249,13 @@ auto steps_of(const event& what, const event_rules& rules) -> std::vector<counte
     scalar by = std::int64_t{1};
     if (!counter.by.empty()) {
       const scalar* given = find_field(what, counter.by);
-      const bool is_number = given != nullptr && (std::holds_alternative<std::int64_t>(*given) ||
-                                                  std::holds_alternative<double>(*given));
+      const bool is_number =
+          given != nullptr && (std::holds_alternative<std::int64_t>(*given) || std::holds_alternative<double>(*given));
       if (!is_number) continue;
       by = *given;
     }
-    if (auto key = key_of(what, counter.key)) out.push_back({.counter = at, .key = std::move(*key), .by = std::move(by)});
+    if (auto key = key_of(what, counter.key))
+      out.push_back({.counter = at, .key = std::move(*key), .by = std::move(by)});
   }
   return out;
 }

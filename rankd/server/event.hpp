@@ -29,7 +29,7 @@ struct event {
   std::chrono::milliseconds time{0};  ///< since 1970: when it happened; where the client does not know, when it came
   std::optional<row_id> user_id = {};
   std::optional<row_id> item_id = {};
-  std::string request_id = {};  ///< of the answer that showed the item; or empty
+  std::string request_id = {};                              ///< of the answer that showed the item; or empty
   std::vector<std::pair<std::string, scalar>> fields = {};  ///< by name
 };
 

@@ -106,8 +106,7 @@ auto event_log::open(event_log_options options) -> braid::checked<std::unique_pt
 
 auto event_log::start() -> braid::checked<void> {
   std::error_code why;
-  if (fs::create_directories(options_.folder, why))
-    fs::permissions(options_.folder, folder_for_owner_and_group, why);
+  if (fs::create_directories(options_.folder, why)) fs::permissions(options_.folder, folder_for_owner_and_group, why);
   if (why) return unwritable(options_.folder, why.value());
   const fs::path lock = options_.folder / "lock";
   lock_ = braid::descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_owner_and_group));

@@ -28,10 +28,10 @@ namespace rankd {
 
 struct event_log_options {
   std::filesystem::path folder;
-  std::uint64_t max_bytes = std::uint64_t{64} << 20U;     ///< of one file, which then is followed by another one
+  std::uint64_t max_bytes = std::uint64_t{64} << 20U;        ///< of one file, which then is followed by another one
   std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once
-  std::size_t max_ids = std::size_t{1} << 20U;            ///< that are remembered for that; the oldest go first
-  std::size_t max_waiting = std::size_t{16} << 20U;       ///< bytes that wait to be written
+  std::size_t max_ids = std::size_t{1} << 20U;               ///< that are remembered for that; the oldest go first
+  std::size_t max_waiting = std::size_t{16} << 20U;          ///< bytes that wait to be written
   /// What events add to counters, once they are written. Called by the writing thread.
   std::function<void(std::vector<counter_step>)> on_written = {};
   std::function<int(int)> sync = {};  ///< in place of fdatasync(2)
@@ -107,10 +107,10 @@ class event_log {
 
   event_log_options options_;
   braid::descriptor lock_;
-  braid::descriptor file_;   // this and the next ones: of the writing thread
-  std::uint64_t size_ = 0;   // what is known to be on the disk
+  braid::descriptor file_;  // this and the next ones: of the writing thread
+  std::uint64_t size_ = 0;  // what is known to be on the disk
   unsigned number_ = 0;
-  bool is_broken_ = false;   // the file may end with what was not reported
+  bool is_broken_ = false;  // the file may end with what was not reported
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

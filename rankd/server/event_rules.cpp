@@ -60,7 +60,8 @@ class counter_reader {
     const std::string* id = row_->text("endpoint", presence::required);
     if (id == nullptr) return;
     const endpoint_entry* found = declared_->find_endpoint(*id);
-    if (found == nullptr) return row_->report("endpoint", "unknown_endpoint", "no endpoint is called " + quote_name(*id));
+    if (found == nullptr)
+      return row_->report("endpoint", "unknown_endpoint", "no endpoint is called " + quote_name(*id));
     out.endpoint = static_cast<std::size_t>(found - declared_->endpoints().data());
     if (found->kind != endpoint_entry::kind_type::redis)
       row_->report("endpoint", "wrong_endpoint_kind",
@@ -87,7 +88,8 @@ class counter_reader {
     if (type_ == nullptr || !type_->fields) return;
     const auto found = type_->fields->find(name);
     if (found == type_->fields->end())
-      return row_->report(where, "unknown_field", "events of type " + quote_name(type_->name) + " have no field " + quote_name(name));
+      return row_->report(where, "unknown_field",
+                          "events of type " + quote_name(type_->name) + " have no field " + quote_name(name));
     const bool counts = found->second == value_type::integer || found->second == value_type::floating;
     if (is_number && !counts) row_->report(where, "wrong_type", "the field " + quote_name(name) + " is no number");
   }
@@ -119,8 +121,7 @@ auto event_rules::find(std::string_view type) const noexcept -> const event_type
   return found == types_.end() ? nullptr : &*found;
 }
 
-auto event_rules::load(const std::filesystem::path& folder, const registries& declared)
-    -> braid::checked<event_rules> {
+auto event_rules::load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<event_rules> {
   const std::filesystem::path file = folder / counters_file;
   std::error_code error;
   if (!std::filesystem::exists(file, error) && !error) return event_rules();  // else reading it says why not

@@ -28,12 +28,12 @@ struct event_type {
 
 /// What is counted of events of a type: a field of the hash under a key that is made of the event.
 struct event_counter {
-  std::string name;               ///< the field of the hash
-  std::string event;              ///< the type
-  std::size_t endpoint = 0;       ///< a position in registries::endpoints
-  key_template key;               ///< holes are `user_id`, `item_id`, and fields of the event
-  std::string by;                 ///< the field whose number is added; empty: one is
-  std::int64_t window_s = 0;      ///< the hash is gone so long after the first event; 0: it stays
+  std::string name;           ///< the field of the hash
+  std::string event;          ///< the type
+  std::size_t endpoint = 0;   ///< a position in registries::endpoints
+  key_template key;           ///< holes are `user_id`, `item_id`, and fields of the event
+  std::string by;             ///< the field whose number is added; empty: one is
+  std::int64_t window_s = 0;  ///< the hash is gone so long after the first event; 0: it stays
 };
 
 /// What a project says of events. Immutable. Threads: any.

@@ -25,13 +25,12 @@ auto open_to_append(const std::filesystem::path& path, int how = 0) -> braid::de
 }
 
 auto unwritable(const std::filesystem::path& path, int why) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(
-      braid::diagnostics({.code = "unwritable_file",
-                          .pointer = {},
-                          .message = "cannot be written: " + std::generic_category().message(why),
-                          .hint = {},
-                          .node = {},
-                          .source = path.string()}));
+  return std::unexpected(braid::diagnostics({.code = "unwritable_file",
+                                             .pointer = {},
+                                             .message = "cannot be written: " + std::generic_category().message(why),
+                                             .hint = {},
+                                             .node = {},
+                                             .source = path.string()}));
 }
 
 /// `20261127T033609Z`.
@@ -154,9 +153,8 @@ auto line_file::open_next() -> bool {
   for (int i = 0; i < tries; ++i) {
     std::string number = std::to_string(++number_);
     number.insert(0, 6 - std::min<std::size_t>(number.size(), 6), '0');
-    std::filesystem::path path =
-        series_->folder / (series_->name + "-" + time_of_name() + "-" + std::to_string(::getpid()) + "-" + number +
-                           ".ndjson");
+    std::filesystem::path path = series_->folder / (series_->name + "-" + time_of_name() + "-" +
+                                                    std::to_string(::getpid()) + "-" + number + ".ndjson");
     braid::descriptor next = open_to_append(path, O_EXCL);
     if (!next && errno == EEXIST) continue;
     if (!next) return false;
@@ -182,8 +180,8 @@ void line_file::write(std::string_view text) {
   }
 }
 
-/// What the system does not take is lost, up to the end of its line. Of a series the part of that line is cut off again,
-/// since what is behind it would be no line either; false where it stays.
+/// What the system does not take is lost, up to the end of its line. Of a series the part of that line is cut off
+/// again, since what is behind it would be no line either; false where it stays.
 auto line_file::write_whole(std::string_view lines) -> bool {
   std::string_view rest = lines;
   while (!rest.empty()) {

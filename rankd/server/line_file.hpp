@@ -47,8 +47,8 @@ class line_file {
   /// Takes one line, without its line feed. Blocks: never for long.
   void add(std::string_view line);
 
-  /// Opens the path anew before the next lines, for log rotation by rename; a series goes on with a new file. Where that
-  /// fails, it goes on with the file that it has.
+  /// Opens the path anew before the next lines, for log rotation by rename; a series goes on with a new file. Where
+  /// that fails, it goes on with the file that it has.
   void reopen();
 
   /// How many lines were lost.

@@ -57,16 +57,17 @@ auto problems_of(const bound_plan& plan, std::string_view request) -> std::strin
 TEST_CASE("a request captures the rows that nodes give and take, and counts what it leaves out") {
   engine_world world;
   const bound_plan& plan = world.bind(artifact_of(list("l", 4) + "," + take("t", "l", 2), R"("t")"));
-  const ranking answer = world.rank(
-      plan, R"({"request_id":"r","capture":["t",{"node":"l","max_rows":3}]})");
-  CHECK(text_of(answer.captured) ==
-        R"("node":"t","side":"out","state":"done","rows":{"id":[1,2]},"cut":0)" "\n"
-        R"("node":"l","side":"out","state":"done","rows":{"id":[1,2,3]},"cut":1)" "\n");
+  const ranking answer = world.rank(plan, R"({"request_id":"r","capture":["t",{"node":"l","max_rows":3}]})");
+  CHECK(text_of(answer.captured) == R"("node":"t","side":"out","state":"done","rows":{"id":[1,2]},"cut":0)"
+                                    "\n"
+                                    R"("node":"l","side":"out","state":"done","rows":{"id":[1,2,3]},"cut":1)"
+                                    "\n");
   CHECK(to_json(answer).find(R"("captured":[{"node":"t",)") != std::string::npos);
   const ranking both = world.rank(plan, R"({"capture":[{"node":"t","side":"both"}]})");
-  CHECK(text_of(both.captured) ==
-        R"("node":"t","side":"in","of":"l","state":"done","rows":{"id":[1,2,3,4]},"cut":0)" "\n"
-        R"("node":"t","side":"out","state":"done","rows":{"id":[1,2]},"cut":0)" "\n");
+  CHECK(text_of(both.captured) == R"("node":"t","side":"in","of":"l","state":"done","rows":{"id":[1,2,3,4]},"cut":0)"
+                                  "\n"
+                                  R"("node":"t","side":"out","state":"done","rows":{"id":[1,2]},"cut":0)"
+                                  "\n");
   CHECK(to_json(world.rank(plan, R"({"request_id":"r"})")).find("captured") == std::string::npos);
 }
 
@@ -77,21 +78,25 @@ TEST_CASE("captured columns are those that are asked for, with null where a row 
       R"("expr_table":{"e":{"op":"mul","a":{"op":"key_ref","key_id":1},"b":{"op":"const_number","value":2}}},)"));
   const ranking one = world.rank(plan, R"({"capture":[{"node":"v","keys":["final_score"]}]})");
   CHECK(text_of(one.captured) ==
-        R"("node":"v","side":"out","state":"done","rows":{"id":[1,2,3],"final_score":[2,4,6]},"cut":0)" "\n");
+        R"("node":"v","side":"out","state":"done","rows":{"id":[1,2,3],"final_score":[2,4,6]},"cut":0)"
+        "\n");
   const ranking none = world.rank(plan, R"({"capture":[{"node":"v","keys":[]}]})");
-  CHECK(text_of(none.captured) == R"("node":"v","side":"out","state":"done","rows":{"id":[1,2,3]},"cut":0)" "\n");
+  CHECK(text_of(none.captured) == R"("node":"v","side":"out","state":"done","rows":{"id":[1,2,3]},"cut":0)"
+                                  "\n");
 }
 
 TEST_CASE("a node that has failed has no rows to capture, and those that it took are shown") {
   engine_world world;
-  const bound_plan& plan =
-      world.bind(artifact_of(source("s", 2) + "," + sleep("f", "s", 0, sleep_end::failing) + "," + take("t", "f", 1), R"("t")"));
+  const bound_plan& plan = world.bind(
+      artifact_of(source("s", 2) + "," + sleep("f", "s", 0, sleep_end::failing) + "," + take("t", "f", 1), R"("t")"));
   const ranking answer = world.rank(plan, R"({"capture":[{"node":"f","side":"both"},"t"]})");
   REQUIRE(answer.error);
-  CHECK(text_of(answer.captured) ==
-        R"("node":"f","side":"in","of":"s","state":"failed","rows":{"id":[1,2]},"cut":0)" "\n"
-        R"("node":"f","side":"out","state":"failed")" "\n"
-        R"("node":"t","side":"out","state":"skipped")" "\n");
+  CHECK(text_of(answer.captured) == R"("node":"f","side":"in","of":"s","state":"failed","rows":{"id":[1,2]},"cut":0)"
+                                    "\n"
+                                    R"("node":"f","side":"out","state":"failed")"
+                                    "\n"
+                                    R"("node":"t","side":"out","state":"skipped")"
+                                    "\n");
   CHECK(to_json(answer).find(R"("captured":[{"node":"f")") != std::string::npos);
 }
 
@@ -100,13 +105,16 @@ TEST_CASE("between two nodes that are one there are no rows to capture, unless t
   const auto nodes = [](const std::string& sorted) { return list("l", 3) + "," + sorted + "," + take("t", "o", 1); };
   const bound_plan& one = world.bind(artifact_of(nodes(sort("o", "l")), R"("t")"));
   const ranking fused = world.rank(one, R"({"capture":["o",{"node":"t","side":"both"}]})");
-  CHECK(text_of(fused.captured) == R"("node":"o","side":"out","state":"done","fused_with":"t")" "\n"
-                                   R"("node":"t","side":"in","of":"o","state":"done","fused_with":"o")" "\n"
-                                   R"("node":"t","side":"out","state":"done","rows":{"id":[3]},"cut":0)" "\n");
-  const bound_plan& two =
-      world.bind(artifact_of(nodes(with(sort("o", "l"), R"("capture":{})")), R"("t")", captures));
+  CHECK(text_of(fused.captured) == R"("node":"o","side":"out","state":"done","fused_with":"t")"
+                                   "\n"
+                                   R"("node":"t","side":"in","of":"o","state":"done","fused_with":"o")"
+                                   "\n"
+                                   R"("node":"t","side":"out","state":"done","rows":{"id":[3]},"cut":0)"
+                                   "\n");
+  const bound_plan& two = world.bind(artifact_of(nodes(with(sort("o", "l"), R"("capture":{})")), R"("t")", captures));
   const ranking apart = world.rank(two, R"({"capture":["o"]})");
-  const std::string rows = R"("node":"o","side":"out","state":"done","rows":{"id":[3,2,1]},"cut":0)" "\n";
+  const std::string rows = R"("node":"o","side":"out","state":"done","rows":{"id":[3,2,1]},"cut":0)"
+                           "\n";
   CHECK(text_of(apart.captured) == rows);
   CHECK(text_of(apart.captured_by_plan) == rows);
   CHECK(ids_of(apart) == ids_of(fused));
@@ -140,7 +148,8 @@ TEST_CASE("a capture of what a plan does not have is refused where it stands") {
 
 TEST_CASE("a plan captures rows of a share of the requests, by their ids, where that is wanted") {
   const auto plan_text = artifact_of(
-      with(list("l", 3), R"("capture":{"sample":0.25,"max_rows":2,"key_ids":[1]})") + "," + take("t", "l", 2), R"("t")", captures);
+      with(list("l", 3), R"("capture":{"sample":0.25,"max_rows":2,"key_ids":[1]})") + "," + take("t", "l", 2), R"("t")",
+      captures);
   engine_world world(2, {.captures = plan_captures::taken});
   const bound_plan& plan = world.bind(plan_text);
   std::size_t sampled = 0;
@@ -151,7 +160,8 @@ TEST_CASE("a plan captures rows of a share of the requests, by their ids, where 
     CHECK(answer.captured_by_plan.empty() == !is_sampled(id, 0.25));
     if (answer.captured_by_plan.empty()) continue;
     ++sampled;
-    CHECK(text_of(answer.captured_by_plan) == R"("node":"l","side":"out","state":"done","rows":{"id":[1,2]},"cut":1)" "\n");
+    CHECK(text_of(answer.captured_by_plan) == R"("node":"l","side":"out","state":"done","rows":{"id":[1,2]},"cut":1)"
+                                              "\n");
   }
   CHECK(sampled == 88);  // hashes do not depend on the machine
   engine_world other;

@@ -39,14 +39,17 @@ class counted_project {
       if (each.path().extension() == ".toml") fs::copy(each.path(), folder_.path() / each.path().filename());
     fs::remove(folder_.path() / "endpoints.prod.toml");
     fs::remove(folder_.path() / "endpoints.test.toml");
-    folder_.write("endpoints.dev.toml", "[[endpoint]]\nendpoint_id = \"ep_0001\"\nname = \"redis_default\"\nkind = \"redis\"\n"
-                                        "resolver = " + resolver +
-                                            "\npolicy = { max_inflight = 64, connect_timeout_ms = 20000, "
-                                            "request_timeout_ms = 20000, connections = 1 }\n");
-    folder_.write(counters_file,
-                  "[[counter]]\nname = \"clicks\"\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n"
-                  "[[counter]]\nname = \"spent\"\nevent = \"purchase\"\nendpoint = \"ep_0001\"\nkey = \"spent\"\n"
-                  "by = \"price\"\nwindow_s = 3600\n");
+    folder_.write("endpoints.dev.toml",
+                  "[[endpoint]]\nendpoint_id = \"ep_0001\"\nname = \"redis_default\"\nkind = \"redis\"\n"
+                  "resolver = " +
+                      resolver +
+                      "\npolicy = { max_inflight = 64, connect_timeout_ms = 20000, "
+                      "request_timeout_ms = 20000, connections = 1 }\n");
+    folder_.write(
+        counters_file,
+        "[[counter]]\nname = \"clicks\"\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n"
+        "[[counter]]\nname = \"spent\"\nevent = \"purchase\"\nendpoint = \"ep_0001\"\nkey = \"spent\"\n"
+        "by = \"price\"\nwindow_s = 3600\n");
     declared = std::make_unique<registries>(registries::load(folder_.path(), "dev").value());
     rules = std::make_unique<event_rules>(event_rules::load(folder_.path(), *declared).value());
   }
@@ -74,7 +77,8 @@ auto ask(const redis_server& server, std::vector<std::string_view> words) -> std
     braid::redis_connection redis(io, options);
     braid::arena memory;
     const auto reply = co_await redis.command(words, memory);
-    if (reply) out = reply->type() == braid::resp_type::integer ? std::to_string(reply->integer()) : std::string(reply->text());
+    if (reply)
+      out = reply->type() == braid::resp_type::integer ? std::to_string(reply->integer()) : std::string(reply->text());
   });
   return out;
 }
@@ -105,7 +109,8 @@ TEST_CASE("what Redis refuses is lost, counted and logged, and does not hold up 
   CHECK(ask(server, {"SET", "stats:7", "no hash"}) == "OK");
   {
     const auto lines = line_file::open(project.path() / "log").value();
-    const auto writer = counter_writer::start(*project.rules, *project.declared, serve_log(*lines, log_level::info)).value();
+    const auto writer =
+        counter_writer::start(*project.rules, *project.declared, serve_log(*lines, log_level::info)).value();
     writer->add({step(0, "stats:7", std::int64_t{1}), step(0, "stats:8", std::int64_t{1})});
     CHECK(eventually([&] { return writer->counts().lost == 1 && writer->counts().written == 1; }));
   }

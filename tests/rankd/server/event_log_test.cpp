@@ -119,7 +119,8 @@ TEST_CASE("an id is forgotten after the window, and before it where there are to
 TEST_CASE("what comes while the disk is busy is one group, and nothing is reported before its sync") {
   const scratch_folder folder;
   disk slow;
-  const auto log = event_log::open({.folder = folder.path(), .sync = [&slow](int file) { return slow.sync(file); }}).value();
+  const auto log =
+      event_log::open({.folder = folder.path(), .sync = [&slow](int file) { return slow.sync(file); }}).value();
   slow.begun = 0;
   slow.is_held = true;
   auto first = log->add(some({"first"}), rules, now());
@@ -140,7 +141,8 @@ TEST_CASE("events that the disk does not take are reported so, and may come agai
   const scratch_folder folder;
   disk bad;
   {
-    const auto log = event_log::open({.folder = folder.path(), .sync = [&bad](int file) { return bad.sync(file); }}).value();
+    const auto log =
+        event_log::open({.folder = folder.path(), .sync = [&bad](int file) { return bad.sync(file); }}).value();
     CHECK(sent(*log, {"a"}) == "1 0");
     bad.fails = true;
     CHECK(sent(*log, {"b"}) == "failed");

@@ -86,10 +86,12 @@ TEST_CASE("events that are wrong are refused where they are") {
 TEST_CASE("a project says which events there are, and of which types their fields") {
   const auto rules = rules_of(with_price);
   REQUIRE(rules);
-  CHECK(problems_of(read(R"({"event_id":"a","type":"purchase","fields":{"price":2,"count":3,"coupon":null}})", *rules)).empty());
+  CHECK(problems_of(read(R"({"event_id":"a","type":"purchase","fields":{"price":2,"count":3,"coupon":null}})", *rules))
+            .empty());
   CHECK(problems_of(read(R"({"event_id":"a","type":"click"})", *rules)) == "unknown_event /events/0/type\n");
-  CHECK(problems_of(read(R"({"event_id":"a","type":"purchase","fields":{"price":"2","count":0.5,"cost":1}})", *rules)) ==
-        "unknown_field /events/0/fields/cost\nwrong_type /events/0/fields/count\nwrong_type /events/0/fields/price\n");
+  CHECK(
+      problems_of(read(R"({"event_id":"a","type":"purchase","fields":{"price":"2","count":0.5,"cost":1}})", *rules)) ==
+      "unknown_field /events/0/fields/cost\nwrong_type /events/0/fields/count\nwrong_type /events/0/fields/price\n");
   const scratch_folder none;
   CHECK(event_rules::load(none.path(), declared())->types().size() == 3);
 }
@@ -123,20 +125,4 @@ window_s = 60
   CHECK(steps(R"({"event_id":"a","type":"purchase","user_id":8,"fields":{"coupon":"a:b","price":1.5}})") ==
         "spent spent:8:a%3Ab float\n");
   CHECK(steps(R"({"event_id":"a","type":"purchase","user_id":8,"fields":{"coupon":"a","price":null}})").empty());
-}
-
-TEST_CASE("a file of counters that is wrong is refused where it is wrong") {
-  const auto counter = [](const std::string& lines) {
-    return with_price + "[[counter]]\nname = \"c\"\nevent = \"purchase\"\n" + lines;
-  };
-  CHECK(problems_of(rules_of("[[event]]\nname = \"a\"\n[[event]]\nname = \"a\"\nfields = { x = \"list\" }\n")) ==
-        "duplicate_value /event/1/name\nbad_value /event/1/fields/x\n");
-  CHECK(problems_of(rules_of(counter("endpoint = \"ep_0001\"\nkey = \"k:{cost}\"\nby = \"coupon\"\n"))) ==
-        "unknown_field /counter/0/key\nwrong_type /counter/0/by\n");
-  CHECK(problems_of(rules_of(counter("endpoint = \"ep_0009\"\nkey = \"k:{P.x}\"\nwindow_s = 0\n"))) ==
-        "unknown_endpoint /counter/0/endpoint\nbad_hole /counter/0/key\nout_of_range /counter/0/window_s\n");
-  CHECK(problems_of(rules_of(counter("key = \"k\"\nwhen = 1\n"))) ==
-        "missing_field /counter/0\nunknown_field /counter/0/when\n");
-  CHECK(problems_of(rules_of("[[counter]]\nname = \"c\"\nevent = \"buy\"\nendpoint = \"ep_0001\"\nkey = \"\"\n")) ==
-        "unknown_event /counter/0/event\nempty_key_template /counter/0/key\n");
 }

@@ -37,8 +37,8 @@ auto capturing_plans() -> std::vector<known_plan> {
   text.pop_back();
   text += R"(,"capture":{"max_rows":2}})";
   plans.push_back({.name = "taps",
-                   .bound = bound_from(artifact_of(text, "\"a\"", R"("capabilities_required":["cap.rfc.0010.capture.v1"],)"),
-                                       "taps"),
+                   .bound = bound_from(
+                       artifact_of(text, "\"a\"", R"("capabilities_required":["cap.rfc.0010.capture.v1"],)"), "taps"),
                    .problems = {}});
   return plans;
 }

@@ -96,8 +96,8 @@ TEST_CASE("a series goes on in another file where one is full, and cuts no line"
     CHECK(eventually([&] { return files_in(made).size() == 5; }));
     lines->add("c");
   }
-  CHECK(files_in(made) == std::vector<std::string>{"1234\n5678\n", "9\n", "a line that is longer than a file\n", "b\n",
-                                                   "c\n"});
+  CHECK(files_in(made) ==
+        std::vector<std::string>{"1234\n5678\n", "9\n", "a line that is longer than a file\n", "b\n", "c\n"});
   CHECK((fs::status(made).permissions() & fs::perms::others_all) == fs::perms::none);
   for (const auto& each : fs::directory_iterator(made))
     CHECK((each.status().permissions() & fs::perms::others_all) == fs::perms::none);

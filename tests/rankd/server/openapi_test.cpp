@@ -137,7 +137,8 @@ void explore_events(explorer& out, const serve_options& small) {
   const std::string path = "post /v1/events";
   const braid::testing::scratch_folder folder;
   const event_rules rules;
-  const auto with_tokens = rankd::testing::value_of(token_list::parse("app [events] 0123456789abcdef\nb 0123456789abcdeF\n", "t"));
+  const auto with_tokens =
+      rankd::testing::value_of(token_list::parse("app [events] 0123456789abcdef\nb 0123456789abcdeF\n", "t"));
   const std::string app = "Authorization: Bearer 0123456789abcdef\r\n";
   const std::string body = R"({"events":[{"event_id":"a","type":"click"}]})";
   for (const std::size_t max_waiting : {std::size_t{1} << 20U, std::size_t{1}}) {
@@ -146,13 +147,13 @@ void explore_events(explorer& out, const serve_options& small) {
     options.listen = braid::socket_address::loopback(0);
     options.tokens = with_tokens;
     const rankd::fixed_plans plans{{}};
-    const auto server = rankd::testing::value_of(
-        rank_server::start({.declared = &rankd::testing::reference_project::get().declared,
-                            .stores = rankd::testing::reference_project::get().stores,
-                            .plans = &plans,
-                            .events = log.get(),
-                            .rules = &rules},
-                           options));
+    const auto server =
+        rankd::testing::value_of(rank_server::start({.declared = &rankd::testing::reference_project::get().declared,
+                                                     .stores = rankd::testing::reference_project::get().stores,
+                                                     .plans = &plans,
+                                                     .events = log.get(),
+                                                     .rules = &rules},
+                                                    options));
     const auto ask = [&](const std::string& fields, std::string_view text) {
       braid::testing::http_caller one(server->address());
       one.say(braid::testing::request_text("POST", "/v1/events", fields, text));
