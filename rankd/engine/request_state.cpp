@@ -35,6 +35,7 @@ auto is_momentary(std::string_view code) noexcept -> bool {
 
 /// Whether anything uses the column that an operator adds of its own accord.
 auto wants_extras(const bound_node& node, const rank_request& request) -> bool {
+  if (!request.captures.empty()) return true;  // which shows all that rows have
   if (node.extras != extra_use::shown) return node.extras == extra_use::read;
   return !request.output_keys || std::ranges::binary_search(*request.output_keys, node.extra_key);
 }

@@ -65,6 +65,8 @@ auto adds_countries(std::string_view op) noexcept -> bool { return std::ranges::
 auto uses_of_extra_columns(const plan& loaded, const registries& declared) -> std::vector<extra_use> {
   std::vector<extra_use> out(loaded.nodes.size(), extra_use::read);
   if (std::ranges::none_of(loaded.nodes, [](const plan_node& node) { return adds_countries(node.op); })) return out;
+  // What is captured shows all that rows have.
+  if (std::ranges::any_of(loaded.nodes, [](const plan_node& node) { return node.capture.has_value(); })) return out;
   const std::uint32_t country = declared.find_key(country_name)->key_id;
   const node_lists takers = takers_of(loaded);
   const std::vector<node_columns> columns = columns_of(loaded, declared);

@@ -18,7 +18,7 @@ inline constexpr std::string_view country_name = "country";
 
 /// What uses a column that an operator adds of its own accord.
 enum class extra_use : std::uint8_t {
-  read,    ///< a node may read it, or there is none
+  read,    ///< a node may read it, the plan captures rows, or there is none
   shown,   ///< answers alone, where they show it
   unused,  ///< nothing: no node may read it, and no row that has it comes to an answer
 };

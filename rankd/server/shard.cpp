@@ -89,6 +89,7 @@ auto shard::start_runtime(std::string name) -> braid::result<void> {
   ranker_.emplace(*on_, *all_->context.declared, asked_, how);
   if (!all_->shadows.empty()) {
     how.metrics = node_metrics::none;
+    how.captures = plan_captures::ignored;
     const auto& own = all_->context.shadow_stores;
     shadow_ranker_.emplace(*on_, *all_->context.declared, own.empty() ? all_->context.stores : own, how);
   }
