@@ -30,7 +30,7 @@ workers a pool starts and why, variables BRAID_*, and what the system lets this 
   --version    the version
   --help       this text
 
-tasks: what each suspended task of a process waits for, with the functions and lines above it, and circles of waits. A
+tasks: what each suspended task of a process waits for, with the functions and lines above it, and cycles of waits. A
 program that runs with BRAID_TOP=1 answers by itself; any other one is stopped meanwhile, and looked at by gdb.
 
   --core FILE [PROGRAM]  the same of a core file; the program is as a rule found by its name in there

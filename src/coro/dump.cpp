@@ -81,14 +81,14 @@ class dump_round {
     return result();
   }
 
-  /// Circles of waits, after `run`.
-  [[nodiscard]] auto circles() const -> const std::vector<seen_deadlock>& { return circles_; }
+  /// Cycles of waits, after `run`.
+  [[nodiscard]] auto cycles() const -> const std::vector<seen_deadlock>& { return cycles_; }
 
   /// The same alone.
-  [[nodiscard]] auto circles(time_point end) -> std::vector<seen_deadlock> {
+  [[nodiscard]] auto cycles(time_point end) -> std::vector<seen_deadlock> {
     ask_all(end);
     const std::lock_guard guard(all_->lock);
-    return circles_of(all_->given);
+    return cycles_of(all_->given);
   }
 
   /// Tasks of all homes by what they wait for.
@@ -158,7 +158,7 @@ class dump_round {
     all_->given[number] = std::move(seen);
   }
 
-  [[nodiscard]] static auto circles_of(std::span<const std::optional<seen_home>> given) -> std::vector<seen_deadlock> {
+  [[nodiscard]] static auto cycles_of(std::span<const std::optional<seen_home>> given) -> std::vector<seen_deadlock> {
     std::vector<const seen_home*> homes;
     for (const auto& each : given)
       if (each) homes.push_back(&*each);
@@ -172,7 +172,7 @@ class dump_round {
       given.resize(all_->given.size());  // those that come late find their place
       given.swap(all_->given);
     }
-    circles_ = circles_of(given);
+    cycles_ = cycles_of(given);
     task_dump made;
     dump_tree trees;
     for (const asked_home& each : asked_) {
@@ -194,20 +194,20 @@ class dump_round {
   std::span<const executor_id> where_;
   std::shared_ptr<answers> all_ = std::make_shared<answers>();
   std::vector<asked_home> asked_;
-  std::vector<seen_deadlock> circles_;
+  std::vector<seen_deadlock> cycles_;
   std::vector<home*> to_run_;                        // do not end before `run_asked` is called
   std::vector<std::pair<std::size_t, home*>> here_;  // whose task, or job, the caller is
 };
 
 namespace {
 
-/// A circle across homes may be made of waits that were not at the same time. One that is there is there later as well.
-auto confirmed(const std::vector<seen_deadlock>& circles, std::span<const executor_id> where, time_point end)
+/// A cycle across homes may be made of waits that were not at the same time. One that is there is there later as well.
+auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executor_id> where, time_point end)
     -> std::vector<std::string> {
   std::vector<seen_deadlock> again;
-  if (std::ranges::any_of(circles, &seen_deadlock::is_across_homes)) again = dump_round(where).circles(end);
+  if (std::ranges::any_of(cycles, &seen_deadlock::is_across_homes)) again = dump_round(where).cycles(end);
   std::vector<std::string> texts;
-  for (const seen_deadlock& each : circles)
+  for (const seen_deadlock& each : cycles)
     if (!each.is_across_homes || std::ranges::find(again, each) != again.end()) texts.push_back(each.text);
   return texts;
 }
@@ -218,7 +218,7 @@ auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump {
   const time_point end = steady_time().now() + limit;
   dump_round round(where);
   task_dump made = round.run(end);
-  made.deadlocks = confirmed(round.circles(), where, end);
+  made.deadlocks = confirmed(round.cycles(), where, end);
   return made;
 }
 

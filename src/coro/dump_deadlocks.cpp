@@ -62,14 +62,14 @@ class wait_graph {
     }
   }
 
-  [[nodiscard]] auto circles() const -> std::vector<seen_deadlock> {
+  [[nodiscard]] auto cycles() const -> std::vector<seen_deadlock> {
     std::vector<seen_deadlock> found;
     std::vector<std::size_t> walk(waits_.size(), 0);  // the number of the walk that came there
     for (std::size_t from = 0; from < waits_.size(); ++from) {
       if (waits_[from].may_end || walk[from] != 0) continue;
       std::size_t at = from;
       for (; walk[at] == 0; at = next(at)) walk[at] = from + 1;
-      if (walk[at] == from + 1) found.push_back(circle(at));
+      if (walk[at] == from + 1) found.push_back(cycle(at));
     }
     return found;
   }
@@ -147,8 +147,8 @@ class wait_graph {
     return found != needed.tasks.end() ? *found : needed.tasks.front();
   }
 
-  /// From the task with the lowest number on, so that the same circle has the same text.
-  [[nodiscard]] auto circle(std::size_t begin) const -> seen_deadlock {
+  /// From the task with the lowest number on, so that the same cycle has the same text.
+  [[nodiscard]] auto cycle(std::size_t begin) const -> seen_deadlock {
     std::size_t from = begin;
     for (std::size_t at = next(begin); at != begin; at = next(at))
       if (number_of(at) < number_of(from)) from = at;
@@ -190,7 +190,7 @@ class wait_graph {
 }  // namespace
 
 auto find_deadlocks(std::span<const seen_home* const> homes) -> std::vector<seen_deadlock> {
-  return wait_graph(homes).circles();
+  return wait_graph(homes).cycles();
 }
 
 }  // namespace braid::detail

@@ -1,4 +1,4 @@
-// src/coro/dump_deadlocks.hpp: tasks that wait for each other in a circle, by locks, futures and scopes.
+// src/coro/dump_deadlocks.hpp: tasks that wait for each other in a cycle, by locks, futures and scopes.
 #pragma once
 
 #include <braid/coro/detail/task_walk.hpp>
@@ -9,7 +9,7 @@
 
 namespace braid::detail {
 
-/// A circle of waits, as a sentence.
+/// A cycle of waits, as a sentence.
 struct seen_deadlock {
   std::string text;
   bool is_across_homes = false;  ///< homes are looked at one after the other: it may have been seen wrongly
@@ -17,7 +17,7 @@ struct seen_deadlock {
   auto operator==(const seen_deadlock&) const -> bool = default;
 };
 
-/// What no task of these homes can end: each wait of the circle is for a lock of the next task, its value or its end.
+/// What no task of these homes can end: each wait of the cycle is for a lock of the next task, its value or its end.
 /// Tasks that were not seen, as they run or are away, may end any wait. Errors: std::bad_alloc. Cost: linear in tasks
 /// and scopes.
 [[nodiscard]] auto find_deadlocks(std::span<const seen_home* const> homes) -> std::vector<seen_deadlock>;

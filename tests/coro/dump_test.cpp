@@ -186,6 +186,32 @@ auto takes_both(async_mutex& one, async_mutex& other) -> task<void> {
 
 }  // namespace
 
+TEST_CASE("a lock is said to be taken by the task that got it last, where that has a number") {
+  test_loop here;
+  async_mutex mutex;
+  event go;
+  const auto takes = [&]() -> task<void> {
+    const auto held = co_await mutex.lock();
+    co_await go;
+    go.set();
+  };
+  const auto last_wait = [&] { return tasks_at(here.io()).back().waits_for; };
+  auto unknown = mutex.try_lock();
+  auto first = spawn(here.io(), takes());
+  here.run_once();
+  CHECK(last_wait() == "lock");
+  unknown.reset();
+  auto second = spawn(here.io(), takes());
+  here.run_once();
+  CHECK(last_wait() == "lock, taken by task " + std::to_string(first.id().number));
+  auto third = spawn(here.io(), takes());
+  first.request_stop();
+  here.run_once();
+  here.run_once();
+  CHECK(last_wait() == "lock, taken by task " + std::to_string(second.id().number));
+  here.stop();
+}
+
 TEST_CASE("tasks that wait for each other's locks are a deadlock") {
   test_loop here;
   async_mutex one;
@@ -228,7 +254,7 @@ TEST_CASE("a wait that something else may end is no deadlock") {
   here.stop();
 }
 
-TEST_CASE("a circle may go through futures and scopes") {
+TEST_CASE("a cycle may go through futures and scopes") {
   test_loop here;
   async_mutex mutex;
   future<void> second;
@@ -256,7 +282,7 @@ TEST_CASE("a circle may go through futures and scopes") {
   here.stop();
 }
 
-TEST_CASE("a circle across homes is looked at twice") {
+TEST_CASE("a cycle across homes is looked at twice") {
   pool workers({.workers = 2});
   async_mutex one;
   async_mutex two;

@@ -76,7 +76,7 @@ def live():
         check(end.returncode == 0 and end.stderr == "", f"the program answers: {end.stderr}")
         expect_all(end.stdout, "the program")
         check(re.match(r'deadlock: task \d+ "first" waits for the lock of task \d+ "second", which waits for the lock of',
-                       end.stdout), "the circle of locks comes first")
+                       end.stdout), "the cycle of locks comes first")
         check("\n  task 1 \"chain\"\n" in end.stdout, "tasks have numbers and names")
         return by_name(end.stdout)
 

@@ -49,7 +49,7 @@ struct task_dump {
 
   std::vector<home> homes;  ///< loops first
 
-  /// Tasks that wait for each other in a circle, each as a sentence: by locks, futures of tasks, and tasks of scopes.
+  /// Tasks that wait for each other in a cycle, each as a sentence: by locks, futures of tasks, and tasks of scopes.
   std::vector<std::string> deadlocks = {};
 
   [[nodiscard]] BRAID_API auto to_text() const -> std::string;

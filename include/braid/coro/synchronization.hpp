@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
+#include <braid/coro/detail/lock_awaiter.hpp>
 #include <braid/coro/detail/waiter.hpp>
 
 #include <concepts>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <utility>
 
 namespace braid {
@@ -58,7 +58,7 @@ class async_semaphore {
   }
 
  private:
-  friend class async_mutex;
+  friend class detail::lock_awaiter<async_semaphore>;
 
   auto take(std::uint64_t task = 0) noexcept -> bool {
     if (free_ == 0) return false;
@@ -95,7 +95,7 @@ class [[nodiscard]] async_semaphore::permit {
 
  private:
   friend class async_semaphore;
-  friend class async_mutex;
+  friend class detail::lock_awaiter<async_semaphore>;
   explicit permit(async_semaphore& of) noexcept : of_(&of) {}
 
   async_semaphore* of_;
@@ -128,56 +128,18 @@ inline auto async_semaphore::try_acquire() noexcept -> std::optional<permit> {
 /// Threads: any; it may be given back by another thread than the one that took it. Lifetime: outlives its guards and
 /// the waiting tasks. Cost: as an async_semaphore.
 class async_mutex {
-  class awaiter;
-
  public:
   /// Holds the lock until it is destroyed, or `release` is called.
   using guard = async_semaphore::permit;
 
   /// `const auto held = co_await mutex.lock();`
-  [[nodiscard]] auto lock() noexcept -> awaiter;
+  [[nodiscard]] auto lock() noexcept { return detail::lock_awaiter(semaphore_); }
   [[nodiscard]] auto try_lock() noexcept -> std::optional<guard> { return semaphore_.try_acquire(); }
   [[nodiscard]] auto is_locked() const noexcept -> bool { return semaphore_.available() == 0; }
 
  private:
   async_semaphore semaphore_{1};
 };
-
-/// Says which task takes the lock; so it needs its promise, even where the lock is free.
-class async_mutex::awaiter final : public detail::queue_awaiter<awaiter> {
- public:
-  static constexpr const char* waits_for = "lock";
-
-  explicit awaiter(async_semaphore& of) noexcept : queue_awaiter(of.lock_), of_(&of) {}
-
-  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
-  template <std::derived_from<detail::promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> waiting,
-                     detail::await_place at = detail::await_place::current()) noexcept -> detail::transfer {
-    if (detail::may_go_on() && take_at_once(detail::task_number(waiting.promise().where())))
-      return detail::transfer_to(waiting);
-    return queue_awaiter::await_suspend(waiting, at);
-  }
-  [[nodiscard]] auto await_resume() const noexcept -> guard { return guard(*of_); }
-
-  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool { return of_->take(task()); }
-  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return of_->waiting_; }
-  void describe(std::string& text) const { detail::describe_task(text, "taken by", needs()); }
-  [[nodiscard]] auto needs() const noexcept -> std::uint64_t {
-    const std::lock_guard guard(of_->lock_);
-    return of_->taken_by_;
-  }
-
- private:
-  auto take_at_once(std::uint64_t task) const noexcept -> bool {
-    const std::lock_guard guard(of_->lock_);
-    return of_->take(task);
-  }
-
-  async_semaphore* of_;
-};
-
-inline auto async_mutex::lock() noexcept -> awaiter { return awaiter(semaphore_); }
 
 /// Manual-reset event for tasks of any home: they wait until `set` is called; from then on no task waits, until
 /// `reset` is called. Tasks that `set` has released go on, also where a reset follows at once.

@@ -1,0 +1,53 @@
+// braid/coro/detail/lock_awaiter.hpp: the wait for a lock, which knows the task that has it.
+#pragma once
+
+#include <braid/coro/detail/awaiter_base.hpp>
+#include <braid/coro/detail/promise.hpp>
+#include <braid/coro/detail/resume.hpp>
+#include <braid/coro/detail/waiter.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace braid::detail {
+
+/// Takes the one permit of a semaphore, and says for which task. So it needs the promise, even where the lock is free.
+template <typename Semaphore>
+class lock_awaiter final : public queue_awaiter<lock_awaiter<Semaphore>> {
+  using base = queue_awaiter<lock_awaiter>;
+
+ public:
+  static constexpr const char* waits_for = "lock";
+
+  explicit lock_awaiter(Semaphore& of) noexcept : base(of.lock_), of_(&of) {}
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> waiting, await_place at = await_place::current()) noexcept
+      -> transfer {
+    if (may_go_on() && take_at_once(task_number(waiting.promise().where()))) return transfer_to(waiting);
+    return base::await_suspend(waiting, at);
+  }
+  [[nodiscard]] auto await_resume() const noexcept { return typename Semaphore::permit(*of_); }
+
+  [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool { return of_->take(this->task()); }
+  [[nodiscard]] auto queue() const noexcept -> wait_queue& { return of_->waiting_; }
+  void describe(std::string& text) const { describe_task(text, "taken by", needs()); }
+  [[nodiscard]] auto needs() const noexcept -> std::uint64_t {
+    const std::lock_guard guard(of_->lock_);
+    return of_->taken_by_;
+  }
+
+ private:
+  auto take_at_once(std::uint64_t task) const noexcept -> bool {
+    const std::lock_guard guard(of_->lock_);
+    return of_->take(task);
+  }
+
+  Semaphore* of_;
+};
+
+}  // namespace braid::detail
