@@ -22,21 +22,10 @@ test("every TypeScript block of the guide is cut from an example", () => {
 });
 
 /** Rows of its own for the plan that takes them; the others rank for a user. */
-const requests: Readonly<Record<string, string>> = {
-  rerank: '{"candidates": {"id": [7, 8], "model_score_1": [0.5, 2], "country": ["US", "CA"]}}',
-  vectors: '{"candidates": {"id": [7], "features_esr": [[1, 0, 0, 0, 0, 0, 0, 0]]}}',
-};
-const requestOf = (name: string): string => requests[name] ?? '{"user_id": 1}';
-
-/** The file in which a plan looks for vectors. */
-function buildVectors(program: string, folder: string): void {
-  const lines = [1, 2, 3].map((id) => `{"id": ${id}, "vector": [${id}, 1, 0, 0, 0, 0, 0, -1]}\n`);
-  writeFileSync(join(folder, "items.ndjson"), lines.join(""));
-  mkdirSync(join(folder, "build/data"), { recursive: true });
-  const file = join(folder, "build/data/items.rvec");
-  const built = spawnSync(program, ["vectors", "build", join(folder, "items.ndjson"), "--out", file]);
-  assert.equal(built.status, 0, built.stderr.toString());
-}
+const requestOf = (name: string): string =>
+  name === "rerank"
+    ? '{"candidates": {"id": [7, 8], "model_score_1": [0.5, 2], "country": ["US", "CA"]}}'
+    : '{"user_id": 1}';
 
 const rankd = [
   process.env["RANKD"] ?? "",
@@ -59,7 +48,6 @@ test("every example compiles, and runs", async () => {
     assert.deepEqual(diagnostics, [], name);
     writeFileSync(join(folder, "plans", `${name}.json`), artifact!);
   }
-  if (rankd !== undefined) buildVectors(rankd, folder);
   for (const { name } of compiled) {
     if (rankd === undefined) continue;
     const done = spawnSync(rankd, ["rank", "--project", folder, "--plan", name, "--request", requestOf(name)], {

@@ -87,7 +87,8 @@ class chooser {
     std::size_t at = 0;
     for (; at + side_by_side <= left_.size(); at += side_by_side) {
       const std::array dots = dots_of(chosen.vector, left_.subspan(at).first<side_by_side>());
-      for (std::size_t lane = 0; lane < side_by_side; ++lane) take_over(left_[at + lane], dots[lane], chosen.square);
+      for (std::size_t place = 0; place < side_by_side; ++place)
+        take_over(left_[at + place], dots[place], chosen.square);
     }
     for (; at < left_.size(); ++at) take_over(left_[at], dot_product(chosen.vector, left_[at].vector), chosen.square);
   }
@@ -106,13 +107,13 @@ class chooser {
     std::array<double, side_by_side> sums{};
     for (const left_row& each : rows) {
       if (each.vector.size() == vector.size()) continue;
-      for (std::size_t lane = 0; lane < side_by_side; ++lane) sums[lane] = dot_product(vector, rows[lane].vector);
+      for (std::size_t place = 0; place < side_by_side; ++place) sums[place] = dot_product(vector, rows[place].vector);
       return sums;
     }
     for (std::size_t at = 0; at < vector_size(vector); ++at) {
       const double number = vector_item(vector, at);
-      for (std::size_t lane = 0; lane < side_by_side; ++lane)
-        sums[lane] += number * static_cast<double>(vector_item(rows[lane].vector, at));
+      for (std::size_t place = 0; place < side_by_side; ++place)
+        sums[place] += number * static_cast<double>(vector_item(rows[place].vector, at));
     }
     return sums;
   }

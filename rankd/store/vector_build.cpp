@@ -53,8 +53,8 @@ class centroids {
     block_scores distances{};
     for (std::uint32_t first = 0; first < count_; first += vector_block) {
       kernel(values_.data() + std::size_t{first} * dimensions_, query.data(), dimensions_, distances.data());
-      for (std::uint32_t lane = 0; lane < vector_block && first + lane < count_; ++lane)
-        if (distances[lane] < best.distance) best = {first + lane, distances[lane]};
+      for (std::uint32_t at = 0; at < vector_block && first + at < count_; ++at)
+        if (distances[at] < best.distance) best = {first + at, distances[at]};
     }
     return best;
   }

@@ -63,7 +63,7 @@ auto checksum_of(vector_header header) -> std::uint32_t {
   return crc32c(std::as_bytes(std::span(&header, 1)));
 }
 
-/// What is not checked here cannot be told before the rest is read.
+/// The rest of the file is checked once it is mapped.
 auto check_header(const vector_header& header, std::uint64_t bytes, const fs::path& file) -> braid::checked<void> {
   if (std::string_view(header.magic.data(), header.magic.size()) != detail::vector_magic)
     return refused("vectors_foreign", "this is no file of vectors", std::string(build_again), file);
@@ -142,7 +142,7 @@ struct prepared_query {
     if (metric == vector_metric::l2)
       for (double& each : out) each = -each;
     if (metric == vector_metric::cosine)
-      for (std::size_t lane = 0; lane < out.size(); ++lane) out[lane] = cosine_of(out[lane], square, squares[lane]);
+      for (std::size_t at = 0; at < out.size(); ++at) out[at] = cosine_of(out[at], square, squares[at]);
   }
 };
 
@@ -200,8 +200,7 @@ class vector_file::search {
     for (std::uint32_t first = 0; first < lists; first += vector_block) {
       const float* block = in_.centroids_ + std::uint64_t{first} * in_.dimensions();
       query_.score(block, in_.centroid_squares_.data() + first, how_.metric, scores);
-      for (std::uint32_t lane = 0; lane < vector_block && first + lane < lists; ++lane)
-        heap.add({scores[lane], first + lane});
+      for (std::uint32_t at = 0; at < vector_block && first + at < lists; ++at) heap.add({scores[at], first + at});
     }
     for (const neighbour& each : std::move(heap).all()) chosen.push_back(static_cast<std::uint32_t>(each.id));
     std::ranges::sort(chosen);
@@ -219,8 +218,8 @@ class vector_file::search {
     for (std::uint64_t at = 0; at < where.count; at += vector_block) {
       const std::uint64_t slot = where.first + at;
       query_.score(in_.values_ + slot * in_.dimensions(), in_.squares_.data() + slot, how_.metric, scores);
-      const std::uint64_t lanes = std::min<std::uint64_t>(vector_block, where.count - at);
-      for (std::uint64_t lane = 0; lane < lanes; ++lane) heap.add({scores[lane], in_.ids_[slot + lane]});
+      const std::uint64_t places = std::min<std::uint64_t>(vector_block, where.count - at);
+      for (std::uint64_t place = 0; place < places; ++place) heap.add({scores[place], in_.ids_[slot + place]});
     }
   }
 

@@ -41,7 +41,7 @@ struct nearest_found {
 };
 
 /// Vectors of the same length in lists, in blocks of `vector_block`. Format: docs/vectors.md. Immutable.
-/// Threads: any. Lifetime: a file that is replaced by its name stays what it was for who has it open; one that is
+/// Threads: any. Lifetime: a file that is replaced by its name stays as it was where it is open; one that is
 /// written over in place does not.
 class vector_file {
  public:

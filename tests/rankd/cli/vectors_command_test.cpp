@@ -4,8 +4,6 @@
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
-#include <tests/rankd/cli/run_serve.hpp>
-#include <tests/support/http_caller.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <filesystem>
@@ -57,27 +55,18 @@ TEST_CASE("the example finds what is like a product, and keeps what is alike apa
     CHECK(node.value("looked_at", 0) == (node.at("node") == "near" ? 8 : 0));
 }
 
-TEST_CASE("a server takes a new file in by a reload, and keeps the old one until then") {
+TEST_CASE("another file is another version of the plan, and a damaged one is refused") {
   const similar_project project;
   REQUIRE(project.build().status == 0);
-  const running_server server(project.path());
-  const auto say = [&server](std::string_view path, std::string_view body) {
-    auto caller = server.caller();
-    caller.say(braid::testing::request_text("POST", path, "Content-Type: application/json\r\n", body));
-    return json::parse(caller.hear().value().body);
-  };
-  const auto first_id = [&] { return say("/v1/rank", example("request.json")).at("candidates")[0].at("id"); };
-  CHECK(first_id() == 108);
+  const std::string before = rankd_in(project.path(), {"plans"}).out;
   project.write("other.ndjson", R"({"id":107,"vector":[0.9,0.8,0.1,0]})"
                                 "\n");
   REQUIRE(project.build("other.ndjson").status == 0);
-  CHECK(first_id() == 108);
-  CHECK(say("/v1/reload", "").at("changed") == json::array({"similar"}));
-  CHECK(first_id() == 107);
-  CHECK(say("/v1/reload", "").at("unchanged") == json::array({"similar"}));
+  CHECK(rankd_in(project.path(), {"plans"}).out != before);
+  const json answer = json::parse(rankd_in(project.path(), {"rank"}, example("request.json")).out);
+  CHECK(answer.at("candidates")[0].at("id") == 107);
   project.write("vectors/products.rvec", "RANKDVEC is no file of vectors");
-  CHECK(say("/v1/reload", "").at("error").at("code") == "vectors_foreign");
-  CHECK(first_id() == 107);
+  CHECK(has(rankd_in(project.path(), {"validate"}).out, "vectors_foreign"));
 }
 
 TEST_CASE("wrong lines and wrong options leave what was there") {

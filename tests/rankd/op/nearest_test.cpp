@@ -115,11 +115,11 @@ TEST_CASE("products of a block have the same bits whatever instructions the mach
     block_scores dot{};
     block_scores distance{};
     for (std::size_t at = 0; at < dimensions; ++at) {
-      for (std::size_t lane = 0; lane < vector_block; ++lane) {
-        const double value = block[at * vector_block + lane];
+      for (std::size_t place = 0; place < vector_block; ++place) {
+        const double value = block[at * vector_block + place];
         const double apart = query[at] - value;
-        dot[lane] += query[at] * value;
-        distance[lane] += apart * apart;
+        dot[place] += query[at] * value;
+        distance[place] += apart * apart;
       }
     }
     for (const std::string_view name : detail::kernel_instructions()) {

@@ -64,8 +64,6 @@ export const EP = {
   redis_default: endpointToken<"redis">("ep_0001", "redis_default"),
   /** ep_0002, of kind http. */
   http_api: endpointToken<"http">("ep_0002", "http_api"),
-  /** ep_0003, of kind vectors. */
-  items: endpointToken<"vectors">("ep_0003", "items"),
 } as const;
 
 /** Features by stage. */
