@@ -196,6 +196,24 @@ void explore_trace(explorer& out) {
   out.note("get /v1/trace", first.hear().value());
 }
 
+/// Of a server on which a candidate runs beside a plan.
+void explore_shadow(explorer& out) {
+  serve_options options;
+  options.tokens =
+      rankd::testing::value_of(token_list::parse("a 0123456789abcdef\nb [shadow] fedcba9876543210\n", "tokens"));
+  serve_world world(options, nullptr, {}, rankd::testing::reference_project::get().stores, nullptr, {}, nullptr,
+                    nullptr, {{.plan = "ten", .candidate = "fails"}});
+  const std::string other = "Authorization: Bearer 0123456789abcdef\r\n";
+  const std::string right = "Authorization: Bearer fedcba9876543210\r\n";
+  const auto ask = [&](const char* path, const std::string& fields) {
+    out.note("get /v1/shadow/{name}", world.ask("GET", path, {}, fields));
+  };
+  ask("/v1/shadow/ten", {});
+  ask("/v1/shadow/ten", other);
+  ask("/v1/shadow/ten", right);
+  ask("/v1/shadow/none", right);
+}
+
 /// Each change once for plan `name`.
 void explore_changes(explorer& out, changing_world& world, const std::string& name) {
   const std::string plan = "/v1/plans/" + name;
@@ -265,6 +283,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
   found.note("post /v1/rank/batch", world.ask("POST", "/v1/rank/batch", "{}"));
   explore_events(found, small_options());
   explore_trace(found);
+  explore_shadow(found);
   explore_changes(found);
   explore_hosts(found);
 
