@@ -71,6 +71,16 @@ class embedded_client final : public store {
   std::string endpoint_id_;
 };
 
+auto unsupported(const endpoint_entry& endpoint, std::string_view message) -> std::unexpected<braid::diagnostics> {
+  return std::unexpected(
+      braid::diagnostics({.code = "store_unsupported",
+                          .pointer = {},
+                          .message = "endpoint `" + endpoint.endpoint_id + "`: " + std::string(message),
+                          .hint = {},
+                          .node = {},
+                          .source = {}}));
+}
+
 auto open_redis(const endpoint_entry& endpoint, server_messages words) -> braid::checked<std::unique_ptr<store>> {
   auto server = redis_options_of(endpoint);
   if (!server) {

@@ -501,7 +501,7 @@ TEST_CASE("plans and operators are listed for people and for programs, wrong pla
   CHECK(has(ops.out, "core::sort"));
   CHECK(has(ops.out, "by: key_id, order?: choice"));
   const json catalog = json::parse(rankd_here({"ops", "--json"}).out).at("ops");
-  CHECK(catalog.size() == 31);
+  CHECK(catalog.size() == 32);
   CHECK(catalog[2].at("op") == "core::candidates");
   CHECK(catalog[4].at("op") == "core::concat");
   CHECK(catalog[4].at("params")[0].at("required") == true);
