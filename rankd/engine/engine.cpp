@@ -162,7 +162,7 @@ auto explanation_of(const run_picture& run, const ranking& answer, const registr
   all.total = answer.total;
   all.answering = answer.total;
   for (const path_step& step : all.critical_path) all.answering -= step.wait + step.run;
-  if (state.reads != nullptr) all.reads = state.reads->counts();
+  if (run.state.reads != nullptr) all.reads = run.state.reads->counts();
   return all;
 }
 
