@@ -21,7 +21,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 98> words{
+constexpr std::array<std::string_view, 100> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",

@@ -114,7 +114,7 @@ auto sums(http_exchange& exchange, const json& asked) -> braid::task<void> {
 const std::array numbers{model_input{.name = "price", .values = std::span<const double>(price).first(2)},
                          model_input{.name = "stock", .values = std::span<const std::int64_t>(stock).first(2)}};
 
-auto call_of(std::size_t rows = 2) -> model_call { return {.model = "ctr", .version = {}, .inputs = numbers, .tensor = {}, .rows = rows}; }
+auto call_of(std::size_t rows = 2) -> model_call { return {.model = "ctr", .inputs = numbers, .rows = rows}; }
 
 auto tensor_of(std::string_view shape, std::string_view data, std::string_view name = "y") -> std::string {
   return R"({"name":")" + std::string(name) + R"(","datatype":"FP32","shape":)" + std::string(shape) + R"(,"data":)" +
@@ -131,7 +131,7 @@ TEST_CASE("each input is a tensor of the type of its column") {
                        model_input{.name = "in_sale", .values = std::span<const bool>(in_sale)},
                        model_input{.name = "color", .values = model_input::texts(color)}};
   const std::array<std::string_view, 1> wanted{"y"};
-  const model_call what{.model = "ctr", .version = {}, .inputs = all, .tensor = {}, .outputs = wanted, .rows = 3};
+  const model_call what{.model = "ctr", .inputs = all, .outputs = wanted, .rows = 3};
   CHECK(rankd::detail::inference_body(what, {0, 3}) ==
         R"({"inputs":[{"name":"price","shape":[3,1],"datatype":"FP64","data":[1.5,-2,1e300]},)"
         R"({"name":"stock","shape":[3,1],"datatype":"INT64","data":[3,0,-9007199254740993]},)"
