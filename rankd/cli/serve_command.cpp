@@ -172,7 +172,9 @@ struct shadow_stores {
 };
 
 /// What a project states about plans that it does not have.
-auto strangers_in(const workspace& in, const std::vector<std::string>& plans) -> braid::diagnostics {
+auto strangers_in(const workspace& in, const reload_report& loaded) -> braid::diagnostics {
+  std::vector<std::string> plans = loaded.added;
+  for (const left_out_plan& each : loaded.left_out) plans.push_back(each.name);
   braid::diagnostics all = in.where.budgets.strangers(plans);
   all.append(in.experiments.strangers(plans));
   all.append(strangers_of(in.where.shadows, plans));
@@ -280,6 +282,14 @@ auto open_exporter(const serve_command_options& options, const serve_log& log)
   return span_exporter::start({.url = options.collector, .share = options.span_share}, log);
 }
 
+auto library_options_of(const serve_command_options& options, const workspace& in) -> plan_library_options {
+  return {.budgets = in.where.budgets,
+          .experiments = in.experiments,
+          .models = in.where.models,
+          .on_bad_plan = options.on_bad_plan,
+          .root = in.where.root};
+}
+
 }  // namespace
 
 auto serve_command(const serve_command_options& options) -> exit_status {
@@ -288,20 +298,13 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!in) return report(in.error());
   auto how = server_options_of(options);
   if (!how) return report(how.error());
-  serve_options server_options = std::move(*how);
-  server_options.engine.cursors = make_page_cursors(in->where.cursors);
+  how->engine.cursors = make_page_cursors(in->where.cursors);
   auto redacted = redaction::make(in->where.redacted, in->declared);
   if (!redacted) return report(redacted.error());
-  plan_library library(in->declared, {.budgets = in->where.budgets,
-                                      .experiments = in->experiments,
-                                      .models = in->where.models,
-                                      .on_bad_plan = options.on_bad_plan,
-                                      .root = in->where.root});
+  plan_library library(in->declared, library_options_of(options, *in));
   const auto loaded = library.reload(in->where.plans);
   if (!loaded) return report(loaded.error());
-  std::vector<std::string> names = loaded->added;
-  for (const left_out_plan& each : loaded->left_out) names.push_back(each.name);
-  if (const auto strangers = strangers_in(*in, names); !strangers.empty()) return report(strangers);
+  if (const auto strangers = strangers_in(*in, *loaded); !strangers.empty()) return report(strangers);
   const library_plans plans(library);
   const auto stores = open_all_stores(*in, server_messages::hidden);  // its clients are others
   if (!stores) return report(stores.error());
@@ -345,7 +348,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
                          .scrubber = &scrubber,
                          .spans = spans->get()},
              .files = *files,
-             .server_options = std::move(server_options),
+             .server_options = std::move(*how),
              .on = std::move(*on),
              .server = nullptr,
              .problems = {}};

@@ -27,8 +27,8 @@ namespace {
 
 /// Whether a server that fails so may answer a moment later.
 auto is_momentary(std::string_view code) noexcept -> bool {
-  static constexpr std::array<std::string_view, 7> codes{"model_overloaded", "model_timeout", "model_unreachable",
-                                                         "store_not_ready", "store_overloaded", "store_timeout",
+  static constexpr std::array<std::string_view, 7> codes{"model_overloaded", "model_timeout",    "model_unreachable",
+                                                         "store_not_ready",  "store_overloaded", "store_timeout",
                                                          "store_unreachable"};
   return std::ranges::find(codes, code) != codes.end();
 }

@@ -21,7 +21,7 @@ namespace rankd::detail {
 namespace {
 
 constexpr std::int64_t usual_rows = 1000;
-constexpr std::int64_t most_rows = 10'000;
+constexpr std::int64_t max_rows_per_call = 10'000;
 
 /// A column that is sent.
 struct sent_column {
@@ -103,7 +103,8 @@ struct remote_params {
       case value_type::floating: return gather(instead, [&](std::uint32_t row) { return (*from->floats())[row]; });
       case value_type::integer:
         return gather(static_cast<std::int64_t>(instead), [&](std::uint32_t row) { return (*from->integers())[row]; });
-      case value_type::boolean: return gather(instead != 0, [&](std::uint32_t row) { return (*from->booleans())[row]; });
+      case value_type::boolean:
+        return gather(instead != 0, [&](std::uint32_t row) { return (*from->booleans())[row]; });
       default: return gather(std::string_view(), [&](std::uint32_t row) { return (*from->strings())[row]; });
     }
   }
@@ -113,7 +114,8 @@ struct remote_params {
     const bool is_text = of.type == value_type::string;
     return std::unexpected(op_error{"null_value", "model `" + model + "` cannot be asked about the row with id " +
                                                       to_text(rows.table().id(rows.row(at))) + ": its `" + of.name +
-                                                      "` is null" + (is_text ? "" : ", and the node has no `missing`")});
+                                                      "` is null" +
+                                                      (is_text ? "" : ", and the node has no `missing`")});
   }
 
   [[nodiscard]] auto with_scores(const row_set& rows, const score_batch& got, braid::arena& memory) const
@@ -130,9 +132,9 @@ struct remote_params {
                                                             to_text(rows.table().id(rows.row(row))) +
                                                             " no score, which `" + scores[at].name + "` refuses"});
       }
-      out = out.with_column(
-          scores[at].key_id,
-          {.values = std::span<const double>(values.values), .validity = bitmap(values.valid.data())}, memory);
+      out = out.with_column(scores[at].key_id,
+                            {.values = std::span<const double>(values.values), .validity = bitmap(values.valid.data())},
+                            memory);
     }
     return out;
   }
@@ -160,11 +162,11 @@ constexpr std::array remote_shape{
     param_shape{.name = "rows_per_call",
                 .kind = param_kind::int64,
                 .need = presence::nullable,
-                .range = {.min = 1, .max = most_rows}},
+                .range = {.min = 1, .max = max_rows_per_call}},
 };
 
-void complain(const plan_param& param, std::string_view code, std::string message, std::string_view hint,
-              braid::diagnostics& problems) {
+void report(const plan_param& param, std::string_view code, std::string message, std::string_view hint,
+            braid::diagnostics& problems) {
   problems.add({.code = std::string(code),
                 .pointer = param.pointer,
                 .message = std::move(message),
@@ -178,15 +180,15 @@ auto path_part(const plan_node& node, std::string_view name, braid::diagnostics&
   const plan_param* const param = node.find_param(name);
   if (param == nullptr) return {};
   const auto& text = std::get<std::string>(param->value);
-  const bool is_plain = !text.empty() && text.size() <= max_name && text.front() != '.' &&
-                        std::ranges::all_of(text, [](char c) {
-                          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                                 c == '_' || c == '-' || c == '.';
-                        });
+  const bool is_plain =
+      !text.empty() && text.size() <= max_name && text.front() != '.' && std::ranges::all_of(text, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+               c == '.';
+      });
   if (!is_plain)
-    complain(*param, "bad_name",
-             "`" + std::string(name) + "` is " + quote_name(text) + ", which is not letters, digits, `_`, `-` and `.`",
-             "write it as the server has it; at most 100 characters, no dot in front", problems);
+    report(*param, "bad_name",
+           "`" + std::string(name) + "` is " + quote_name(text) + ", which is not letters, digits, `_`, `-` and `.`",
+           "write it as the server has it; at most 100 characters, no dot in front", problems);
   return text;
 }
 
@@ -198,10 +200,10 @@ auto find_inputs(const plan_node& node, const bind_context& with, braid::diagnos
   for (const key_entry* key : find_typed_keys(param, inputs_shape, with, problems)) {
     if (key == nullptr) continue;
     if (tensor != nullptr && key->type == value_type::string)
-      complain(param, "wrong_key_type",
-               "key " + std::to_string(key->key_id) + " (" + key->name +
-                   ") is of type string, and the inputs are one tensor of floats",
-               "leave out `tensor`, so that each input is a tensor of its own", problems);
+      report(param, "wrong_key_type",
+             "key " + std::to_string(key->key_id) + " (" + key->name +
+                 ") is of type string, and the inputs are one tensor of floats",
+             "leave out `tensor`, so that each input is a tensor of its own", problems);
     out.push_back({.key_id = key->key_id, .name = key->name, .type = key->type});
   }
   return out;
@@ -212,7 +214,7 @@ auto text_of(const plan_node& node, std::string_view name, braid::diagnostics& p
   if (param == nullptr) return {};
   const auto& text = std::get<std::string>(param->value);
   if (text.empty())
-    complain(*param, "bad_value", "`" + std::string(name) + "` is empty", "name the tensor, or leave it out", problems);
+    report(*param, "bad_value", "`" + std::string(name) + "` is empty", "name the tensor, or leave it out", problems);
   return text;
 }
 

@@ -154,7 +154,7 @@ void need_integer_ids(const plan_node& node, const bind_context& with, std::stri
 
 namespace {
 
-/// The endpoint that a param names; null, with a complaint, where there is none.
+/// The endpoint that a param names; null, with a diagnostic, where there is none.
 auto find_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
     -> const endpoint_entry* {
   const auto& id = std::get<std::string>(param.value);
@@ -162,8 +162,8 @@ auto find_endpoint(const plan_param& param, const bind_context& with, braid::dia
   if (found != nullptr) return found;
   std::vector<std::string_view> known;
   for (const endpoint_entry& endpoint : with.declared.endpoints()) known.push_back(endpoint.endpoint_id);
-  problems.add(
-      refused("unknown_endpoint", param.pointer, "no endpoint has the id `" + id + "`", braid::did_you_mean(id, known)));
+  problems.add(refused("unknown_endpoint", param.pointer, "no endpoint has the id `" + id + "`",
+                       braid::did_you_mean(id, known)));
   return nullptr;
 }
 

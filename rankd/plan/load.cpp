@@ -312,15 +312,15 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
   static const std::array<std::string_view, 10> all{rankd::capability_of(node_op::div),
-                                                   fragment_capability,
-                                                   bound_params_capability,
-                                                   fallback_capability,
-                                                   branch_capability,
-                                                   rankd::capability_of(node_op::mod),
-                                                   timeout_capability,
-                                                   retry_capability,
-                                                   vectors_capability,
-                                                   capture_capability};
+                                                    fragment_capability,
+                                                    bound_params_capability,
+                                                    fallback_capability,
+                                                    branch_capability,
+                                                    rankd::capability_of(node_op::mod),
+                                                    timeout_capability,
+                                                    retry_capability,
+                                                    vectors_capability,
+                                                    capture_capability};
   return all;
 }
 

@@ -109,7 +109,7 @@ struct endpoint_policy {
   std::chrono::milliseconds request_timeout{1000};
   std::uint32_t connections = 1;
   vector_metric metric = vector_metric::dot;  ///< of kind vectors alone
-  std::uint32_t breaker_failures = 5;           ///< in a row, after which a server of kind http is left alone; 0: never
+  std::uint32_t breaker_failures = 5;         ///< in a row, after which a server of kind http is left alone; 0: never
   std::chrono::milliseconds breaker_rest{1000};  ///< for so long
 };
 

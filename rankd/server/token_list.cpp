@@ -100,8 +100,8 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
       problems.add(
           diagnostic_about(line, "bad_token", "a token has 16 characters or more: letters, digits, -._~+/=", source));
     else if (!rights || (read.rights && read.rights->empty()))
-      problems.add(
-          diagnostic_about(line, "unknown_right", "the rights of a token are `[force]`, `[shadow]` and `[events]`", source));
+      problems.add(diagnostic_about(line, "unknown_right",
+                                    "the rights of a token are `[force]`, `[shadow]` and `[events]`", source));
     else if (std::ranges::find(all.entries_, digest, &entry::digest) != all.entries_.end())
       problems.add(diagnostic_about(line, "duplicate_token", "this token is listed twice", source));
     else

@@ -23,15 +23,15 @@ auto tls_of_environment(const std::string& name, std::string_view endpoint_id) -
   if (file) trusted.authorities = braid::tls_context::pem::file(file->value);
   auto context = braid::tls_context::client(trusted);
   if (context) return std::move(*context);
-  return std::unexpected(braid::diagnostics(
-      {.code = "bad_environment",
-       .pointer = {},
-       .message = (file ? "the variable " + file->name + " is " + quote_name(file->value) + ": "
-                        : std::string("connections by TLS cannot be set up: ")) +
-                  context.error().message(),
-       .hint = name + " names a file of certificates, as PEM",
-       .node = {},
-       .source = {}}));
+  return std::unexpected(
+      braid::diagnostics({.code = "bad_environment",
+                          .pointer = {},
+                          .message = (file ? "the variable " + file->name + " is " + quote_name(file->value) + ": "
+                                           : std::string("connections by TLS cannot be set up: ")) +
+                                     context.error().message(),
+                          .hint = name + " names a file of certificates, as PEM",
+                          .node = {},
+                          .source = {}}));
 }
 
 }  // namespace rankd::detail

@@ -94,7 +94,8 @@ auto read_tensor(const json& tensor, const model_call& what, row_range rows, std
                  std::span<double> into) -> std::string {
   const auto name = tensor.find("name");
   const std::string called =
-      "the tensor " + (name != tensor.end() && name->is_string() ? quote_name(name->get<std::string>()) : "of the answer");
+      "the tensor " +
+      (name != tensor.end() && name->is_string() ? quote_name(name->get<std::string>()) : "of the answer");
   const auto shape = tensor.find("shape");
   const auto width = shape == tensor.end() ? std::nullopt : width_of(*shape, rows.size());
   if (!width) return called + " has no shape of " + std::to_string(rows.size()) + " rows";
@@ -171,7 +172,8 @@ auto read_scores(std::string_view body, const model_call& what, row_range rows, 
     if (!each.is_object()) return "an item of `outputs` is no object";
   if (what.outputs.empty()) {
     if (found->size() != 1)
-      return "the answer has " + std::to_string(found->size()) + " tensors, and the node does not say which it wants: "
+      return "the answer has " + std::to_string(found->size()) +
+             " tensors, and the node does not say which it wants: "
              "name them in `outputs`";
     return read_tensor((*found)[0], what, rows, 0, what.scores, into);
   }

@@ -59,9 +59,8 @@ auto code_of(const store_error& why) -> std::string_view {
   if (why == braid::errc::deadline_exceeded) return "model_timeout";
   if (why == braid::errc::full) return "model_overloaded";
   if (why.category() == braid::detail::tls_category()) return "model_untrusted";
-  const bool is_of_system =
-      why.category() == std::system_category() || why.category() == std::generic_category() ||
-      why == braid::errc::closed || why == braid::errc::ended || why == braid::errc::unknown_host;
+  const bool is_of_system = why.category() == std::system_category() || why.category() == std::generic_category() ||
+                            why == braid::errc::closed || why == braid::errc::ended || why == braid::errc::unknown_host;
   return is_of_system ? "model_unreachable" : "model_bad_answer";
 }
 
@@ -185,8 +184,7 @@ auto model_server::read(const named_read& /*what*/, braid::arena& /*arena*/) -> 
 }
 
 auto model_server::score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> {
-  const std::span<double> values =
-      arena.filled(what.rows * what.scores, std::numeric_limits<double>::quiet_NaN());
+  const std::span<double> values = arena.filled(what.rows * what.scores, std::numeric_limits<double>::quiet_NaN());
   const score_batch out{.values = values, .scores = what.scores};
   if (what.rows == 0) co_return out;
   braid::scope& around = co_await braid::this_scope();
@@ -253,7 +251,8 @@ auto model_server_options_of(const endpoint_entry& endpoint, server_messages wor
   out.max_in_flight = endpoint.policy.max_inflight;
   out.breaker = {.failures = endpoint.policy.breaker_failures, .rest = endpoint.policy.breaker_rest};
   out.words = words;
-  if (auto token = detail::find_variable("RANKD_MODEL_TOKEN", endpoint.endpoint_id)) out.token = std::move(token->value);
+  if (auto token = detail::find_variable("RANKD_MODEL_TOKEN", endpoint.endpoint_id))
+    out.token = std::move(token->value);
   if (!server.by_tls) return out;
   auto context = detail::tls_of_environment("RANKD_MODEL_AUTHORITIES", endpoint.endpoint_id);
   if (!context) return std::unexpected(std::move(context.error()));

@@ -69,7 +69,8 @@ auto add_environment(braid::redis_options& server, std::string_view endpoint_id,
     -> braid::checked<void> {
   if (login == given::nothing) {
     if (auto user = detail::find_variable("RANKD_REDIS_USER", endpoint_id)) server.user = std::move(user->value);
-    if (auto password = detail::find_variable("RANKD_REDIS_PASSWORD", endpoint_id)) server.password = std::move(password->value);
+    if (auto password = detail::find_variable("RANKD_REDIS_PASSWORD", endpoint_id))
+      server.password = std::move(password->value);
   }
   if (database == given::already) return {};
   const auto chosen = detail::find_variable("RANKD_REDIS_DATABASE", endpoint_id);

@@ -93,7 +93,8 @@ auto open_redis(const endpoint_entry& endpoint, server_messages words) -> braid:
                                                            .words = words});
 }
 
-auto open_model_server(const endpoint_entry& endpoint, server_messages words) -> braid::checked<std::unique_ptr<store>> {
+auto open_model_server(const endpoint_entry& endpoint, server_messages words)
+    -> braid::checked<std::unique_ptr<store>> {
   auto server = model_server_options_of(endpoint, words);
   if (!server) {
     server.error().set_source("endpoint `" + endpoint.endpoint_id + "`");

@@ -83,9 +83,9 @@ using store_list = std::shared_ptr<const std::vector<store*>>;
 auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
 
 /// Opens what an endpoint's resolver names: `embedded` the store in that folder, relative to the project's `root`,
-/// `static` a `redis_store`, or a `model_server` where the kind is http; both connect when they are asked. Batches of the embedded store are answered at once, on
-/// the thread that awaits them.
-/// Errors: those of embedded_store::open, redis_options_of and model_server_options_of.
+/// `static` a `redis_store`, or a `model_server` where the kind is http; both connect when they are asked. Batches of
+/// the embedded store are answered at once, on the thread that awaits them. Errors: those of embedded_store::open,
+/// redis_options_of and model_server_options_of.
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root,
                 server_messages words = server_messages::hidden) -> braid::checked<std::unique_ptr<store>>;
 

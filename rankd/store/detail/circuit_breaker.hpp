@@ -20,19 +20,19 @@ class circuit_breaker {
 
   /// Whether a call may be made now. One that may ends by `succeeded`, `failed` or `gave_up`.
   [[nodiscard]] auto may_ask(braid::time_point now) noexcept -> bool {
-    if (how_.failures == 0 || in_a_row_ < how_.failures) return true;
+    if (how_.failures == 0 || failures_ < how_.failures) return true;
     if (is_trying_ || now < rests_until_) return false;
     is_trying_ = true;
     return true;
   }
 
   void succeeded() noexcept {
-    in_a_row_ = 0;
+    failures_ = 0;
     is_trying_ = false;
   }
   void failed(braid::time_point now) noexcept {
-    if (in_a_row_ < how_.failures) ++in_a_row_;
-    if (in_a_row_ == how_.failures) rests_until_ = now + how_.rest;
+    if (failures_ < how_.failures) ++failures_;
+    if (failures_ == how_.failures) rests_until_ = now + how_.rest;
     is_trying_ = false;
   }
   /// Its caller went away before there was an answer.
@@ -40,7 +40,7 @@ class circuit_breaker {
 
  private:
   options how_;
-  std::uint32_t in_a_row_ = 0;
+  std::uint32_t failures_ = 0;
   bool is_trying_ = false;
   braid::time_point rests_until_{};
 };

@@ -1,4 +1,5 @@
-// tests/rankd/op/remote_model_test.cpp: core::call_remote_model: what it sends of the rows, and what it makes of scores.
+// tests/rankd/op/remote_model_test.cpp: core::call_remote_model: what it sends of the rows, and what it makes of
+// scores.
 #include <rankd/store/read_recorder.hpp>
 #include <rankd/store/replayed_reads.hpp>
 
@@ -87,7 +88,8 @@ TEST_CASE("the active rows are sent in their order, with the types of their colu
   rows = bench.with(rows, country, std::vector<std::optional<std::string_view>>{"a", "b", "c", "d"});
   const std::array<std::uint32_t, 3> order{3, 0, 1};
   const row_set some(rows.table(), order);
-  const row_set out = run(bench, &behind, params_of("[1001,1501,1502,3001,1]", "[1001]", R"(,"version":"2")"), some).value();
+  const row_set out =
+      run(bench, &behind, params_of("[1001,1501,1502,3001,1]", "[1001]", R"(,"version":"2")"), some).value();
   CHECK((behind.asked == lines{"ctr/2/ score=40,15,20, count=40,10,20, fresh=f,t,f, country=d,a,b, id=4,1,2,"}));
   CHECK((floats_of(out, score) == lines{"0", "1", "-"}));
   CHECK(out.size() == 3);
@@ -109,7 +111,8 @@ TEST_CASE("several scores go into several columns, and one that may not be null 
 TEST_CASE("a null is sent as what stands for it, or fails the node") {
   op_bench bench;
   scoring_store behind;
-  const row_set rows = bench.with(bench.rows_of({7, 8}), count, std::vector<std::optional<std::int64_t>>{5, std::nullopt});
+  const row_set rows =
+      bench.with(bench.rows_of({7, 8}), count, std::vector<std::optional<std::int64_t>>{5, std::nullopt});
   const auto failed = run(bench, &behind, params_of("[1501]", "[1001]"), rows);
   REQUIRE_FALSE(failed.has_value());
   CHECK(failed.error().code == "null_value");

@@ -172,7 +172,8 @@ TEST_CASE("scores come by the names of tensors, nested or not, and null is none"
   model_call two = call_of();
   two.outputs = wanted;
   two.scores = 2;
-  model_scene at(answer_with(outputs_of(tensor_of("[2]", "[1,null]", "a") + "," + tensor_of("[2,1]", "[[3],[4]]", "b"))));
+  model_scene at(
+      answer_with(outputs_of(tensor_of("[2]", "[1,null]", "a") + "," + tensor_of("[2,1]", "[[3],[4]]", "b"))));
   model_server server(at.options());
   CHECK(at.ask(server, two) == "3.0 1.0 4.0 -");
   at.answer = answer_with(outputs_of(tensor_of("[2,2]", "[1,2,true,false]")));

@@ -130,9 +130,8 @@ TEST_CASE("an endpoint of kind http is a server of models, which is asked nothin
   web.resolver = endpoint_entry::static_resolver{"::1", 1};
   const auto opened = open_store(web, ".");
   REQUIRE(opened.has_value());
-  CHECK((*opened)
-            ->explain(braid::errc::deadline_exceeded)
-            .message.starts_with("endpoint `ep_0001` at http://[::1]:1: "));
+  CHECK(
+      (*opened)->explain(braid::errc::deadline_exceeded).message.starts_with("endpoint `ep_0001` at http://[::1]:1: "));
   CHECK((*opened)->explain(braid::errc::deadline_exceeded).code == "model_timeout");
 }
 

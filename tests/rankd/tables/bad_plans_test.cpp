@@ -43,9 +43,9 @@ auto found_in(const std::string& artifact) -> std::vector<std::string> {
 
 TEST_CASE("the plans that the tables change are right, and use every operator") {
   std::set<std::string> used;
-  for (const char* name : {"good_plan.json", "good_named_plan.json", "good_feed_plan.json", "good_branches.json",
-                           "good_fallbacks.json", "good_limits.json", "good_captures.json", "good_fragments.json",
-                           "good_vectors.json"}) {
+  for (const char* name :
+       {"good_plan.json", "good_named_plan.json", "good_feed_plan.json", "good_branches.json", "good_fallbacks.json",
+        "good_limits.json", "good_captures.json", "good_fragments.json", "good_vectors.json"}) {
     CAPTURE(name);
     const std::string artifact = table_file(name);
     CHECK(joined(found_in(artifact)).empty());
