@@ -101,10 +101,16 @@ struct remote_params {
     const double instead = missing.value_or(0);
     switch (of.type) {
       case value_type::floating: return gather(instead, [&](std::uint32_t row) { return (*from->floats())[row]; });
-      case value_type::integer:
-        return gather(static_cast<std::int64_t>(instead), [&](std::uint32_t row) { return (*from->integers())[row]; });
-      case value_type::boolean:
-        return gather(instead != 0, [&](std::uint32_t row) { return (*from->booleans())[row]; });
+      case value_type::integer: {
+        const auto value = [&](std::uint32_t row) { return (*from->integers())[row]; };
+        if (tensor.empty()) return gather(static_cast<std::int64_t>(instead), value);
+        return gather(instead, [&](std::uint32_t row) { return static_cast<double>(value(row)); });
+      }
+      case value_type::boolean: {
+        const auto value = [&](std::uint32_t row) { return (*from->booleans())[row]; };
+        if (tensor.empty()) return gather(instead != 0, value);
+        return gather(instead, [&](std::uint32_t row) { return value(row) ? 1.0 : 0.0; });
+      }
       default: return gather(std::string_view(), [&](std::uint32_t row) { return (*from->strings())[row]; });
     }
   }
@@ -143,8 +149,9 @@ struct remote_params {
 constexpr std::array<std::string_view, 1> http_kinds{"http"};
 constexpr std::array<std::string_view, 2> width_names{"fp64", "fp32"};
 constexpr std::array<std::string_view, 1> score_types{"float"};
+constexpr std::array<std::string_view, 4> sent_types{"int", "float", "string", "bool"};
 constexpr param_shape inputs_shape{
-    .name = "inputs", .kind = param_kind::key_ids, .min_items = 1, .choices = feature_types};
+    .name = "inputs", .kind = param_kind::key_ids, .min_items = 1, .choices = sent_types};
 constexpr param_shape out_keys_shape{
     .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = score_types};
 constexpr param_shape floats_shape{
@@ -209,6 +216,18 @@ auto find_inputs(const plan_node& node, const bind_context& with, braid::diagnos
   return out;
 }
 
+/// What stands for a null of a column of integers is one of 64 bits.
+void check_missing(const plan_param& param, const remote_params& params, braid::diagnostics& problems) {
+  constexpr double end = 0x1p63;
+  const double value = *params.missing;
+  const bool is_whole = value >= -end && value < end && value == std::trunc(value);
+  if (is_whole || !params.tensor.empty()) return;
+  for (const sent_column& each : params.inputs)
+    if (each.type == value_type::integer)
+      return report(param, "bad_value", "`missing` stands for nulls of `" + each.name + "`, which is of type int",
+                    "write a whole number of 64 bits", problems);
+}
+
 auto text_of(const plan_node& node, std::string_view name, braid::diagnostics& problems) -> std::string {
   const plan_param* const param = node.find_param(name);
   if (param == nullptr) return {};
@@ -235,7 +254,10 @@ auto bind_remote(const plan_node& node, const bind_context& with) -> braid::chec
     params.outputs = outputs->names;
     check_same_length(*outputs, outputs->names.size(), out_keys, out_keys.key_ids.size(), problems);
   }
-  if (const plan_param* const missing = node.find_param("missing")) params.missing = std::get<double>(missing->value);
+  if (const plan_param* const missing = node.find_param("missing")) {
+    params.missing = std::get<double>(missing->value);
+    check_missing(*missing, params, problems);
+  }
   if (const plan_param* const rows = node.find_param("rows_per_call"))
     params.rows_per_call = static_cast<std::size_t>(std::get<std::int64_t>(rows->value));
   if (!problems.empty()) return std::unexpected(std::move(problems));

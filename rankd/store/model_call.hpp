@@ -25,8 +25,7 @@ struct model_call {
   std::string_view model;
   std::string_view version = {};  ///< empty: the server chooses
   std::span<const model_input> inputs;
-  std::string_view tensor =
-      {};  ///< the name of one tensor that has all inputs, which are no texts; empty: one for each
+  std::string_view tensor = {};  ///< the name of one tensor that has all inputs, which are floats; empty: one for each
   float_width floats = float_width::bits_64;
   std::span<const std::string_view> outputs =
       {};                  ///< the tensors of the answer, one for each score; empty: its only one

@@ -40,16 +40,6 @@ void append_value(std::string& out, const model_input& of, std::size_t row, floa
   std::visit([&](const auto& values) { append(values[row]); }, of.values);
 }
 
-/// The same as a number, for a tensor of floats.
-void append_as_float(std::string& out, const model_input& of, std::size_t row, float_width width) {
-  if (const auto* whole = std::get_if<std::span<const std::int64_t>>(&of.values))
-    append_float(out, static_cast<double>((*whole)[row]), width);
-  else if (const auto* flags = std::get_if<std::span<const bool>>(&of.values))
-    out += (*flags)[row] ? '1' : '0';
-  else
-    append_value(out, of, row, width);
-}
-
 auto float_name(float_width width) -> std::string_view { return width == float_width::bits_32 ? "FP32" : "FP64"; }
 
 auto type_name(const model_input& of, float_width width) -> std::string_view {
@@ -140,7 +130,7 @@ auto inference_body(const model_call& what, row_range rows) -> std::string {
     for (std::size_t row = rows.begin; row < rows.end; ++row)
       for (std::size_t at = 0; at < what.inputs.size(); ++at) {
         if (row != rows.begin || at != 0) out += ',';
-        append_as_float(out, what.inputs[at], row, what.floats);
+        append_value(out, what.inputs[at], row, what.floats);
       }
     out += "]}";
   } else {

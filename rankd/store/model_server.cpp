@@ -64,16 +64,14 @@ auto code_of(const store_error& why) -> std::string_view {
   return is_of_system ? "model_unreachable" : "model_bad_answer";
 }
 
-/// Whether a failure says that the server is ill, and not that the call was wrong.
+/// Whether a failure says that the server is ill, and not that the call was wrong or one too many.
 auto is_of_server(const store_error& why) -> bool {
-  const std::string_view code = code_of(why);
-  if (why.category() == models() && why.value() >= 500) return true;
-  return code != "model_overloaded" && code != "model_refused";
+  return why.category() == models() ? why.value() >= 500 : why != braid::errc::full;
 }
 
 }  // namespace
 
-/// What one loop calls with.
+/// What one loop calls with. Calls that are under way keep it.
 class model_server::client {
  public:
   client(model_server& of, braid::loop& on)
@@ -83,17 +81,7 @@ class model_server::client {
                    .names = &names_,
                    .tls = of.options_.tls}),
         breaker_(of.options_.breaker),
-        of_(&of),
-        where_(&on) {
-    const std::scoped_lock lock(of.mutex_);
-    of.clients_.emplace_back(&on, this);
-  }
-  client(const client&) = delete;
-  auto operator=(const client&) -> client& = delete;
-  ~client() {
-    const std::scoped_lock lock(of_->mutex_);
-    std::erase_if(of_->clients_, [this](const auto& each) { return each.first == where_; });
-  }
+        max_in_flight_(of.options_.max_in_flight) {}
 
   [[nodiscard]] auto http() noexcept -> braid::http_client& { return http_; }
 
@@ -103,7 +91,25 @@ class model_server::client {
   braid::resolver names_;
   braid::http_client http_;
   detail::circuit_breaker breaker_;
+  std::size_t max_in_flight_;
   std::size_t in_flight_ = 0;
+};
+
+/// An entry of `clients_`, for as long as the loop takes calls.
+class model_server::loop_entry {
+ public:
+  loop_entry(model_server& of, const braid::home& where, std::shared_ptr<client> there) : of_(&of), where_(&where) {
+    const std::scoped_lock lock(of.mutex_);
+    of.clients_.emplace_back(&where, std::move(there));
+  }
+  loop_entry(const loop_entry&) = delete;
+  auto operator=(const loop_entry&) -> loop_entry& = delete;
+  ~loop_entry() {
+    const std::scoped_lock lock(of_->mutex_);
+    std::erase_if(of_->clients_, [this](const auto& each) { return each.first == where_; });
+  }
+
+ private:
   model_server* of_;
   const braid::home* where_;
 };
@@ -111,30 +117,38 @@ class model_server::client {
 /// A call under way. One that is destroyed without an end was given up.
 class model_server::calling {
  public:
-  explicit calling(client& by) noexcept : by_(&by) { ++by.in_flight_; }
+  calling(client& by, braid::time_point now) : by_(&by) {
+    if (by.in_flight_ >= by.max_in_flight_)
+      refused_ = braid::errc::full;
+    else if (pass_ = by.breaker_.ask(now); pass_ == pass::none)
+      refused_ = std::error_code(resting, models());
+    if (!refused_) ++by.in_flight_;
+  }
   calling(const calling&) = delete;
   auto operator=(const calling&) -> calling& = delete;
   ~calling() {
+    if (refused_) return;
     --by_->in_flight_;
-    if (!has_ended_) by_->breaker_.gave_up();
+    if (!has_ended_) by_->breaker_.gave_up(pass_);
   }
 
-  /// Nothing, or why there may be no call now.
-  static auto refused(client& by, braid::time_point now) -> std::error_code {
-    if (by.in_flight_ >= by.of_->options_.max_in_flight) return braid::errc::full;
-    return by.breaker_.may_ask(now) ? std::error_code() : std::error_code(resting, models());
-  }
+  /// Why there may be no call now, if so.
+  [[nodiscard]] auto refused() const noexcept -> std::error_code { return refused_; }
 
   void ended(const store_result<void>& with, braid::time_point now) noexcept {
     has_ended_ = true;
     if (!with && is_of_server(with.error()))
-      by_->breaker_.failed(now);
+      by_->breaker_.failed(pass_, now);
     else
       by_->breaker_.succeeded();
   }
 
  private:
+  using pass = detail::circuit_breaker::pass;
+
   client* by_;
+  pass pass_ = pass::none;
+  std::error_code refused_;
   bool has_ended_ = false;
 };
 
@@ -145,20 +159,20 @@ model_server::model_server(model_server_options options)
 
 /// Owns the client of a loop until the loop stops.
 auto model_server::keep_client(model_server& owner, braid::loop& on) -> braid::task<void> {
-  const client there(owner, on);
+  const loop_entry known(owner, on, std::make_shared<client>(owner, on));
   braid::event never;
   co_await never;
 }
 
-auto model_server::find(const braid::home& where) -> client* {
+auto model_server::find(const braid::home& where) -> std::shared_ptr<client> {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(clients_, &where, [](const auto& each) { return each.first; });
   return found == clients_.end() ? nullptr : found->second;
 }
 
 /// The client of a loop; null where it stops already.
-auto model_server::client_of(braid::home& where) -> client* {
-  if (client* const known = find(where)) return known;
+auto model_server::client_of(braid::home& where) -> std::shared_ptr<client> {
+  if (auto known = find(where)) return known;
   auto* const on = dynamic_cast<braid::loop*>(&where);
   BRAID_EXPECTS(on != nullptr, "a server of models is asked by tasks of an event loop");
   on->spawn(keep_client(*this, *on));
@@ -188,12 +202,12 @@ auto model_server::score(const model_call& what, braid::arena& arena) -> braid::
   const score_batch out{.values = values, .scores = what.scores};
   if (what.rows == 0) co_return out;
   braid::scope& around = co_await braid::this_scope();
-  client* const by = client_of(around.where());
+  const std::shared_ptr<client> by = client_of(around.where());
   if (by == nullptr) co_return braid::fail(braid::errc::closed);
   std::vector<braid::task<store_result<void>>> parts;
   for (std::size_t begin = 0; begin < what.rows; begin += what.rows_per_call) {
     const detail::row_range rows{.begin = begin, .end = std::min(what.rows, begin + what.rows_per_call)};
-    parts.push_back(ask(*this, *by, what, rows, values, arena));
+    parts.push_back(ask(*this, by, what, rows, values, arena));
   }
   auto all = braid::when_all(std::move(parts));
   for (const store_result<void>& each : co_await std::move(all))
@@ -201,17 +215,17 @@ auto model_server::score(const model_call& what, braid::arena& arena) -> braid::
   co_return out;
 }
 
-auto model_server::ask(model_server& self, client& by, const model_call& what, detail::row_range rows,
+auto model_server::ask(model_server& self, std::shared_ptr<client> by, const model_call& what, detail::row_range rows,
                        std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>> {
   const braid::scope& around = co_await braid::this_scope();
-  if (const std::error_code why = calling::refused(by, around.where().now())) co_return braid::fail(why);
-  calling one(by);
+  calling one(*by, around.where().now());
+  if (one.refused()) co_return braid::fail(one.refused());
   braid::http_client::call call{.method = braid::http_method::post,
                                 .url = self.options_.origin + detail::inference_path(what.model, what.version),
                                 .fields = {{"Content-Type", "application/json"}},
                                 .body = detail::inference_body(what, rows)};
   if (!self.options_.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + self.options_.token);
-  auto limited = braid::with_timeout(self.options_.request_timeout, by.http().fetch(std::move(call)));
+  auto limited = braid::with_timeout(self.options_.request_timeout, by->http().fetch(std::move(call)));
   const braid::result<braid::http_client::answer> answer = co_await std::move(limited);
   store_result<void> ended;
   if (!answer) {

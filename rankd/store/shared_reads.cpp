@@ -213,7 +213,7 @@ class request_reads::client final : public store {
     braid::scope& around = co_await braid::this_scope();
     const joined to = of_ids(detail::store_call::hget, keys, field, 0);
     braid::arena& kept = to.one->memory;
-    if (to.is_new) begin(around, to.one, behind_->hget(copy_of(keys, kept), kept.copied(field), kept));
+    begin(around, to, [&] { return behind_->hget(copy_of(keys, kept), kept.copied(field), kept); });
     auto waiting = shared_reads::wait_for<field_batch>(*of_->from_, to.one, memory);
     co_return co_await std::move(waiting);
   }
@@ -222,7 +222,7 @@ class request_reads::client final : public store {
     braid::scope& around = co_await braid::this_scope();
     const joined to = of_ids(detail::store_call::hgetall, keys, {}, 0);
     braid::arena& kept = to.one->memory;
-    if (to.is_new) begin(around, to.one, behind_->hgetall(copy_of(keys, kept), kept));
+    begin(around, to, [&] { return behind_->hgetall(copy_of(keys, kept), kept); });
     auto waiting = shared_reads::wait_for<hash_batch>(*of_->from_, to.one, memory);
     co_return co_await std::move(waiting);
   }
@@ -232,7 +232,7 @@ class request_reads::client final : public store {
     braid::scope& around = co_await braid::this_scope();
     const joined to = of_ids(detail::store_call::lrange_ids, keys, {}, first);
     braid::arena& kept = to.one->memory;
-    if (to.is_new) begin(around, to.one, behind_->lrange_ids(copy_of(keys, kept), first, kept));
+    begin(around, to, [&] { return behind_->lrange_ids(copy_of(keys, kept), first, kept); });
     auto waiting = shared_reads::wait_for<id_batch>(*of_->from_, to.one, memory);
     co_return co_await std::move(waiting);
   }
@@ -244,12 +244,12 @@ class request_reads::client final : public store {
     detail::put_keys(out, what);
     const joined to = of_->join(endpoint_);
     braid::arena& kept = to.one->memory;
-    if (to.is_new) {
+    begin(around, to, [&] {
       // The task refers to the question, which lies in the memory of the read.
       const auto place = kept.uninitialized<named_read>(1);
       place[0] = copy_of(what, kept);
-      begin(around, to.one, behind_->read(place[0], kept));
-    }
+      return behind_->read(place[0], kept);
+    });
     auto waiting = shared_reads::wait_for<item_batch>(*of_->from_, to.one, memory);
     co_return co_await std::move(waiting);
   }
@@ -278,10 +278,16 @@ class request_reads::client final : public store {
     return of_->join(endpoint_);
   }
 
-  template <typename T>
-  void begin(braid::scope& around, const std::shared_ptr<shared_reads::flight>& one,
-             braid::task<store_result<T>> work) {
-    around.where().root().spawn(shared_reads::fly(*of_->from_, one, std::move(work)));
+  /// `make` gives the read, if it is new. One that cannot be begun is none that others may wait for.
+  template <typename Make>
+  void begin(braid::scope& around, const joined& to, const Make& make) {
+    if (!to.is_new) return;
+    try {
+      around.where().root().spawn(shared_reads::fly(*of_->from_, to.one, make()));
+    } catch (...) {
+      of_->from_->give_up(*to.one);
+      throw;
+    }
   }
 
   request_reads* of_;

@@ -7,7 +7,8 @@
 
 namespace rankd::detail {
 
-/// After `failures` in a row nothing is asked for `rest`; then one call tries, and decides for the others.
+/// After `failures` of them, one after the other, nothing is asked for `rest`; then one call tries, and decides for the
+/// others. What calls that were made before come to then is no news, unless it is an answer.
 /// Threads: one at a time.
 class circuit_breaker {
  public:
@@ -16,27 +17,41 @@ class circuit_breaker {
     braid::duration rest = std::chrono::seconds(1);
   };
 
+  /// What may be done now.
+  enum class pass : std::uint8_t {
+    none,   ///< no call
+    usual,  ///< a call
+    trial,  ///< the call that tries whether the server is well again
+  };
+
   explicit circuit_breaker(options how) noexcept : how_(how) {}
 
-  /// Whether a call may be made now. One that may ends by `succeeded`, `failed` or `gave_up`.
-  [[nodiscard]] auto may_ask(braid::time_point now) noexcept -> bool {
-    if (how_.failures == 0 || failures_ < how_.failures) return true;
-    if (is_trying_ || now < rests_until_) return false;
+  /// Each call that is let through ends by `succeeded`, `failed` or `gave_up`.
+  [[nodiscard]] auto ask(braid::time_point now) noexcept -> pass {
+    if (how_.failures == 0 || failures_ < how_.failures) return pass::usual;
+    if (is_trying_ || now < rests_until_) return pass::none;
     is_trying_ = true;
-    return true;
+    return pass::trial;
   }
 
   void succeeded() noexcept {
     failures_ = 0;
     is_trying_ = false;
   }
-  void failed(braid::time_point now) noexcept {
-    if (failures_ < how_.failures) ++failures_;
-    if (failures_ == how_.failures) rests_until_ = now + how_.rest;
-    is_trying_ = false;
+  void failed(pass by, braid::time_point now) noexcept {
+    if (how_.failures == 0) return;
+    if (by == pass::trial) {
+      failures_ = how_.failures;
+      is_trying_ = false;
+    } else if (failures_ == how_.failures || ++failures_ < how_.failures) {
+      return;
+    }
+    rests_until_ = now + how_.rest;
   }
   /// Its caller went away before there was an answer.
-  void gave_up() noexcept { is_trying_ = false; }
+  void gave_up(pass by) noexcept {
+    if (by == pass::trial) is_trying_ = false;
+  }
 
  private:
   options how_;

@@ -30,7 +30,7 @@ TEST_CASE("the operators are those that plans know, with their number of inputs"
       {"core::hash", 1},           {"core::members_of", 1},  {"core::strings", 1},
       {"core::diversify", 1},      {"core::aggregate", 1},   {"core::rank_fusion", 1},
       {"core::sample", 1},         {"core::choose", 64},     {"core::flag", 1},
-      {"core::paginate", 1},       {"core::nearest", 1}};
+      {"core::paginate", 1},       {"core::nearest", 1},     {"core::call_remote_model", 1}};
   CHECK((found == expected));
 }
 

@@ -121,6 +121,9 @@ TEST_CASE("a null is sent as what stands for it, or fails the node") {
   CHECK(behind.asked.empty());
   CHECK(run(bench, &behind, params_of("[1501,1001]", "[1001]", R"(,"missing":-1)"), rows).has_value());
   CHECK((behind.asked == lines{"ctr// count=5,-1, score=-10,-10,"}));
+  behind.asked.clear();
+  CHECK(run(bench, &behind, params_of("[1501]", "[1001]", R"(,"missing":0.5,"tensor":"x")"), rows).has_value());
+  CHECK((behind.asked == lines{"ctr//x count=50,5,"}));
   const auto text = run(bench, &behind, params_of("[3001]", "[1001]", R"(,"missing":0)"), rows);
   CHECK(text.error().message == "model `ctr` cannot be asked about the row with id 7: its `country` is null");
 }
@@ -148,6 +151,9 @@ TEST_CASE("what a plan says of a remote model is checked when it is loaded") {
   CHECK((said(params_of("[1]", "[1001]", R"(,"version":"../x")")) == lines{"bad_name /nodes/2/params/version"}));
   CHECK((said(R"({"endpoint":"ep_0002","model":"a/b","inputs":[1],"out_keys":[1001]})") ==
          lines{"bad_name /nodes/2/params/model"}));
+  CHECK((said(params_of("[1]", "[1001]", R"(,"missing":0.5)")) == lines{"bad_value /nodes/2/params/missing"}));
+  CHECK((said(params_of("[1]", "[1001]", R"(,"missing":1e300)")) == lines{"bad_value /nodes/2/params/missing"}));
+  CHECK(said(params_of("[1]", "[1001]", R"(,"missing":0.5,"tensor":"x")")).empty());
   CHECK((said(R"({"endpoint":"ep_0001","model":"a","inputs":[1],"out_keys":[1001]})") ==
          lines{"wrong_endpoint_kind /nodes/2/params/endpoint"}));
   CHECK((said(R"({"endpoint":"ep_0009","model":"a","inputs":[1],"out_keys":[1001]})") ==

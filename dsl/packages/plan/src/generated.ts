@@ -1,9 +1,9 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities ec7effb52d16317c7a09c33ad931e031ea4d930d429db7b2165e09088bae46e8
+// digest capabilities ee19d39d8f124e71a936867dc94fc9a9bb60f5fd019be1040e6b312042a96dc3
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops 9bb639f2fed77514cf9f260550dd0a34f356f00a56d67c8d35055b7230a7a266
+// digest ops bcc75453d91a018c507dd0b36d6cf3f655377e95076d76ddc72a2dd2b2735478
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { OperatorInfo } from "./builder.js";
 import type { NodeFailure } from "./failures.js";
@@ -127,6 +127,30 @@ export interface CallModelsOptions extends NodeOptions {
   readonly models: readonly string[];
   /** `out_keys`. At least 1 of them. */
   readonly outKeys: readonly KeyToken<"float", { write: true }>[];
+}
+
+/** Options of core::call_remote_model. */
+export interface CallRemoteModelOptions<RowsPerCall extends number | bigint> extends StoreNodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"http">;
+  /** `model`. */
+  readonly model: string;
+  /** `version`. */
+  readonly version?: string;
+  /** `inputs`. At least 1 of them. */
+  readonly inputs: readonly KeyToken<"int" | "float" | "string" | "bool" | "vector", { read: true }>[];
+  /** `tensor`. */
+  readonly tensor?: string;
+  /** `floats`. */
+  readonly floats?: "fp64" | "fp32";
+  /** `outputs`. At least 1 of them. */
+  readonly outputs?: readonly string[];
+  /** `out_keys`. At least 1 of them. */
+  readonly outKeys: readonly KeyToken<"float", { write: true }>[];
+  /** `missing`. */
+  readonly missing?: number | bigint;
+  /** `rows_per_call`. From 1 to 10000. */
+  readonly rowsPerCall?: RowsPerCall & Whole<RowsPerCall, 1>;
 }
 
 /** Options of core::candidates. */
@@ -470,6 +494,8 @@ export interface CandidateSet {
   aggregate(options: AggregateOptions): CandidateSet;
   /** Adds float columns: the scores of models from files. */
   callModels(options: CallModelsOptions): CandidateSet;
+  /** Adds float columns: the scores of a model that another server runs (Open Inference Protocol V2). */
+  callRemoteModel<RowsPerCall extends number | bigint>(options: CallRemoteModelOptions<RowsPerCall>): CandidateSet;
   /** The rows of the input, then those of another node. */
   concat(options: ConcatOptions): CandidateSet;
   /** One row of each value of a key, `id` unless it says otherwise. */
@@ -552,6 +578,25 @@ export const operators: readonly OperatorInfo[] = [
     params: [
       { name: "models", option: "models", kind: "names" },
       { name: "out_keys", option: "outKeys", kind: "key_ids" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::call_remote_model",
+    scope: "",
+    method: "callRemoteModel",
+    inputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "model", option: "model", kind: "string" },
+      { name: "version", option: "version", kind: "string" },
+      { name: "inputs", option: "inputs", kind: "key_ids" },
+      { name: "tensor", option: "tensor", kind: "string" },
+      { name: "floats", option: "floats", kind: "choice" },
+      { name: "outputs", option: "outputs", kind: "texts" },
+      { name: "out_keys", option: "outKeys", kind: "key_ids" },
+      { name: "missing", option: "missing", kind: "float" },
+      { name: "rows_per_call", option: "rowsPerCall", kind: "int" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
