@@ -15,6 +15,7 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/store/folder.hpp>
 #include <rankd/store/line_reader.hpp>
+#include <rankd/store/vector_file.hpp>
 
 #include <braid/base/config.hpp>
 
@@ -111,7 +112,8 @@ auto fingerprint(const fs::path& in) -> nlohmann::json {
   return {{"bytes", error ? 0 : size}, {"head", sha256_hex(head)}};
 }
 
-/// The bytes of all plans that a request could name, and of all models and operators that these could use.
+/// The bytes of all plans that a request could name, and of all models, operators and files of vectors that these could
+/// use.
 auto plans_digest(const workspace& in) -> std::string {
   std::string all;
   const auto add = [&all](const std::string& name, const fs::path& file) {
@@ -122,6 +124,10 @@ auto plans_digest(const workspace& in) -> std::string {
   for (const fs::path& each : model_files(in.where.models)) add(each.filename().string(), each);
   for (const fs::path& each : in.where.operators)
     if (const auto text = read_text_file(each, largest_library)) all += each.string() + ' ' + sha256_hex(*text) + '\n';
+  for (const endpoint_entry& each : in.declared.endpoints())
+    if (const auto* const vectors = std::get_if<file_resolver>(&each.resolver))
+      if (const auto digest = vector_file::digest_of(in.where.root / vectors->path))
+        all += each.endpoint_id + ' ' + *digest + '\n';
   return sha256_hex(all);
 }
 

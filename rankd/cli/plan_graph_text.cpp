@@ -89,6 +89,8 @@ auto graph_tables(const plan_graph& graph) -> std::string {
     out += "model         " + printable(each.name) + " " + each.sha256 + "\n";
   for (const operator_digest& each : graph.operators)
     out += "operators     " + printable(each.library) + " " + each.sha256 + "\n";
+  for (const model_digest& each : graph.vectors)
+    out += "vectors       " + printable(each.name) + " " + each.sha256 + "\n";
   for (const fragment_use& use : graph.fragments)
     out +=
         "fragment      " + printable(use.id + ": " + title_of(use)) + ", " + counted(use.nodes.size(), "node") + "\n";

@@ -265,9 +265,9 @@ void add_replay(CLI::App& app, std::function<exit_status()>& chosen) {
   command->add_option("--workers", options->workers, "Threads that compute; default: as many as the machine grants")
       ->check(whole_number(1, 4096));
   command->footer(
-      "Needs no project, store or model: the file holds all of it, but operators of libraries. Exit status: 0 all "
-      "answers that could be compared\n"
-      "are equal, 1 one is not, or something is missing or damaged, 2 wrong usage.");
+      "Needs no project, store or model: the file holds all of it, but operators of libraries and files of vectors;\n"
+      "requests to plans that look through these are counted as missing. Exit status: 0 all answers that could be\n"
+      "compared are equal, 1 one is not, or something is missing or damaged, 2 wrong usage.");
   command->callback([options, &chosen] { chosen = [options] { return replay_command(*options); }; });
 }
 

@@ -47,6 +47,7 @@ auto comparable_text(const ranking& answer) -> std::string {
   copy.malformed_ids = 0;  // not known of reads that are put together key by key
   copy.malformed_values = 0;
   copy.explained = nullptr;
+  copy.captured.clear();
   return to_json(copy);
 }
 

@@ -36,7 +36,8 @@ struct answer_verdict {
 /// How much the ranks at the top count more than those below them: the weight of a rank is `p` times that above it.
 inline constexpr double rbo_persistence = 0.9;
 
-/// The names of plans and nodes, cursors, arms of experiments and explanations do not count, nor do messages of errors.
+/// The names of plans and nodes, cursors, arms of experiments, explanations and captured rows do not count, nor do
+/// messages of errors.
 [[nodiscard]] auto compare_answers(const ranking& before, const ranking& after, std::size_t depth) -> answer_verdict;
 
 /// The ids of the candidates, the best first; none of an error.

@@ -2,6 +2,7 @@
 #include <rankd/engine/moved_ids.hpp>
 
 #include <rankd/engine/answer_comparison.hpp>
+#include <rankd/engine/detail/explain.hpp>
 #include <rankd/engine/detail/json_parts.hpp>
 #include <rankd/plan/node_fields.hpp>
 
@@ -280,6 +281,7 @@ auto move_explainer::formulas_at(const plan& of, node_index node) const -> std::
   return out;
 }
 
+/// Of all values that the rows have, whichever the request asks for.
 auto move_explainer::other_values(const moved_id& of, const ranking& before, const ranking& after) const
     -> std::string {
   const auto was = row_of(before, of.id);
@@ -287,7 +289,7 @@ auto move_explainer::other_values(const moved_id& of, const ranking& before, con
   std::string out;
   std::size_t shown = 0;
   if (was && is)
-    for (const key_entry* key : after.fields) {
+    for (const key_entry* key : shown_fields(after.rows.table(), *declared_)) {
       const std::string old = value_text(before.rows.table(), *was, key->key_id);
       const std::string now = value_text(after.rows.table(), *is, key->key_id);
       if (old == now || shown++ == max_values) continue;

@@ -43,12 +43,17 @@ auto operators_of(const plan_graph& graph) -> std::vector<std::string> {
   return libraries;
 }
 
+auto vectors_of(const plan_graph& graph) -> std::vector<std::string> {
+  std::vector<std::string> files;
+  for (const model_digest& each : graph.vectors) files.push_back(each.name + " " + each.sha256);
+  return files;
+}
+
 auto consequences(const plan_graph& before, const plan_graph& after) -> std::vector<plan_consequence> {
-  std::vector<plan_consequence> all{{"columns", answer_columns(before), answer_columns(after)},
-                                    {"budget", budget_of(before), budget_of(after)},
-                                    {"capabilities", before.capabilities, after.capabilities},
-                                    {"models", models_of(before), models_of(after)},
-                                    {"operators", operators_of(before), operators_of(after)}};
+  std::vector<plan_consequence> all{
+      {"columns", answer_columns(before), answer_columns(after)}, {"budget", budget_of(before), budget_of(after)},
+      {"capabilities", before.capabilities, after.capabilities},  {"models", models_of(before), models_of(after)},
+      {"operators", operators_of(before), operators_of(after)},   {"vectors", vectors_of(before), vectors_of(after)}};
   std::erase_if(all, [](const plan_consequence& each) { return each.before == each.after; });
   return all;
 }

@@ -11,7 +11,7 @@
 namespace rankd {
 
 /// Something that is not written in the nodes and differs because of them, or because of the plans' names: the columns
-/// of the answer, the budget, the capabilities, the models.
+/// of the answer, the budget, the capabilities, the models, the libraries of operators, the files of vectors.
 struct plan_consequence {
   std::string what;
   std::vector<std::string> before;

@@ -143,7 +143,8 @@ auto graph_of(const bound_plan& of, const registries& declared) -> plan_graph {
                    .request = request_of(loaded, needs_of(loaded, declared), declared),
                    .nodes = {},
                    .fragments = loaded.fragments,
-                   .operators = of.operators};
+                   .operators = of.operators,
+                   .vectors = of.vectors};
   for (const node_index output : loaded.outputs) graph.outputs.push_back(loaded.nodes[output].node_id);
   const std::vector<node_columns> columns = columns_of(loaded, declared);
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
@@ -182,6 +183,8 @@ auto graph_json(const plan_graph& graph) -> std::string {
                  {"nodes", std::move(nodes)}};
   for (const operator_digest& each : graph.operators)
     out["operators"].push_back({{"library", each.library}, {"sha256", each.sha256}});
+  for (const model_digest& each : graph.vectors)
+    out["vectors"].push_back({{"endpoint", each.name}, {"digest", each.sha256}});
   for (const fragment_use& use : graph.fragments) out["fragments"].push_back(json_of(use, graph));
   return out.dump() + "\n";
 }

@@ -65,6 +65,7 @@ struct plan_graph {
   std::vector<graph_node> nodes;  ///< in the order of the artifact
   std::vector<fragment_use> fragments = {};
   std::vector<operator_digest> operators = {};  ///< libraries of the project's own
+  std::vector<model_digest> vectors = {};       ///< files of vectors, by the ids of their endpoints
 };
 
 /// Of a plan that was bound with these registries, which outlive the result. Cost: columns_of, and a copy of all names.

@@ -245,7 +245,7 @@ void shard::write_endpoints(exposition& out) const {
     if (!stores_[at]) continue;
     auto& [name, sum] = all.emplace_back(all_->context.declared->endpoints()[at].endpoint_id, endpoint_metrics());
     for (const auto& each : all_->shards) sum.add(each->stores()[at]->metrics());
-    if (stores_[at]->answers_at_once()) continue;
+    if (stores_[at]->answers_at_once() || !is_store(all_->context.declared->endpoints()[at])) continue;
     auto& [same_name, counts] = reads.emplace_back(name, read_counts());
     for (const auto& each : all_->shards) {
       counts.asked += each->reads_of(at).asked;

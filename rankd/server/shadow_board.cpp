@@ -68,9 +68,11 @@ void shadow_board::count(shadow_verdict why) {
   ++counts_[static_cast<std::size_t>(why)];
 }
 
-auto shadow_board::is_among_worst(const answer_verdict& verdict) const -> bool {
+auto shadow_board::is_among_worst(const answer_verdict& verdict, const std::string& digest,
+                                  const std::string& other_digest) const -> bool {
   if (verdict.change == answer_change::equal) return false;
   const std::scoped_lock lock(mutex_);
+  if (digest != digest_ || other_digest != other_digest_) return true;
   return worst_.size() < max_worst || rank_of(verdict) < rank_of(worst_.back().verdict);
 }
 

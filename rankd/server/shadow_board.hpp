@@ -67,8 +67,10 @@ class shadow_board {
   /// A request that the candidate was not run for.
   void count(shadow_verdict why);
 
-  /// Whether a run with that verdict would be among the worst.
-  [[nodiscard]] auto is_among_worst(const answer_verdict& verdict) const -> bool;
+  /// Whether a run with that verdict, of these versions of both plans, would be among the worst: with other versions
+  /// than the last ones these begin anew.
+  [[nodiscard]] auto is_among_worst(const answer_verdict& verdict, const std::string& digest,
+                                    const std::string& other_digest) const -> bool;
 
   /// A run of these versions of both plans. With other ones the means and the worst begin anew.
   void add(shadow_run run, const std::string& digest, const std::string& other_digest);

@@ -62,10 +62,12 @@ auto shard::run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, rankin
   if (!candidate || candidate->bound == nullptr) co_return board.count(shadow_verdict::unavailable);
   auto request =
       parse_request(ask->text, *all_->context.declared, {.line = 0, .request_id = ask->head_id, .time = ask->time});
-  if (!request || !fit_to_plan(*request, *candidate->bound, *all_->context.declared).empty())
-    co_return board.count(shadow_verdict::unavailable);
+  if (!request) co_return board.count(shadow_verdict::unavailable);
   request->explain = explain_mode::off;
   request->explain_ids.clear();
+  request->captures.clear();  // they name nodes of the plan that is served
+  if (!fit_to_plan(*request, *candidate->bound, *all_->context.declared).empty())
+    co_return board.count(shadow_verdict::unavailable);
   const plan_budget& budget = candidate->bound->budget;
   if (!request->deadline) request->deadline = budget.default_deadline.value_or(all_->options.default_deadline);
   keep_to_budget(*request, budget);
@@ -79,7 +81,7 @@ auto shard::run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, rankin
   run.candidates = size_of(served);
   run.other_candidates = size_of(other);
   run.extra = std::max(other.total - served.total, braid::duration::zero());
-  if (board.is_among_worst(run.verdict)) {
+  if (board.is_among_worst(run.verdict, plan->digest, candidate->bound->digest)) {
     run.moves = moves_between(served, other, run.moved);
     run.moves.resize(std::min(run.moves.size(), shadow_board::max_moves));
   }

@@ -269,6 +269,7 @@ auto traffic_comparison::compare(runner& on, const question& of, outcome& out) -
     out.unusable = request.error().front().message;
     co_return;
   }
+  request->captures.clear();  // they name nodes of the plan that was served
   auto first = answer(on, how_.before, *request, of, out);
   const ranking before = co_await std::move(first);
   auto second = answer(on, how_.after, std::move(*request), of, out);
@@ -299,7 +300,8 @@ auto traffic_comparison::answer(runner& on, std::shared_ptr<const bound_plan> pl
   co_return result;
 }
 
-/// Both answers again, with all values, and then with what became of the ids that moved.
+/// Both answers again, and then with what became of the ids that moved. The keys stay those that the request asks for:
+/// with others the plans would read what the record does not hold.
 auto traffic_comparison::explain(runner& on, kept& of) -> braid::task<void> {
   auto request =
       parse_request(of.asked.text, *how_.declared, {.line = 0, .request_id = of.asked.head_id, .time = of.asked.time});
@@ -307,7 +309,7 @@ auto traffic_comparison::explain(runner& on, kept& of) -> braid::task<void> {
   outcome ignored;
   request->explain = explain_mode::off;
   request->explain_ids.clear();
-  request->output_keys.reset();
+  request->captures.clear();
   auto first = answer(on, how_.before, *request, of.asked, ignored);
   const ranking was = co_await std::move(first);
   auto second = answer(on, how_.after, *request, of.asked, ignored);

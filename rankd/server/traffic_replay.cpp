@@ -23,6 +23,10 @@ auto joined(const std::vector<std::string_view>& names) -> std::string {
   return out;
 }
 
+auto are_all(const braid::diagnostics& problems, std::string_view code) -> bool {
+  return std::ranges::all_of(problems, [code](const braid::diagnostic& each) { return each.code == code; });
+}
+
 }  // namespace
 
 traffic_replay::~traffic_replay() { on_.reset(); }
@@ -50,6 +54,22 @@ auto traffic_replay::begin(const recorded_project& project) -> braid::checked<vo
   return {};
 }
 
+/// A plan that wants what no record holds is left out: the others do not need it.
+auto traffic_replay::add(const recorded_plan& plan) -> braid::checked<void> {
+  auto added = world_->add(plan);
+  if (added) return added;
+  const auto substitute = plan.substitute ? left_out_.find(*plan.substitute) : left_out_.end();
+  left_out_plan out{.name = plan.name, .why = {}};
+  if (are_all(added.error(), "no_vectors"))
+    out.why = "the record does not hold the files of vectors that plan `" + plan.name + "` looks through (no_vectors)";
+  else if (substitute != left_out_.end() && are_all(added.error(), "unknown_plan"))
+    out.why = "plan `" + substitute->second.name + "`, which stands in, cannot be run: " + substitute->second.why;
+  else
+    return added;
+  left_out_.insert_or_assign(plan.number, std::move(out));
+  return {};
+}
+
 auto traffic_replay::take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>> {
   if (frame.kind == frame_kind::project) {
     const auto project = read_project(frame.content);
@@ -62,7 +82,7 @@ auto traffic_replay::take(const traffic_reader::frame& frame) -> braid::checked<
   if (frame.kind == frame_kind::plan) {
     const auto plan = read_plan(frame.content);
     if (!plan) return not_traffic("has a plan that cannot be read");
-    if (auto added = world_->add(*plan); !added) return std::unexpected(std::move(added.error()));
+    if (auto added = add(*plan); !added) return std::unexpected(std::move(added.error()));
     return std::nullopt;
   }
   const auto request = read_request(frame.content);
@@ -84,8 +104,10 @@ auto traffic_replay::run(const recorded_request& recorded) -> replayed_request {
     return out;
   };
   const auto plan = world_->find(recorded.plan);
-  if (plan == nullptr) return unusable("the record does not hold the plan of the request");
-  out.plan = plan->name;
+  const auto left_out = left_out_.find(recorded.plan);
+  if (plan == nullptr && left_out == left_out_.end())
+    return unusable("the record does not hold the plan of the request");
+  out.plan = plan != nullptr ? plan->name : left_out->second.name;
   if (!recorded.redacted.empty()) {
     out.result = replay_result::redacted;
     out.why = "the record does not hold " + joined(recorded.redacted) + " of the request, nor what depends on that";
@@ -94,6 +116,11 @@ auto traffic_replay::run(const recorded_request& recorded) -> replayed_request {
   if (recorded.is_timed) {
     out.result = replay_result::timed;
     out.why = "time had run out when it was answered (" + std::string(recorded.code) + ")";
+    return out;
+  }
+  if (plan == nullptr) {
+    out.result = replay_result::missing;
+    out.why = left_out->second.why;
     return out;
   }
   auto request = parse_request(recorded.text, world_->declared(),

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,7 @@ namespace rankd {
 enum class replay_result : std::uint8_t {
   equal,      ///< the same bytes
   different,  ///< other bytes
-  missing,    ///< other bytes, and something was read that the record does not hold
+  missing,    ///< other bytes, and something was read that the record does not hold; or not run, for lack of that
   timed,      ///< not run: time had run out, and a replay has other times
   redacted,   ///< not run: part of the request is not recorded
   unusable,   ///< not run: the record has no such plan, or the request cannot be read
@@ -54,9 +55,10 @@ class traffic_replay {
   explicit traffic_replay(settings how) : how_(std::move(how)) {}
   ~traffic_replay();
 
-  /// Gives what came of a request that was to be run.
-  /// Errors: not_traffic for a frame that cannot be read, or before that of the project; those of `recorded_world`;
-  /// no_runtime.
+  /// Gives what came of a request that was to be run. A plan that looks through a file of vectors, or whose substitute
+  /// does, cannot be run: its requests are `missing`.
+  /// Errors: not_traffic for a frame that cannot be read, or before that of the project; the other ones of
+  /// `recorded_world`; no_runtime.
   auto take(const traffic_reader::frame& frame) -> braid::checked<std::optional<replayed_request>>;
 
   /// The plans among those of the settings that no recorded request runs, by their names.
@@ -66,7 +68,14 @@ class traffic_replay {
   [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return next_number_ - std::min(taken_, next_number_); }
 
  private:
+  /// A plan that cannot be run.
+  struct left_out_plan {
+    std::string name;
+    std::string why;
+  };
+
   auto begin(const recorded_project& project) -> braid::checked<void>;
+  auto add(const recorded_plan& plan) -> braid::checked<void>;
   auto run(const recorded_request& recorded) -> replayed_request;
   auto answer(const recorded_request& recorded, const std::shared_ptr<const bound_plan>& plan, rank_request request,
               replayed_request& out) -> std::string;
@@ -75,6 +84,7 @@ class traffic_replay {
 
   settings how_;
   std::unique_ptr<recorded_world> world_;
+  std::map<std::uint32_t, left_out_plan> left_out_;  // by their numbers
   std::shared_ptr<const page_cursors> cursors_;
   std::optional<engine> ranker_;  // used by the last tasks of the runtime
   std::unique_ptr<braid::runtime> on_;

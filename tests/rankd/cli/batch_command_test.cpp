@@ -248,6 +248,40 @@ TEST_CASE("a store that was made anew is another one, even where it has the same
   CHECK(has(end.err, "something else: stores"));
 }
 
+TEST_CASE("a file of vectors that was made anew is another one, unless it is the same again") {
+  const braid::testing::scratch_folder project;
+  fs::copy("examples/similar", project.path(), fs::copy_options::recursive);
+  const auto run = [&](words line) {
+    line.insert(line.begin(), RANKD_BINARY);
+    return braid::testing::run_process(std::move(line), {.folder = project.path()});
+  };
+  const auto build = [&](const std::string& data) {
+    return run({"vectors", "build", data, "--out", "vectors/products.rvec"}).status;
+  };
+  std::string all;
+  for (int n = 0; n < 500; ++n)
+    all += R"({"plan":"similar","candidates":[{"id":101}]})"
+           "\n";
+  project.write("in", all);
+  project.write("other.ndjson", R"({"id":107,"vector":[0.9,0.8,0.1,0]})"
+                                "\n");
+  REQUIRE(build("vectors/products.ndjson") == 0);
+  REQUIRE(run({"batch", "--in", "in", "--out", "whole"}).status == 0);  // the store is filled, too
+  const process_end full =
+      braid::testing::run_process({"/bin/sh", "-c", "ulimit -f 100; exec \"$0\" batch --in in --out out", RANKD_BINARY},
+                                  {.folder = project.path()});
+  CHECK(full.status == 1);
+  CHECK(has(full.err, "output_unwritable"));
+  REQUIRE(fs::exists(project.path() / "out.part.state"));
+  REQUIRE(build("other.ndjson") == 0);
+  const process_end refused = run({"batch", "--in", "in", "--out", "out", "--resume"});
+  CHECK(refused.status == 1);
+  CHECK(has(refused.err, "something else: plan"));
+  REQUIRE(build("vectors/products.ndjson") == 0);
+  CHECK(run({"batch", "--in", "in", "--out", "out", "--resume"}).status == 0);
+  CHECK((content(project.path() / "out") == content(project.path() / "whole")));
+}
+
 TEST_CASE("a file that may not grow is an error of the write, not the end of the program") {
   const project_copy project;
   add_large_plan(project);

@@ -174,6 +174,50 @@ TEST_CASE("another plan is run over recorded requests, and the first difference 
   CHECK(has(wrong.err, "home.json"));
 }
 
+TEST_CASE("a plan that looks through a file of vectors is left out, and requests to the other plans are run") {
+  const scratch_folder project;
+  const scratch_folder elsewhere;
+  const fs::path file = elsewhere.path() / "t.rec";
+  fs::copy("examples/similar", project.path(), fs::copy_options::recursive);
+  const words build{"vectors", "build", "vectors/products.ndjson", "--out", "vectors/products.rvec"};
+  REQUIRE(rankd_in(project.path(), build).status == 0);
+  const auto capabilities = rankd::read_text_file("examples/similar/registry/capabilities.toml").value();
+  project.write("registry/capabilities.toml",
+                capabilities + "\n[[capability]]\nid = \"cap.rfc.0004.fallback.v1\"\nname = \"fallback\"\n" +
+                    "payload_schema = { type = \"null\" }\n");
+  const auto add_plan = [&](const std::string& name, const std::string& fallback) {
+    const std::string nodes = R"([{"node_id":"seen","op":"core::candidates","inputs":[]},)"
+                              R"({"node_id":"known","op":"core::hash","inputs":["seen"],)"
+                              R"("params":{"endpoint":"ep_0001","key":"product:{id}","keys":[2]}}])";
+    project.write("plans/" + name + ".json", R"({"schema_version":1,"plan_name":")" + name + "\"," + fallback +
+                                                 R"("outputs":["known"],"nodes":)" + nodes + "}");
+  };
+  add_plan("titles", "");
+  add_plan("guarded", R"("capabilities_required":["cap.rfc.0004.fallback.v1"],)"
+                      R"("fallback_plan":{"plan":"similar","on":["store_*"]},)");
+  {
+    running_server server(project.path(), {"--record", file.string(), "--loops", "1"});
+    for (const char* const name : {"similar", "titles", "guarded"}) {
+      const std::string plan = name;
+      static_cast<void>(
+          rank(server, R"({"candidates":[{"id":101}],"plan":")" + plan + R"(","request_id":"to )" + plan + "\"}"));
+    }
+    server.signal(SIGTERM);
+    CHECK(server.wait() == 0);
+  }
+  const process_end all = rankd_in("/", {"replay", file.string()});
+  CHECK(all.err.empty());
+  CHECK(all.status == 1);
+  CHECK(has(all.out, "3 requests: 1 equal, 2 missing\n"));
+  const std::string why =
+      "the record does not hold the files of vectors that plan `similar` looks through (no_vectors)\n";
+  CHECK(has(all.out, "plan similar): missing: " + why));
+  CHECK(has(all.out, "plan guarded): missing: plan `similar`, which stands in, cannot be run: " + why));
+  const process_end one = rankd_in("/", {"replay", file.string(), "--request", "to titles"});
+  CHECK(one.status == 0);
+  CHECK(has(one.out, "1 request: 1 equal\n"));
+}
+
 TEST_CASE("a server that is killed leaves a file that can be replayed, and a file is never written again") {
   const scratch_folder project;
   fs::copy("examples/shop", project.path(), fs::copy_options::recursive);

@@ -69,6 +69,31 @@ TEST_CASE("another file is another version of the plan, and a damaged one is ref
   CHECK(has(rankd_in(project.path(), {"validate"}).out, "vectors_foreign"));
 }
 
+TEST_CASE("a plan, and what distinguishes it from another one, name the file of vectors with its digest") {
+  const similar_project project;
+  REQUIRE(project.build().status == 0);
+  const json file = json::parse(rankd_in(project.path(), {"vectors", "show", "vectors/products.rvec", "--json"}).out);
+  const auto digest = file.at("digest").get<std::string>();
+  CHECK(has(rankd_in(project.path(), {"plans", "similar"}).out, "\nvectors       ep_0002 " + digest + "\n"));
+  const json plan = json::parse(rankd_in(project.path(), {"plans", "similar", "--json"}).out);
+  REQUIRE(plan.at("vectors").size() == 1);
+  CHECK(plan.at("vectors")[0].at("endpoint") == "ep_0002");
+  CHECK(plan.at("vectors")[0].at("digest") == digest);
+  const std::string other = R"({"schema_version":1,"plan_name":"seen","outputs":["seen"],)"
+                            R"("nodes":[{"node_id":"seen","op":"core::candidates","inputs":[]}]})";
+  project.write("seen.json", other);
+  const process_end shown = rankd_in(project.path(), {"plans", "seen.json", "--json"});
+  CHECK_FALSE(json::parse(shown.out).contains("vectors"));
+  const process_end end = rankd_in(project.path(), {"diff", "similar", "seen.json", "--json"});
+  CHECK(end.status == 1);
+  const json found = json::parse(end.out);
+  const json& last = found.at("consequences").back();
+  CHECK(last.at("what") == "vectors");
+  REQUIRE(last.at("before").size() == 1);
+  CHECK(last.at("before")[0] == "ep_0002 " + digest);
+  CHECK(last.at("after").empty());
+}
+
 TEST_CASE("wrong lines and wrong options leave what was there") {
   const similar_project project;
   REQUIRE(project.build().status == 0);

@@ -1,6 +1,8 @@
 // tests/rankd/engine/answer_comparison_test.cpp: overlap and rank-biased overlap of lists, and kinds of differences.
 #include <rankd/engine/answer_comparison.hpp>
 
+#include <tests/rankd/engine/engine_world.hpp>
+
 #include <string>
 #include <vector>
 
@@ -53,4 +55,21 @@ TEST_CASE("errors are compared by their codes") {
   CHECK(one.rbo == 0);
   CHECK(one.overlap == 0);
   CHECK(to_string(one.change) == "error");
+}
+
+TEST_CASE("captured rows are no part of what is compared") {
+  rankd::testing::engine_world world;
+  const bound_plan& plan = world.reference_plan("reels_plan_a");
+  rank_request request = rankd::testing::value_of(
+      parse_request(R"({"user_id":1,"capture":["follow"]})", rankd::testing::reference_project::get().declared));
+  const ranking with = world.on().run(world.ranker().rank(plan, request));
+  REQUIRE(with.captured.size() == 1);
+  request.captures.front().node = "cutoff";
+  const ranking other = world.on().run(world.ranker().rank(plan, request));
+  request.captures.clear();
+  const ranking without = world.on().run(world.ranker().rank(plan, request));
+  CHECK(without.captured.empty());
+  CHECK_FALSE(without.rows.empty());
+  CHECK(compare_answers(with, without, 10).change == answer_change::equal);
+  CHECK(compare_answers(with, other, 10).change == answer_change::equal);
 }

@@ -288,9 +288,10 @@ TEST_CASE("nodes and endpoints have metrics of their own, of plans that are ther
 
 TEST_CASE("metrics tell what was asked of a store that is elsewhere, and what was shared") {
   faulty_store elsewhere(*rankd::testing::reference_project::get().stores.front(), "ep_0001", {});
+  faulty_store models(*rankd::testing::reference_project::get().stores.front(), "ep_0002", {});  // of kind http
   serve_options two_loops;
   two_loops.loops = 2;
-  serve_world world(two_loops, nullptr, {}, {&elsewhere, nullptr});
+  serve_world world(two_loops, nullptr, {}, {&elsewhere, &models});
   for (int i = 0; i < 4; ++i) CHECK(world.rank(R"({"user_id":1,"plan":"concat_plan"})").status == 200);
   auto metrics = rankd::testing::read_metrics(world.ask("GET", "/metrics").body);
   const double asked = metrics[R"(rankd_store_reads_total{endpoint="ep_0001"})"];
@@ -298,6 +299,8 @@ TEST_CASE("metrics tell what was asked of a store that is elsewhere, and what wa
   CHECK(metrics[R"(rankd_store_reads_shared_total{endpoint="ep_0001"})"] +
             metrics[R"(rankd_endpoint_duration_seconds_count{endpoint="ep_0001"})"] ==
         asked);
+  CHECK(metrics.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0002"})"));
+  CHECK(!metrics.contains(R"(rankd_store_reads_total{endpoint="ep_0002"})"));  // it has no keys to read
 }
 
 TEST_CASE("where there are tokens, only health, readiness and the description are for everybody") {

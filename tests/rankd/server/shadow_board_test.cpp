@@ -85,6 +85,19 @@ TEST_CASE(
   CHECK(eventually([&] { return unfit.count("ten", "unavailable") == 1; }));
 }
 
+TEST_CASE("what a request wants captured is for the plan that is served, not for its candidate") {
+  shadowed_world world("reels_plan_a", "concat_plan");  // which has no node `cutoff`
+  const auto answer = world.rank(R"({"user_id":1,"request_id":"r","plan":"reels_plan_a","capture":["cutoff"]})");
+  CHECK(json::parse(answer.body).contains("captured"));
+  REQUIRE(eventually([&] { return world.seen("reels_plan_a").at("runs") == 1; }));
+  CHECK(world.count("reels_plan_a", "candidates") == 1);
+  CHECK(world.count("reels_plan_a", "unavailable") == 0);
+  shadowed_world same("reels_plan_a", "reels_plan_a");
+  CHECK(same.rank(R"({"user_id":1,"plan":"reels_plan_a","capture":["cutoff"]})").status == 200);
+  REQUIRE(eventually([&] { return same.seen("reels_plan_a").at("runs") == 1; }));
+  CHECK(same.count("reels_plan_a", "equal") == 1);
+}
+
 TEST_CASE("no more candidates run at a time than may, and a server ends while some do") {
   shadowed_world world("ten", "slow", 2);
   for (int i = 0; i < 5; ++i) CHECK(world.rank(R"({"plan":"ten"})").status == 200);
@@ -139,14 +152,18 @@ TEST_CASE("the worst runs are kept, of the versions that ran last") {
   shadow_board board({.plan = "a", .candidate = "b"});
   for (int i = 0; i < 50; ++i) {
     const double rbo = ((i * 37) % 50) / 50.0;
-    if (board.is_among_worst(run_with(rbo, "").verdict)) board.add(run_with(rbo, std::to_string(i)), "1", "2");
+    if (board.is_among_worst(run_with(rbo, "").verdict, "1", "2"))
+      board.add(run_with(rbo, std::to_string(i)), "1", "2");
   }
   board.add(run_with(1, "same"), "1", "2");
   json all = json::parse(board.to_json());
   REQUIRE(all.at("worst").size() == shadow_board::max_worst);
   for (std::size_t at = 0; at < shadow_board::max_worst; ++at)
     CHECK(all.at("worst").at(at).at("rbo").get<double>() == doctest::Approx(static_cast<double>(at) / 50));
-  CHECK_FALSE(board.is_among_worst(run_with(0.9, "").verdict));
+  CHECK_FALSE(board.is_among_worst(run_with(0.9, "").verdict, "1", "2"));
+  CHECK(board.is_among_worst(run_with(0.9, "").verdict, "1", "3"));  // of another version there are none yet
+  CHECK(board.is_among_worst(run_with(0.9, "").verdict, "0", "2"));
+  CHECK_FALSE(board.is_among_worst(run_with(1, "").verdict, "1", "3"));
   board.add(run_with(0.5, "new"), "1", "3");
   all = json::parse(board.to_json());
   CHECK(all.at("worst").size() == 1);

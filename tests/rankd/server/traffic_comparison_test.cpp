@@ -2,7 +2,9 @@
 // Comparisons of recorded traffic: tests/rankd/cli/traffic_diff_test.cpp, tests/oracle/traffic.py
 #include <rankd/server/traffic_comparison.hpp>
 
+#include <rankd/registry/file.hpp>
 #include <rankd/server/traffic_images.hpp>
+#include <rankd/store/read_recorder.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 
 #include <cstddef>
@@ -10,9 +12,11 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 using namespace rankd;
 using namespace rankd::testing;
@@ -23,14 +27,38 @@ auto plan_of_rows(int rows) -> std::shared_ptr<const bound_plan> {
   return bound_from(artifact_of(source("a", rows), R"("a")"), "t");
 }
 
-auto comparison(int before, int after) -> std::unique_ptr<traffic_comparison> {
+/// `reels_plan_a` whose cutoff is that one.
+auto reels_plan(double cutoff) -> std::shared_ptr<const bound_plan> {
+  auto plan = nlohmann::json::parse(value_of(read_text_file("plans/compiled/reels_plan_a.json")));
+  plan["plan_name"] = "t";
+  plan["pred_table"]["p_cutoff"]["b"]["value"] = cutoff;
+  return bound_from(plan.dump(), "t");
+}
+
+auto comparison(std::shared_ptr<const bound_plan> before, std::shared_ptr<const bound_plan> after)
+    -> std::unique_ptr<traffic_comparison> {
   auto made = value_of(traffic_comparison::make({.declared = &reference_project::get().declared,
-                                                 .before = plan_of_rows(before),
-                                                 .after = plan_of_rows(after),
+                                                 .before = std::move(before),
+                                                 .after = std::move(after),
                                                  .recorded_plan = "t",
                                                  .workers = 2}));
   made->begin("t.rec");
   return made;
+}
+
+auto comparison(int before, int after) -> std::unique_ptr<traffic_comparison> {
+  return comparison(plan_of_rows(before), plan_of_rows(after));
+}
+
+/// What a plan reads for a request.
+auto reads_of(const std::shared_ptr<const bound_plan>& plan, const std::string& text) -> std::string {
+  engine_world world;
+  const auto recorder = std::make_shared<read_recorder>(reference_project::get().stores);
+  rank_request request = value_of(parse_request(text, reference_project::get().declared));
+  const ranking answer =
+      world.on().run(world.ranker().rank(plan, std::move(request), read_recorder::stores_of(recorder)));
+  CHECK_FALSE(answer.error.has_value());
+  return recorder->take();
 }
 
 auto project_frame() -> std::string {
@@ -38,14 +66,15 @@ auto project_frame() -> std::string {
   return frame_of(value_of(image_of(project.where, project.declared, "1.2")));
 }
 
-auto request_frame(std::uint64_t number, const std::string& text, const std::string& redacted = "") -> std::string {
+auto request_frame(std::uint64_t number, const std::string& text, const std::string& redacted = "",
+                   const std::string& reads = "") -> std::string {
   recorded_request out{.number = number,
                        .plan = 1,
                        .head_id = {},
                        .request_id = "r",
                        .text = text,
                        .code = "ok",
-                       .reads = {},
+                       .reads = reads,
                        .answer = {}};
   if (!redacted.empty()) out.redacted.push_back(redacted);
   return frame_of(out);
@@ -104,4 +133,54 @@ TEST_CASE("requests are counted by what can be done with them, and lost ones by 
     CHECK_FALSE(found.changed[at].moves[0].is.has_value());
     CHECK_FALSE(found.changed[at].moves[0].why.empty());
   }
+}
+
+TEST_CASE("what a request wanted captured is not asked of plans that have no such node, and is not compared") {
+  const auto other = bound_from(artifact_of(source("b", 3), R"("b")"), "t");
+  for (const int rows : {3, 2}) {
+    const auto one = comparison(plan_of_rows(rows), other);
+    CHECK(take(*one, project_frame()).empty());
+    CHECK(take(*one, plan_frame()).empty());
+    CHECK(take(*one, request_frame(0, R"({"plan":"t","capture":["a"]})")).empty());
+    const traffic_differences found = one->finish();
+    CHECK(found.compared() == 1);
+    CHECK(found.count(rows == 3 ? answer_change::equal : answer_change::candidates) == 1);
+    if (rows == 3) continue;
+    REQUIRE(found.changed.size() == 1);
+    CHECK(found.changed[0].moved == 1);
+    CHECK_FALSE(found.changed[0].moves.at(0).why.empty());
+  }
+}
+
+TEST_CASE("a request that asked for some keys is explained from what it read for these") {
+  const std::string text = R"({"plan":"t","user_id":1,"output_keys":["final_score"]})";
+  const auto before = reels_plan(0.6);
+  const auto one = comparison(before, reels_plan(1));
+  CHECK(take(*one, project_frame()).empty());
+  CHECK(take(*one, plan_frame()).empty());
+  CHECK(take(*one, request_frame(0, text, "", reads_of(before, text))).empty());
+  const traffic_differences found = one->finish();
+  CHECK(found.not_recorded == 0);
+  REQUIRE(found.changed.size() == 1);
+  CHECK(found.changed[0].moved > 0);
+  REQUIRE_FALSE(found.changed[0].moves.empty());
+  CHECK(found.changed[0].moves[0].node == "cutoff");
+}
+
+TEST_CASE("values that a request did not ask for explain a move all the same") {
+  const auto sorted_by = [](const std::string& expr) {
+    const std::string nodes = source("a", 3) + "," + node("v", "core::vm", "a", R"({"expr_id":"e","out_key":2001})") +
+                              "," + node("s", "core::sort", "v", R"({"by":2001,"order":"desc"})");
+    return bound_from(artifact_of(nodes, R"("s")", R"("expr_table":{"e":)" + expr + "},"), "t");
+  };
+  const std::string id = R"({"op":"key_ref","key_id":1})";
+  const auto one = comparison(sorted_by(id), sorted_by(R"({"op":"neg","x":)" + id + "}"));
+  CHECK(take(*one, project_frame()).empty());
+  CHECK(take(*one, plan_frame()).empty());
+  CHECK(take(*one, request_frame(0, R"({"plan":"t","output_keys":[]})")).empty());
+  const traffic_differences found = one->finish();
+  CHECK(found.count(answer_change::order) == 1);
+  REQUIRE(found.changed.size() == 1);
+  REQUIRE_FALSE(found.changed[0].moves.empty());
+  CHECK(found.changed[0].moves[0].why.starts_with("final_score "));
 }
