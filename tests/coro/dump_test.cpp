@@ -212,6 +212,25 @@ TEST_CASE("a lock is said to be taken by the task that got it last, where that h
   here.stop();
 }
 
+TEST_CASE("a task that was handed its lock, and has not gone on yet, does not wait for itself") {
+  test_loop here;
+  async_mutex mutex;
+  const auto takes = [&]() -> task<void> { static_cast<void>(co_await mutex.lock()); };
+  auto held = mutex.try_lock();
+  auto first = spawn(here.io(), takes());
+  auto second = spawn(here.io(), takes());
+  here.run_once();
+  held.reset();
+  const task_dump all = dump_at(here.io());
+  CHECK(all.deadlocks.empty());
+  REQUIRE(all.homes[0].tasks.size() == 2);
+  const std::string owner = ", taken by task " + std::to_string(first.id().number);
+  for (const task_dump::entry& each : all.homes[0].tasks)
+    CHECK(each.waits_for == (each.id == first.id() ? "lock" : "lock" + owner));
+  here.run_once();
+  CHECK(second.is_ready());
+}
+
 TEST_CASE("tasks that wait for each other's locks are a deadlock") {
   test_loop here;
   async_mutex one;

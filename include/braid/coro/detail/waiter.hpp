@@ -27,6 +27,8 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
   ~waiter() = default;
 
   [[nodiscard]] auto lock() const noexcept -> std::mutex& { return *lock_; }
+  /// Whether it waits still: one that was granted its request is on its way home. Threads: under the lock.
+  [[nodiscard]] auto is_queued() const noexcept -> bool { return queued_; }
   static auto withdraw(awaiter_base& self) noexcept -> withdrawal;
 
  private:
