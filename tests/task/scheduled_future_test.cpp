@@ -74,6 +74,26 @@ TEST_CASE("a stop before the time keeps the work from running, and its captures 
   s.where.run_all();  // what is left of it
 }
 
+TEST_CASE("a future among the captures may be the one that stops the work, and the last one") {
+  scheduled_scene s;
+  deaths ended;
+  auto own = std::make_shared<future<void>>();
+  // With the captures goes what the executor holds as well, so that nothing but the stop itself knows the work.
+  std::shared_ptr<void> last(nullptr, [&](void*) { s.where.run_all(); });
+  *own = spawn_after(s.where, s.timers, 0s, [own, last, guard = mortal(ended)] { FAIL("it must not run"); });
+  s.timers.run_once();
+  REQUIRE(s.where.pending() == 1);
+  const std::weak_ptr<future<void>> watched = own;
+  future<void>& waits = *own;
+  own.reset();
+  last.reset();
+  REQUIRE_FALSE(watched.expired());
+  waits.request_stop();
+  CHECK(watched.expired());
+  CHECK(s.where.pending() == 0);
+  CHECK(ended.count == 1);
+}
+
 TEST_CASE("a stop that comes during the run, or after it, changes nothing") {
   scheduled_scene s;
   future<int> self;

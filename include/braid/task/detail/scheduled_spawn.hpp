@@ -42,7 +42,11 @@ class scheduled_spawn final : public produced_state<R>, private scheduled_state 
         scheduled_state(where, std::move(keeper), tick_rule{}),
         call_(std::in_place, std::forward<Parts>(parts)...) {}
 
-  void request_stop(errc /*reason*/) noexcept override { static_cast<void>(cancel()); }
+  void request_stop(errc /*reason*/) noexcept override {
+    keep();  // the future may be among the captures
+    static_cast<void>(cancel());
+    let_go();
+  }
 
  private:
   void call() override {
