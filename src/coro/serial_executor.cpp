@@ -102,9 +102,10 @@ auto serial_executor::is_current() const noexcept -> bool {
 auto serial_executor::try_post(job& work) noexcept -> bool {
   if (refused_.load(relaxed)) return false;
   detail::trace_post(&work);
-  if (is_current())
+  if (is_current()) {
+    ready_.push_chain(queue_.take());  // what was posted before, by threads that this job may have waited for
     ready_.push(work);
-  else if (queue_.push(work) == detail::strand_push::first && !repost_drain()) {
+  } else if (queue_.push(work) == detail::strand_push::first && !repost_drain()) {
     ready_.push_chain(queue_.take()->next);  // the caller keeps its own, which is the oldest
     drop_drain();
     return false;

@@ -75,6 +75,24 @@ TEST_CASE("tasks wait, share and end there like at home on a loop") {
   CHECK(plain == 1000);
 }
 
+TEST_CASE("a job's own posts come after those that other threads have made before") {
+  manual_executor there;
+  {
+    serial_executor where(there);
+    std::string order;
+    auto first = [&] {
+      std::thread([&] { CHECK(post(where, [&] { order += 'a'; })); }).join();
+      CHECK(post(where, [&] { order += 'b'; }));
+      std::thread([&] { CHECK(post(where, [&] { order += 'c'; })); }).join();
+      CHECK(post(where, [&] { order += 'd'; }));
+    };
+    REQUIRE(post(where, first));
+    there.run_all();
+    CHECK(order == "abcd");
+    there.close();
+  }
+}
+
 TEST_CASE("a task resumes on workers only, and knows when it is at home") {
   pool workers(with_workers(1));
   serial_executor where(workers);
