@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -111,9 +110,9 @@ class wait_graph {
 
   void tie(std::size_t number) {
     wait_node& wait = waits_[number];
-    if (const auto found = owners_.find(wait.seen->needs); wait.seen->needs != 0 && found != owners_.end()) {
+    if (const auto found = owners_.find(wait.seen->needs.task); wait.seen->needs.task != 0 && found != owners_.end()) {
       wait.needs = found->second;
-      wait.is_lock = std::string_view(wait.seen->waits_for) == "lock";
+      wait.is_lock = wait.seen->needs.lock != nullptr;
     }
     if (wait.needs == none) return;
     scope_node& needed = scopes_[wait.needs];
@@ -158,6 +157,7 @@ class wait_graph {
       const std::size_t to = next(at);
       made.text += at == from ? " waits for " : ", which waits for ";
       made.text += object(at, to);
+      made.waits.push_back(waits_[at].seen->needs);
       made.is_across_homes = made.is_across_homes || waits_[at].home != waits_[to].home;
       at = to;
     } while (at != from);

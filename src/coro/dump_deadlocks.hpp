@@ -1,6 +1,7 @@
 // src/coro/dump_deadlocks.hpp: tasks that wait for each other in a cycle, by locks, futures and scopes.
 #pragma once
 
+#include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/coro/detail/task_walk.hpp>
 
 #include <span>
@@ -12,6 +13,7 @@ namespace braid::detail {
 /// A cycle of waits, as a sentence.
 struct seen_deadlock {
   std::string text;
+  std::vector<needed_task> waits = {};  ///< of the cycle; equal in two looks: each lock was held throughout
   bool is_across_homes = false;  ///< homes are looked at one after the other: it may have been seen wrongly
 
   auto operator==(const seen_deadlock&) const -> bool = default;

@@ -12,10 +12,12 @@
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/byte_stream.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/eventually.hpp>
 #include <tests/support/manual_executor.hpp>
+#include <tests/support/queue_executor.hpp>
 #include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
@@ -24,11 +26,13 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 using namespace braid;
 using testing::eventually;
 using testing::manual_executor;
+using testing::queue_executor;
 using testing::test_loop;
 
 namespace {
@@ -318,6 +322,65 @@ TEST_CASE("a cycle across homes is looked at twice") {
   a.wait();
   b.wait();
   CHECK(dump_at(workers).deadlocks.empty());
+}
+
+TEST_CASE("tasks that take a lock in turn are no deadlock, also where both looks see each wait for the other") {
+  queue_executor one;
+  queue_executor two;
+  async_mutex mutex;
+  queue_executor last;  // on which a task waits whose answer ends a look, when the test lets it
+  async_event go;
+  async_event over;
+  const auto begins = [&]() -> task<void> {
+    auto held = co_await mutex.lock();
+    co_await go;
+    held.release();
+    static_cast<void>(co_await mutex.lock());
+  };
+  const auto follows = [&]() -> task<void> {
+    auto held = co_await mutex.lock();
+    held.release();
+    static_cast<void>(co_await mutex.lock());
+  };
+  auto b = spawn(two, begins());
+  two.work();
+  auto a = spawn(one, follows());
+  one.work();
+  auto c = spawn(last, [](async_event& until) -> task<void> { co_await until; }(over));
+  last.work();
+  go.set();  // what releases the lock is before the question in the queue of its home
+
+  const auto wait_for_post = [](const queue_executor& to, std::size_t before) {
+    while (to.posts() == before) std::this_thread::yield();
+  };
+  const std::size_t first_posts = one.posts();
+  const std::size_t last_posts = last.posts();
+  task_dump seen;
+  atomic<bool> has_ended{false};
+  std::thread dumps([&] {
+    seen = detail::dump_of(std::array{one.id(), two.id(), last.id()}, 1h);
+    has_ended.store(true, relaxed);
+  });
+  wait_for_post(one, first_posts);
+  one.work();  // a waits for b
+  two.work();  // b passes the lock on, and waits for a
+  const std::size_t second_posts = two.posts();
+  wait_for_post(last, last_posts);
+  last.work();  // the second look begins
+  while (!has_ended.load(relaxed) && two.posts() == second_posts) std::this_thread::yield();
+  two.work();  // b waits for a, still
+  one.work();  // a passes the lock on, and waits for b again
+  last.work_until([&] { return has_ended.load(relaxed); });
+  dumps.join();
+  CHECK(seen.homes.size() == 3);
+  CHECK(seen.deadlocks.empty());
+  over.set();
+  last.work();
+  two.work();
+  one.work();
+  CHECK(a.is_ready());
+  CHECK(b.is_ready());
+  CHECK(c.is_ready());
 }
 
 TEST_CASE("a deadline, and a stop that did not end a task yet, are shown") {

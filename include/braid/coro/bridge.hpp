@@ -88,8 +88,8 @@ class future_awaiter final : public queue_awaiter<future_awaiter<T>> {
 
   [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool { return of_->settled; }
   [[nodiscard]] auto queue() const noexcept -> wait_queue& { return of_->waiting; }
-  void describe(std::string& text) const { describe_task(text, "of", needs()); }
-  [[nodiscard]] auto needs() const noexcept -> std::uint64_t { return of_->made_by(); }
+  void describe(std::string& text) const { describe_task(text, "of", needs().task); }
+  [[nodiscard]] auto needs() const noexcept -> needed_task { return {.task = of_->made_by()}; }
 
  private:
   awaited_future<T>* of_;

@@ -46,6 +46,7 @@ class async_semaphore {
       detail::waiter* const oldest = waiting_.pop();
       if (oldest == nullptr) break;
       taken_by_ = oldest->task();
+      ++grants_;
       woken.add(*oldest);
     }
     free_ += count;
@@ -64,12 +65,14 @@ class async_semaphore {
     if (free_ == 0) return false;
     --free_;
     taken_by_ = task;
+    ++grants_;
     return true;
   }
 
   mutable std::mutex lock_;     // around all that follows
   std::size_t free_;            // 0 while a task waits
   std::uint64_t taken_by_ = 0;  // the number of the task with the latest permit, for dumps; 0 where it is not known
+  std::uint64_t grants_ = 0;    // of permits, ever: a second look at a lock sees whether it was held throughout
   detail::wait_queue waiting_;
 };
 

@@ -20,6 +20,15 @@ enum class withdrawal : std::uint8_t {
   later,     ///< the kernel still has it: `complete` or `stop_later` follows
 };
 
+/// What a wait does not end without, for dumps.
+struct needed_task {
+  std::uint64_t task = 0;      ///< its number, or 0 where that is not known
+  const void* lock = nullptr;  ///< that it holds; null where its value is waited for
+  std::uint64_t grant = 0;     ///< of that lock: how often it was taken or handed on before, and by this task
+
+  auto operator==(const needed_task&) const -> bool = default;
+};
+
 /// The number of the spawned task that a scope belongs to, or 0. Threads: any that a task of the scope runs on.
 [[nodiscard]] BRAID_API auto task_number(const scope* in) noexcept -> std::uint64_t;
 
@@ -36,8 +45,8 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     const char* name = "wait";  ///< what it waits for, in a trace and in a dump
     /// Says more in a dump: which descriptor, how long still. Called at home; reads what a wait does not change.
     void (*describe)(const awaiter_base& self, std::string& text) = nullptr;
-    /// For dumps: the number of the task without which it does not end, or 0 where that is not known. Called at home.
-    auto (*needs)(const awaiter_base& self) noexcept -> std::uint64_t = nullptr;
+    /// For dumps: the task without which it does not end. Called at home.
+    auto (*needs)(const awaiter_base& self) noexcept -> needed_task = nullptr;
   };
 
   /// Where it is moved before it is awaited, the derived awaiter makes a new one.

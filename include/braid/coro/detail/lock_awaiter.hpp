@@ -35,11 +35,12 @@ class lock_awaiter final : public queue_awaiter<lock_awaiter<Semaphore>> {
 
   [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool { return of_->take(this->task()); }
   [[nodiscard]] auto queue() const noexcept -> wait_queue& { return of_->waiting_; }
-  void describe(std::string& text) const { describe_task(text, "taken by", needs()); }
+  void describe(std::string& text) const { describe_task(text, "taken by", needs().task); }
   /// None where it was handed the lock, and has not gone on yet: its own task has the lock then.
-  [[nodiscard]] auto needs() const noexcept -> std::uint64_t {
+  [[nodiscard]] auto needs() const noexcept -> needed_task {
     const std::lock_guard guard(of_->lock_);
-    return this->is_queued() ? of_->taken_by_ : 0;
+    if (!this->is_queued()) return {};
+    return {.task = of_->taken_by_, .lock = of_, .grant = of_->grants_};
   }
 
  private:

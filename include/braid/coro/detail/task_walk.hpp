@@ -3,6 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/task/executor.hpp>
 
@@ -20,7 +21,6 @@ class scope;
 
 namespace detail {
 
-class awaiter_base;
 class deaf_wait;
 
 /// A scope that was found. Its address names it, and is not followed: it may be gone.
@@ -49,7 +49,7 @@ struct seen_task {
   bool is_owner = false;  ///< of the scope that it is in
   const char* waits_for = "";
   std::string details = {};
-  std::uint64_t needs = 0;       ///< the task whose lock or value it waits for
+  needed_task needs = {};        ///< the task whose lock or value it waits for
   const scope* joins = nullptr;  ///< the scope whose tasks it waits for
   std::optional<duration> time_left = {};
   std::optional<errc> stopped_for = {};

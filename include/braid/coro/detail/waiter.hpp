@@ -123,7 +123,7 @@ class queue_awaiter : public waiter {
   static void describe_more(const awaiter_base& waiting, std::string& text) {
     static_cast<const queue_awaiter&>(waiting).self().describe(text);
   }
-  static auto task_needed(const awaiter_base& waiting) noexcept -> std::uint64_t {
+  static auto task_needed(const awaiter_base& waiting) noexcept -> needed_task {
     return static_cast<const queue_awaiter&>(waiting).self().needs();
   }
   static constexpr auto operation_of_derived() noexcept -> operation {
