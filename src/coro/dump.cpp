@@ -26,6 +26,7 @@ namespace {
 struct answers {
   std::mutex lock;  // around what follows
   std::vector<std::optional<seen_home>> given;
+  std::vector<bool> are_dropped;  // as many: questions that the home will not answer any more
   std::size_t missing = 0;
 
   parker all_given;  // the asker's
@@ -46,11 +47,12 @@ class question final : public job {
  private:
   static void act(job& self, action what) {
     const std::unique_ptr<question> mine(&static_cast<question&>(self));
-    if (what == action::drop) return;
-    seen_home seen = task_walk::through(*mine->about_);
+    std::optional<seen_home> seen;
+    if (what == action::run) seen = task_walk::through(*mine->about_);
     bool is_last = false;
     {
       const std::lock_guard guard(mine->to_->lock);
+      mine->to_->are_dropped[mine->number_] = !seen;
       mine->to_->given[mine->number_] = std::move(seen);
       is_last = --mine->to_->missing == 0;
     }
@@ -126,6 +128,7 @@ class dump_round {
     asked_home& noted = asked_.emplace_back(asked_home{.number = number, .thread = each.own_thread()});
     {
       const std::lock_guard guard(all_->lock);
+      all_->are_dropped.push_back(false);
       all_->given.emplace_back();
     }
     if (each.is_current()) return here_.emplace_back(number, &each), void();
@@ -167,8 +170,10 @@ class dump_round {
 
   [[nodiscard]] auto result() -> task_dump {
     std::vector<std::optional<seen_home>> given;
+    std::vector<bool> are_dropped;
     {
       const std::lock_guard guard(all_->lock);
+      are_dropped = all_->are_dropped;
       given.resize(all_->given.size());  // those that come late find their place
       given.swap(all_->given);
     }
@@ -183,7 +188,8 @@ class dump_round {
         added.thread = std::move(seen->thread);
         added.tasks = trees.of(*seen);
       } else {
-        added.how = each.is_refused ? task_dump::home::answer::not_running : task_dump::home::answer::late;
+        const bool does_not_run = each.is_refused || are_dropped[each.number];
+        added.how = does_not_run ? task_dump::home::answer::not_running : task_dump::home::answer::late;
         added.thread = name_of_thread(each.thread);
       }
     }

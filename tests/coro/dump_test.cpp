@@ -481,6 +481,27 @@ TEST_CASE("a home whose thread is blocked is named as late") {
   where.run_all();  // the question as well, which finds that nobody waits for it
 }
 
+TEST_CASE("a home whose executor refuses or drops the question does not run, and is not waited for") {
+  for (const bool is_closed : {true, false}) {
+    queue_executor where;
+    auto ahead = spawn(where, dozes());
+    where.work();
+    const std::size_t posts = where.posts();
+    if (is_closed) where.close();
+    task_dump all;
+    std::thread dumps([&] { all = dump_at(where, 1h); });
+    if (!is_closed) {
+      while (where.posts() == posts) std::this_thread::yield();
+      where.drop_all();
+    }
+    dumps.join();
+    REQUIRE(all.homes.size() == 1);
+    CHECK(all.homes[0].how == task_dump::home::answer::not_running);
+    CHECK(has(all.to_text(), ": does not run"));
+    ahead.wait();
+  }
+}
+
 TEST_CASE("a loop that does not run is named") {
   const auto idle = loop::create().value();
   const auto all = dump_at(*idle);
