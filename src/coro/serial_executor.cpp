@@ -163,7 +163,7 @@ auto serial_executor::run_steps(Fn& is_over) noexcept -> after_drain {
       detail::home_list::remove(*this);
       retire();  // what the wake timer, and threads with a future of this home, have posted is in the queue by now
     } else {
-      if (!is_listed() && !ended_.load(relaxed)) detail::home_list::add(*this);
+      if (root_.tasks() != 0 && !is_listed() && !ended_.load(relaxed)) detail::home_list::add(*this);
       if (queue_.try_release()) return after_drain::leave;
     }
   }

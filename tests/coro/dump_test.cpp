@@ -469,6 +469,21 @@ TEST_CASE("tasks with homes of their own are found on the pool") {
   CHECK(eventually([&] { return dump_at(workers).homes.empty(); }));
 }
 
+TEST_CASE("a serial executor that runs jobs alone is not asked") {
+  manual_executor there;
+  {
+    serial_executor where(there);
+    REQUIRE(post(where, [] {}));
+    there.run_all();
+    CHECK(dump_at(there, duration::zero()).homes.empty());
+    REQUIRE(post(where, [&] { where.root().spawn(dozes()); }));
+    there.run_all();
+    CHECK(dump_at(there, duration::zero()).homes.size() == 1);
+    there.run_all();
+    there.close();
+  }
+}
+
 TEST_CASE("a home whose thread is blocked is named as late") {
   manual_executor where;
   auto ahead = spawn(where, dozes());
