@@ -3,6 +3,7 @@
 
 #include <doctor/escape.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -140,7 +142,14 @@ auto reason(const tasks_options& options, int status, const std::string& tasks, 
   return "gdb gives no tasks: " + last_line_of(rest);
 }
 
-auto write(const std::string& text) -> int {
+/// What a program says is not to be trusted: its lines are shown, and nothing that a terminal would obey.
+auto write_lines(std::string_view lines) -> int {
+  std::string text;
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    text += escaped(line) + '\n';
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+  }
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0 ? 0 : 1;
 }
 
@@ -154,14 +163,14 @@ auto by_gdb(const tasks_options& options) -> int {
   constexpr std::string_view last = "# EOF\n";
   if (!text.ends_with(last)) return fail(reason(options, status, text, rest.text()));
   text.resize(text.size() - last.size());
-  return write(text);
+  return write_lines(text);
 }
 
 auto show(const tasks_options& options) -> int {
   if (!options.process) return by_gdb(options);
   const process_answer given = ask_process(*options.process, 't');
   switch (given.became) {
-    case process_answer::how::answered: return write(given.text);
+    case process_answer::how::answered: return write_lines(given.text);
     case process_answer::how::silent: return by_gdb(options);
     case process_answer::how::impostor: break;
   }

@@ -1,6 +1,8 @@
 // src/coro/dump_deadlocks.cpp: which waits nothing can end: first all, then without those that something may end.
 #include "dump_deadlocks.hpp"
 
+#include "shown_name.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -171,7 +173,8 @@ class wait_graph {
   [[nodiscard]] auto subject(std::size_t number) const -> std::string {
     if (number_of(number) == 0) return "a task without a number";
     const task_info& info = *scopes_[scopes_[waits_[number].in].owner].info;
-    return "task " + std::to_string(info.id.number) + (info.name.empty() ? "" : " \"" + info.name + "\"");
+    const std::string name = info.name.empty() ? "" : " \"" + shown_name(info.name) + "\"";
+    return "task " + std::to_string(info.id.number) + name;
   }
   [[nodiscard]] auto object(std::size_t at, std::size_t to) const -> std::string {
     const wait_node& wait = waits_[at];

@@ -1,6 +1,8 @@
 // src/coro/dump_text.cpp: a task dump as text, as a person reads it.
 #include <braid/coro/dump.hpp>
 
+#include "shown_name.hpp"
+
 #include <braid/coro/detail/awaiter_base.hpp>
 
 #include <array>
@@ -25,7 +27,7 @@ auto span_text(duration span) -> std::string {
 void add_head(std::string& text, const task_dump::entry& task) {
   text += "task";
   if (task.id.number != 0) text += " " + std::to_string(task.id.number);
-  if (!task.name.empty()) text += " \"" + task.name + "\"";
+  if (!task.name.empty()) text += " \"" + detail::shown_name(task.name) + "\"";
   if (task.stopped_for) text += ", stopped: " + make_error_code(*task.stopped_for).message();
   if (task.time_left) {
     const bool is_over = *task.time_left < duration::zero();
@@ -56,7 +58,7 @@ void add_task(std::string& text, const task_dump::entry& task) {
 
 void add_home(std::string& text, const task_dump::home& home) {
   text += home.is_loop ? "loop" : "strand";
-  if (!home.thread.empty()) text += " on thread " + home.thread;
+  if (!home.thread.empty()) text += " on thread " + detail::shown_name(home.thread);
   switch (home.how) {
     case task_dump::home::answer::whole: break;
     case task_dump::home::answer::part: text += ", not all for lack of memory"; break;

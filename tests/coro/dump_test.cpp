@@ -235,6 +235,23 @@ TEST_CASE("a task that was handed its lock, and has not gone on yet, does not wa
   CHECK(second.is_ready());
 }
 
+TEST_CASE("a name makes no lines of its own, and says nothing to a terminal") {
+  test_loop here;
+  async_mutex mutex;
+  const auto waits = [&]() -> task<void> {
+    const auto held = co_await mutex.lock();
+    static_cast<void>(co_await mutex.lock());
+  };
+  auto ahead = spawn(here.io(), {.name = "x\ndeadlock: \x1b[2J\x7f"}, waits());
+  here.run_once();
+  const std::string shown = " \"x\\x0adeadlock: \\x1b[2J\\x7f\"";
+  const task_dump all = dump_at(here.io());
+  REQUIRE(all.deadlocks.size() == 1);
+  CHECK(has(all.deadlocks[0], shown + " waits for"));
+  CHECK(has(all.to_text(), "\n  task " + std::to_string(ahead.id().number) + shown + "\n"));
+  here.stop();
+}
+
 TEST_CASE("tasks that wait for each other's locks are a deadlock") {
   test_loop here;
   async_mutex one;

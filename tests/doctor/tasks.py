@@ -93,6 +93,35 @@ def impostor():
                       f"{command[0]}: another process is found out: {end.stderr}")
 
 
+def with_socket(act):
+    """A process that has a socket of its own name, and does there as `act` says."""
+    return subprocess.Popen([sys.executable, "-c", f"""
+import os, socket, time
+with socket.socket(socket.AF_UNIX) as own:
+    own.bind(f"\\0braid.{{os.getpid()}}")
+    own.listen()
+    print("ready", flush=True)
+    asked, _ = own.accept()
+    {act}
+    time.sleep(1000)
+"""], stdout=subprocess.PIPE)
+
+
+def answers(act, *command):
+    with with_socket(act) as running:
+        try:
+            running.stdout.readline()
+            return subprocess.run([doctor, command[0], str(running.pid), *command[1:]], capture_output=True, text=True,
+                                  timeout=100)
+        finally:
+            running.kill()
+
+
+def hostile():
+    end = answers(r'asked.send(b"task \x1b[2J\n  \x9b next\n# EOF\n"); asked.close()', "tasks")
+    check(end.returncode == 0 and end.stdout == "task \\x1b[2J\n  \\x9b next\n", f"what it says is escaped: {end}")
+
+
 def by_gdb(expected, folder):
     """Gives a core file, where this user may look into processes."""
     with Waiting() as running:
@@ -148,6 +177,7 @@ def wrong_usage():
 with tempfile.TemporaryDirectory() as scratch:
     seen = live()
     impostor()
+    hostile()
     wrong_usage()
     core_file = by_gdb(seen, pathlib.Path(scratch))
     if core_file:

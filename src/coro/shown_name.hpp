@@ -1,0 +1,25 @@
+// src/coro/shown_name.hpp: names that the program gave, made fit for one line of a text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace braid::detail {
+
+/// The name with line ends and other control characters as `\x0a`: a name makes no lines of its own. Errors:
+/// std::bad_alloc.
+[[nodiscard]] inline auto shown_name(std::string_view name) -> std::string {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string shown;
+  for (const char each : name) {
+    const auto code = static_cast<std::uint8_t>(each);
+    if (code >= 0x20 && code != 0x7F)
+      shown += each;
+    else
+      (((shown += "\\x") += digits[code >> 4U]) += digits[code & 15U]);
+  }
+  return shown;
+}
+
+}  // namespace braid::detail
