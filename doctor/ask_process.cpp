@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,6 +23,13 @@ auto is_of(int socket, int process) -> bool {
   ::ucred who{};
   ::socklen_t size = sizeof who;
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == process;
+}
+
+/// A process that is stopped or hangs takes the connection all the same, and says nothing.
+auto limit_waits(int socket) -> bool {
+  const ::timeval limit{.tv_sec = 10, .tv_usec = 0};
+  return ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
+         ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0;
 }
 
 auto exchange(int socket, int process, char question) -> process_answer {
@@ -47,7 +55,8 @@ auto exchange(int socket, int process, char question) -> process_answer {
 auto ask_process(int process, char question) -> process_answer {
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) throw std::system_error(errno, std::generic_category(), "no socket");
-  process_answer given = exchange(socket, process, question);
+  process_answer given;  // silent
+  if (limit_waits(socket)) given = exchange(socket, process, question);
   ::close(socket);
   return given;
 }

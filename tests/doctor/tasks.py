@@ -102,6 +102,7 @@ with socket.socket(socket.AF_UNIX) as own:
     own.listen()
     print("ready", flush=True)
     asked, _ = own.accept()
+    asked.recv(1)
     {act}
     time.sleep(1000)
 """], stdout=subprocess.PIPE)
@@ -120,6 +121,8 @@ def answers(act, *command):
 def hostile():
     end = answers(r'asked.send(b"task \x1b[2J\n  \x9b next\n# EOF\n"); asked.close()', "tasks")
     check(end.returncode == 0 and end.stdout == "task \\x1b[2J\n  \\x9b next\n", f"what it says is escaped: {end}")
+    end = answers("pass", "top", "--once")
+    check(end.returncode == 1, f"one that says nothing is not waited for: {end}")
 
 
 def by_gdb(expected, folder):
