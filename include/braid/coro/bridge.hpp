@@ -103,7 +103,8 @@ class shared_future_awaiter {
 
   [[nodiscard]] auto await_ready() noexcept -> bool { return ready_.await_ready(); }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept {
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+      -> transfer {
     return ready_.await_suspend(self, at);
   }
   auto await_resume() -> decltype(auto) {

@@ -144,8 +144,9 @@ struct fiber_body {
   outcome<value> ended;
 };
 
+/// Inlined, as its symbol does not say what it gives: a `transfer` differs between compilers.
 template <typename Awaiter>
-auto suspend_at(Awaiter& what, fiber_handle self, [[maybe_unused]] await_place at) {
+[[gnu::always_inline]] inline auto suspend_at(Awaiter& what, fiber_handle self, [[maybe_unused]] await_place at) {
   if constexpr (requires { what.await_suspend(self, at); })
     return what.await_suspend(self, at);
   else
