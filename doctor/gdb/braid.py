@@ -21,6 +21,7 @@ MAX_SCOPES = 1_000_000
 MAX_WAITS = 1_000_000  # in all homes
 MAX_LEVELS = 10_000    # of a task
 MAX_NAME = 200
+HOMES = (("braid::loop", "loop"), ("braid::serial_executor", "serial executor"))
 NEVER = (1 << 63) - 1
 STOPS = {1: "stopped before it was done", 2: "the deadline passed before it was done"}  # errc; others as numbers
 
@@ -371,7 +372,7 @@ def all_lines():
         walk = Walk(memory, table, budget)
         try:
             kind = names.symbol(memory.word(home))
-            yield "loop" if "braid::loop" in kind else "strand"
+            yield next((word for name, word in HOMES if name in kind), "home")  # stripped: which is not known
             walk.through(memory.word(home + table.home_root))
         except Damaged as error:
             walk.problems.append(str(error))

@@ -57,7 +57,7 @@ void add_task(std::string& text, const task_dump::entry& task) {
 }
 
 void add_home(std::string& text, const task_dump::home& home) {
-  text += home.is_loop ? "loop" : "strand";
+  text += home.is_loop ? "loop" : "serial executor";
   if (!home.thread.empty()) text += " on thread " + detail::shown_name(home.thread);
   switch (home.how) {
     case task_dump::home::answer::whole: break;

@@ -479,7 +479,7 @@ TEST_CASE("tasks with homes of their own are found on the pool") {
     text = dump_at(workers).to_text();
     return has(text, "own home");
   }));
-  CHECK(has(text, "strand on thread "));
+  CHECK(has(text, "serial executor on thread "));
   CHECK(has(text, "waits for sleep, "));
   ahead.request_stop();
   ahead.wait();

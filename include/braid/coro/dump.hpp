@@ -59,8 +59,8 @@ struct task_dump {
 /// is asked on its own thread, between two steps of its tasks; the homes of the caller are looked at on the spot.
 /// `limit` is how long it waits for answers: homes that have given none by then are named as late. Threads: any.
 /// Blocks: until all have answered, at most as long as `limit`, and then for names of functions, which are read from
-/// files. A worker that calls this answers for no strand meanwhile. Errors: std::bad_alloc. Cost: a home runs no task
-/// while it answers, for a time that grows with their number; none while there is no dump.
+/// files. A worker that calls this answers for no serial executor meanwhile. Errors: std::bad_alloc. Cost: a home runs
+/// no task while it answers, for a time that grows with their number; none while there is no dump.
 [[nodiscard]] BRAID_API auto dump(duration limit = 1s) -> task_dump;
 
 namespace detail {

@@ -134,7 +134,7 @@ class BRAID_API serial_executor final : public home {
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
   step drain_step_{*this, &drain_due};
   step end_;  // of the home; its beginning, where it runs alone
-  // For the thread that holds the strand:
+  // For the thread that holds the executor:
   detail::intrusive_queue<job> ready_;  // taken out of the queue
   detail::drain_limit length_;
   bool drops_jobs_ = false;   // the executor does not run them any more
