@@ -62,7 +62,8 @@ auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>> {
 /// Waits on a fiber for whatever a task can `co_await`, and gives what that gives. The thread goes on with other work
 /// of the home meanwhile. Requires a fiber, and that no exception is on its way: destructors and `noexcept` functions
 /// do not wait, because a stop throws here. Threads: the fiber's. Blocks: no thread. Errors: what awaiting `what`
-/// throws; the exception of a stop, as above. Cost: two switches, unless there is nothing to wait for.
+/// throws; the exception of a stop, as above. Cost: two switches, unless there is nothing to wait for; the lock of an
+/// async_mutex costs them also where it is free, because only a suspension says which task takes it.
 template <typename Awaitable>
 auto fiber_await(Awaitable&& what, detail::await_place at = detail::await_place::current()) -> decltype(auto) {
   detail::fiber_frame& self = detail::fiber_frame::that_may_wait();
