@@ -18,8 +18,10 @@ VERSION = 1
 MAX_OFFSET = 1 << 16   # of a member in an object
 MAX_HOMES = 100_000
 MAX_SCOPES = 1_000_000
-MAX_WAITS = 1_000_000  # in all homes
+MAX_STEPS = 4_000_000  # waits and levels in all homes
 MAX_LEVELS = 10_000    # of a task
+MAX_DEPTH = 100        # that lines are indented for
+MAX_SYMBOL = 4000
 MAX_NAME = 200
 HOMES = (("braid::loop", "loop"), ("braid::serial_executor", "serial executor"))
 NEVER = (1 << 63) - 1
@@ -165,6 +167,9 @@ class Walk:
         while True:
             if promise in seen or len(seen) >= MAX_LEVELS:
                 raise Damaged(f"the coroutine at {handle:#x} awaits itself")
+            if self.budget[0] == 0:
+                raise Damaged("too many waits")
+            self.budget[0] -= 1
             seen.add(promise)
             read = memory.bytes(promise, t.promise_bytes)
             parent, scope = word_in(read, t.promise_parent), word_in(read, t.promise_scope)
@@ -264,10 +269,10 @@ class Tree:
 
     @staticmethod
     def others(count, depth):
-        yield "  " * (depth + 1) + f"{count} task{' is' if count == 1 else 's are'} ready, or away on another executor"
+        yield margin_of(depth) + f"{count} task{' is' if count == 1 else 's are'} ready, or away on another executor"
 
     def task(self, head, task, depth):
-        margin = "  " * (depth + 1)
+        margin = margin_of(depth)
         if task is None:
             yield margin + head
             yield margin + "  is ready or away, or waits for its own tasks"
@@ -283,6 +288,10 @@ class Tree:
             place = self.names.place(at)
             yield margin + "  " + name + (f" at {place}" if place else "")
         yield margin + "  waits for " + task.waits_for
+
+
+def margin_of(depth):
+    return "  " * (min(depth, MAX_DEPTH) + 1)
 
 
 def is_of_the_library(name):
@@ -326,7 +335,7 @@ class Names:
             said = ""
         if " in section " not in said:
             return f"{code:#x}"
-        return short_name(printable(said.split(" in section ")[0].encode()))
+        return short_name(printable(said.split(" in section ")[0][:MAX_SYMBOL].encode()))
 
     def place(self, at):
         if at == 0:
@@ -364,7 +373,7 @@ def all_lines():
     memory = Memory()
     table = Table(memory)
     names = Names(memory)
-    budget = [MAX_WAITS]
+    budget = [MAX_STEPS]
     for home in homes(memory, table):
         if isinstance(home, str):
             yield f"damaged: {home}"

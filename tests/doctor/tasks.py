@@ -8,9 +8,11 @@ import random
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import types
 
 program, doctor = (str(pathlib.Path(each).resolve()) for each in sys.argv[1:3])
 failures = []
@@ -167,6 +169,33 @@ def damaged(core, seed):
         check(end.returncode == 0 or end.stderr.startswith("braid-doctor: tasks: "), "one sentence says why")
 
 
+def bounds():
+    """Of the script alone, with a chain of coroutines that has no end and that many waits may share."""
+    gdb = types.ModuleType("gdb")
+    gdb.error, gdb.COMMAND_STACK = RuntimeError, 0
+    gdb.Command = type("Command", (), {"__init__": lambda *_, **__: None})
+    gdb.execute = lambda *_, **__: "a" * 1_000_000 + " in section .text"
+    sys.modules["gdb"] = gdb
+    script = {}
+    exec((pathlib.Path(__file__).parents[2] / "doctor/gdb/braid.py").read_text(), script)
+
+    def read(address, size):
+        return struct.pack("<5Q", address + 4096, 4096, address + 4096, 4096, 0)[:size]
+
+    memory = types.SimpleNamespace(bytes=read, word=lambda address: 4096)
+    table = types.SimpleNamespace(promise_bytes=40, promise_parent=0, promise_scope=8, promise_continuation=16,
+                                  promise_context=24, promise_at=32, scope_deadline=0, scope_stop=8)
+    walk = script["Walk"](memory, table, [1000])
+    for promise in range(0, 1_000_000, 1000):
+        walk.guard(lambda promise=promise: walk.chain(4096 + promise, 4096))
+    check(walk.budget == [0] and len(walk.problems) == 1000, "levels have a bound in all tasks together")
+    check(len(script["margin_of"](1_000_000)) < 1000, "margins have a bound")
+    looked_at = []
+    script["short_name"] = lambda name: looked_at.append(len(name)) or name
+    script["Names"].symbol(4096)
+    check(looked_at == [4000], "symbols have a bound")
+
+
 def wrong_usage():
     for words in ([], ["0"], ["x"], ["1", "2"], ["--core"], ["--core", "/nonexistent"], ["1", "--core", program]):
         end = tasks(*words)
@@ -181,6 +210,7 @@ with tempfile.TemporaryDirectory() as scratch:
     seen = live()
     impostor()
     hostile()
+    bounds()
     wrong_usage()
     core_file = by_gdb(seen, pathlib.Path(scratch))
     if core_file:
