@@ -208,7 +208,7 @@ class dump_round {
 namespace {
 
 /// A cycle across homes may be made of waits that were not at the same time. One that is there is there later as well,
-/// and none of its locks has been granted anew: a lock that is in use gives the same words in each look.
+/// and none of its locks has been granted anew: a lock that is in use gives the same words both times.
 auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executor_id> where, time_point end)
     -> std::vector<std::string> {
   std::vector<seen_deadlock> again;

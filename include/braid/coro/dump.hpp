@@ -38,7 +38,7 @@ struct task_dump {
       whole,        ///< `tasks` are all
       part,         ///< there was no memory for more
       late,         ///< none within the limit: its thread is busy, or blocked
-      not_running,  ///< a loop that does not run
+      not_running,  ///< a loop that does not run, or an executor that is closed
     };
 
     answer how = answer::whole;
