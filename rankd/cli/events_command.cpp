@@ -46,7 +46,8 @@ auto exposure_files(const fs::path& folder) -> std::vector<fs::path> {
   return out;
 }
 
-/// Calls `see(value)` for each line that is JSON; gives the number of those that are none.
+/// Calls `see(text, value)` for each line that is JSON; gives the number of those that are none, or not what `see`
+/// takes.
 template <typename See>
 auto for_each_line(const std::vector<fs::path>& files, See see) -> braid::checked<std::uint64_t> {
   std::uint64_t broken = 0;
@@ -61,7 +62,7 @@ auto for_each_line(const std::vector<fs::path>& files, See see) -> braid::checke
       if (!line) return unreadable(line.error());
       if (!*line) break;
       const json value = json::parse((*line)->text, nullptr, false);
-      const bool is_known = value.is_object() && see(value);
+      const bool is_known = value.is_object() && see((*line)->text, value);
       broken += is_known ? 0 : 1;
     }
   }
@@ -73,16 +74,25 @@ auto text_of(const json& value) -> std::string {
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+/// Whether a line is as the log wrote it. Those that something else wrote need no checksum.
+auto is_intact(std::string_view text, const json& line) -> bool {
+  return !line.contains("crc32c") || checked_event_line(text).has_value();
+}
+
+/// With the comma behind it, so that an empty cell has one wherever it stands.
 void append_cell(std::string& out, const std::string& text) {
-  if (!out.empty() && out.back() != '\n') out += ',';
   if (text.find_first_of(",\"\r\n") == std::string::npos) {
     out += text;
-    return;
+  } else {
+    out += '"';
+    for (const char each : text) out.append(each == '"' ? 2 : 1, each);
+    out += '"';
   }
-  out += '"';
-  for (const char each : text) out.append(each == '"' ? 2 : 1, each);
-  out += '"';
+  out += ',';
 }
+
+/// Behind the last cell of a row.
+void end_row(std::string& out) { out.back() = '\n'; }
 
 /// A row that was shown, as events name it.
 auto place_of(const std::string& request, const std::string& item) -> std::string { return request + '\n' + item; }
@@ -93,14 +103,16 @@ class joiner {
 
   auto run() -> braid::checked<join_counts> {
     const std::vector<fs::path> shown = exposure_files(options_->exposures);
-    auto broken = for_each_line(event_files(options_->events), [this](const json& line) { return add_event(line); });
+    auto broken = for_each_line(event_files(options_->events), [this](std::string_view text, const json& line) {
+      return is_intact(text, line) && add_event(line);
+    });
     if (!broken) return std::unexpected(std::move(broken.error()));
     counts_.broken += *broken;
-    broken = for_each_line(shown, [this](const json& line) { return note_columns(line); });
+    broken = for_each_line(shown, [this](std::string_view /*text*/, const json& line) { return note_columns(line); });
     if (!broken) return std::unexpected(std::move(broken.error()));
     counts_.broken += *broken;
     write_head();
-    broken = for_each_line(shown, [this](const json& line) { return add_rows(line); });
+    broken = for_each_line(shown, [this](std::string_view /*text*/, const json& line) { return add_rows(line); });
     if (!broken) return std::unexpected(std::move(broken.error()));
     flush();
     if (failed_) return unwritable(*options_, failed_);
@@ -145,7 +157,7 @@ class joiner {
       append_cell(text_, name);
     for (const std::string& name : columns_) append_cell(text_, name);
     for (const auto& [type, number] : types_) append_cell(text_, "events." + type);
-    text_ += '\n';
+    end_row(text_);
   }
 
   auto add_rows(const json& line) -> bool {
@@ -172,7 +184,7 @@ class joiner {
         counts_.matched += count;
         append_cell(text_, std::to_string(count));
       }
-      text_ += '\n';
+      end_row(text_);
     }
     if (text_.size() >= bytes_at_once) flush();
     return true;
@@ -210,7 +222,7 @@ auto join_command(const join_options& options) -> exit_status {
   if (!counts) return report(counts.error());
   if (const auto done = out->finish(); !done) return report(unwritable(options, done.error()).error());
   if (counts->broken != 0)
-    std::fprintf(stderr, "rankd: %s no data and passed over\n",
+    std::fprintf(stderr, "rankd: %s no data, or damaged, and passed over\n",
                  (counted(counts->broken, "line") + (counts->broken == 1 ? " was" : " were")).c_str());
   if (!options.out.empty())
     print(counted(counts->rows, "row") + " of " + counted(counts->answers, "answer") + ", with " +

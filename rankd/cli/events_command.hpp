@@ -28,7 +28,7 @@ struct join_counts {
   std::uint64_t rows = 0;
   std::uint64_t events = 0;   ///< each once
   std::uint64_t matched = 0;  ///< of these, those that belong to a row
-  std::uint64_t broken = 0;   ///< lines that were none, and were passed over
+  std::uint64_t broken = 0;   ///< lines that were none, or whose checksum is wrong, and were passed over
 };
 
 /// Writes a line of CSV for each row that an answer has shown: the request, its position, its columns, and how many

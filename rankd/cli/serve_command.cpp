@@ -120,7 +120,7 @@ struct event_takers {
     made->rules = std::move(*rules);
     if (options.events.empty()) return made;
     event_log_options how{
-        .folder = options.events, .max_bytes = options.segment_mib << 20U, .window = options.event_window};
+        .folder = options.events, .max_bytes = options.segment_mib << 20U, .window = options.event_window, .log = log};
     if (!made->rules.counters().empty()) {
       auto counters = counter_writer::start(made->rules, in.declared, log);
       if (!counters) return std::unexpected(std::move(counters.error()));

@@ -35,15 +35,24 @@ auto text_of(const scalar& by) -> std::string {
   return {digits, end.ptr};
 }
 
+/// Whether every amount is whole. Where one may be a fraction, the field in Redis may be one already, and HINCRBY
+/// refuses that: so what is added is no sign of the command.
+auto adds_integers(const event_rules& rules, const event_counter& counter) -> bool {
+  if (counter.by.empty()) return true;
+  const event_type* type = rules.find(counter.event);
+  if (type == nullptr || !type->fields) return false;
+  const auto field = type->fields->find(counter.by);
+  return field != type->fields->end() && field->second == value_type::integer;
+}
+
 /// The commands of some steps of one endpoint; the number of replies of each step.
 auto commands_of(const event_rules& rules, const std::vector<const counter_step*>& steps, braid::redis_batch& out)
     -> std::vector<std::size_t> {
   std::vector<std::size_t> replies;
   for (const counter_step* step : steps) {
     const event_counter& counter = rules.counters()[step->counter];
-    const bool is_whole = std::holds_alternative<std::int64_t>(step->by);
-    out.add(is_whole ? "HINCRBY" : "HINCRBYFLOAT", std::string_view(step->key), std::string_view(counter.name),
-            std::string_view(text_of(step->by)));
+    out.add(adds_integers(rules, counter) ? "HINCRBY" : "HINCRBYFLOAT", std::string_view(step->key),
+            std::string_view(counter.name), std::string_view(text_of(step->by)));
     if (counter.window_s != 0) out.add("EXPIRE", std::string_view(step->key), counter.window_s, "NX");
     replies.push_back(counter.window_s == 0 ? 1 : 2);
   }

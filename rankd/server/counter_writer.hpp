@@ -29,9 +29,10 @@ struct counter_counts {
   std::uint64_t lost = 0;  ///< too many waited, or Redis failed or refused them
 };
 
-/// A queue, and a thread that empties it into Redis: `HINCRBY` or `HINCRBYFLOAT`, and `EXPIRE … NX` for a window. At
-/// most once: what is sent when a connection ends is lost, and counted; the log of events has it. Failures are logged
-/// (`counters_failed`), once until one is written again. Threads: any. Lifetime: rules and log outlive it.
+/// A queue, and a thread that empties it into Redis: `HINCRBY`, or `HINCRBYFLOAT` for all steps of a counter `by` a
+/// field that is not declared as int, and `EXPIRE … NX` for a window. At most once: what is sent when a connection ends
+/// is lost, and counted; the log of events has it. Failures are logged (`counters_failed`), once until one is written
+/// again. Threads: any. Lifetime: rules and log outlive it.
 class counter_writer {
  public:
   static constexpr std::size_t max_waiting = 100'000;  ///< steps

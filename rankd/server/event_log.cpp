@@ -14,6 +14,7 @@
 #include <limits>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -64,17 +65,41 @@ auto number_of(const fs::path& path) -> unsigned {
   return error == std::errc() && stop == end ? number : 0;
 }
 
-/// The bytes of the lines at the beginning that are whole; calls `see(event)` for each.
+/// What the lines of a file are.
+struct line_scan {
+  std::size_t good = 0;     // bytes before the end of the last whole line
+  std::size_t damaged = 0;  // lines before that end that are not whole
+  std::size_t behind = 0;   // lines after that end; the part of one counts
+};
+
+/// Calls `see(event)` for each line that is whole, also behind those that are not.
 template <typename See>
-auto whole_lines(std::string_view text, See see) -> std::size_t {
-  std::size_t good = 0;
-  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', good)) {
-    const auto line = checked_event_line(text.substr(good, end - good));
-    if (!line) break;
+auto scan_lines(std::string_view text, See see) -> line_scan {
+  line_scan out;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', begin)) {
+    const auto line = checked_event_line(text.substr(begin, end - begin));
+    begin = end + 1;
+    if (!line) {
+      ++out.behind;
+      continue;
+    }
     see(*line);
-    good = end + 1;
+    out.damaged += std::exchange(out.behind, std::size_t{0});
+    out.good = begin;
   }
-  return good;
+  if (begin != text.size()) ++out.behind;
+  return out;
+}
+
+void note_damage(const serve_log& log, const fs::path& file, std::size_t lines) {
+  const std::string name = file.string();
+  log.note(log_level::warning, "events_damaged", {{"file", name}, {"lines", static_cast<std::int64_t>(lines)}});
+}
+
+void note_cut(const serve_log& log, const fs::path& file, std::size_t bytes) {
+  const std::string name = file.string();
+  log.note(log_level::warning, "events_cut", {{"file", name}, {"bytes", static_cast<std::int64_t>(bytes)}});
 }
 
 }  // namespace
@@ -154,16 +179,18 @@ auto event_log::open_file(unsigned number) -> bool {
   return true;
 }
 
-/// Cuts what a crash has left of a line, and learns the ids of the window, the newest files first.
+/// Cuts what a crash has left of a line, and learns the ids of the window, the newest files first. A file with whole
+/// lines behind a damaged one is not written again: they were reported as written.
 auto event_log::recover(milliseconds now) -> braid::checked<void> {
   const std::vector<fs::path> files = event_files(options_.folder);
+  unsigned number = files.empty() ? 1 : number_of(files.back());
   std::vector<std::pair<milliseconds, std::string>> known;
   for (std::size_t left = files.size(); left > 0 && known.size() < options_.max_ids; --left) {
     const fs::path& file = files[left - 1];
     const auto text = read_text_file(file, std::numeric_limits<std::size_t>::max());
     if (!text) return std::unexpected(text.error());
     milliseconds newest{0};
-    const std::size_t good = whole_lines(*text, [&](const std::string& line) {
+    const line_scan lines = scan_lines(*text, [&](const std::string& line) {
       const auto event = nlohmann::json::parse(line, nullptr, false);
       const auto id = event.find("event_id");
       const auto received = event.find("received_ms");
@@ -172,16 +199,22 @@ auto event_log::recover(milliseconds now) -> braid::checked<void> {
       newest = std::max(newest, at);
       if (at > now - options_.window) known.emplace_back(at, id->get<std::string>());
     });
-    if (left == files.size() && good != text->size() && ::truncate(file.c_str(), static_cast<::off_t>(good)) != 0)
-      return unwritable(file, errno);
-    if (newest <= now - options_.window && good != 0) break;
+    const bool is_newest = left == files.size();
+    if (is_newest && lines.damaged == 0 && lines.behind != 0) {
+      if (::truncate(file.c_str(), static_cast<::off_t>(lines.good)) != 0) return unwritable(file, errno);
+      note_cut(options_.log, file, text->size() - lines.good);
+    } else if (lines.damaged + lines.behind != 0) {
+      note_damage(options_.log, file, lines.damaged + lines.behind);
+      if (is_newest) ++number;
+    }
+    if (newest <= now - options_.window && lines.good != 0) break;
   }
   std::ranges::sort(known);
   for (auto& [at, id] : known)
     if (ids_.insert(id).second) ages_.emplace_back(at, std::move(id));
   forget(now);
   counts_ = {};
-  if (!open_file(files.empty() ? 1 : number_of(files.back()))) return unwritable(options_.folder, errno);
+  if (!open_file(number)) return unwritable(options_.folder, errno);
   if (options_.sync(file_.number()) != 0) return unwritable(path_of(number_), errno);
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/server/event.hpp>
+#include <rankd/server/serve_log.hpp>
 
 #include <braid/base/error.hpp>
 #include <braid/io/backend.hpp>
@@ -35,6 +36,7 @@ struct event_log_options {
   /// What events add to counters, once they are written. Called by the writing thread.
   std::function<void(std::vector<counter_step>)> on_written = {};
   std::function<int(int)> sync = {};  ///< in place of fdatasync(2)
+  serve_log log = {};  ///< hears of lines that are damaged (`events_damaged`), and of what is cut (`events_cut`)
 };
 
 /// What became of the events of one call.
@@ -62,8 +64,9 @@ struct event_counts {
 
 /// A folder of files `events-000001.ndjson`, … A line is an event with its checksum. What is reported as written has
 /// been synced, many calls by one sync: what comes while the disk is busy is the next group. After a crash the part of
-/// a line at the end is cut when the log is opened again, and the ids of the last `window` are known from the files.
-/// Threads: any.
+/// a line at the end is cut when the log is opened again, and the ids of the last `window` are known from the files. A
+/// damaged line with a whole one behind it is passed over: its file stays as it is, and the log goes on in another one.
+/// Threads: any. Lifetime: the file of `event_log_options::log` outlives it.
 class event_log {
  public:
   /// Makes the folder where it is missing, for its owner and group. Blocks: on the disk.

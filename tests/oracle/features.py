@@ -9,7 +9,7 @@ from typing import Any
 
 from .registry import Key, Registry
 from .store import parse_id
-from .vectors import as_vector
+from .vectors import as_vector, vector_of_text
 
 Row = dict[int, Any]
 Model = dict[str, Any]
@@ -20,8 +20,10 @@ _BOOLS = {"true": True, "1": True, "false": False, "0": False}
 
 def spelled(key: Key, text: Any) -> Any:
     """What the text of a feature spells, or the vector that it is, or None where it is none of the key's type."""
-    if key.type == "vector" or not isinstance(text, str):
-        return as_vector(text, key.dimensions) if key.type == "vector" else None
+    if key.type == "vector":
+        return vector_of_text(text, key.dimensions) if isinstance(text, str) else as_vector(text, key.dimensions)
+    if not isinstance(text, str):
+        return None
     match key.type:
         case "string":
             return text

@@ -573,6 +573,16 @@ def _add_diversify(draft: _Draft) -> None:
     draft.add("core::diversify", [source], draft.bounds[source], **more, **overflow)
 
 
+def _add_fetched_unlike(draft: _Draft) -> None:
+    """Rows seldom have a vector of their own accord, so one is fetched."""
+    rng, source = draft.rng, draft.some_node()
+    keys = _free(draft, source, [key for key in draft.world.fetched_keys if key in draft.world.vector_keys])
+    if not keys or draft.bounds[source] > MOST_ROWS:
+        return
+    _add_fetched(draft, source, keys[:1], **rng.choice([{}, {"by": None}, {"by": 1}]))
+    _add_unlike(draft, draft.nodes[-1]["node_id"], keys[0])
+
+
 def _add_unlike(draft: _Draft, source: str, vectors: int) -> None:
     """The interpreter compares each row with each that was chosen, each time."""
     rng, most = draft.rng, min(draft.bounds[source], 30)
@@ -911,6 +921,7 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_choose: 2,
     _add_dedupe: 2,
     _add_diversify: 2,
+    _add_fetched_unlike: 1,
     _add_fusion: 1,
     _add_aggregate: 2,
     _add_sample: 1,

@@ -133,6 +133,8 @@ def _params_of(nodes: list[dict[str, Any]], plan: dict[str, Any], registry: Regi
                 walk(plan[f"{table}_table"][params[f"{table}_id"]])
         if node["op"] in KEYED:
             names |= {name[2:] for name in holes_of(params["key"]) if name.startswith("P.")}
+        if node["op"] == "core::sample":
+            names |= {name[2:] for name in holes_of(params["seed"]) if name.startswith("P.")}
     return [param for param in registry.params.values() if param.number in numbers or param.name in names]
 
 

@@ -28,6 +28,7 @@ from oracle.patterns import BadPattern, compile_pattern  # noqa: E402
 from oracle.registry import Key, Param, Registry, load_registry  # noqa: E402
 from oracle.store import Store, load_store, parse_id  # noqa: E402
 from oracle.templates import key_of  # noqa: E402
+from oracle.vectors import vector_of_text  # noqa: E402
 from oracle.worlds import make_world  # noqa: E402
 
 P53 = 2**53
@@ -268,6 +269,14 @@ class Patterns(unittest.TestCase):
         for pattern in ("(", "*a", "a**", "(?=a)", r"(a)\1", "[z-a]"):
             with self.assertRaises(BadPattern):
                 compile_pattern(pattern, "")
+
+
+class Vectors(unittest.TestCase):
+    def test_a_text_of_the_right_length_is_a_vector(self) -> None:
+        self.assertEqual(vector_of_text("\0\0\0?", 1), (0.5,))
+        self.assertEqual(vector_of_text("\0\0\0?\0\0\0\0", 2), (0.5, 0.0))
+        self.assertIsNone(vector_of_text("\0\0\0?", 2))
+        self.assertIsNone(vector_of_text("", 1))
 
 
 class Ids(unittest.TestCase):
@@ -636,7 +645,8 @@ class Requests(unittest.TestCase):
         )
         listed = plan_of({"node_id": "l", "op": "core::list", "inputs": [], "params": {
             "endpoint": "ep_0001", "key": "shelf:{{x}}{P.hour}", "count": 1}})
-        for plan in (reads, listed):
+        sampled = plan_of(THREE, node("s", "core::sample", "three", count=1, seed="{P.hour}"))
+        for plan in (reads, listed, sampled):
             self.assertEqual(asked(plan), Failure("missing_field"))
             self.assertNotIsInstance(asked(plan, context={"hour": 9}), Failure)
         self.assertNotIsInstance(asked(plan_of(THREE)), Failure)
@@ -741,6 +751,7 @@ class Generator(unittest.TestCase):
 
     def test_every_node_reaches_an_output_and_every_operator_is_used(self) -> None:
         used: set[str] = set()
+        unlike = 0
         for seed in range(100):
             plan, _ = make_plan(make_world(seed), seed, "p")
             read = {source for each in plan["nodes"] for source in edges_into(each)}
@@ -748,7 +759,9 @@ class Generator(unittest.TestCase):
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
-        self.assertEqual(len(used), 31)
+            unlike += sum(each["params"].get("strategy") == "mmr" for each in plan["nodes"])
+        self.assertEqual(len(used), 32)
+        self.assertGreater(unlike, 5)
 
 
 class Comparing(unittest.TestCase):

@@ -41,6 +41,15 @@ def as_vector(value: Any, dimensions: int) -> Vector | None:
     return tuple(as_float32(each) for each in value)
 
 
+def vector_of_text(text: str, dimensions: int) -> Vector | None:
+    """What the bytes of a text are as float32: a text of the right length is a vector like any other."""
+    data = text.encode("utf-8")
+    if len(data) != 4 * dimensions:
+        return None
+    numbers = struct.unpack(f"<{dimensions}f", data)
+    return numbers if all(map(math.isfinite, numbers)) else None
+
+
 def dot(a: Vector, b: Vector) -> float:
     total = 0.0
     for x, y in zip(a, b):

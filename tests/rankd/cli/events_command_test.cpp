@@ -1,5 +1,6 @@
 // tests/rankd/cli/events_command_test.cpp: events as a program takes them, also one that is killed; training data.
 #include <rankd/cli/events_command.hpp>
+#include <rankd/cli/output_file.hpp>
 #include <rankd/server/event_log.hpp>
 
 #include <rankd/registry/file.hpp>
@@ -8,6 +9,7 @@
 #include <tests/rankd/cli/run_serve.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <set>
@@ -46,6 +48,15 @@ auto ids_in(const fs::path& folder) -> std::multiset<std::string> {
     }
   }
   return out;
+}
+
+/// The training data of `shown` and `events` of a folder, made in this process.
+auto joined_in(const fs::path& folder, join_counts& counts) -> std::string {
+  const fs::path file = folder / "joined.csv";
+  auto out = output_file::create(file).value();
+  counts = join_events({.exposures = folder / "shown", .events = folder / "events", .out = file}, out).value();
+  CHECK(out.finish().has_value());
+  return read_text_file(file).value();
 }
 
 }  // namespace
@@ -121,6 +132,39 @@ TEST_CASE("what was shown and what came of it are joined") {
   const process_end none = rankd_in(folder.path(), {"events", "join", "--exposures", "gone", "--events", "events"});
   CHECK(none.status == 1);
   CHECK(has(none.err, "there is no such folder"));
+}
+
+TEST_CASE("a row of training data has its first cell where that is empty") {
+  const scratch_folder folder;
+  fs::create_directories(folder.path() / "events");
+  folder.write("shown/exposures-20260101T000000Z-1-000001.ndjson",
+               R"({"time":"t1","plan":"p","plan_digest":"d","user_id":4,"rows":{"id":[7,8]}})"
+               "\n");
+  join_counts counts;
+  CHECK(joined_in(folder.path(), counts) ==
+        "request_id,time,plan,plan_digest,user_id,position,id\n,t1,p,d,4,1,7\n,t1,p,d,4,2,8\n");
+  CHECK(counts.rows == 2);
+}
+
+TEST_CASE("a damaged event is no training data, and those behind it are") {
+  const scratch_folder folder;
+  folder.write("shown/exposures-20260101T000000Z-1-000001.ndjson", R"({"request_id":"r","rows":{"id":[7]}})"
+                                                                   "\n");
+  {
+    const auto log = event_log::open({.folder = folder.path() / "events"}).value();
+    std::vector<event> some;
+    for (const char* id : {"a", "b", "c"})
+      some.push_back({.event_id = id, .type = "click", .time = std::chrono::milliseconds(1)});
+    CHECK(log->add(some, event_rules(), std::chrono::milliseconds(1)).get().accepted == 3);
+  }
+  const fs::path file = event_files(folder.path() / "events").front();
+  std::string text = read_text_file(file).value();
+  text[text.find(R"("b")") + 1] = 'x';
+  folder.write("events/events-000001.ndjson", text);
+  join_counts counts;
+  CHECK(joined_in(folder.path(), counts).starts_with("request_id,time,plan,plan_digest,user_id,position,id,events.c"));
+  CHECK(counts.events == 2);
+  CHECK(counts.broken == 1);
 }
 
 TEST_CASE("a request on the command line captures the rows of nodes") {

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Registries of which ep_0001 is Redis at a port, with a counter of clicks and one of prices.
+/// Registries of which ep_0001 is Redis at a port, with counters of clicks, of prices, and of pieces, which are whole.
 class counted_project {
  public:
   explicit counted_project(const std::string& resolver) {
@@ -49,7 +49,11 @@ class counted_project {
         counters_file,
         "[[counter]]\nname = \"clicks\"\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n"
         "[[counter]]\nname = \"spent\"\nevent = \"purchase\"\nendpoint = \"ep_0001\"\nkey = \"spent\"\n"
-        "by = \"price\"\nwindow_s = 3600\n");
+        "by = \"price\"\nwindow_s = 3600\n"
+        "[[counter]]\nname = \"pieces\"\nevent = \"order\"\nendpoint = \"ep_0001\"\nkey = \"orders\"\n"
+        "by = \"count\"\n"
+        "[[event]]\nname = \"click\"\n[[event]]\nname = \"purchase\"\n"
+        "[[event]]\nname = \"order\"\nfields = { count = \"int\" }\n");
     declared = std::make_unique<registries>(registries::load(folder_.path(), "dev").value());
     rules = std::make_unique<event_rules>(event_rules::load(folder_.path(), *declared).value());
   }
@@ -101,6 +105,22 @@ TEST_CASE("counters are added up in hashes, and those of a window end") {
   CHECK(ask(server, {"HGET", "spent", "spent"}) == "2.75");
   const int left = std::stoi(ask(server, {"TTL", "spent"}));
   CHECK((left > 3000 && left <= 3600));
+}
+
+TEST_CASE("whole amounts and fractions are added to one field") {
+  const redis_server server;
+  const counted_project project(at_port(server));
+  const auto writer = counter_writer::start(*project.rules, *project.declared, {}).value();
+  writer->add({step(1, "spent", 19.75), step(1, "spent", std::int64_t{20}), step(1, "spent", 0.5)});
+  writer->add({step(1, "whole", std::int64_t{20}), step(2, "orders", std::int64_t{3})});
+  CHECK(eventually([&] { return writer->counts().written + writer->counts().lost == 5; }));
+  CHECK(writer->counts().lost == 0);
+  CHECK(ask(server, {"HGET", "spent", "spent"}) == "40.25");
+  CHECK(ask(server, {"HGET", "whole", "spent"}) == "20");
+  CHECK(ask(server, {"HGET", "orders", "pieces"}) == "3");
+  const std::string calls = ask(server, {"INFO", "commandstats"});
+  CHECK(calls.find("cmdstat_hincrby:calls=1,") != std::string::npos);
+  CHECK(calls.find("cmdstat_hincrbyfloat:calls=4,") != std::string::npos);
 }
 
 TEST_CASE("what Redis refuses is lost, counted and logged, and does not hold up others") {

@@ -2,6 +2,7 @@
 #include <rankd/server/event_log.hpp>
 
 #include <rankd/registry/file.hpp>
+#include <rankd/server/line_file.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
@@ -200,6 +201,50 @@ TEST_CASE("what a crash has left of a line is cut, wherever it was cut off") {
   folder.write("events-000001.ndjson", changed);
   CHECK(sent(*event_log::open({.folder = folder.path()}).value(), {"c"}) == "1 0");
   CHECK(ids_in(folder.path()) == "a c ");
+}
+
+TEST_CASE("whole lines behind a damaged one stay, and the log goes on in another file and says it") {
+  const scratch_folder whole;
+  CHECK(sent(*event_log::open({.folder = whole.path()}).value(), {"a", "b", "c"}) == "3 0");
+  const std::string text = read_text_file(event_files(whole.path()).front()).value();
+  const std::size_t second = text.find('\n') + 1;
+  for (const std::size_t line : {std::size_t{0}, second})
+    for (const char* torn : {"", R"({"event_id":"torn)"}) {
+      const bool is_first = line == 0;
+      const scratch_folder folder;
+      std::string changed = text;
+      changed[line + 13] ^= 1;
+      const fs::path file = folder.write("events-000007.ndjson", changed += torn);
+      {
+        const auto lines = line_file::open(folder.path() / "log").value();
+        const auto log =
+            event_log::open({.folder = folder.path(), .log = serve_log(*lines, log_level::warning)}).value();
+        CHECK(sent(*log, {"a", "b", "c", "d"}) == "2 2");
+        CHECK(sent(*log, {"a", "b", "c", "d"}) == "0 4");
+      }
+      CHECK(read_text_file(file).value() == changed);
+      CHECK(event_files(folder.path()).back().filename() == "events-000008.ndjson");
+      const std::string rest = *torn == '\0' ? "" : "? ";
+      CHECK(ids_in(folder.path()) == (is_first ? "? b c " + rest + "a d " : "a ? c " + rest + "b d "));
+      const std::string said = read_text_file(folder.path() / "log").value();
+      CHECK(said.find("events_damaged") != std::string::npos);
+      CHECK(said.find("events-000007.ndjson") != std::string::npos);
+      CHECK(sent(*event_log::open({.folder = folder.path()}).value(), {"a", "b", "c", "d"}) == "0 4");
+    }
+}
+
+TEST_CASE("what is cut from the end of a log is said") {
+  const scratch_folder folder;
+  folder.write("events-000001.ndjson", "torn");
+  {
+    const auto lines = line_file::open(folder.path() / "log").value();
+    const auto log = event_log::open({.folder = folder.path(), .log = serve_log(*lines, log_level::warning)}).value();
+    CHECK(sent(*log, {"a"}) == "1 0");
+  }
+  CHECK(ids_in(folder.path()) == "a ");
+  const std::string said = read_text_file(folder.path() / "log").value();
+  CHECK(said.find(R"("event":"events_cut")") != std::string::npos);
+  CHECK(said.find(R"("bytes":4)") != std::string::npos);
 }
 
 TEST_CASE("one process writes to a folder, and one that cannot be made is an error") {

@@ -1,6 +1,7 @@
 // tests/rankd/server/openapi_test.cpp: the description says what the server does, and the server does what it says.
 #include <rankd/server/openapi.hpp>
 
+#include <rankd/engine/explanation.hpp>
 #include <rankd/server/event_log.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/server/event_log.hpp>
@@ -14,6 +15,7 @@
 
 #include <braid/sync/atomic.hpp>
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -298,6 +300,37 @@ TEST_CASE("every operation and every status of the description happens, and noth
   for (const auto& [operation, statuses] : found.seen())
     for (const std::string& status : statuses)
       CHECK_MESSAGE(promised.at(operation).contains(status), operation << " gave " << status);
+}
+
+TEST_CASE("all that an explanation says of a node is described") {
+  node_report all{.node_id = "n",
+                  .op = "o",
+                  .state = node_state::done,
+                  .fused_with = "m",
+                  .ready = braid::duration(1),
+                  .started = braid::duration(2),
+                  .ended = braid::duration(3),
+                  .keys_added = {"k"},
+                  .options = {option_report{.option = "count", .param = "p", .value = std::int64_t{1}}},
+                  .chosen = "i",
+                  .failure = "f",
+                  .used = "empty",
+                  .retries = 1,
+                  .looked_at = 2};
+  explanation what;
+  what.nodes.push_back(all);
+  all.waits = true;
+  what.nodes.push_back(all);
+  const json described = description().at(json::json_pointer("/components/schemas/explained_node/properties"));
+  const json explained = json::parse(to_json(what));
+  std::set<std::string> said;
+  for (const json& node : explained.at("nodes"))
+    for (const auto& [name, value] : node.items()) {
+      said.insert(name);
+      CHECK_MESSAGE(described.contains(name), name);
+    }
+  CHECK(said.contains("looked_at"));
+  CHECK(said.size() == described.size());
 }
 
 TEST_CASE("the description is served as it stands in the repository, and its references lead somewhere") {
