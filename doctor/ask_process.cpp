@@ -27,7 +27,7 @@ auto is_of(int socket, int process) -> bool {
 
 /// A process that is stopped or hangs takes the connection all the same, and says nothing.
 auto limit_waits(int socket) -> bool {
-  const ::timeval limit{.tv_sec = 10, .tv_usec = 0};
+  const ::timeval limit{.tv_sec = 5, .tv_usec = 0};
   return ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
          ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0;
 }

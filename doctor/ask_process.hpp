@@ -12,7 +12,7 @@ namespace braid::doctor {
 struct process_answer {
   enum class how : std::uint8_t {
     answered,
-    silent,    ///< it has no such socket, or has said nothing for ten seconds
+    silent,    ///< it has no such socket, or has said nothing for five seconds
     impostor,  ///< another process has taken the name of its socket
   };
 

@@ -54,6 +54,7 @@ const implementedCapabilities: readonly string[] = [
   branchCapability,
   "cap.rfc.0006.formulas.v1",
   ...Object.values(limitCapabilities),
+  "cap.rfc.0009.vectors.v1",
   captureCapability,
 ];
 

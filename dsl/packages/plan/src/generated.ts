@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops bcc75453d91a018c507dd0b36d6cf3f655377e95076d76ddc72a2dd2b2735478
+// digest ops 9f0357c38b2da010998f073e1604104e5c108c754ffd20a0e71f14a41b0511fd
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { OperatorInfo } from "./builder.js";
 import type { NodeFailure } from "./failures.js";
@@ -138,7 +138,7 @@ export interface CallRemoteModelOptions<RowsPerCall extends number | bigint> ext
   /** `version`. */
   readonly version?: string;
   /** `inputs`. At least 1 of them. */
-  readonly inputs: readonly KeyToken<"int" | "float" | "string" | "bool" | "vector", { read: true }>[];
+  readonly inputs: readonly KeyToken<"int" | "float" | "string" | "bool", { read: true }>[];
   /** `tensor`. */
   readonly tensor?: string;
   /** `floats`. */
