@@ -97,12 +97,14 @@ void add_diff(CLI::App& app, std::function<exit_status()>& chosen) {
       ->required()
       ->check(check_not_empty)
       ->type_name("PLAN");
-  auto* const traffic = command
-                            ->add_option("--traffic", options->traffic,
-                                         "Run both plans for the requests that `rankd serve --record` has written to "
-                                         "these files, or to the NAME.rec of these folders")
-                            ->check(check_not_empty)
-                            ->type_name("FILE|DIR");
+  auto* const traffic =
+      command
+          ->add_option(
+              "--traffic", options->traffic,
+              "Run both plans for the requests in these files of `rankd serve --record`, or in the NAME.rec of "
+              "these folders")
+          ->check(check_not_empty)
+          ->type_name("FILE|DIR");
   command
       ->add_option("--requests-of", options->recorded_plan,
                    "Run the requests to this recorded plan; default: the one that is called as the first plan")

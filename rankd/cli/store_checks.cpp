@@ -3,6 +3,7 @@
 
 #include <rankd/cli/report.hpp>
 #include <rankd/engine/engine.hpp>
+#include <rankd/plan/catalog.hpp>
 #include <rankd/store/embedded.hpp>
 #include <rankd/store/model_server.hpp>
 #include <rankd/store/redis_options.hpp>
@@ -19,6 +20,8 @@
 #include <chrono>
 #include <charconv>
 #include <cstdio>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -213,12 +216,28 @@ void check_models(const endpoint_entry& endpoint, braid::runtime& on, checkup& i
             "start the server of models, or correct host and port in the registry, or RANKD_MODEL_TOKEN");
 }
 
+/// The endpoints that the nodes of plans name.
+auto endpoints_in_plans(const workspace& in) -> std::set<std::string> {
+  std::set<std::string> out;
+  const auto artifacts = list_artifacts(in.where.plans);
+  if (!artifacts) return out;
+  for (const artifact& each : *artifacts)
+    if (const auto bound = in.load_plan_of(each.name))
+      for (const plan_node& node : bound->stated->nodes)
+        for (const plan_param& option : node.params)
+          if (option.kind == param_kind::endpoint_ref) out.insert(std::get<std::string>(option.value));
+  return out;
+}
+
 }  // namespace
 
 void check_stores(const workspace& in, checkup& into) {
   std::unique_ptr<braid::runtime> on;
+  const std::set<std::string> named = endpoints_in_plans(in);
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
     if (endpoint.kind == endpoint_entry::kind_type::vectors) continue;
+    // A server that no plan calls need not be there.
+    if (endpoint.kind == endpoint_entry::kind_type::http && !named.contains(endpoint.endpoint_id)) continue;
     if (std::holds_alternative<embedded_resolver>(endpoint.resolver)) {
       check_embedded(endpoint, in, into);
       continue;

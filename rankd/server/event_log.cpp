@@ -279,14 +279,6 @@ void event_log::write_until_end() {
     const bool is_written = taken.bytes.empty() || write(taken.bytes);
     if (is_written && options_.on_written && !taken.steps.empty()) options_.on_written(std::move(taken.steps));
     settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
-    if (is_written) continue;
-    // Those that came meanwhile may count on ids of the group that is lost.
-    group next;
-    {
-      const std::scoped_lock lock(mutex_);
-      std::swap(next, waiting_);
-    }
-    settle(next, event_outcome::result_kind::failed);
   }
 }
 
@@ -309,10 +301,17 @@ auto event_log::write(std::string_view bytes) -> bool {
   return false;
 }
 
+/// With a group that is lost goes what came meanwhile: it may count on ids of that group.
 void event_log::settle(group& taken, event_outcome::result_kind how) {
+  group next;
   {
     const std::scoped_lock lock(mutex_);
-    if (how == event_outcome::result_kind::failed) drop(taken);
+    if (how == event_outcome::result_kind::failed) {
+      std::swap(next, waiting_);
+      drop(taken);
+      drop(next);
+      std::ranges::move(next.waiters, std::back_inserter(taken.waiters));
+    }
     for (waiter& each : taken.waiters) {
       each.outcome.result = how;
       if (how == event_outcome::result_kind::failed) continue;

@@ -501,10 +501,10 @@ TEST_CASE("plans and operators are listed for people and for programs, wrong pla
   CHECK(has(ops.out, "core::sort"));
   CHECK(has(ops.out, "by: key_id, order?: choice"));
   const json catalog = json::parse(rankd_here({"ops", "--json"}).out).at("ops");
-  CHECK(catalog.size() == 32);
-  CHECK(catalog[2].at("op") == "core::candidates");
-  CHECK(catalog[4].at("op") == "core::concat");
-  CHECK(catalog[4].at("params")[0].at("required") == true);
+  CHECK(catalog.size() == 33);
+  CHECK(catalog[3].at("op") == "core::candidates");
+  CHECK(catalog[5].at("op") == "core::concat");
+  CHECK(catalog[5].at("params")[0].at("required") == true);
   CHECK(rankd_here({"ops", "--toml"}).out == read_text_file("registry/ops.toml").value());
 }
 

@@ -35,12 +35,16 @@ class remote_project : public braid::testing::scratch_folder {
 
 auto request() -> std::string { return rankd::read_text_file("examples/remote_model/request.json").value(); }
 
-auto ids_of(const json& answer) -> std::string { return answer.at("candidates").at("id").dump(); }
+auto ids_of(const json& answer) -> std::string {
+  json ids;
+  for (const json& each : answer.at("candidates")) ids.push_back(each.at("id"));
+  return ids.dump();
+}
 
 }  // namespace
 
 TEST_CASE("a server of models scores the rows, and without it the fallback does") {
-  const braid::testing::started_process server({"python3", "model_server.py", "0"},
+  const braid::testing::started_process server({"/usr/bin/env", "python3", "model_server.py", "0"},
                                                fs::absolute("examples/remote_model"));
   REQUIRE(eventually([&] { return server.out().ends_with("\n"); }));
   const std::string out = server.out();

@@ -177,11 +177,13 @@ TEST_CASE("a record that was cut is compared up to there, and one that is damage
   CHECK(has(diff((project.path() / "registry").string()).err, "no_records"));
   // Where the endpoints are others, numbers of endpoints mean something else.
   const project_copy changed;
-  const auto endpoints = changed.path() / "registry/endpoints.test.toml";
-  std::string text = read_text_file(endpoints).value();
-  for (std::size_t at = text.find("ep_0001"); at != std::string::npos; at = text.find("ep_0001"))
-    text.replace(at, 7, "ep_0009");
-  changed.write("registry/endpoints.test.toml", text);
+  for (const char* const each : {"dev", "prod", "test"}) {
+    const std::string name = "registry/endpoints." + std::string(each) + ".toml";
+    std::string text = read_text_file(changed.path() / name).value();
+    for (std::size_t at = text.find("ep_0001"); at != std::string::npos; at = text.find("ep_0001"))
+      text.replace(at, 7, "ep_0009");
+    changed.write(name, text);
+  }
   std::string plan = read_text_file("plans/compiled/reels_plan_a.json").value();
   for (std::size_t at = plan.find("ep_0001"); at != std::string::npos; at = plan.find("ep_0001"))
     plan.replace(at, 7, "ep_0009");
@@ -190,5 +192,6 @@ TEST_CASE("a record that was cut is compared up to there, and one that is damage
   const std::string file = changed.write("plan.json", document.dump()).string();
   const process_end elsewhere = rankd_in(changed.path(), {"diff", file, file, "--traffic", recorded().file().string()});
   CHECK(elsewhere.status == 2);
+  CAPTURE(elsewhere.err);
   CHECK(has(elsewhere.err, "other_endpoints"));
 }

@@ -118,7 +118,7 @@ TEST_CASE("every call is answered as it was") {
   ask_all(store_of(from), other, now);
   CHECK(now == then);
   CHECK(from->missing().empty());
-  CHECK(replayed_reads::stores_of(from)->at(1) == nullptr);  // an endpoint that is no store
+  CHECK(replayed_reads::stores_of(from)->at(3) == nullptr);  // an endpoint that is a file
 }
 
 TEST_CASE(
