@@ -60,7 +60,8 @@ TEST_CASE("the example ranks by an operator of its own, with the place that the 
     const process_end done = rankd_in(project.path(), {"rank"}, asked.dump());
     REQUIRE(done.status == 0);
     std::vector<int> ids;
-    for (const json& each : json::parse(done.out).at("candidates")) ids.push_back(each.at("id"));
+    const json answer = json::parse(done.out);
+    for (const json& each : answer.at("candidates")) ids.push_back(each.at("id"));
     return ids;
   };
   json asked = json::parse(request());

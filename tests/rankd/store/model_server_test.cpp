@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ struct model_scene {
   std::vector<std::string> tokens;
   std::function<void(http_exchange&, const json&)> answer;
   braid::http_router routes;
+  std::deque<model_server> servers;  // which outlive the loop
   std::optional<http_scene> scene;
   braid::arena memory;
 
@@ -64,6 +66,8 @@ struct model_scene {
   [[nodiscard]] auto options() const -> model_server_options {
     return {.endpoint_id = "ep_0002", .origin = "http://127.0.0.1:" + std::to_string(scene->address().port())};
   }
+
+  auto add(model_server_options how) -> model_server& { return servers.emplace_back(std::move(how)); }
 
   /// What comes back for a call, or its code.
   auto ask(model_server& at, const model_call& what, braid::duration step = {}) -> std::string {
@@ -153,7 +157,7 @@ TEST_CASE("all inputs may be one tensor of floats, of the width that the server 
 
 TEST_CASE("rows are scored, in several calls where they are many") {
   model_scene at(&sums);
-  model_server server(at.options());
+  model_server& server = at.add(at.options());
   CHECK(at.ask(server, call_of()) == "4.5 -2.0");
   CHECK(at.paths.back() == "/v2/models/ctr/infer");
   CHECK(at.tokens.back().empty());
@@ -172,7 +176,7 @@ TEST_CASE("scores come by the names of tensors, nested or not, and null is none"
   two.scores = 2;
   model_scene at(
       answer_with(outputs_of(tensor_of("[2]", "[1,null]", "a") + "," + tensor_of("[2,1]", "[[3],[4]]", "b"))));
-  model_server server(at.options());
+  model_server& server = at.add(at.options());
   CHECK(at.ask(server, two) == "3.0 1.0 4.0 -");
   at.answer = answer_with(outputs_of(tensor_of("[2,2]", "[1,2,true,false]")));
   two.outputs = {};
@@ -183,7 +187,7 @@ TEST_CASE("an answer that is none says what is wrong with it") {
   model_scene at(answer_with(""));
   model_server_options options = at.options();
   options.breaker.failures = 0;
-  model_server server(options);
+  model_server& server = at.add(options);
   const std::array<std::pair<std::string, std::string_view>, 12> cases{{
       {"{\"outputs\":[{\"data\":[NaN]}]}", "the answer is no JSON"},
       {"[]", "the answer has no array `outputs`"},
@@ -218,12 +222,12 @@ TEST_CASE("a refusal has a code by its status, and the server's words only where
   model_server_options options = at.options();
   options.breaker.failures = 0;
   options.token = "t0k";
-  model_server hidden(options);
+  model_server& hidden = at.add(options);
   CHECK(at.ask(hidden, call_of()) == "model_refused");
   CHECK(at.last == "endpoint `ep_0002` at " + options.origin + ": the server answers with status 404");
   CHECK(at.tokens.back() == "Bearer t0k");
   options.words = server_messages::shown;
-  model_server shown(options);
+  model_server& shown = at.add(options);
   CHECK(at.ask(shown, call_of()) == "model_refused");
   CHECK(at.last.ends_with("status 404; the server says: no model secret_model"));
   const std::array<std::pair<http_status, std::string_view>, 5> cases{{
@@ -241,11 +245,11 @@ TEST_CASE("a refusal has a code by its status, and the server's words only where
 
 TEST_CASE("a server that does not answer costs the time of a call, and one that is not there none") {
   model_scene at(nullptr);
-  model_server server(at.options());
+  model_server& server = at.add(at.options());
   CHECK(at.ask(server, call_of(), 100ms) == "model_timeout");
   model_server_options nobody = at.options();
   nobody.origin = "http://127.0.0.1:1";
-  model_server absent(nobody);
+  model_server& absent = at.add(nobody);
   CHECK(at.ask(absent, call_of()) == "model_unreachable");
 }
 
@@ -253,7 +257,7 @@ TEST_CASE("calls beyond the bound fail at once, and the others go on") {
   model_scene at(&sums);
   model_server_options options = at.options();
   options.max_in_flight = 1;
-  model_server server(options);
+  model_server& server = at.add(options);
   model_call each = call_of();
   each.rows_per_call = 1;
   CHECK(at.ask(server, each) == "model_overloaded");
@@ -264,7 +268,7 @@ TEST_CASE("a server that fails again and again is left alone for a moment, and a
   model_scene at(answer_with("", http_status::internal_server_error));
   model_server_options options = at.options();
   options.breaker = {.failures = 2, .rest = 1s};
-  model_server server(options);
+  model_server& server = at.add(options);
   CHECK(at.ask(server, call_of()) == "model_refused");
   CHECK(at.ask(server, call_of()) == "model_refused");
   CHECK(at.ask(server, call_of()) == "model_unreachable");
@@ -310,7 +314,7 @@ TEST_CASE("one call tries whether a server is well again, and another one does w
 
 TEST_CASE("a loop may stop while calls are under way") {
   model_scene at(nullptr);
-  model_server server(at.options());
+  model_server& server = at.add(at.options());
   model_call each = call_of();
   each.rows_per_call = 1;
   auto ask = [](model_server& of, const model_call& what, braid::arena& memory) -> braid::task<void> {
@@ -325,7 +329,7 @@ TEST_CASE("a loop may stop while calls are under way") {
 
 TEST_CASE("a server of models holds no keys") {
   model_scene at(&sums);
-  model_server server(at.options());
+  model_server& server = at.add(at.options());
   constexpr std::array<std::int64_t, 1> one{1};
   const auto country = at.scene->here.run(server.hget({"user:", one}, "country", at.memory)).take();
   REQUIRE_FALSE(country.has_value());
