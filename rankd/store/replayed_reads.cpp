@@ -206,11 +206,7 @@ class replayed_reads::client final : public store {
   }
 
   auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    std::string question;
-    std::string scratch;
-    detail::put_head(packed_writer(question), scratch, what);
-    detail::put_keys(packed_writer(question), what);
-    const batch* const known = from_->find(endpoint_, question);
+    const batch* const known = of_named(what);
     if (store* const live = known == nullptr ? asked_live() : nullptr) {
       auto asking = live->read(what, arena);
       co_return co_await std::move(asking);
@@ -221,11 +217,7 @@ class replayed_reads::client final : public store {
   }
 
   auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override {
-    std::string question;
-    std::string scratch;
-    detail::put_head(packed_writer(question), scratch, what);
-    detail::put_keys(packed_writer(question), what);
-    const batch* const known = from_->find(endpoint_, question);
+    const batch* const known = of_named(what);
     if (store* const live = known == nullptr ? asked_live() : nullptr) {
       auto asking = live->score(what, arena);
       co_return co_await std::move(asking);
@@ -247,6 +239,15 @@ class replayed_reads::client final : public store {
     std::string scratch;
     detail::put_head(packed_writer(question), scratch, call, keys.prefix, field, first);
     detail::put_keys(packed_writer(question), keys.ids);
+    return from_->find(endpoint_, question);
+  }
+
+  template <typename Question>
+  auto of_named(const Question& what) -> const batch* {
+    std::string question;
+    std::string scratch;
+    detail::put_head(packed_writer(question), scratch, what);
+    detail::put_keys(packed_writer(question), what);
     return from_->find(endpoint_, question);
   }
 
