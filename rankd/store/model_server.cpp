@@ -95,25 +95,6 @@ class model_server::client {
   std::size_t in_flight_ = 0;
 };
 
-/// An entry of `clients_`, for as long as the loop takes calls.
-class model_server::loop_entry {
- public:
-  loop_entry(model_server& of, const braid::home& where, std::shared_ptr<client> there) : of_(&of), where_(&where) {
-    const std::scoped_lock lock(of.mutex_);
-    of.clients_.emplace_back(&where, std::move(there));
-  }
-  loop_entry(const loop_entry&) = delete;
-  auto operator=(const loop_entry&) -> loop_entry& = delete;
-  ~loop_entry() {
-    const std::scoped_lock lock(of_->mutex_);
-    std::erase_if(of_->clients_, [this](const auto& each) { return each.first == where_; });
-  }
-
- private:
-  model_server* of_;
-  const braid::home* where_;
-};
-
 /// A call under way. One that is destroyed without an end was given up.
 class model_server::calling {
  public:
@@ -159,24 +140,18 @@ model_server::model_server(model_server_options options)
 
 /// Owns the client of a loop until the loop stops.
 auto model_server::keep_client(model_server& owner, braid::loop& on) -> braid::task<void> {
-  const loop_entry known(owner, on, std::make_shared<client>(owner, on));
+  const detail::per_loop<std::shared_ptr<client>>::entry known(owner.clients_, on, std::make_shared<client>(owner, on));
   braid::event never;
   co_await never;
 }
 
-auto model_server::find(const braid::home& where) -> std::shared_ptr<client> {
-  const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(clients_, &where, [](const auto& each) { return each.first; });
-  return found == clients_.end() ? nullptr : found->second;
-}
-
 /// The client of a loop; null where it stops already.
 auto model_server::client_of(braid::home& where) -> std::shared_ptr<client> {
-  if (auto known = find(where)) return known;
+  if (auto known = clients_.find(where)) return known;
   auto* const on = dynamic_cast<braid::loop*>(&where);
   BRAID_EXPECTS(on != nullptr, "a server of models is asked by tasks of an event loop");
   on->spawn(keep_client(*this, *on));
-  return find(where);
+  return clients_.find(where);
 }
 
 auto model_server::hget(key_batch /*keys*/, std::string_view /*field*/, braid::arena& /*arena*/)

@@ -3,6 +3,7 @@
 
 #include <rankd/store/detail/circuit_breaker.hpp>
 #include <rankd/store/detail/model_messages.hpp>
+#include <rankd/store/detail/per_loop.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/base/clock.hpp>
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -57,20 +57,16 @@ class model_server final : public store {
 
  private:
   class client;
-  class loop_entry;
   class calling;
 
   auto client_of(braid::home& where) -> std::shared_ptr<client>;
-  auto find(const braid::home& where) -> std::shared_ptr<client>;
   static auto keep_client(model_server& owner, braid::loop& on) -> braid::task<void>;
   static auto ask(model_server& self, std::shared_ptr<client> by, const model_call& what, detail::row_range rows,
                   std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>>;
 
   model_server_options options_;
   braid::blocking_pool lookups_;  // of names
-  std::mutex mutex_;
-  std::vector<std::pair<const braid::home*, std::shared_ptr<client>>>
-      clients_;  // under the mutex; a loop's own is used by it
+  detail::per_loop<std::shared_ptr<client>> clients_;
 };
 
 /// The options for an endpoint of kind http, completed by the variables RANKD_MODEL_TOKEN and RANKD_MODEL_AUTHORITIES,

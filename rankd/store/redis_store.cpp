@@ -68,32 +68,13 @@ auto ids_of(std::span<const resp_value> texts, braid::arena& arena) -> std::span
 
 }  // namespace
 
-/// An entry of `loop_entries_`, for as long as the connections are there.
-class redis_store::loop_entry {
- public:
-  loop_entry(redis_store& of, const braid::home& where, connections there) : of_(&of), where_(&where) {
-    const std::scoped_lock lock(of.mutex_);
-    of.loop_entries_.emplace_back(&where, there);
-  }
-  loop_entry(const loop_entry&) = delete;
-  auto operator=(const loop_entry&) -> loop_entry& = delete;
-  ~loop_entry() {
-    const std::scoped_lock lock(of_->mutex_);
-    std::erase_if(of_->loop_entries_, [this](const auto& each) { return each.first == where_; });
-  }
-
- private:
-  redis_store* of_;
-  const braid::home* where_;
-};
-
 redis_store::redis_store(redis_store_options options) : options_(std::move(options)) {
   BRAID_EXPECTS(options_.connections > 0, "a store has a connection");
 }
 
 template <typename Redis>
 auto redis_store::keep(redis_store& owner, const braid::loop& on, Redis& redis) -> braid::task<void> {
-  const loop_entry known(owner, on, &redis);
+  const detail::per_loop<connections>::entry known(owner.loops_, on, &redis);
   braid::event never;
   co_await never;
 }
@@ -112,19 +93,13 @@ auto redis_store::keep_connections(redis_store& owner, braid::loop& on) -> braid
   }
 }
 
-auto redis_store::find(const braid::home& where) -> connections {
-  const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(loop_entries_, &where, [](const auto& each) { return each.first; });
-  return found == loop_entries_.end() ? connections() : found->second;
-}
-
 /// The connections of a loop; null where it stops already.
 auto redis_store::connections_of(braid::home& where) -> connections {
-  if (const connections known = find(where); known != connections()) return known;
+  if (const connections known = loops_.find(where); known != connections()) return known;
   auto* const on = dynamic_cast<braid::loop*>(&where);
   BRAID_EXPECTS(on != nullptr, "a Redis store is asked by tasks of an event loop");
   on->spawn(keep_connections(*this, *on));
-  return find(where);
+  return loops_.find(where);
 }
 
 /// Sends a batch and waits for all of it. The first reply that is an error is that of the batch.

@@ -1,6 +1,7 @@
 // rankd/store/redis_store.hpp: Redis as a store, a server or a cluster, by connections for each event loop that asks.
 #pragma once
 
+#include <rankd/store/detail/per_loop.hpp>
 #include <rankd/store/redis_options.hpp>
 #include <rankd/store/store.hpp>
 
@@ -11,7 +12,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <variant>
@@ -48,11 +48,9 @@ class redis_store final : public store {
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
 
  private:
-  class loop_entry;
   using connections = std::variant<braid::redis_pool*, braid::redis_cluster*>;  // null: the loop stops
 
   auto connections_of(braid::home& where) -> connections;
-  auto find(const braid::home& where) -> connections;
   static auto keep_connections(redis_store& owner, braid::loop& on) -> braid::task<void>;
   template <typename Redis>
   static auto keep(redis_store& owner, const braid::loop& on, Redis& redis) -> braid::task<void>;
@@ -62,8 +60,7 @@ class redis_store final : public store {
       -> braid::task<store_result<std::span<const braid::resp_value>>>;
 
   redis_store_options options_;
-  std::mutex mutex_;
-  std::vector<std::pair<const braid::home*, connections>> loop_entries_;  // under the mutex; a loop's own is used by it
+  detail::per_loop<connections> loops_;
 };
 
 }  // namespace rankd
