@@ -135,7 +135,7 @@ class RedisServer:
         place = f"resolver = {{ {resolver} }}\n{patience}"
         endpoints = folder / "registry" / "endpoints.dev.toml"
         text = endpoints.read_text(encoding="utf-8").replace('kind = "embedded"', 'kind = "redis"')
-        text = re.sub(r"^policy = .*\n", "", text, flags=re.MULTILINE)
+        text = re.sub(r"^policy = (?!\{ metric).*\n", "", text, flags=re.MULTILINE)  # files of vectors stay files
         text, moved = re.subn(r'resolver = \{ ?"?type"? = "embedded".*', place, text)
         if moved == 0:
             raise RuntimeError("the project has no embedded store to replace")
