@@ -120,6 +120,51 @@ auto nodes(const parameters& given) -> sample {
                       [&] { return world.on().run(rank_again(world.ranker(), plan, request, times)); });
 }
 
+constexpr int choices = 40;
+
+/// A plan of 201 nodes: 40 choices in a row, each among two branches of two nodes. Or what a request runs of it, alone.
+auto branched(bool with_branches) -> std::string {
+  std::string text = testing::source("c0", 1);
+  for (int i = 1; i <= choices; ++i) {
+    const std::string number = std::to_string(i);
+    const std::string before = "c" + std::to_string(i - 1);
+    for (const char* const side : {"a", "b"}) {
+      if (!with_branches && *side == 'a') continue;
+      text += "," + empty_node(side + number, before);
+      text += "," + empty_node(side + number + "_end", side + number);
+    }
+    text += with_branches ? R"(,{"node_id":"c)" + number + R"(","op":"core::choose","inputs":["a)" + number +
+                                R"(_end","b)" + number + R"(_end"],"params":{"pred_ids":["new"]}})"
+                          : "," + empty_node("c" + number, "b" + number + "_end");
+  }
+  const std::string tables = R"("capabilities_required":["cap.rfc.0005.branch.v1"],"pred_table":{"new":{"op":"cmp",)"
+                             R"("cmp":"==","a":{"op":"param_ref","param_id":5},)"
+                             R"("b":{"op":"const_number","value":1}}},)";
+  return testing::artifact_of(text, "\"c" + std::to_string(choices) + "\"", with_branches ? tables : "");
+}
+
+template <bool WithBranches>
+auto branches(const parameters& given) -> sample {
+  const std::uint64_t times = given.number("requests", 100);
+  testing::engine_world world(1);
+  const bound_plan& plan = world.bind(branched(WithBranches));
+  const rank_request request =
+      testing::value_of(parse_request(R"({"user_id":1})", testing::reference_project::get().declared));
+  return bench::timed(static_cast<double>(times), times,
+                      [&] { return world.on().run(rank_again(world.ranker(), plan, request, times)); });
+}
+
+/// From the bytes of an artifact to a plan that can be run.
+auto bind(const parameters& given) -> sample {
+  const std::uint64_t times = given.number("times", 20);
+  testing::engine_world world(1);
+  const std::string artifact = branched(true);
+  return bench::timed(static_cast<double>(times), times, [&] {
+    for (std::uint64_t i = 0; i < times; ++i) world.bind(artifact);
+    return times;
+  });
+}
+
 /// The table as a batch.
 auto batch_of(const rank_table& from, braid::arena& memory) -> row_set {
   column_builder<double> score(memory, from.size());
@@ -248,12 +293,16 @@ auto main(int count, char** arguments) -> int {
   const bench::contender in_parts = bench::braid_contender("braid in parts");
   const bench::contender on_workers = bench::braid_contender("braid all on workers");
   const bench::contender one_by_one = bench::braid_contender("braid one by one");
+  const bench::contender chosen_alone = bench::braid_contender("braid, the chosen nodes alone");
   return bench::run_program(count, arguments, "rank",
                             {{"plan", braid, plan_load<run_order::side_by_side>},
                              {"plan", one_by_one, plan_load<run_order::one_by_one>},
                              {"nodes", braid, nodes<run_order::side_by_side>},
                              {"nodes", one_by_one, nodes<run_order::one_by_one>},
                              {"nodes", on_workers, nodes<run_order::side_by_side, small_nodes::on_workers>},
+                             {"branches", braid, branches<true>},
+                             {"branches", chosen_alone, branches<false>},
+                             {"bind", braid, bind},
                              {"expression", braid, expression<division::none>},
                              {"expression", in_parts, expression<division::among_workers>},
                              {"filter", braid, filter},
