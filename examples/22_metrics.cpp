@@ -36,7 +36,7 @@ auto with_watchdog() -> braid::runtime::options {
 }  // namespace
 
 auto main() -> int {
-  const auto runtime = braid::runtime::create(with_watchdog()).value();
+  const auto runtime = braid::or_throw(braid::runtime::create(with_watchdog()));
   braid::http_router routes;
   routes.get("/metrics", [&](braid::http_exchange& x) { answer_metrics(*runtime, x); });
   for (int i = 0; i < 3; ++i) braid::spawn(runtime->blocking(), [] {}).get();

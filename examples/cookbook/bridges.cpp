@@ -150,7 +150,7 @@ int main() {
   const int value = braid::default_runtime().run(doubled());  // a plain thread waits; not on a loop
   // [/sync]
   // [make_merged]
-  const auto cores = braid::runtime::create({.workers = 2, .shape = braid::runtime_shape::merged}).value();
+  const auto cores = braid::or_throw(braid::runtime::create({.workers = 2, .shape = braid::runtime_shape::merged}));
   // [/make_merged]
   std::printf("%zu loops, %d tasks at home\n", cores->loops().size(), homes_of_tasks(*cores, 100));
   int total = 0;

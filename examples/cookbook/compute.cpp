@@ -81,7 +81,7 @@ auto lines_in(const braid::file& text, std::uint64_t from, std::uint64_t to) -> 
   std::size_t lines = 0;
   for (std::size_t got = 0; from < to; from += got) {
     const auto wanted = std::min<std::uint64_t>(piece.size(), to - from);
-    got = (co_await text.read_at(from, std::span(piece).first(wanted))).value();
+    got = braid::or_throw(co_await text.read_at(from, std::span(piece).first(wanted)));
     if (got == 0) break;  // the file has become shorter
     lines +=
         static_cast<std::size_t>(std::count(piece.begin(), piece.begin() + static_cast<long>(got), std::byte{'\n'}));
@@ -91,8 +91,8 @@ auto lines_in(const braid::file& text, std::uint64_t from, std::uint64_t to) -> 
 
 auto count_lines(braid::executor& blocking, std::string path) -> task<std::size_t> {
   constexpr std::uint64_t readers = 4;
-  const braid::file text = (co_await braid::file::open(blocking, path, braid::file::mode::read)).value();
-  const std::uint64_t size = (co_await text.size()).value();
+  const braid::file text = braid::or_throw(co_await braid::file::open(blocking, path, braid::file::mode::read));
+  const std::uint64_t size = braid::or_throw(co_await text.size());
   std::vector<task<std::size_t>> parts;
   for (std::uint64_t i = 0; i < readers; ++i)
     parts.push_back(lines_in(text, size * i / readers, size * (i + 1) / readers));

@@ -95,9 +95,9 @@ auto upload(braid::http_client& client, std::string url, std::string text) -> ta
 
 // [sigterm]
 auto serve_until_sigterm(braid::http_server& server, braid::stream_listener listener, scope& everything) -> task<void> {
-  auto ends = braid::signal_set::create(braid::default_runtime().io(), {SIGTERM, SIGINT}).value();
+  auto ends = braid::or_throw(braid::signal_set::create(braid::default_runtime().io(), {SIGTERM, SIGINT}));
   auto serving = braid::spawn(everything, server.serve(std::move(listener)));
-  const int signal = (co_await ends.next()).value();
+  const int signal = braid::or_throw(co_await ends.next());
   std::printf("signal %d\n", signal);
   co_await server.stop(10s);  // answers what has begun
   braid::or_throw(co_await std::move(serving));
@@ -166,7 +166,7 @@ auto users(std::string url, braid::async_semaphore& slots) -> task<void> {
   const auto further = co_await client.fetch(std::move(traced));
   if (further) std::printf("the other service got %s...\n", further->body.substr(0, 36).c_str());
   std::printf("uploaded %s\n", (co_await upload(client, url + "/count", std::string(100'000, 'x'))).c_str());
-  std::printf("%s", (co_await output_of("echo", {"a", "program"})).value().c_str());
+  std::printf("%s", braid::or_throw(co_await output_of("echo", {"a", "program"})).c_str());
   std::raise(SIGTERM);
 }
 
@@ -206,8 +206,8 @@ auto program(std::string folder) -> task<void> {
     x.reply(http_status::ok, x.request().fields.find("traceparent").value_or("none"));
   });
   braid::http_server server(io, routes, {.traces = true});
-  auto listener = braid::stream_listener::listen(io, braid::socket_address::loopback(0)).value();
-  url = "http://" + listener.local_address().value().to_string();
+  auto listener = braid::or_throw(braid::stream_listener::listen(io, braid::socket_address::loopback(0)));
+  url = "http://" + braid::or_throw(listener.local_address()).to_string();
   auto everything = [&](scope& all) -> task<void> {
     all.spawn(serve_until_sigterm(server, std::move(listener), all));
     all.spawn(users(url, slots));

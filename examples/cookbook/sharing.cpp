@@ -137,7 +137,7 @@ auto newest() -> task<std::string> {
   auto seen = settings.observe();
   settings.set("second");
   settings.set("third");
-  co_return (co_await seen.changed()).value();  // the newest; those between are passed over
+  co_return braid::or_throw(co_await seen.changed());  // the newest; those between are passed over
 }
 // [/newest]
 

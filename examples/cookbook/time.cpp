@@ -71,7 +71,7 @@ auto remind(std::vector<std::string>& sent) -> task<void> {
 // [manual_clock]
 auto reminds_at_its_time() -> bool {
   braid::manual_clock clock;
-  const auto io = braid::loop::create({.clock = &clock}).value();
+  const auto io = braid::or_throw(braid::loop::create({.clock = &clock}));
   std::vector<std::string> sent;
   io->spawn(remind(sent));
 

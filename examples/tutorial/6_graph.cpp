@@ -33,7 +33,7 @@ auto shop_page() -> braid::flow<std::string(int)> {
   const auto cart = draft.add({.name = "cart", .timeout = 500ms}, fetch_cart, draft.input());
   const auto total = draft.add("total", total_of, cart);
   const auto page = draft.add("page", page_of, name, total);
-  return std::move(draft).build(page).value();  // an error here would name all that is wrong
+  return braid::or_throw(std::move(draft).build(page));  // an error here would name all that is wrong
 }
 // [/build]
 
