@@ -52,6 +52,9 @@ TEST_CASE_FIXTURE(watched, "elements are changed in place, by range and by pair,
     std::deque<entry> all(5000);
     parallel_for_each(all, [](entry& each) { ++each.value; });
     parallel_for_each(all, [](int& value) { value *= 10; }, &entry::value);
+    parallel_for_each(all, [](entry& each) { each.value -= 5; }, {.grain = 1});
+    const braid::parallel_options coarse{.grain = 100};
+    parallel_for_each(all, [](entry& each) { each.value += 5; }, coarse);
     parallel_for_each(all.begin() + 1, all.end(), [](entry& each) { ++each.value; });
     parallel_for_each(all.begin(), all.end(), [](int& value) { value += 2; }, &entry::value, {.grain = 3});
     CHECK(all.front().value == 22);
@@ -66,6 +69,8 @@ TEST_CASE_FIXTURE(watched, "what an element throws arrives, and a stop is told")
     CHECK_THROWS_WITH(parallel_for_each(all, [](int) { throw std::runtime_error("an element"); }), "an element");
     braid::stop_flag flag;
     CHECK(parallel_for_each(flag, all, [](int& each) { each = 2; }));
+    CHECK(parallel_for_each(flag, all, [](int& each) { each = 1; }, {.grain = 1}));
+    CHECK(std::ranges::count(all, 1) == std::ssize(all));
     CHECK(parallel_for_each(flag, all.begin(), all.end(), [](int& each) { each = 3; }));
     flag.request(errc::stopped);
     CHECK(parallel_for_each(flag, all, [](int& each) { each = 4; }) == braid::fail(errc::stopped));

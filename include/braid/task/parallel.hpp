@@ -86,6 +86,11 @@ void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options 
                             how);
 }
 
+template <detail::divisible_range Range, typename Fn>
+void parallel_for_each(Range&& range, Fn&& fn, parallel_options how) {
+  parallel_for_each(range, fn, std::identity(), how);
+}
+
 template <typename Iterator, typename Sentinel, typename Fn, typename Proj = std::identity>
   requires detail::divisible_pair<Iterator, Sentinel>
 void parallel_for_each(Iterator first, Sentinel last, Fn&& fn, Proj proj = {}, parallel_options how = {}) {
@@ -100,6 +105,11 @@ template <stop_signal Signal, detail::divisible_range Range, typename Fn, typena
     -> result<void> {
   return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), std::ranges::begin(range),
                                    std::ranges::size(range), fn, proj, how);
+}
+
+template <stop_signal Signal, detail::divisible_range Range, typename Fn>
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, parallel_options how) -> result<void> {
+  return parallel_for_each(stop, range, fn, std::identity(), how);
 }
 
 template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn, typename Proj = std::identity>
