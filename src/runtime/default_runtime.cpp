@@ -37,7 +37,7 @@ struct process_runtime {
   // Runtimes that programs have made, and that live:
   std::mutex list_mutex;
   atomic<runtime*> first{nullptr};            // the oldest; written under the lock of the list
-  atomic<std::uint64_t> workers_of_first{0};  // the id of its pool, as a word; the same
+  atomic<std::uint64_t> workers_of_first{0};  // the id of its pool, as a word; written before `first`, under the lock
 };
 
 union without_destructor {
@@ -194,7 +194,8 @@ void runtime_list::for_each(const std::function<void(runtime&)>& fn) {
 /// Under the lock of the list.
 void runtime_list::set_first(runtime* first) noexcept {
   process_runtime& state = only.state;
-  state.workers_of_first.store(first == nullptr ? 0 : first->workers().id().to_word(), relaxed);
+  // edge default_runtime.workers_of_first: publish the pool, and what its id names
+  state.workers_of_first.store(first == nullptr ? 0 : first->workers().id().to_word(), release);
   state.first.store(first, release);  // edge default_runtime.first: publish the runtime
 }
 
@@ -215,8 +216,8 @@ auto nearest_executor() -> executor_id {
   const atomic<std::uint64_t>& workers = only.state.workers;
   // edge default_runtime.workers: observe the pool
   if (const std::uint64_t known = workers.load(acquire); known != 0) return executor_id::from_word(known);
-  // The table of executors publishes what the id names.
-  if (const std::uint64_t own = only.state.workers_of_first.load(relaxed); own != 0) return executor_id::from_word(own);
+  // edge default_runtime.workers_of_first: observe the pool, and what its id names
+  if (const std::uint64_t own = only.state.workers_of_first.load(acquire); own != 0) return executor_id::from_word(own);
   const auto found = find_or_make();
   if (found) return executor_id::from_word(workers.load(relaxed));
   if (found.error() == errc::closed) return {};
