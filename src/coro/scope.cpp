@@ -27,7 +27,10 @@ scope::~scope() {
 }
 
 void scope::spawn(task<void> child) {
-  if (!stop_.requested()) begin(std::move(child), *this);
+  if (stop_.requested())
+    is_cut_short_ = true;
+  else
+    begin(std::move(child), *this);
 }
 
 /// Of a task that was spawned. A call of its own would be a nanosecond of the eleven that such a task takes.

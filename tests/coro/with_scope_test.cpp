@@ -149,6 +149,48 @@ TEST_CASE("a stop from outside ends body and children before with_scope ends") {
   CHECK(at_the_end == 2);
 }
 
+TEST_CASE("a deadline that stops what was spawned is told, although the body had ended well") {
+  test_loop here;
+  deaths seen;
+  auto body = [&](scope& children) -> task<int> {
+    children.spawn(sleeping(1ms, seen));
+    children.spawn(sleeping(1h, seen));
+    co_return 7;
+  };
+  task<int> all = with_scope(body);
+  const auto late = here.run_through(with_timeout(10ms, std::move(all)), 1ms).take();
+  CHECK(late == fail(errc::deadline_exceeded));
+  CHECK(seen.count == 2);
+
+  auto none = [&](scope& children) -> task<void> {  // the deadline has passed before anything was spawned
+    children.spawn(sleeping(1ms, seen));
+    co_return;
+  };
+  task<void> nothing = with_scope(none);
+  CHECK(here.run_through(with_timeout(0ms, std::move(nothing)), 1ms).take() == fail(errc::deadline_exceeded));
+}
+
+TEST_CASE("a scope whose tasks had ended when the deadline came, or that was stopped from inside, gives its value") {
+  test_loop here;
+  deaths seen;
+  auto in_time = [&](scope& children) -> task<int> {
+    children.spawn(sleeping(1ms, seen));
+    co_return 7;
+  };
+  task<int> all = with_scope(in_time);
+  CHECK(here.run_through(with_timeout(10ms, std::move(all)), 1ms).take().value() == 7);
+
+  auto stops_others = [&](scope& children) -> task<int> {
+    children.spawn(sleeping(1h, seen));
+    children.request_stop();
+    CHECK(!children.is_cut_short());  // at its next step
+    co_return 8;
+  };
+  task<int> stopped = with_scope(stops_others);
+  CHECK(here.run_through(with_timeout(10ms, std::move(stopped)), 1ms).take().value() == 8);
+  CHECK(seen.count == 2);
+}
+
 TEST_CASE("a stop does not cut the join short: a child that takes long to end is waited for") {
   test_loop here;
   event may_end;

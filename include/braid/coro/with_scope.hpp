@@ -66,7 +66,8 @@ using limited_t = typename limited_value<T>::type;
 
 /// Calls `body(scope&)`, which gives a task, and ends when that task and everything it spawned into the scope has
 /// ended. A failure of the body or of a spawned task stops the others and is rethrown. Threads: any; the body runs at
-/// home. Errors: that failure; it ends as stopped where the body does.
+/// home. Errors: that failure; it ends as stopped where the body does, and where a stop from outside, such as that of a
+/// deadline around it, has ended a spawned task early.
 template <typename Body>
   requires std::invocable<Body&, scope&>
 auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
@@ -76,7 +77,8 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
   scope children(around);
   task<outcome<T>> all = detail::joined<T>(children, std::ref(body));
   outcome<T> ended = co_await std::move(all);
-  if (ended.is_stopped()) co_await stop_here();
+  const bool is_incomplete = ended.has_value() && children.is_cut_short() && around.stop().requested();
+  if (ended.is_stopped() || is_incomplete) co_await stop_here();
   co_return ended.take();
 }
 

@@ -1,9 +1,10 @@
 // runner.ts: the worker in which plans run: started when first needed, ended when it hangs, replaced when it fails.
 import { Worker } from "node:worker_threads";
 
-import type { Failure, Outcome, Setup, Task } from "./sandbox.js";
+import { failure, processorMsSince, timeLimit, type Failure } from "./failure.js";
+import type { Outcome, Setup, Task } from "./sandbox.js";
 
-/** What a worker gets beyond the time of its plan, before it is ended. */
+/** What a worker gets beyond the processor time of its plan, before it is ended. */
 const graceMs = 500;
 /** How long a worker may take to start, on a machine that has much else to do. */
 const startMs = 60_000;
@@ -27,13 +28,9 @@ export class Runner {
       if (failed !== undefined) return { error: failed };
     }
     const { timeMs } = this.setup.limits;
-    const said = await this.hear(
-      timeMs + graceMs,
-      failure("time_limit", `the plan did not end within ${timeMs} ms`),
-      () => {
-        this.worker!.postMessage({ ...task, number });
-      },
-    );
+    const said = await this.hear(timeMs + graceMs, timeLimit(timeMs), () => {
+      this.worker!.postMessage({ ...task, number });
+    });
     const result: Result = typeof said === "object" && "number" in said ? said : { error: said as Failure };
     // Whatever a plan that was stopped in the middle has left behind, the next one does not meet it.
     if (result.isSpoilt !== false) await this.close();
@@ -66,15 +63,21 @@ export class Runner {
     return said as Failure;
   }
 
-  /** What the worker says next, or `otherwise` when it says nothing in time. */
+  /** What the worker says next, or `otherwise` when it has said nothing in so much processor time of this process. */
   private async hear(withinMs: number, otherwise: Failure, ask: () => void): Promise<Outcome | "ready" | Failure> {
     return await new Promise((resolve) => {
-      let timer = setTimeout(() => {
+      const begin = process.cpuUsage();
+      const giveUpAt = Date.now() + Math.max(startMs, withinMs);
+      const look = (): void => {
+        const leftMs = withinMs - processorMsSince(begin);
+        if (leftMs > 0 && Date.now() < giveUpAt) timer = setTimeout(look, leftMs);
         // While this thread was busy the answer may have come: it gets a turn to be heard.
-        timer = setTimeout(() => {
-          resolve(otherwise);
-        }, 20);
-      }, withinMs);
+        else
+          timer = setTimeout(() => {
+            resolve(otherwise);
+          }, 20);
+      };
+      let timer = setTimeout(look, withinMs);
       this.listener = (said) => {
         clearTimeout(timer);
         resolve(said);
@@ -89,8 +92,4 @@ export class Runner {
     this.worker = undefined;
     await worker?.terminate();
   }
-}
-
-function failure(code: string, message: string): Failure {
-  return { code, message, hint: "", span: 0, stack: "" };
 }

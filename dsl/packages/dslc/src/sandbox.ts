@@ -12,6 +12,8 @@ import {
   type QuickJSWASMModule,
 } from "quickjs-emscripten-core";
 
+import { failure, processorMsSince, timeLimit, type Failure } from "./failure.js";
+
 /** A module as JavaScript with CommonJS imports. */
 export interface Module {
   readonly id: string;
@@ -47,15 +49,6 @@ export interface Outcome {
   readonly error?: Failure;
   /** False where the next plan may run in the same worker. */
   readonly isSpoilt?: boolean;
-}
-
-/** Why a plan could not be run. */
-export interface Failure {
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string;
-  readonly span: number;
-  readonly stack: string;
 }
 
 /** Part of Node, and not of its types. */
@@ -150,16 +143,12 @@ function evaluateModule(context: QuickJSContext, module: Module): QuickJSHandle 
   );
 }
 
-function failure(code: string, message: string): Failure {
-  return { code, message, hint: "", span: 0, stack: "" };
-}
-
 function interpret(limits: Limits, error: unknown): Failure {
   const { name, message, stack } = error as { name?: string; message?: string; stack?: string };
   const text = `${name}: ${message}`;
   const place = { stack: stack ?? "" };
   if (text.includes("interrupted"))
-    return { ...failure("time_limit", `the plan did not end within ${limits.timeMs} ms`), ...place };
+    return { ...timeLimit(limits.timeMs), ...place };
   if (text.includes("out of memory"))
     return { ...failure("memory_limit", `the plan needs more than ${limits.memoryMb} MB of memory`), ...place };
   if (text.includes("stack overflow")) return { ...failure("stack_limit", "the plan's calls go too deep"), ...place };
@@ -202,8 +191,8 @@ function run(runtime: QuickJSRuntime, { limits, library }: Setup, task: Task): O
     }
     const start = context.unwrapResult(context.evalCode(prelude, "sandbox"));
     handles.push(start);
-    const deadline = Date.now() + limits.timeMs;
-    runtime.setInterruptHandler(() => Date.now() > deadline);
+    const begin = process.cpuUsage();
+    runtime.setInterruptHandler(() => processorMsSince(begin) > limits.timeMs);
     const entry = context.newString(task.entry);
     handles.push(entry);
     const result = context.callFunction(start, context.undefined, modules, entry);
