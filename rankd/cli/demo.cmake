@@ -38,7 +38,8 @@ endforeach()
 embed_files(demo_files ${demo_embedded})
 
 set(empty_embedded ${shared_files})
-foreach(name rankd.toml README.md registry/keys.toml registry/params.toml registry/endpoints.dev.toml plans/first.plan.ts
+foreach(name rankd.toml README.md registry/keys.toml registry/params.toml registry/capabilities.toml registry/endpoints.dev.toml
+             plans/first.plan.ts
              plans/first.json plans/first.test.ts plans/first.tests.json data/items.ndjson)
   list(APPEND empty_embedded ${name}=${CMAKE_CURRENT_SOURCE_DIR}/empty/${name})
 endforeach()

@@ -119,11 +119,15 @@ void check_capability(const std::string& id, const std::string& pointer, draft& 
              "the capability " + quote_name(id) + " is declared, but this engine has no code for it");
     return;
   }
-  std::vector<std::string_view> known;
-  for (const capability_entry& each : declared.capabilities()) known.emplace_back(each.id);
+  if (entry != nullptr)
+    return report(into, pointer, "unsupported_capability", "the capability " + quote_name(id) + " is blocked");
+  const auto& offered = into.rules.capabilities;
+  if (std::ranges::find(offered, std::string_view(id)) != offered.end())
+    return report(into, pointer, "unsupported_capability",
+                  "the capability " + quote_name(id) + " is not declared in registry/capabilities.toml");
   report(into, pointer, "unsupported_capability",
-         "the capability " + quote_name(id) + (entry == nullptr ? " is not supported" : " is blocked"),
-         entry == nullptr ? braid::did_you_mean(id, known) : std::string());
+         "the capability " + quote_name(id) + " is not supported: this engine has no code for it",
+         braid::did_you_mean(id, std::vector<std::string_view>(offered.begin(), offered.end())));
 }
 
 void read_capabilities(object_reader& in, draft& into) {

@@ -62,6 +62,9 @@ auto traffic_replay::add(const recorded_plan& plan) -> braid::checked<void> {
   left_out_plan out{.name = plan.name, .why = {}};
   if (are_all(added.error(), "no_vectors"))
     out.why = "the record does not hold the files of vectors that plan `" + plan.name + "` looks through (no_vectors)";
+  else if (are_all(added.error(), "unknown_op"))
+    out.why = "plan `" + plan.name + "`: " + added.error().front().message +
+              " (unknown_op); --operators FILE gives the library of a project's own operators";
   else if (substitute != left_out_.end() && are_all(added.error(), "unknown_plan"))
     out.why = "plan `" + substitute->second.name + "`, which stands in, cannot be run: " + substitute->second.why;
   else

@@ -60,7 +60,8 @@ auto code_of(const store_error& why) -> std::string_view {
   if (why == braid::errc::full) return "model_overloaded";
   if (why.category() == braid::detail::tls_category()) return "model_untrusted";
   const bool is_of_system = why.category() == std::system_category() || why.category() == std::generic_category() ||
-                            why == braid::errc::closed || why == braid::errc::ended || why == braid::errc::unknown_host;
+                            why == braid::errc::closed || why == braid::errc::ended ||
+                            why == braid::errc::unknown_host || why == braid::http_errc::truncated;
   return is_of_system ? "model_unreachable" : "model_bad_answer";
 }
 
@@ -217,7 +218,7 @@ auto model_server::ask(model_server& self, std::shared_ptr<client> by, const mod
 auto model_server::explain(const store_error& why) const -> store_failure {
   if (why == store_errc::wrong_type) return wrong_type_failure(options_.endpoint_id);
   store_failure out{std::string(code_of(why)),
-                    "endpoint `" + options_.endpoint_id + "` at " + options_.origin + ": " + why.message()};
+                    "endpoint `" + options_.endpoint_id + "` at " + options_.origin + ": " + detail::failure_text(why)};
   const bool is_ours = why.category() == models() && why.value() == bad_answer;
   if (is_ours)
     out.message += ": " + std::string(why.server_text());

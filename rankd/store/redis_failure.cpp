@@ -49,6 +49,12 @@ auto redis_failure_code(std::error_code why) noexcept -> std::string_view {
   return named == named_failures.end() ? "store_error" : named->code;
 }
 
+auto failure_text(std::error_code why) -> std::string {
+  if (why == braid::errc::deadline_exceeded)
+    return "there was no answer within connect_timeout_ms or request_timeout_ms of its policy";
+  return why.message();
+}
+
 auto server_message(std::string_view error) -> std::string {
   constexpr std::size_t enough = 300;
   const std::size_t kept = utf8_prefix(error.substr(0, enough));

@@ -205,8 +205,9 @@ auto redis_store::read(const named_read& what, braid::arena& arena) -> braid::ta
 auto redis_store::explain(const store_error& why) const -> store_failure {
   store_failure failure = wrong_type_failure(options_.endpoint_id);
   if (why != store_errc::wrong_type)
-    failure = {std::string(detail::redis_failure_code(why)),
-               "endpoint `" + options_.endpoint_id + "` at " + place_of(options_.server) + ": " + why.message()};
+    failure = {
+        std::string(detail::redis_failure_code(why)),
+        "endpoint `" + options_.endpoint_id + "` at " + place_of(options_.server) + ": " + detail::failure_text(why)};
   if (options_.words == server_messages::shown && !why.server_text().empty())
     failure.message += "; " + detail::server_message(why.server_text());
   return failure;

@@ -105,4 +105,6 @@ struct nearest {
 
 }  // namespace
 
-RANKD_OPERATORS(distance, nearest)
+// [exported]
+RANKD_OPERATORS(distance, nearest)  // once in a library, outside of namespaces
+// [/exported]

@@ -11,6 +11,9 @@ namespace rankd::detail {
 /// store_untrusted; store_error for all others.
 auto redis_failure_code(std::error_code why) noexcept -> std::string_view;
 
+/// The message of a failure of a server. Its time limits are those of its endpoint, and not the request's deadline.
+auto failure_text(std::error_code why) -> std::string;
+
 /// "the server says: NOPERM …", cut where it is longer than a message should be.
 auto server_message(std::string_view error) -> std::string;
 

@@ -157,5 +157,8 @@ TEST_CASE("a server runs operators, counts and records them, and refuses to load
   fs::rename(kept, elsewhere.path() / "libgeo.so");
   const std::string library = (elsewhere.path() / "libgeo.so").string();
   CHECK(rankd_in(elsewhere.path(), {"replay", record, "--operators", library}).out == "4 requests: 4 equal\n");
-  CHECK(has(rankd_in(elsewhere.path(), {"replay", record}).err, "unknown_op"));
+  const process_end without = rankd_in(elsewhere.path(), {"replay", record});
+  CHECK(without.status == 1);
+  CHECK(has(without.out, "4 requests: 4 missing\n"));
+  CHECK(has(without.out, "(unknown_op); --operators FILE gives the library"));
 }

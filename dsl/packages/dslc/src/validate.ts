@@ -172,19 +172,18 @@ class Validator {
       const known = this.declared.capabilities.find((each) => each.id === id);
       if (!isCapability(id))
         this.add("bad_capability_id", pointer, `\`${id}\` is not of the form \`cap.rfc.NNNN.slug.vK\``);
-      else if (known === undefined || known.status === "blocked")
-        this.add(
-          "unsupported_capability",
-          pointer,
-          `the capability \`${id}\` is not supported`,
-          didYouMean(id, known ? [] : this.declared.capabilities.map((each) => each.id)),
-        );
-      else if (!(this.rules.capabilities ?? implementedCapabilities).includes(id))
-        this.add(
-          "unsupported_capability",
-          pointer,
-          `the capability \`${id}\` is declared, but the engine has no code for it`,
-        );
+      else {
+        const offered = this.rules.capabilities ?? implementedCapabilities;
+        const isOffered = offered.includes(id);
+        const report = (why: string, hint = ""): void => {
+          this.add("unsupported_capability", pointer, `the capability \`${id}\` is ${why}`, hint);
+        };
+        if (known === undefined && isOffered) report("not declared in registry/capabilities.toml");
+        else if (known === undefined)
+          report("not supported: this engine has no code for it", didYouMean(id, [...offered]));
+        else if (known.status === "blocked") report("blocked");
+        else if (!isOffered) report("declared, but this engine has no code for it");
+      }
       const before = index === 0 ? undefined : (ids[index - 1] ?? "");
       if (before === undefined || before < id) return;
       if (before === id) this.add("duplicate_value", pointer, `\`${id}\` is listed twice`);
