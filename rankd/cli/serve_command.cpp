@@ -1,6 +1,7 @@
 // rankd/cli/serve_command.cpp: rankd serve: plans behind HTTP, until a signal.
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/report.hpp>
+#include <rankd/cli/service_manager.hpp>
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/page_cursors.hpp>
@@ -218,6 +219,7 @@ struct control {
     print((server_options.tls ? "listening on https://" : "listening on http://") + address + "\n");
     std::fflush(stdout);
     context.log.note(log_level::info, "listening", {{"address", address}});
+    notify_service_manager("READY=1\nSTATUS=listening on " + address);
   }
 
   void reload() {
@@ -246,6 +248,7 @@ struct control {
         continue;
       }
       stopping = true;
+      notify_service_manager("STOPPING=1");
       by.server->announce_stop();
       by.on->spawn(stop_later(by));
     }
