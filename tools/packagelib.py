@@ -21,8 +21,16 @@ def minor_version(root):
     return version(root).rpartition(".")[0]
 
 
+def has_git(root):
+    """Whether the tree is a clone; an unpacked archive is none."""
+    return (Path(root) / ".git").exists()
+
+
 def commit_time(root):
-    """The time of the last commit, in seconds since 1970: the same tree gives the same packages."""
+    """The time of the last commit, in seconds since 1970: the same tree gives the same packages. An unpacked archive has it
+    as the time of its files."""
+    if not has_git(root):
+        return int((Path(root) / "CMakeLists.txt").stat().st_mtime)
     shown = subprocess.run(["git", "-C", str(root), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=True)
     return int(shown.stdout)
 

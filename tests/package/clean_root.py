@@ -12,6 +12,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 from machinelib import INFO, Machine, names_of, stanzas  # noqa: E402, F401
 
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "HOME": "/root"}
+
 
 def missing():
     """Why no root can be made here, or nothing."""
@@ -77,8 +79,7 @@ def command(root, *words):
 
 def inside(root, *words, **options):
     """Runs a program in the root; what it printed. Fails where it does."""
-    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "HOME": "/root"}
-    done = subprocess.run(command(root, *words), env=environment, capture_output=True, text=True, check=False,
+    done = subprocess.run(command(root, *words), env=ENVIRONMENT, capture_output=True, text=True, check=False,
                           stdin=subprocess.DEVNULL, **options)
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, words))}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")

@@ -68,6 +68,13 @@ class MakeImage(ToolCase):
         self.assertEqual(self.module.place("/usr/lib/a.so"), "usr/lib/a.so")
         self.assertEqual(self.module.place("/library"), "library")
 
+    def test_a_long_copyright_is_packed(self):
+        long = b"x" * (self.module.MOST_TERMS + 1)
+        self.assertEqual(self.module.terms_of("a", long[:-1]), ("usr/share/doc/a/copyright", long[:-1]))
+        path, packed = self.module.terms_of("a", long)
+        self.assertEqual((path, gzip.decompress(packed)), ("usr/share/doc/a/copyright.gz", long))
+        self.assertEqual(packed, self.module.terms_of("a", long)[1])
+
     def test_the_bill_names_each_package_with_its_address(self):
         bill = self.module.bill_of_materials("rankd-1.2.3", "1.2.3", "sha256:ab", [("libstdc++6", "12+1", "amd64")], 0)
         image, package = bill["packages"]

@@ -4,6 +4,7 @@ import json
 import subprocess
 import tarfile
 import unittest
+from pathlib import Path
 
 from tree import ToolCase
 
@@ -14,6 +15,7 @@ class MakeRelease(ToolCase):
     def setUp(self):
         super().setUp()
         self.write({"CMakeLists.txt": "project(braid VERSION 1.2.3 LANGUAGES CXX)\n", ".gitignore": "/build/\n",
+                    "CHANGELOG.md": "# Changelog\n\n## Unreleased\n",
                     "packages.txt": "build  cmake  configures\nbuild  libfoo++-dev  does foo\ntest  bar  tests\n"})
         self.git("init", "--quiet")
         self.commit()
@@ -29,14 +31,14 @@ class MakeRelease(ToolCase):
         return {file.name: file.read_bytes() for file in (self.root / "build/dist").iterdir()}
 
     def test_the_same_commit_gives_the_same_bytes(self):
-        self.assertEqual(self.run_tool()[0], 0)
+        self.assertEqual(self.run_tool("--sources")[0], 0)
         first = self.files()
-        self.assertEqual(self.run_tool()[0], 0)
+        self.assertEqual(self.run_tool("--sources")[0], 0)
         self.assertEqual(sorted(first), ["SHA256SUMS", "braid-1.2.3.spdx.json", "braid-1.2.3.tar.gz"])
         self.assertEqual(first, self.files())
 
     def test_the_archive_has_the_commit_and_the_sums_are_right(self):
-        self.run_tool()
+        self.run_tool("--sources")
         with tarfile.open(self.root / "build/dist/braid-1.2.3.tar.gz") as archive:
             self.assertIn("braid-1.2.3/CMakeLists.txt", archive.getnames())
         files = self.files()
@@ -46,7 +48,7 @@ class MakeRelease(ToolCase):
         self.assertEqual(files, {})
 
     def test_the_bill_of_materials(self):
-        self.run_tool()
+        self.run_tool("--sources")
         files = self.files()
         bill = json.loads(files["braid-1.2.3.spdx.json"])
         own, foo = bill["packages"]
@@ -55,33 +57,71 @@ class MakeRelease(ToolCase):
         self.assertEqual((foo["SPDXID"], foo["comment"]), ("SPDXRef-libfoo---dev", "does foo"))
         self.assertEqual([entry["relationshipType"] for entry in bill["relationships"]], ["DESCRIBES", "DEPENDS_ON"])
 
-    def test_packages_are_given_out_with_their_sums(self):
-        built = self.root / "build/packages"
-        self.write({"build/packages/braid_1_amd64.deb": "packed", "build/packages/log": "said"})
-        self.module.packages_of = lambda root: sorted(built.glob("*.deb"))
-        self.assertEqual(self.run_tool("--packages")[0], 0)
+    def replace(self, name, value):
+        self.addCleanup(setattr, self.module, name, getattr(self.module, name))
+        setattr(self.module, name, value)
+
+    def build(self, name, variables, *words):
+        """In the place of a tool: says what it was asked for in the files that it leaves."""
+        self.asked.append((name, variables))
+        out = Path(words[words.index("--out") + 1])
+        out.mkdir(parents=True, exist_ok=True)
+        made = {"make_packages": "rankd_1_amd64.deb", "make_image": "rankd-1.2.3.tar"}[name]
+        (out / made).write_text(f"{name} {len(self.asked) if self.grows else ''}", encoding="utf-8")
+
+    def test_packages_and_image_are_given_out_with_their_sums(self):
+        self.asked, self.grows = [], False
+        self.replace("run_tool", self.build)
+        self.assertEqual(self.run_tool()[0], 0)
         files = self.files()
-        self.assertIn("braid_1_amd64.deb", files)
-        self.assertNotIn("log", files)
-        self.assertIn(hashlib.sha256(b"packed").hexdigest() + "  braid_1_amd64.deb", files["SHA256SUMS"].decode())
-        self.module.packages_of = lambda root: None
-        self.assertEqual(self.run_tool("--packages")[0], 1)
+        self.assertEqual(len(files["SHA256SUMS"].splitlines()), len(files) - 1)
+        self.assertLessEqual({"rankd_1_amd64.deb", "rankd-1.2.3.tar"}, set(files))
+
+    def test_twice_means_the_same_bytes_without_a_cache(self):
+        self.asked, self.grows = [], False
+        self.replace("run_tool", self.build)
+        self.assertEqual(self.run_tool("--twice")[0], 0)
+        self.assertEqual([variables for _, variables in self.asked], [{}, {}] + [{"CCACHE_DISABLE": "1"}] * 2)
+        self.grows = True
+        status, printed = self.run_tool("--twice")
+        self.assertEqual(status, 1)
+        self.assertIn("SHA256SUMS, rankd-1.2.3.tar, rankd_1_amd64.deb of", printed)
+
+    def test_a_tool_that_fails_ends_the_release(self):
+        self.replace("ROOT", self.root)
+        self.write({"tools/make_packages": "#!/bin/sh\nexit 1\n"})
+        (self.root / "tools/make_packages").chmod(0o755)
+        self.commit()
+        status, printed = self.run_tool()
+        self.assertEqual(status, 1)
+        self.assertIn("make_release: tools/make_packages failed", printed)
+
+    def test_the_changelog_is_of_the_version(self):
+        for text, said in (("## 1.2.3, 2026-01-31\n", ""), ("## Unreleased\n\n## 1.2.2, 2026-01-01\n", ""),
+                           ("## 1.2.2, 2026-01-01\n", "begins with 1.2.2, and CMakeLists.txt has 1.2.3"),
+                           ("## Unreleased\n\n## 1.2.3, 2026-01-31\n", "has changes after 1.2.3"),
+                           ("## 1.2.3\n", "a version with its date")):
+            self.write({"CHANGELOG.md": text})
+            self.commit()
+            status, printed = self.run_tool("--sources")
+            self.assertEqual(status, 1 if said else 0, printed)
+            self.assertIn(said, printed)
 
     def test_files_that_differ_from_the_commit(self):
         self.write({"new.txt": ""})
-        status, printed = self.run_tool()
+        status, printed = self.run_tool("--sources")
         self.assertEqual(status, 1)
         self.assertIn("new.txt", printed)
 
     def test_a_package_of_another_version(self):
         self.write({"dsl/packages/a/package.json": '{"version": "1.2.3"}', "dsl/package.json": '{"version": "1.2.4"}'})
         self.commit()
-        status, printed = self.run_tool()
+        status, printed = self.run_tool("--sources")
         self.assertEqual(status, 1)
         self.assertIn("dsl/package.json has another version than CMakeLists.txt, which has 1.2.3", printed)
         self.write({"dsl/package.json": '{"version": "1.2.3"}'})
         self.commit()
-        self.assertEqual(self.run_tool()[0], 0)
+        self.assertEqual(self.run_tool("--sources")[0], 0)
 
 
 if __name__ == "__main__":
