@@ -69,32 +69,42 @@ class MakeRelease(ToolCase):
         made = {"make_packages": "rankd_1_amd64.deb", "make_image": "rankd-1.2.3.tar"}[name]
         (out / made).write_text(f"{name} {len(self.asked) if self.grows else ''}", encoding="utf-8")
 
-    def test_packages_and_image_are_given_out_with_their_sums(self):
-        self.asked, self.grows = [], False
+    def stub(self, grows=False):
+        """No tool runs; where it `grows`, each run of one gives other bytes."""
+        self.asked, self.grows = [], grows
         self.replace("run_tool", self.build)
+        self.replace("make_compiler", lambda root, out: (out / "rankd-dslc-1.2.3.tgz").write_text("packed", encoding="utf-8"))
+
+    def test_packages_and_image_are_given_out_with_their_sums(self):
+        self.stub()
         self.assertEqual(self.run_tool()[0], 0)
         files = self.files()
         self.assertEqual(len(files["SHA256SUMS"].splitlines()), len(files) - 1)
-        self.assertLessEqual({"rankd_1_amd64.deb", "rankd-1.2.3.tar"}, set(files))
+        self.assertLessEqual({"rankd_1_amd64.deb", "rankd-1.2.3.tar", "rankd-dslc-1.2.3.tgz"}, set(files))
 
     def test_twice_means_the_same_bytes_without_a_cache(self):
-        self.asked, self.grows = [], False
-        self.replace("run_tool", self.build)
+        self.stub()
         self.assertEqual(self.run_tool("--twice")[0], 0)
         self.assertEqual([variables for _, variables in self.asked], [{}, {}] + [{"CCACHE_DISABLE": "1"}] * 2)
-        self.grows = True
+        self.stub(grows=True)
         status, printed = self.run_tool("--twice")
         self.assertEqual(status, 1)
         self.assertIn("SHA256SUMS, rankd-1.2.3.tar, rankd_1_amd64.deb of", printed)
 
     def test_a_tool_that_fails_ends_the_release(self):
         self.replace("ROOT", self.root)
+        self.replace("make_compiler", lambda root, out: None)
         self.write({"tools/make_packages": "#!/bin/sh\nexit 1\n"})
         (self.root / "tools/make_packages").chmod(0o755)
         self.commit()
         status, printed = self.run_tool()
         self.assertEqual(status, 1)
         self.assertIn("make_release: tools/make_packages failed", printed)
+
+    def test_without_the_packages_of_dsl_there_is_no_compiler_to_give_out(self):
+        status, printed = self.run_tool()
+        self.assertEqual(status, 1)
+        self.assertIn("npm ci", printed)
 
     def test_the_changelog_is_of_the_version(self):
         for text, said in (("## 1.2.3, 2026-01-31\n", ""), ("## Unreleased\n\n## 1.2.2, 2026-01-01\n", ""),
