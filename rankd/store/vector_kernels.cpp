@@ -70,9 +70,11 @@ HWY_INLINE void one_sum(const float* block, const double* query, std::size_t dim
 template <typename Step>
 HWY_INLINE void sums(const float* block, const double* query, std::size_t dimensions, double* out) {
   const std::size_t lanes = hn::Lanes(lanes_of_doubles());
-  std::size_t first = 0;
-  for (; first + 4 * lanes <= 16; first += 4 * lanes) four_sums<Step>(block + first, query, dimensions, out + first);
-  for (; first < 16; first += lanes) one_sum<Step>(block + first, query, dimensions, out + first);
+  if (4 * lanes <= 16) {
+    for (std::size_t at = 0; at < 16; at += 4 * lanes) four_sums<Step>(block + at, query, dimensions, out + at);
+  } else {
+    for (std::size_t at = 0; at < 16; at += lanes) one_sum<Step>(block + at, query, dimensions, out + at);
+  }
 }
 
 void dot(const float* block, const double* query, std::size_t dimensions, double* out) {
