@@ -1,5 +1,5 @@
 # tests/package/service.py: the service of the package rankd under systemd itself, in a clean root that is booted: installed,
-# started, asked, reloaded, refused, upgraded, rebooted, stopped and purged. Exit status 77: skipped, with the reason.
+# started, asked, reloaded, killed, refused, upgraded, rebooted, stopped and purged. Exit status 77: skipped, with the reason.
 #
 #   python3 tests/package/service.py [--packages DIR]     packages that tools/make_packages has built
 import argparse
@@ -75,6 +75,23 @@ def check_reload(system):
     check_answer(system, "after a reload")
 
 
+def check_kill(system):
+    """A server that is killed comes back; one that is started with wrong options does not try again."""
+    before = shown(system, "MainPID")
+    system.run("systemctl", "kill", "--signal", "KILL", "rankd")
+    must(booted_root.until(lambda: shown(system, "ActiveState") == "active" and shown(system, "MainPID") != before),
+         "a service that was killed does not come back")
+    check_answer(system, "after a kill")
+    conffile = system.root / debian.CONFFILE
+    right = conffile.read_text(encoding="utf-8")
+    conffile.write_text(right.replace("--grace-ms", "--grace"), encoding="utf-8")
+    must(system.status("systemctl", "restart", "rankd")[0] != 0, "the service starts with wrong options")
+    must_be(system, "failed", "with wrong options")
+    must("--grace" in system.run("journalctl", "--no-pager", "--unit", "rankd"), "the journal does not name the wrong option")
+    conffile.write_text(right, encoding="utf-8")
+    system.run("systemctl", "start", "rankd")
+
+
 def check_wrong_project(system):
     """The start fails, and the journal says why; a start after that works."""
     keys = system.root / PROJECT.lstrip("/") / "registry/keys.toml"
@@ -122,13 +139,14 @@ def check(folder, scratch):
         install(system, packages)
         check_project_comes(system)
         check_reload(system)
+        check_kill(system)
         check_wrong_project(system)
         check_upgrade(system, packages, scratch)
     with booted_root.booted(root) as system:
         check_answer(system, "after a reboot")
         check_stop(system)
         check_purge(system)
-    print("the service was started, asked, reloaded, refused, upgraded, rebooted, stopped and purged under systemd")
+    print("the service was started, asked, reloaded, killed, refused, upgraded, rebooted, stopped and purged under systemd")
 
 
 def main():
