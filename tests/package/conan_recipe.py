@@ -11,6 +11,7 @@ import sys
 import python_tools
 from python_tools import SOURCES, must
 
+# Without optimization, as it is the recipe that is tested, not the compiler.
 PROFILE = """[settings]
 os=Linux
 arch=x86_64
@@ -18,12 +19,13 @@ compiler=gcc
 compiler.version=12
 compiler.libcxx=libstdc++11
 compiler.cppstd=23
-build_type=Release
+build_type=Debug
 [platform_requires]
 openssl/{openssl}
 liburing/{uring}
 [conf]
 tools.build:compiler_executables={{"c": "gcc-12", "cpp": "g++-12"}}
+tools.build:cxxflags=["-g0"]
 tools.cmake.cmaketoolchain:generator=Ninja
 """
 
