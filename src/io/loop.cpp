@@ -19,6 +19,7 @@ namespace {
 constexpr int jobs_per_iteration = 128;
 constexpr duration time_per_iteration = 100us;
 constexpr int jobs_between_clock_reads = 16;
+constexpr std::uint32_t iterations_per_timed = 64;
 
 /// Behind the first, second, fourth and eighth job of an iteration, because jobs may be long, and then not so often,
 /// because they are not.
@@ -52,6 +53,7 @@ loop::loop(loop::options options, std::unique_ptr<io_backend> backend)
     : options_(std::move(options)),
       clock_(options_.clock != nullptr ? options_.clock : &steady_time()),
       backend_(std::move(backend)),
+      job_times_(*clock_),
       wheel_(clock_->now()),
       root_(*this) {
   static_cast<void>(inbox_.close());
@@ -131,7 +133,7 @@ auto loop::step(blocking wait) -> bool {
   run_ready(start);
   // edge loop.stopping: observe, what came before the stop is seen
   if (state_.load(acquire) == state::stopping && finished()) return false;
-  wait_for_work(wait);
+  wait_for_work(wait, start);
   return true;
 }
 
@@ -175,7 +177,25 @@ void loop::run_job(job& item) noexcept {
   }
 }
 
-void loop::wait_for_work(blocking wait) noexcept {
+/// The next iteration is timed, from the first answer of the system that comes now: tasks go on there already.
+void loop::time_next_iteration() noexcept {
+  backend_->clock_of_next_answer_ = clock_;
+  backend_->answered_ = {};
+}
+
+/// One has just ended, but for the question to the system, which may block.
+void loop::time_iteration(time_point start) noexcept {
+  if (until_timed_ == 1) return time_next_iteration();
+  until_timed_ = iterations_per_timed;
+  backend_->clock_of_next_answer_ = nullptr;
+  const time_point answered = std::exchange(backend_->answered_, {});
+  iteration_times_.add(now() - (answered != time_point() ? answered : start), iterations_ - timed_up_to_);
+  timed_up_to_ = iterations_;
+}
+
+void loop::wait_for_work(blocking wait, time_point start) noexcept {
+  if (--until_timed_ <= 1) [[unlikely]]
+    time_iteration(start);
   const bool must_not_block = wait == blocking::forbidden || !ready_.empty() || !inbox_.try_arm();
   if (must_not_block) {
     if (!backend_->has_watches()) return;
@@ -214,6 +234,8 @@ void loop::wait(time_point deadline) noexcept {
     const duration left = std::max(deadline - steady_time().now(), duration::zero());
     timeout = std::min(left, timeout.value_or(left));
   }
+  if (until_timed_ == 1) [[unlikely]]
+    time_next_iteration();  // what came before this wait says nothing any more
   const detail::later_completions here;
   detail::add_to_count(waits_);
   backend_->wait(timeout);
@@ -283,17 +305,21 @@ auto loop::is_current() const noexcept -> bool { return current_loop == this; }
 auto loop::try_post(job& work) noexcept -> bool {
   detail::trace_post(&work);
   if (state_.load(acquire) != state::running) return false;  // edge loop.running: observe, the inbox is seen open
+  job_times_.posted(work);
   if (is_current()) {
     ready_.push(work);
     return true;
   }
   const detail::push_result pushed = inbox_.try_push(work);
   if (pushed == detail::push_result::wake) wake();
-  return pushed != detail::push_result::closed;
+  if (pushed != detail::push_result::closed) return true;
+  detail::job_times::refused(work);
+  return false;
 }
 
 void loop::post_resumption(job& step) noexcept {
   detail::trace_post(&step);
+  job_times_.posted(step);
   if (is_current()) return ready_.push(step);
   const detail::push_result pushed = inbox_.try_push(step);
   BRAID_EXPECTS(pushed != detail::push_result::closed, "a task cannot outlive its loop");

@@ -52,6 +52,8 @@ void metrics_reader::add(const pool& of, metric_list& to) {
   to.gauge("braid_pool_workers", "Workers of a pool.", static_cast<double>(of.size()));
   to.counter("braid_pool_late_jobs", "Functions on workers that ended after their waiter had given up.",
              static_cast<double>(of.late_.load(relaxed)));
+  to.histogram("braid_pool_queue_seconds", "Time from the post of a job to its beginning.", of.job_times_.queued());
+  to.histogram("braid_pool_run_seconds", "Time from the beginning of a job to its end.", of.job_times_.ran());
   const std::size_t spares = of.spare_threads_ != nullptr ? of.spare_threads_->started() : 0;
   to.counter("braid_pool_spare_threads_started", "Threads that were started because a job blocked a worker.",
              static_cast<double>(spares));
@@ -75,6 +77,10 @@ void metrics_reader::add(const blocking_pool& of, metric_list& to) {
   to.counter("braid_blocking_threads_started", "Threads that a blocking pool started.", static_cast<double>(started));
   to.counter("braid_blocking_late_jobs", "Functions on a blocking pool that ended after their waiter had given up.",
              static_cast<double>(of.late()));
+  to.histogram("braid_blocking_queue_seconds", "Time from the post of a job that may block to its beginning.",
+               of.job_times_.queued());
+  to.histogram("braid_blocking_run_seconds", "Time from the beginning of a job that may block to its end.",
+               of.job_times_.ran());
 }
 
 void metrics_reader::add(loop& of, const std::string& name, metric_list& to) {
@@ -93,6 +99,11 @@ void metrics_reader::add(loop& of, const std::string& name, metric_list& to) {
            static_cast<double>(of.spawned()));
   to.gauge("braid_loop_descriptors", "Streams, listeners and other descriptors that are open on a loop.",
            static_cast<double>(of.open_descriptors_.load(relaxed)));
+  to.histogram("braid_loop_queue_seconds", "Time from the post of a job or resumption to a loop to its beginning.",
+               of.job_times_.queued());
+  to.histogram("braid_loop_run_seconds", "Time that a posted job or resumption ran on a loop.", of.job_times_.ran());
+  to.histogram("braid_loop_iteration_seconds", "Time in which a loop did not ask the system what has happened.",
+               of.iteration_times_);
   metric_source::add_those_on(&of, to);
 }
 

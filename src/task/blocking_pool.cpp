@@ -40,6 +40,7 @@ auto blocking_pool::try_post(job& work) noexcept -> bool {
         if (running_.empty()) return false;  // else one of those comes to it
       }
     }
+    job_times_.posted(work);
     queue_.push(work);
     ++queued_;
     done.swap(ended_);

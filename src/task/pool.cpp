@@ -318,8 +318,12 @@ void pool::report(std::exception_ptr error) noexcept {
 
 auto pool::try_post(job& work, priority level) noexcept -> bool {
   detail::trace_post(&work);
+  job_times_.posted(work);
   const placement placed = scheduler_->place(work, poster(), level);
-  if (placed.how == placement::verdict::refused) return false;
+  if (placed.how == placement::verdict::refused) {
+    detail::job_times::refused(work);
+    return false;
+  }
   barrier_->light();
   sleepers_->wake_for(placed);
   return true;

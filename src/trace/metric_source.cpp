@@ -4,8 +4,10 @@
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace braid::detail {
 namespace {
@@ -27,9 +29,20 @@ auto listed() noexcept -> source_list& {
   return made.list;
 }
 
+/// Histograms of one family have the same bounds.
+void add_to(metric& sum, const metric& other) {
+  sum.value += other.value;
+  for (std::size_t at = 0; at < sum.buckets.size(); ++at) sum.buckets[at].count += other.buckets[at].count;
+}
+
 }  // namespace
 
-void metric_list::add(metric::type kind, std::string_view name, std::string_view help, double value) {
+void metric_list::histogram(std::string_view name, std::string_view help, const time_histogram& of) {
+  add(metric::type::histogram, name, help, of.seconds(), of.buckets());
+}
+
+void metric_list::add(metric::type kind, std::string_view name, std::string_view help, double value,
+                      std::vector<metric::bucket> buckets) {
   std::string_view unit;
   for (const std::string_view each : {"seconds", "bytes"})
     if (name.ends_with(each)) unit = each;
@@ -38,7 +51,8 @@ void metric_list::add(metric::type kind, std::string_view name, std::string_view
                   .kind = kind,
                   .help = std::string(help),
                   .labels = labels_,
-                  .value = value});
+                  .value = value,
+                  .buckets = std::move(buckets)});
 }
 
 auto metric_list::take() -> std::vector<metric> {
@@ -54,7 +68,7 @@ auto metric_list::take() -> std::vector<metric> {
     if (is_new)
       merged.push_back(std::move(each));
     else
-      merged[found->second].value += each.value;
+      add_to(merged[found->second], each);
   }
   all_.clear();
   return merged;

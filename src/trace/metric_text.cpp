@@ -3,8 +3,10 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <map>
+#include <utility>
 
 namespace braid {
 namespace {
@@ -20,6 +22,21 @@ void append_escaped(std::string& out, std::string_view text, bool is_quoted) {
   }
 }
 
+auto name_of(metric::type kind) -> const char* {
+  switch (kind) {
+    case metric::type::counter: return "counter";
+    case metric::type::histogram: return "histogram";
+    case metric::type::gauge: break;
+  }
+  return "gauge";
+}
+
+auto to_text(double value) -> std::string {
+  if (std::isinf(value) && value > 0) return "+Inf";
+  std::array<char, 32> room{};
+  return {room.data(), std::to_chars(room.data(), room.data() + room.size(), value).ptr};
+}
+
 class writer {
  public:
   explicit writer(metric::format how) noexcept : how_(how) {}
@@ -29,24 +46,17 @@ class writer {
     const std::string& family = how_ == metric::format::open_metrics ? of.name : sample_;
     ((text_ += "# HELP ") += family) += ' ';
     append_escaped(text_, of.help, how_ == metric::format::open_metrics);
-    (((text_ += "\n# TYPE ") += family) += of.kind == metric::type::counter ? " counter" : " gauge") += '\n';
+    ((((text_ += "\n# TYPE ") += family) += ' ') += name_of(of.kind)) += '\n';
     if (how_ == metric::format::open_metrics && !of.unit.empty())
       ((((text_ += "# UNIT ") += family) += ' ') += of.unit) += '\n';
   }
 
   void add(const metric& of) {
-    text_ += sample_;
-    char separator = '{';
-    for (const metric::label& each : of.labels) {
-      ((text_ += separator) += each.name) += "=\"";
-      append_escaped(text_, each.value, true);
-      text_ += '"';
-      separator = ',';
-    }
-    text_ += of.labels.empty() ? " " : "} ";
-    std::array<char, 32> room{};
-    const auto end = std::to_chars(room.data(), room.data() + room.size(), of.value);
-    text_.append(room.data(), end.ptr) += '\n';
+    if (of.kind != metric::type::histogram) return add_sample("", of.labels, "", to_text(of.value));
+    for (const metric::bucket& each : of.buckets)
+      add_sample("_bucket", of.labels, to_bound(each.bound), std::to_string(each.count));
+    add_sample("_sum", of.labels, "", to_text(of.value));
+    add_sample("_count", of.labels, "", std::to_string(of.buckets.empty() ? 0 : of.buckets.back().count));
   }
 
   auto end() -> std::string {
@@ -55,6 +65,28 @@ class writer {
   }
 
  private:
+  /// OpenMetrics wants to see that it is no whole number.
+  auto to_bound(double bound) const -> std::string {
+    std::string text = to_text(bound);
+    if (how_ == metric::format::open_metrics && text.find_first_of(".eI") == std::string::npos) text += ".0";
+    return text;
+  }
+
+  void add_label(char separator, std::string_view name, std::string_view value) {
+    ((text_ += separator) += name) += "=\"";
+    append_escaped(text_, value, true);
+    text_ += '"';
+  }
+
+  void add_sample(const char* suffix, const std::vector<metric::label>& labels, const std::string& bound,
+                  const std::string& value) {
+    (text_ += sample_) += suffix;
+    char separator = '{';
+    for (const metric::label& each : labels) add_label(std::exchange(separator, ','), each.name, each.value);
+    if (!bound.empty()) add_label(std::exchange(separator, ','), "le", bound);
+    ((text_ += separator == '{' ? " " : "} ") += value) += '\n';
+  }
+
   metric::format how_;
   std::string sample_;
   std::string text_;

@@ -12,11 +12,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <latch>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 
 using namespace braid;
 using testing::eventually;
@@ -29,6 +32,20 @@ auto sum_of(runtime& of, std::string_view name) -> double {
   for (const metric& each : metrics(of))
     if (each.name == name) sum += each.value;
   return sum;
+}
+
+/// How many a histogram has counted, over all labels.
+auto count_of(runtime& of, std::string_view name) -> std::uint64_t {
+  std::uint64_t count = 0;
+  for (const metric& each : metrics(of))
+    if (each.name == name) count += each.buckets.back().count;
+  return count;
+}
+
+/// A thread that has not posted before times its first post.
+template <typename Fn>
+void on_new_thread(Fn fn) {
+  std::thread(fn).join();
 }
 
 auto dozes() -> task<void> { co_await sleep_for(1h); }
@@ -83,6 +100,42 @@ TEST_CASE("a loop counts its tasks and its timers while they are armed") {
   }
 }
 
+TEST_CASE("the first jobs of a thread are timed, wherever they were posted from and to") {
+  for (const auto how : {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue}) {
+    const auto mine = runtime::create({.workers = 1, .scheduler = how}).value();
+    on_new_thread([&] { CHECK(post(mine->workers(), [] {})); });
+    CHECK(mine->workers().wait_idle());
+    CHECK(count_of(*mine, "braid_pool_queue_seconds") == 1);
+    CHECK(count_of(*mine, "braid_pool_run_seconds") == 1);
+    on_new_thread([&] {  // its own post, and one of a worker that has not posted before
+      CHECK(post(mine->workers(), priority::high, [&] { CHECK(post(mine->workers(), [] {})); }));
+    });
+    CHECK(mine->workers().wait_idle());
+    CHECK(count_of(*mine, "braid_pool_queue_seconds") == 3);
+    CHECK(count_of(*mine, "braid_pool_run_seconds") == 3);
+    on_new_thread([&] { spawn(mine->blocking(), [] {}).get(); });
+    CHECK(count_of(*mine, "braid_blocking_queue_seconds") == 1);
+    CHECK(eventually([&] { return count_of(*mine, "braid_blocking_run_seconds") == 1; }));
+  }
+}
+
+TEST_CASE("a loop times what is posted to it, and its iterations") {
+  for (const auto shape : {runtime_shape::separate, runtime_shape::merged}) {
+    const auto mine = runtime::create({.workers = 1, .shape = shape}).value();
+    on_new_thread([&] { CHECK(post(mine->io(), [] {})); });
+    CHECK(eventually([&] { return count_of(*mine, "braid_loop_run_seconds") >= 1; }));
+    CHECK(count_of(*mine, "braid_loop_queue_seconds") >= 1);
+    for (int i = 0; i < 100; ++i) mine->run([]() -> task<void> { co_return; });
+    const std::uint64_t timed = count_of(*mine, "braid_loop_iteration_seconds");
+    const double all = sum_of(*mine, "braid_loop_iterations");
+    CHECK(timed >= 1);
+    CHECK(static_cast<double>(timed) <= all);
+    CHECK(eventually([&] {  // that they have ended is seen a moment later
+      return static_cast<double>(count_of(*mine, "braid_loop_iteration_seconds") + 64) >= all;
+    }));
+  }
+}
+
 TEST_CASE("a server is in the metrics of its loop as long as it lives") {
   const auto mine = runtime::create({.workers = 1}).value();
   const auto other = runtime::create({.workers = 1, .name = "other"}).value();
@@ -111,13 +164,15 @@ TEST_CASE("the text of all metrics is as strict readers want it, with a family f
     const auto mine = runtime::create({.workers = 2, .shape = shape}).value();
     const auto all = metrics(*mine);
     std::set<std::string> families;
+    std::size_t samples = 0;
     for (const metric& each : all) {
+      samples += each.kind == metric::type::histogram ? each.buckets.size() + 2 : 1;
       families.insert(each.name);
       CHECK(each.name.starts_with("braid_"));
       CHECK(each.help.ends_with("."));
       CHECK_FALSE(each.name.ends_with("_total"));
     }
     CHECK(families.size() >= 30);
-    CHECK(rankd::testing::read_metrics(metrics_text(all)).size() == all.size());
+    CHECK(rankd::testing::read_metrics(metrics_text(all)).size() == samples);
   }
 }

@@ -127,13 +127,17 @@ class BRAID_API io_backend {
   void count_answer() noexcept {
     detail::add_to_count(answers_);
     is_answering_.store(true, relaxed);
+    if (clock_of_next_answer_ != nullptr) [[unlikely]]
+      answered_ = std::exchange(clock_of_next_answer_, nullptr)->now();
   }
 
  private:
   friend class loop;
   friend struct detail::metrics_reader;
-  std::uint64_t answers_ = 0;         // by `read_count` for other threads
-  atomic<bool> is_answering_{false};  // set in `wait`, cleared by the loop after it
+  std::uint64_t answers_ = 0;                           // by `read_count` for other threads
+  atomic<bool> is_answering_{false};                    // set in `wait`, cleared by the loop after it
+  const clock_source* clock_of_next_answer_ = nullptr;  // not null where the loop wants to know when that is
+  time_point answered_;                                 // what it then was
 };
 
 }  // namespace braid

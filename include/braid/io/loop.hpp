@@ -12,7 +12,9 @@
 #include <braid/io/backend.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/remote_stack.hpp>
+#include <braid/task/detail/job_times.hpp>
 #include <braid/task/executor.hpp>
+#include <braid/trace/detail/time_histogram.hpp>
 
 #include <sys/types.h>
 
@@ -112,7 +114,9 @@ class BRAID_API loop final : public home {
   void run_ready(time_point start);
   void run_job(job& item) noexcept;
   auto finished() noexcept -> bool;
-  void wait_for_work(blocking wait) noexcept;
+  void wait_for_work(blocking wait, time_point start) noexcept;
+  void time_iteration(time_point start) noexcept;
+  void time_next_iteration() noexcept;
   auto is_ready() const noexcept -> bool;
   auto try_arm() noexcept -> bool;
   void wait(time_point deadline) noexcept;
@@ -123,6 +127,8 @@ class BRAID_API loop final : public home {
   options options_;
   const clock_source* clock_;
   std::unique_ptr<io_backend> backend_;
+  detail::job_times job_times_;
+  detail::time_histogram iteration_times_;
   timer_wheel wheel_;
   intrusive_list<timer> due_;                // timers of this iteration that have not fired yet
   detail::intrusive_queue<job> ready_;       // jobs of the loop's own thread
@@ -132,7 +138,9 @@ class BRAID_API loop final : public home {
   atomic<std::size_t> open_descriptors_{0};  // of descriptors; each thread that makes or ends one
   atomic<::pid_t> thread_{0};                // that runs it; written by that one
   atomic<std::uint32_t> woken_{0};           // +1 by each thread that has woken the loop, as its last access here
-  std::uint64_t iterations_ = 0;             // this and the next: for other threads, by `read_count`
+  std::uint64_t iterations_ = 0;             // these counts: for other threads, by `read_count`
+  std::uint64_t timed_up_to_ = 0;            // of iterations: the last one that was timed
+  std::uint32_t until_timed_ = 1;            // iterations up to the next one that is timed
   std::uint64_t jobs_ = 0;                   // begun
   std::uint64_t fired_ = 0;                  // timers
   std::uint64_t armed_ = 0;                  // timers that are armed

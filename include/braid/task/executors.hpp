@@ -7,6 +7,7 @@
 #include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/executor_layer.hpp>
+#include <braid/task/detail/job_times.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/pool.hpp>
@@ -84,6 +85,7 @@ class BRAID_API blocking_pool final : public executor {
   void drop_all();
 
   const options options_;
+  detail::job_times job_times_;
   std::stop_source stop_;
   atomic<std::uint64_t> late_{0};  // written by its threads
   std::mutex join_mutex_;          // one thread joins them all

@@ -15,6 +15,10 @@
 
 namespace braid {
 
+namespace detail {
+class job_times;
+}
+
 /// One piece of work as queues see it: an intrusive node with a function. The thread that takes it out of a queue calls
 /// `run` or `drop`, exactly once; after that the job may be gone.
 class job {
@@ -33,8 +37,8 @@ class job {
   /// exception from here ends the program: no waiter is left for it, and the jobs after this one must be dropped too.
   void drop() noexcept { act_(*this, action::drop); }
 
-  /// Its code, by which a trace names it.
-  [[nodiscard]] auto code() const noexcept -> act_fn { return act_; }
+  /// Its code, by which a trace names it. Threads: the one that has it, and not while it is in a queue.
+  [[nodiscard]] BRAID_API auto code() const noexcept -> act_fn;
 
   job* next = nullptr;  ///< belongs to the queue that holds the job
 
@@ -42,6 +46,8 @@ class job {
   ~job() = default;
 
  private:
+  friend class detail::job_times;
+
   act_fn act_;
 };
 

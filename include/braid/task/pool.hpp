@@ -11,6 +11,7 @@
 #include <braid/task/detail/end_signal.hpp>
 #include <braid/task/detail/failure_of.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
+#include <braid/task/detail/job_times.hpp>
 #include <braid/task/detail/local_queues.hpp>
 #include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/sleepers.hpp>
@@ -241,6 +242,7 @@ class BRAID_API pool : public executor {
   atomic<std::uint64_t> late_{0};  // jobs that ended late; written by the threads that ran them
   atomic<std::uint32_t> dropping_{
       0};  // threads inside `drop_pending`, each perhaps with a job that it is about to drop
+  detail::job_times job_times_;
 };
 
 /// Runs `fn` on `where`, some time later, once, as the other `post`. From outside, captures of up to 56 bytes lie in
@@ -265,7 +267,8 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
   if (self != nullptr && own_queues_ != nullptr) return post_own(*self, std::forward<Fn>(fn));
   worker* const target =
       self == nullptr && busy_worker_ != nullptr ? busy_worker_->load(relaxed) : scheduler_->worker_for(self);
-  if (target == nullptr || target == self || detail::is_traced())  // a trace names jobs, and no callables in an inbox
+  // A trace names jobs, and no callables in an inbox; and only jobs are timed.
+  if (target == nullptr || target == self || detail::is_traced() || detail::is_post_timed())
     return post(static_cast<executor&>(*this), std::forward<Fn>(fn));
   if (target->box.post(std::forward<Fn>(fn)) != detail::post_outcome::posted) return fail(errc::closed);
   sleepers_->wake_for(detail::placed_at(*target));
@@ -277,8 +280,10 @@ template <detail::job_function Fn>
 auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
   detail::trace_post(&work);
+  job_times_.posted(work);
   const placement placed = own_queues_->place_own(self, work);
   if (placed.how == placement::verdict::refused) {
+    detail::job_times::refused(work);
     work.discard();
     return fail(errc::closed);
   }

@@ -20,13 +20,20 @@ struct metric {
   };
 
   enum class type : std::uint8_t {
-    counter,  ///< grows as long as what it is of lives
-    gauge,    ///< goes up and down
+    counter,    ///< grows as long as what it is of lives
+    gauge,      ///< goes up and down
+    histogram,  ///< how much of what was measured is at most so large, for each of its buckets
   };
   struct label {
     std::string name;
     std::string value;
     auto operator==(const label&) const -> bool = default;
+  };
+  /// A class of a histogram.
+  struct bucket {
+    double bound = 0;         ///< infinity for the last one
+    std::uint64_t count = 0;  ///< how many are at most that: those of the buckets before included
+    auto operator==(const bucket&) const -> bool = default;
   };
 
   std::string name;  ///< `braid_` and letters, digits and `_`; the unit is its last word; without `_total`
@@ -34,7 +41,8 @@ struct metric {
   type kind = type::gauge;
   std::string help;  ///< a sentence, the same for all of a family
   std::vector<label> labels;
-  double value = 0;
+  double value = 0;                  ///< of a histogram: the sum of all that was measured
+  std::vector<bucket> buckets = {};  ///< of a histogram, in the order of their bounds; else none
 };
 
 /// Writes metrics with the lines HELP and TYPE of each family, whose samples come one after the other, in the order of

@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/trace/detail/owner_count.hpp>
+#include <braid/trace/detail/time_histogram.hpp>
 #include <braid/trace/metric.hpp>
 
 #include <string>
@@ -25,12 +26,14 @@ class BRAID_API metric_list {
   void gauge(std::string_view name, std::string_view help, double value) {
     add(metric::type::gauge, name, help, value);
   }
+  void histogram(std::string_view name, std::string_view help, const time_histogram& of);
 
   /// All of them. Samples of one name with the same labels, as two servers on one loop give, have become their sum.
   [[nodiscard]] auto take() -> std::vector<metric>;
 
  private:
-  void add(metric::type kind, std::string_view name, std::string_view help, double value);
+  void add(metric::type kind, std::string_view name, std::string_view help, double value,
+           std::vector<metric::bucket> buckets = {});
 
   std::vector<metric::label> labels_;
   std::vector<metric> all_;

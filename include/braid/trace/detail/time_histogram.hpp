@@ -1,0 +1,37 @@
+// braid/trace/detail/time_histogram.hpp: how many of the measured times are at most so long, counted by any thread.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/trace/metric.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace braid::detail {
+
+/// Two buckets a decade, from a microsecond to a second; one up to ten seconds; one for what is longer.
+/// Threads: any. Blocks: never.
+class BRAID_API time_histogram {
+ public:
+  static constexpr std::array<duration, 14> bounds{1us, 3us,  10us, 30us,  100us, 300us, 1ms,
+                                                   3ms, 10ms, 30ms, 100ms, 300ms, 1s,    10s};
+
+  /// Adds a time that was measured once and stands for `weight` of them. One below zero counts as zero.
+  void add(duration span, std::uint64_t weight = 1) noexcept;
+
+  /// The sum of all.
+  [[nodiscard]] auto seconds() const noexcept -> double;
+
+  /// Each with those before it, so that the last one counts all. Errors: std::bad_alloc.
+  [[nodiscard]] auto buckets() const -> std::vector<metric::bucket>;
+
+ private:
+  std::array<atomic<std::uint64_t>, bounds.size() + 1> counts_{};  // of each bucket alone; written by any thread
+  atomic<std::uint64_t> sum_ns_{0};                                // the same
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,155 @@
+// src/task/job_times.cpp: choosing the jobs that are timed, the table of their posts, and running them.
+#include <braid/task/detail/job_times.hpp>
+
+#include <braid/base/random.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace braid {
+namespace detail {
+namespace {
+
+/// Which posts of a thread are timed. The gaps between them are random, so that no pattern of the posts is met in step.
+class post_choice {
+ public:
+  /// A post is timed: chooses the next one.
+  void choose_next(time_point now) noexcept {
+    const std::int64_t took = std::max<std::int64_t>((now - last_).count(), 1);
+    const std::int64_t fitting = gap_ * wanted_gap.count() / took;
+    last_ = now;
+    owed_ += gap_;
+    mean_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>(fitting, 1, std::min(2 * mean_, max_mean)));
+    gap_ = static_cast<std::uint32_t>(1 + random_.below(2 * mean_ - 1));
+    posts_until_timed = static_cast<std::int32_t>(gap_);
+  }
+
+  /// How many posts no timed job stands for.
+  [[nodiscard]] auto owed() const noexcept -> std::uint64_t { return owed_; }
+  void settle() noexcept { owed_ = 0; }
+
+ private:
+  static constexpr duration wanted_gap = 250us;
+  static constexpr std::uint32_t max_mean = 1024;
+
+  time_point last_{};
+  std::uint64_t owed_ = 0;
+  std::uint32_t mean_ = 1;
+  std::uint32_t gap_ = 1;  // what `posts_until_timed` began with
+  random_source random_{1};
+};
+
+constinit thread_local post_choice choice;
+
+/// What is known of a timed job. Written by the thread that posts it, read by the one that takes it out of its queue.
+struct post_note {
+  job::act_fn act = nullptr;
+  job_times* times = nullptr;
+  time_point posted{};
+  std::uint64_t weight = 0;
+};
+
+/// Of all timed jobs of the process: a hash table by address, whose entries lie within a few places of where they
+/// belong.
+class note_table {
+ public:
+  /// False where there is no place.
+  auto try_add(job& work, const post_note& note) noexcept -> bool {
+    entry* const found = place_for(work);
+    if (found == nullptr) return false;
+    found->note = note;
+    return true;
+  }
+
+  [[nodiscard]] auto find(const job& work) noexcept -> post_note& { return entry_of(work)->note; }
+
+  auto take(job& work) noexcept -> post_note {
+    entry& found = *entry_of(work);
+    const post_note note = found.note;
+    // edge job_times.entry: publish, the note has been read before another thread writes its own there
+    found.key.store(nullptr, release);
+    return note;
+  }
+
+ private:
+  struct entry {
+    atomic<const job*> key{nullptr};  // null: free; written by the thread that claims it, or takes the note
+    post_note note;
+  };
+  static constexpr std::size_t size = 512;
+  static constexpr std::size_t places = 8;  // that an entry may lie in
+
+  [[nodiscard]] auto at(const job& work, std::size_t step) noexcept -> entry& {
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15U;  // 2^64 by the golden ratio: Knuth's multiplicative hashing
+    const std::uint64_t hash = reinterpret_cast<std::uintptr_t>(&work) * odd;
+    return entries_[((hash >> 32U) + step) % size];
+  }
+
+  [[nodiscard]] auto entry_of(const job& work) noexcept -> entry* {
+    for (std::size_t step = 0; step < places; ++step)
+      if (entry& each = at(work, step); each.key.load(relaxed) == &work) return &each;
+    return nullptr;
+  }
+
+  /// One that a job left here which ended neither way, and whose memory is that of this one now; or a free one.
+  [[nodiscard]] auto place_for(const job& work) noexcept -> entry* {
+    if (entry* const left = entry_of(work); left != nullptr) return left;
+    for (std::size_t step = 0; step < places; ++step) {
+      entry& each = at(work, step);
+      const job* none = nullptr;
+      // edge job_times.entry: observe, what lay here has been read
+      if (each.key.load(relaxed) == nullptr && each.key.compare_exchange_strong(none, &work, acquire, relaxed))
+        return &each;
+    }
+    return nullptr;
+  }
+
+  std::array<entry, size> entries_{};
+};
+
+constinit note_table notes;
+
+}  // namespace
+
+constinit thread_local std::int32_t posts_until_timed __attribute__((tls_model("initial-exec"))) = 1;
+
+void job_times::begin(job& work) noexcept {
+  const time_point now = clock_->now();
+  choice.choose_next(now);
+  if (is_timed(work)) return;  // it was refused elsewhere, and is as its owner has left it
+  if (!notes.try_add(work, {.act = work.act_, .times = this, .posted = now, .weight = choice.owed()})) return;
+  choice.settle();
+  work.act_ = &act;
+}
+
+void job_times::forget(job& work) noexcept { work.act_ = notes.take(work).act; }
+
+auto job_times::code_of(const job& work) noexcept -> job::act_fn {
+  return is_timed(work) ? notes.find(work).act : work.act_;
+}
+
+/// Runs what the job was made for. The job may be gone when it returns, and others of its executor may run meanwhile.
+void job_times::act(job& work, job::action what) {
+  const post_note note = notes.take(work);
+  work.act_ = note.act;
+  if (what == job::action::drop) return note.act(work, what);
+  const clock_source& clock = *note.times->clock_;
+  const time_point begin = clock.now();
+  note.times->queued_.add(begin - note.posted, note.weight);
+  struct to_the_end {
+    const post_note& of;
+    const clock_source& clock;
+    time_point begin;
+    ~to_the_end() { of.times->ran_.add(clock.now() - begin, of.weight); }
+  } const measured{note, clock, begin};
+  note.act(work, what);
+}
+
+}  // namespace detail
+
+auto job::code() const noexcept -> act_fn { return detail::job_times::code_of(*this); }
+
+}  // namespace braid
