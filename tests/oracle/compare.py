@@ -402,7 +402,7 @@ class Tally:
 
     def __init__(self, total: int) -> None:
         self._total = total
-        self.plans = self.pairs = self.errors = self.empty = self.differences = 0
+        self.plans = self.pairs = self.errors = self.empty = self.pages = self.differences = 0
 
     def add(self, expected: list[Answer | Failure]) -> None:
         self.plans += 1
@@ -415,7 +415,7 @@ class Tally:
     def __str__(self) -> str:
         return (
             f"{self.plans} of {self._total} plans, {self.pairs} requests compared: {self.errors} with an error, "
-            f"{self.empty} without candidates, {self.differences} different"
+            f"{self.empty} without candidates, {self.pages} second pages, {self.differences} different"
         )
 
 
@@ -438,21 +438,43 @@ def compare_outcome(case: Case, expected: list[Answer | Failure], outcome: Outco
     return differences
 
 
-def compare_case(rankd: Path, project: Project, case: Case, tally: Tally) -> None:
-    """Compares all answers to the requests of a case."""
+def compare_case(rankd: Path, project: Project, case: Case, tally: Tally) -> list[dict[str, Any]]:
+    """Compares all answers to the requests of a case, and returns them."""
     known = replace(project.known, experiments=case.experiments)
     expected = [interpret(known, case.plan, request) for request in case.requests]
-    tally.differences += compare_outcome(case, expected, run_batch(rankd, project, case), names_lines=True)
+    all_answers = run_batch(rankd, project, case)
+    tally.differences += compare_outcome(case, expected, all_answers, names_lines=True)
     if case.seed % SEEDS_PER_RANK == 0:
         outcome = run_rank(rankd, project, case)
         tally.differences += compare_outcome(case, expected[:1], outcome, names_lines=False)
     tally.add(expected)
+    return all_answers.responses
 
 
-def disagreement_of_workers(rankd: Path, project: Project, case: Case) -> str | None:
-    """Which number of workers gives other bytes than one worker does, or None."""
+def difference_of_pages(project: Project, case: Case, turned: list[dict[str, Any]], lines: list[bytes]) -> str | None:
+    """What is different about the pages that cursors ask for; these stand behind the requests of the case."""
+    known = replace(project.known, experiments=case.experiments)
+    for number, (request, line) in enumerate(zip(turned, lines), len(case.requests) + 1):
+        plain = {name: value for name, value in request.items() if name != "cursor"}
+        expected = interpret(known, case.plan, plain, page=1)
+        pair = Pair(case.plan, plain, f"line_{number}")
+        what = difference(expected, json.loads(line, parse_int=_parse_int), pair)
+        if what is not None:
+            return f"the second page of {plain}: {what}; expected {expected_as_json(expected)}, got {line!r}"
+    return None
+
+
+def disagreement_of_workers(
+    rankd: Path, project: Project, case: Case, before: list[dict[str, Any]], tally: Tally
+) -> str | None:
+    """Which number of workers gives other bytes than one worker does, or None; of second pages, too."""
     # Explanations tell times.
     requests = [{name: each[name] for name in each if name != "explain"} for each in case.requests]
+    turned = [
+        request | {"cursor": answer["next_cursor"]} for request, answer in zip(requests, before) if "next_cursor" in answer
+    ]
+    tally.pages += len(turned)
+    requests += turned
     requests_file = project.folder / "requests.ndjson"
     requests_file.write_text("".join(json.dumps(each) + "\n" for each in requests), encoding="utf-8")
     name = case.plan["plan_name"]
@@ -470,6 +492,9 @@ def disagreement_of_workers(rankd: Path, project: Project, case: Case) -> str | 
         answers = _CURSOR.sub(b'"next_cursor":""', done.stdout)
         if first is None:
             first = answers
+            what = difference_of_pages(project, case, turned, done.stdout.split(b"\n")[len(case.requests) :])
+            if what is not None:
+                return what
         elif answers != first:
             return f"{workers} workers give other bytes than {WORKERS[0]}"
     plan_file.unlink()
@@ -490,8 +515,8 @@ def compare_all(args: argparse.Namespace, scratch: Path, server: RedisServer | N
                 server.move_in(project.folder)
         try:
             case = make_case(project.world, seed, args.requests)
-            compare_case(args.rankd, project, case, tally)
-            if args.all_workers and (what := disagreement_of_workers(args.rankd, project, case)):
+            answers = compare_case(args.rankd, project, case, tally)
+            if args.all_workers and (what := disagreement_of_workers(args.rankd, project, case, answers, tally)):
                 report(case, 0, what, None, None)
                 tally.differences += 1
         except KeyboardInterrupt:

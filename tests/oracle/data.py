@@ -16,16 +16,20 @@ def make_data(world: World, seed: int) -> str:
     """NDJSON that fills a store."""
     rng = random.Random(f"data {seed}")
     lines: list[dict[str, Any]] = []
-    for user in words.IDS:
+    for number in words.IDS:  # what features of rows are found by, whatever the ids are
         if rng.random() < 0.85:
-            lines.append({"hash": f"user:{user}", "fields": _features(world, rng, 0.2) | _user_fields(rng)})
+            lines.append({"hash": f"user:{number}", "fields": _features(world, rng, 0.2) | _user_fields(rng)})
         if rng.random() < 0.8:
-            lines.append({"hash": f"features:{user}", "fields": _features(world, rng, 0.8)})
-        for kind in ("follow", "recommendation", "media"):
-            if user in words.POPULAR_IDS:
-                lines.append({"list": f"{kind}:{user}", "values": rng.sample(words.IDS, len(words.IDS))})
+            lines.append({"hash": f"features:{number}", "fields": _features(world, rng, 0.8)})
+        for kind in () if world.text_ids else ("follow", "recommendation", "media"):
+            if number in words.POPULAR_IDS:
+                lines.append({"list": f"{kind}:{number}", "values": rng.sample(words.IDS, len(words.IDS))})
             elif rng.random() < 0.75:
-                lines.append({"list": f"{kind}:{user}", "values": _list_values(rng)})
+                lines.append({"list": f"{kind}:{number}", "values": _list_values(world, rng)})
+    known = {line.get("hash") for line in lines}
+    for name in map(spelled, words.TEXT_IDS if world.text_ids else []):
+        if f"user:{name}" not in known and rng.random() < 0.85:
+            lines.append({"hash": f"user:{name}", "fields": _features(world, rng, 0.2) | _user_fields(rng)})
     lines += _named_lines(world, rng)
     rng.shuffle(lines)
     return "".join(json.dumps(line, ensure_ascii=rng.random() < 0.5) + "\n" for line in lines)
@@ -34,14 +38,14 @@ def make_data(world: World, seed: int) -> str:
 def _named_lines(world: World, rng: random.Random) -> list[dict[str, Any]]:
     """Records of all kinds under keys that templates have for ids, texts and truths."""
     lines: list[dict[str, Any]] = []
-    for name in dict.fromkeys(map(spelled, [*words.IDS, *words.STRINGS, True, False])):
+    for name in dict.fromkeys(map(spelled, [*world.ids, *words.STRINGS, True, False])):
         if rng.random() < 0.7:
-            lines.append({"list": f"shelf:{name}", "values": _list_values(rng)})
+            lines.append({"list": f"shelf:{name}", "values": _list_values(world, rng)})
         if rng.random() < 0.7:
-            members = {str(each) for each in _list_values(rng)}
+            members = {str(each) for each in _list_values(world, rng)}
             lines.append({"set": f"bought:{name}", "members": [_bare(each, rng) for each in sorted(members)]})
         if rng.random() < 0.7:
-            scores = {str(each): words.number(rng) for each in _list_values(rng)}
+            scores = {str(each): words.number(rng) for each in _list_values(world, rng)}
             lines.append({"sorted_set": f"near:{name}", "scores": scores})
         if rng.random() < 0.7:
             lines.append({"string": f"price:{name}", "value": words.feature(rng, rng.choice(TYPES))})
@@ -129,12 +133,21 @@ def _tree(rng: random.Random, keys: int, depth: int) -> dict[str, list[Any]]:
     return tree
 
 
-def _list_values(rng: random.Random) -> list[int | str]:
+def _list_values(world: World, rng: random.Random) -> list[int | str]:
     if rng.random() < 0.1:
         return []
     if rng.random() < 0.1:
-        return rng.sample(words.IDS, len(words.IDS))
-    return [_element(rng) for _ in range(rng.randint(1, 14))]
+        return rng.sample(world.ids, len(world.ids))
+    make = _text_element if world.text_ids else _element
+    return [make(rng) for _ in range(rng.randint(1, 14))]
+
+
+def _text_element(rng: random.Random) -> int | str:
+    """A number is the text of its digits."""
+    chance = rng.random()
+    if chance < 0.08:
+        return rng.choice(words.TEXT_JUNK)
+    return rng.choice([*words.SMALL_IDS, *words.JUNK[1:]]) if chance < 0.2 else rng.choice(words.TEXT_IDS)
 
 
 def _element(rng: random.Random) -> int | str:

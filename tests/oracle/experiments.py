@@ -90,7 +90,7 @@ def _arm_by_bucket(
     value = request.get("user_id") if unit == "user_id" else params[_param(unit, registry).number]
     if value is None:
         return None
-    text = str(int(value)) if unit == "user_id" else str(value)
+    text = str(int(value)) if unit == "user_id" and not registry.has_text_ids else str(value)
     bucket = bucket_of(layer["salt"], text, layer.get("buckets", 10_000))
     return next((arm for arm in experiment["arms"] if arm["from"] <= bucket <= arm["to"]), None)
 

@@ -78,14 +78,19 @@ def with_waits(nodes: list[Node], edges: Edges, wakers: dict[str, set[str]]) -> 
 _PATTERNS = [["*"], ["*"], ["test_failure"], ["store_*", "null_value"], ["non_finite_value", "test_*", "bad_regex"]]
 
 
-def add_fallbacks(nodes: list[Node], keys: dict[str, set[int]], rng: random.Random) -> list[Node]:
-    """Gives some nodes something that stands in for them, and returns the nodes that this needs."""
+KINDS = ("empty", "input", "source", "existing", "take", "failing")
+
+
+def add_fallbacks(
+    nodes: list[Node], keys: dict[str, set[int]], rng: random.Random, kinds: tuple[str, ...] = KINDS
+) -> list[Node]:
+    """Gives some nodes something of these kinds that stands in for them, and returns the nodes that this needs."""
     more: list[Node] = []
     before: list[str] = []
     for node in nodes:
         name = node["node_id"]
         if rng.random() < 0.6:
-            made, use, has = _made(node, before, keys, f"substitute_{len(more)}", rng)
+            made, use, has = _made(node, before, keys, f"substitute_{len(more)}", rng.choice(kinds), rng)
             node["fallback"] = {"on": rng.choice(_PATTERNS), "use": use}
             nulls = sorted(keys[name] - has)
             if nulls:
@@ -96,12 +101,11 @@ def add_fallbacks(nodes: list[Node], keys: dict[str, set[int]], rng: random.Rand
 
 
 def _made(
-    node: Node, before: list[str], keys: dict[str, set[int]], name: str, rng: random.Random
+    node: Node, before: list[str], keys: dict[str, set[int]], name: str, kind: str, rng: random.Random
 ) -> tuple[list[Node], str | dict[str, str], set[int]]:
     """New nodes, what is used, and its keys, all of which the node has as well: columns stay as they are."""
     own = keys[node["node_id"]]
     first = node["inputs"][0] if node["inputs"] and keys[node["inputs"][0]] <= own else None
-    kind = rng.choice(["empty", "input", "source", "existing", "take", "failing"])
     if kind == "input" and first is not None:
         return [], "input", keys[first]
     known = [each for each in before if keys[each] <= own]

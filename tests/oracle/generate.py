@@ -11,13 +11,13 @@ from . import arithmetic
 from . import vocabulary as words
 from .branches import BOUND_PARAMS, BRANCH, bindings_of
 from .expressions import FORMULA_OPS, FORMULAS
-from .fallbacks import FALLBACK, add_fallbacks
+from .fallbacks import FALLBACK, KINDS, add_fallbacks
 from .interpreter import edges_into
 from .limits import add_limits
 from .vectors import PRODUCTS, VECTORS
 from .worlds import World, is_readable, is_writable, value_of_type, vector_of
 
-LONGEST_LIST = len(words.IDS)
+LONGEST_LIST = max(len(words.IDS), len(words.TEXT_IDS))
 MOST_ROWS = 1_500
 MANY_ROWS = 20_000
 MOST_CANDIDATES = 40
@@ -75,7 +75,7 @@ def make_text(world: World, rng: random.Random, depth: int) -> Tree:
 def _text_leaf(world: World, rng: random.Random) -> Tree:
     chance = rng.random()
     if chance < 0.3:
-        return {"op": "const_text", "value": words.string(rng)}
+        return {"op": "const_text", "value": _some_text(world, rng)}
     if chance < 0.45 and world.pattern_params:
         return _param(rng.choice(world.pattern_params))
     return {"op": "const_null"} if chance < 0.5 else _key(_string_key(world, rng))
@@ -98,7 +98,8 @@ def _whole(world: World, rng: random.Random, depth: int) -> Tree:
         return {"op": "mod", "a": _whole(world, rng, depth - 1), "b": _whole(world, rng, depth - 1)}
     params = [_param(number) for number in world.exact_params[:2]]
     constant: Tree = {"op": "const_number", "value": rng.choice(words.IDS)}
-    return rng.choice([_key(1), _key(1), constant, *params, *map(_key, world.other_keys[:1])])
+    exact = _key(world.exact_key)
+    return rng.choice([exact, exact, constant, *params, *map(_key, world.other_keys[:1])])
 
 
 def _clamp(world: World, rng: random.Random, depth: int) -> Tree:
@@ -115,7 +116,7 @@ def _leaf(world: World, rng: random.Random) -> Tree:
     if chance < 0.4:
         return _const(rng)
     if chance < 0.62:
-        return _key(1)
+        return _key(world.exact_key)
     if chance < 0.78:
         return _key(rng.choice(world.float_keys or [1]))
     if chance < 0.83:
@@ -163,7 +164,8 @@ def _fine_side(world: World, rng: random.Random, depth: int) -> Tree:
     chance = rng.random()
     if depth == 0 or chance < 0.5:
         exact = [_param(number) for number in world.exact_params[:2]]
-        return rng.choice([_key(1), _key(1), *exact, _large_const(rng), _large_const(rng)])
+        key = _key(world.exact_key)
+        return rng.choice([key, key, *exact, _large_const(rng), _large_const(rng)])
     if chance < 0.85:
         keys = [3001, *world.float_keys[-1:], *world.other_keys[:2]]
         often_null = [{"op": "const_null"}, *map(_key, keys), *map(_param, world.readable_params[-2:])]
@@ -200,13 +202,13 @@ def _any_reference(world: World, rng: random.Random) -> Tree:
 
 def _in_numbers(world: World, rng: random.Random, depth: int) -> Tree:
     chance = rng.random()
-    left = _key(1) if chance < 0.4 else _fine_side(world, rng, 2) if chance < 0.7 else make_expression(world, rng, depth)
+    left = _key(world.exact_key) if chance < 0.4 else _fine_side(world, rng, 2) if chance < 0.7 else make_expression(world, rng, depth)
     length = rng.choice([1, 2, 4, 9, 40])
     return {"op": "in", "lhs": left, "list": [words.number(rng) for _ in range(length)]}
 
 
 def _in_strings(world: World, rng: random.Random, depth: int) -> Tree:
-    elements = [words.string(rng) for _ in range(rng.choice([1, 2, 5, 20]))]
+    elements = [_some_text(world, rng) for _ in range(rng.choice([1, 2, 5, 20]))]
     return {"op": "in", "lhs": _key(_string_key(world, rng)), "list": elements}
 
 
@@ -219,7 +221,7 @@ def _related_texts(world: World, rng: random.Random, depth: int) -> Tree:
 def _text_source(world: World, rng: random.Random) -> Tree:
     chance = rng.random()
     if chance < 0.3:
-        return {"kind": "literal", "value": words.string(rng)}
+        return {"kind": "literal", "value": _some_text(world, rng)}
     if chance < 0.5 and world.pattern_params:
         return {"kind": "param", "param_id": rng.choice(world.pattern_params)}
     return {"kind": "key", "key_id": _string_key(world, rng)}
@@ -238,7 +240,14 @@ def _regex(world: World, rng: random.Random, depth: int) -> Tree:
     return {"op": "regex", "key_id": _string_key(world, rng), "pattern": source, "flags": flags}
 
 
+def _some_text(world: World, rng: random.Random) -> str:
+    """What strings of rows are compared with: often an id, where these are strings."""
+    return rng.choice(words.TEXT_IDS) if world.text_ids and rng.random() < 0.5 else words.string(rng)
+
+
 def _string_key(world: World, rng: random.Random) -> int:
+    if world.text_ids and rng.random() < 0.5:
+        return 1
     return 3001 if rng.random() < 0.9 else rng.choice(world.string_keys)
 
 
@@ -321,13 +330,16 @@ def make_plan(world: World, seed: int, name: str) -> tuple[dict[str, Any], int]:
     _add_source(draft)
     while len(draft.nodes) < target:
         rng.choices(list(_GROWTH), weights=list(_GROWTH.values()))[0](draft)
+    if world.text_ids and rng.random() < 0.5:
+        _add_page(draft, sizes=(1, 2, 3))
     return _finished(draft, name), sum(draft.bounds.values())
 
 
 def _finished(draft: _Draft, name: str) -> dict[str, Any]:
     rng, names = draft.rng, list(draft.bounds)
     falls = rng.random() < (0.8 if draft.carelessness > 0.1 else 0.15)
-    more = add_fallbacks(draft.nodes, draft.keys, rng) if falls else []
+    kinds = tuple(each for each in KINDS if each != "source" or not draft.world.text_ids)
+    more = add_fallbacks(draft.nodes, draft.keys, rng, kinds) if falls else []
     # What nothing reads must be an output; others may be.
     outputs = [name for name in names if name not in draft.used or rng.random() < 0.05]
     rng.shuffle(outputs)
@@ -381,11 +393,14 @@ def _has_op(tree: Tree, ops: list[str]) -> bool:
 
 
 def _add_source(draft: _Draft) -> None:
-    if draft.rng.random() < 0.7:
+    if draft.rng.random() < (0.4 if draft.world.text_ids else 0.7):
         draft.add("core::viewer", [], 1, endpoint=draft.rng.choice(draft.world.endpoints))
         return
     if draft.rng.random() < 0.4:
         _add_candidates(draft)
+        return
+    if draft.world.text_ids:
+        _add_named_of(draft, None)
         return
     many = draft.max_rows == MANY_ROWS
     counts = [4_096, 9_999, 20_000] if many else [0, 1, 2, 7, 12, 63, 64, 65, 129, 300]
@@ -454,6 +469,9 @@ def make_condition(world: World, rng: random.Random, depth: int) -> Tree:
 
 
 def _add_list(draft: _Draft) -> None:
+    if draft.world.text_ids:
+        # Lists of numbers cannot be read; what stands in for them is read by names.
+        return draft.rng.choice([_add_named, _add_named, _add_hash, _add_members, _add_strings])(draft)
     source = draft.some_node()
     fanout, most = _bound(draft, draft.rng.choice([1, 2, 3, 5, 10, 100, 10_000]), "int", 1, 10_000)
     bound = draft.bounds[source] * min(most, LONGEST_LIST)
@@ -503,7 +521,11 @@ def _add_filter(draft: _Draft) -> None:
     tree = make_predicate(draft.world, rng, rng.choice([0, 0, 0, 1, 1, 2, 3, 5, 8 if draft.max_rows == MOST_ROWS else 3]))
     if rng.random() < 0.4:
         # Keeps most rows, so that something is left to look at.
-        tree = {"op": "or", "a": tree, "b": {"op": "cmp", "cmp": "!=", "a": _key(1), "b": _const(rng)}}
+        most: Tree = {"op": "cmp", "cmp": "!=", "a": _key(1), "b": _const(rng)}
+        if draft.world.text_ids:
+            some = {"kind": "literal", "value": rng.choice(words.TEXT_IDS)}
+            most = {"op": "cmp_text", "cmp": "!=", "a": {"kind": "key", "key_id": 1}, "b": some}
+        tree = {"op": "or", "a": tree, "b": most}
     name = _named(rng, draft.predicates, "p", tree)
     draft.add("core::filter", [source], draft.bounds[source], pred_id=name)
 
@@ -544,7 +566,7 @@ def _by(draft: _Draft, source: str) -> dict[str, Any]:
 def _strategy(draft: _Draft, source: str) -> dict[str, Any]:
     rng = draft.rng
     present = sorted(draft.keys[source].intersection(draft.world.number_keys))
-    score = rng.choice(present if rng.random() < 0.8 else draft.world.number_keys)
+    score = rng.choice(present if present and rng.random() < 0.8 else draft.world.number_keys)
     highest = {"strategy": "max_by", "score_key": score}
     return rng.choice([{}, {"strategy": None}, {"strategy": "first"}, {"strategy": "last"}, highest, highest])
 
@@ -567,7 +589,8 @@ def _add_diversify(draft: _Draft) -> None:
     else:
         listed = sorted(draft.keys[source].intersection([*draft.world.int_keys, *draft.world.string_keys]))
         key = rng.choice(listed) if rng.random() < 0.9 else rng.choice(draft.world.string_keys)
-        choices: list[Any] = words.STRINGS if key in draft.world.string_keys else rng.choice([words.IDS, [1, 2, 3, 5, 8]])
+        numbers = rng.choice([words.IDS, [1, 2, 3, 5, 8]])
+        choices: list[Any] = _texts_of(draft.world, key) if key in draft.world.string_keys else numbers
         more = {"strategy": "quota", "by": key, "values": rng.sample(choices, rng.randint(1, 3))}
         more |= {"every_nth": rng.choice([1, 2, 3, 7])} | rng.choice([{}, {"first": None}, {"first": 1}, {"first": 4}])
     draft.add("core::diversify", [source], draft.bounds[source], **more, **overflow)
@@ -579,14 +602,21 @@ def _add_fetched_unlike(draft: _Draft) -> None:
     keys = _free(draft, source, [key for key in draft.world.fetched_keys if key in draft.world.vector_keys])
     if not keys or draft.bounds[source] > MOST_ROWS:
         return
-    _add_fetched(draft, source, keys[:1], **rng.choice([{}, {"by": None}, {"by": 1}]))
+    by = rng.choice([{}, {"by": None}, {"by": 1}])
+    _add_fetched(draft, source, keys[:1], **(_by_number(draft, source) if draft.world.text_ids else by))
     _add_unlike(draft, draft.nodes[-1]["node_id"], keys[0])
+
+
+def _by_number(draft: _Draft, source: str) -> dict[str, int]:
+    """What features are fetched by where ids are strings."""
+    present = sorted(draft.keys[source].intersection(draft.world.int_keys))
+    return {"by": draft.rng.choice(present or draft.world.int_keys)}
 
 
 def _add_unlike(draft: _Draft, source: str, vectors: int) -> None:
     """The interpreter compares each row with each that was chosen, each time."""
     rng, most = draft.rng, min(draft.bounds[source], 30)
-    relevance = rng.choice(sorted(draft.keys[source].intersection(draft.world.number_keys)))
+    relevance = rng.choice(sorted(draft.keys[source].intersection(draft.world.number_keys)) or draft.world.number_keys)
     weight = rng.choice([0, 0.25, 0.5, 0.7, 1, rng.random()])
     count = rng.choice([1, 2, 5, most])
     more = {"strategy": "mmr", "relevance": relevance, "similarity": vectors, "lambda": weight, "count": count}
@@ -596,7 +626,7 @@ def _add_unlike(draft: _Draft, source: str, vectors: int) -> None:
 def _add_nearest(draft: _Draft) -> None:
     """Of rows that have a vector of the same length as those of the file."""
     rng, file = draft.rng, draft.world.vectors
-    if file is None:
+    if file is None or draft.world.text_ids:
         return
     fits = [key for key, size in draft.world.vector_keys.items() if size == file.dimensions]
     sources = [name for name, keys in draft.keys.items() if keys.intersection(fits)]
@@ -628,7 +658,7 @@ def _add_aggregate(draft: _Draft) -> None:
     have = draft.keys[source]
     per = rng.choice(sorted(have.intersection(draft.world.sort_keys)))
     more = rng.choice([{}, {"per": None}, {"per": per}, {"per": per}, {"per": rng.choice(draft.world.sort_keys)}])
-    key = rng.choice(sorted(have.intersection(draft.world.number_keys)))
+    key = rng.choice(sorted(have.intersection(draft.world.number_keys)) or draft.world.number_keys)
     if of != "count":
         more = more | {"key": key}
     is_null = of != "count" and key != 1 and rng.random() > draft.carelessness
@@ -701,13 +731,16 @@ def _add_fetch(draft: _Draft) -> None:
     keys = _free(draft, source, draft.world.fetched_keys)
     names = [key for key in keys if key in ints]
     if names and rng.random() < 0.5:
-        _add_fetched(draft, source, names[:1], **rng.choice([{}, {"by": None}, {"by": 1}]))
+        by = rng.choice([{}, {"by": None}, {"by": 1}])
+        _add_fetched(draft, source, names[:1], **(_by_number(draft, source) if draft.world.text_ids else by))
         source = draft.nodes[-1]["node_id"]
         keys = _free(draft, source, draft.world.fetched_keys)
     others = sorted(draft.keys[source].intersection(ints) - {1})
     by = rng.choice([{}, {"by": None}, {"by": 1}, {"by": rng.choice(ints)}])
     if others and rng.random() < 0.7:
         by = {"by": rng.choice(others)}
+    elif draft.world.text_ids:
+        by = _by_number(draft, source)
     if keys:
         _add_fetched(draft, source, keys[: rng.choice([1, 1, 2, 3, 6])], **by)
 
@@ -736,9 +769,12 @@ def _template(draft: _Draft, source: str | None, prefix: str) -> str:
 
 
 def _add_named(draft: _Draft) -> None:
+    _add_named_of(draft, draft.some_node() if draft.rng.random() < 0.8 else None)
+
+
+def _add_named_of(draft: _Draft, source: str | None) -> None:
     """Ids under keys of all kinds, for rows or once."""
     rng, world = draft.rng, draft.world
-    source = draft.some_node() if rng.random() < 0.8 else None
     count, most = _bound(draft, rng.choice([1, 2, 3, 5, 100, 10_000_000]), "int", 1, 10_000_000)
     bound = (1 if source is None else draft.bounds[source]) * min(most, LONGEST_LIST)
     op, prefix = rng.choice([("core::list", "shelf"), ("core::set", "bought"), ("core::sorted_set", "near")])
@@ -834,7 +870,8 @@ def _add_made(
     rng, world = draft.rng, draft.world
     known = world.sort_keys if transform == "is_null" else world.number_keys
     present = sorted(draft.keys[source].intersection(known))
-    keys = wanted or rng.sample(*rng.choice([(known, 1), (present, 1), (present, min(2, len(present)))]))
+    some = present or known
+    keys = wanted or rng.sample(*rng.choice([(known, 1), (some, 1), (some, min(2, len(some)))]))
     never_null = transform == "is_null" or keys == [1] or rng.random() < draft.carelessness
     free = _free(draft, source, world.out_keys if never_null else world.nullable_out_keys)
     pairs = list(zip(keys, free))
@@ -853,7 +890,7 @@ def _add_one_hot(draft: _Draft, source: str) -> None:
     present = sorted(draft.keys[source].intersection(known))
     key = rng.choice(present if rng.random() < 0.8 else known)
     numbers = rng.choice([words.IDS, words.SMALL_IDS, words.LARGE_IDS])
-    choices: list[Any] = words.STRINGS if key in world.string_keys else numbers
+    choices: list[Any] = _texts_of(world, key) if key in world.string_keys else numbers
     out_keys = _free(draft, source, world.out_keys)[: rng.randint(1, 3)]
     if out_keys:
         values = rng.sample(choices, len(out_keys))
@@ -861,6 +898,11 @@ def _add_one_hot(draft: _Draft, source: str) -> None:
             "core::extract_features", [source], draft.bounds[source],
             transform="one_hot", keys=[key], out_keys=out_keys, values=values,
         )
+
+
+def _texts_of(world: World, key: int) -> list[str]:
+    """Values that a key of strings may have."""
+    return words.TEXT_IDS if key == 1 else words.STRINGS
 
 
 def _add_models(draft: _Draft) -> None:
@@ -890,11 +932,11 @@ def _add_take(draft: _Draft) -> None:
     draft.add("core::take", [source], min(most, draft.bounds[source]), count=count)
 
 
-def _add_page(draft: _Draft) -> None:
+def _add_page(draft: _Draft, sizes: tuple[int, ...] = (1, 2, 5, 64, 10_000)) -> None:
     if any(node["op"] == "core::paginate" for node in draft.nodes):
         return
     source = draft.some_node()
-    size, most = _bound(draft, draft.rng.choice([1, 2, 5, 64, 10_000]), "int", 1, 10_000)
+    size, most = _bound(draft, draft.rng.choice(sizes), "int", 1, 10_000)
     draft.add("core::paginate", [source], min(most, draft.bounds[source]), size=size)
 
 
@@ -946,7 +988,8 @@ def make_request(world: World, seed: str, plan: dict[str, Any]) -> dict[str, Any
     """A request; one in thirty has a fault."""
     rng = random.Random(f"request {seed}")
     plan_name = plan["plan_name"]
-    user = rng.choice(words.POPULAR_IDS if rng.random() < 0.5 else [number for number in words.IDS if number > 0])
+    others = words.TEXT_IDS if world.text_ids else [number for number in words.IDS if number > 0]
+    user = rng.choice(world.popular_ids if rng.random() < 0.5 else others)
     request: dict[str, Any] = {"user_id": str(user) if rng.random() < 0.3 else user}
     if rng.random() < 0.3 and all(node["op"] != "core::viewer" for node in plan["nodes"]):
         del request["user_id"]
@@ -972,7 +1015,8 @@ def make_request(world: World, seed: str, plan: dict[str, Any]) -> dict[str, Any
     if rng.random() < 0.1:
         request["deadline_ms"] = 600_000
     if rng.random() < 1 / 30:
-        request |= rng.choice([*_FAULTS, *_faults_of(world)])
+        own = _TEXT_USER_FAULTS if world.text_ids else _USER_FAULTS
+        request |= rng.choice([*own, *_FAULTS, *_faults_of(world)])
     return request
 
 
@@ -982,7 +1026,7 @@ def _candidates(world: World, rng: random.Random, sources: list[Node]) -> list[d
     keys = [row for row in world.keys if row["key_id"] in taken]
     rng.shuffle(keys)
     count = rng.choice([0, 1, 2, 5, 20, MOST_CANDIDATES])
-    ids = [str(number) if rng.random() < 0.2 else number for number in rng.choices(words.IDS, k=count)]
+    ids = [str(number) if rng.random() < 0.2 else number for number in rng.choices(world.ids, k=count)]
     columns = {row["name"]: [_candidate_value(row, rng) for _ in ids] for row in keys}
     if rng.random() < 0.5:
         return {"id": ids} | columns
@@ -1057,7 +1101,7 @@ def _faults_of(world: World) -> list[dict[str, Any]]:
     return out + [{"output_keys": ["country", name]} for name in hidden]
 
 
-_FAULTS: list[dict[str, Any]] = [
+_USER_FAULTS: list[dict[str, Any]] = [
     {"user_id": 0},
     {"user_id": -1},
     {"user_id": 2**63},
@@ -1065,6 +1109,13 @@ _FAULTS: list[dict[str, Any]] = [
     {"user_id": ""},
     {"user_id": 1.5},
     {"user_id": None},
+]
+
+_TEXT_USER_FAULTS: list[dict[str, Any]] = [
+    *({"user_id": name} for name in words.TEXT_JUNK), {"user_id": 7}, {"user_id": 1.5}, {"user_id": None}, {"user_id": []},
+]
+
+_FAULTS: list[dict[str, Any]] = [
     {"unknown": 1},
     {"plan": "another_plan"},
     {"request_id": 7},

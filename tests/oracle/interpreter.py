@@ -84,8 +84,10 @@ class ForeignOperator(Exception):
     """A plan uses what a library brings."""
 
 
-def interpret(known: Known, plan: dict[str, Any], request: dict[str, Any]) -> Answer | Failure:
-    """The response to `request` by `plan`, which must be a valid one, and use operators of rankd alone."""
+def interpret(known: Known, plan: dict[str, Any], request: dict[str, Any], page: int = 0) -> Answer | Failure:
+    """The response to `request` by `plan`, which must be a valid one, and use operators of rankd alone.
+
+    Where the plan gives pages: that to the cursor of the page before, without that cursor."""
     for node in plan["nodes"]:
         if not node["op"].startswith(("core::", "test::")):
             raise ForeignOperator(f"`{node['op']}` is an operator of a library, which only rankd can load")
@@ -93,7 +95,7 @@ def interpret(known: Known, plan: dict[str, Any], request: dict[str, Any]) -> An
         asked = read_request(request, plan, known.registry, known.experiments)
     except RequestError as error:
         return Failure(error.code)
-    return _Run(known, plan, asked).answer()
+    return _Run(known, plan, asked, page).answer()
 
 
 def edges_into(node: Node) -> list[str]:
@@ -131,7 +133,7 @@ def _as_shown(value: Any) -> Any:
 class _Run:
     """One run of a plan."""
 
-    def __init__(self, known: Known, plan: dict[str, Any], asked: Asked) -> None:
+    def __init__(self, known: Known, plan: dict[str, Any], asked: Asked, page: int) -> None:
         self._registry = known.registry
         self._store = known.store
         self._models = known.models
@@ -145,6 +147,7 @@ class _Run:
         self._malformed_ids = 0
         self._malformed_values = 0
         self._more = False
+        self._page = page
         self._rows: dict[str, Rows] = {}
         self._fallen: dict[str, dict[str, str]] = {}
         # By a node, those for which it stands in that have failed before it ended.
@@ -507,10 +510,9 @@ class _Run:
         return self._input(node)[: params["count"]]
 
     def _paginate(self, node: Node, params: dict[str, Any]) -> Rows:
-        """The first page: requests of a test have no cursor."""
-        rows = self._input(node)
-        self._more = len(rows) > params["size"]
-        return rows[: params["size"]]
+        rows, begin = self._input(node), self._page * params["size"]
+        self._more = len(rows) > begin + params["size"]
+        return rows[begin : begin + params["size"]]
 
     def _fixed_source(self, node: Node, params: dict[str, Any]) -> Rows:
         return [{ID: number} for number in range(1, params.get("row_count", 1) + 1)]

@@ -763,6 +763,23 @@ class Generator(unittest.TestCase):
         self.assertEqual(len(used), 32)
         self.assertGreater(unlike, 5)
 
+    def test_where_ids_are_strings_no_node_is_for_numbers(self) -> None:
+        numeric = {"core::follow", "core::recommendation", "core::media", "core::nearest", "test::fixed_source"}
+        worlds = pages = 0
+        for seed in range(200):
+            world = make_world(seed)
+            if not world.text_ids:
+                continue
+            plan, _ = make_plan(world, seed, "p")
+            worlds += 1
+            pages += any(each["op"] == "core::paginate" for each in plan["nodes"])
+            self.assertFalse(numeric & {each["op"] for each in plan["nodes"]})
+            for each in plan["nodes"]:
+                if each["op"] == "core::fetch_features":
+                    self.assertIn(each["params"]["by"], world.int_keys)
+        self.assertEqual(worlds, 50)
+        self.assertGreater(pages, 10)
+
 
 class Comparing(unittest.TestCase):
     def different(self, fields: dict[str, Any], **more: Any) -> str | None:

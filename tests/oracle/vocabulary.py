@@ -120,6 +120,11 @@ ODD_IDS = [0, -1, -7, -_P53 - 1, -_P53, 2**62 + 1, 2**63 - 1, 2**63 - 2, -(2**63
 IDS = SMALL_IDS + LARGE_IDS + ODD_IDS
 # Whose lists hold every id.
 POPULAR_IDS = [1, 12, _P53 + 1]
+# Ids where they are strings: such as look like numbers, as keys escape, as differ in a byte, and the longest.
+TEXT_IDS = ["1", "2", "12", "7", "007", "-0", "a", "ab", "b", "Z", "z", "US", "us", "null", "a b", "a:b", "a/b", "a%b", "%20"]
+TEXT_IDS += ["{id}", "é", "É", "日本", "😀", "\uffff", "\U00010000", "\n", "x\u0001y", "\u2028", "ö" * 64]
+POPULAR_TEXT_IDS = ["a", "é", "7"]
+TEXT_JUNK = ["", "ö" * 65, "nul\0", "\0"]
 JUNK = ["", "x17", "+6", " 7", "7 ", "8.0", "1e3", "--1", "-", "é", "0x1f"]
 JUNK += ["9223372036854775808", "-9223372036854775809"]
 ODDLY_WRITTEN = ["007", "-0", "00", "-0009"]

@@ -23,7 +23,7 @@ Row = dict[str, Any]
 CAPABILITIES = [CAPABILITY, BOUND_PARAMS, FALLBACK, BRANCH, FORMULAS, TIMEOUTS, RETRIES, VECTORS]
 
 REGISTRY = Path(__file__).resolve().parents[2] / "registry"
-ID, COUNTRY = 1, 3001
+ID, COUNTRY, COUNT = 1, 3001, 4002
 TYPES = ["int", "float", "string", "bool"]
 
 
@@ -36,6 +36,21 @@ class World:
     endpoints: list[str]
     files: dict[str, str]
     vectors: VectorFile | None = None
+    # Whether ids are strings.
+    text_ids: bool = False
+
+    @cached_property
+    def ids(self) -> list[Any]:
+        return words.TEXT_IDS if self.text_ids else words.IDS
+
+    @cached_property
+    def popular_ids(self) -> list[Any]:
+        return words.POPULAR_TEXT_IDS if self.text_ids else words.POPULAR_IDS
+
+    @cached_property
+    def exact_key(self) -> int:
+        """A key of exact numbers that many rows have: the id, or what stands for it where that is a string."""
+        return COUNT if self.text_ids else ID
 
     @cached_property
     def float_keys(self) -> list[int]:
@@ -141,8 +156,11 @@ def is_writable(row: Row) -> bool:
 
 
 def make_world(seed: int) -> World:
-    """Now and then the registry of the repository with some more rows, otherwise one that the seed makes."""
-    return _known_world() if seed % 4 == 0 else _random_world(random.Random(f"world {seed}"))
+    """Now and then the registry of the repository with some more rows, otherwise one that the seed makes; of two in eight
+    the ids are strings."""
+    if seed % 4 == 0:
+        return _known_world()
+    return _random_world(random.Random(f"world {seed}"), text_ids=seed % 8 in (1, 6))
 
 
 def _known_world() -> World:
@@ -156,15 +174,17 @@ def _known_world() -> World:
     return World(keys, params, ["ep_0001"], files, vectors)
 
 
-def _random_world(rng: random.Random) -> World:
+def _random_world(rng: random.Random, text_ids: bool) -> World:
     keys = [
-        {"key_id": ID, "name": "id", "type": "int", "nullable": False, "allow_write": False},
+        {"key_id": ID, "name": "id", "type": "string" if text_ids else "int", "nullable": False, "allow_write": False},
         {"key_id": COUNTRY, "name": "country", "type": "string", "nullable": True},
         {"key_id": 2001, "name": "score", "type": "float", "nullable": rng.random() < 0.5, "default": 0.5},
         {"key_id": 2002, "name": "hidden", "type": "float", "nullable": True, "allow_read": rng.random() < 0.5},
     ]
     numbers = rng.sample([2, 7, 1001, 1002, 3002, 4001, 9001, 2**31, 2**32 - 1, *range(100, 120)], rng.randint(3, 12))
     keys += [_random_row(rng, "key_id", number, [*TYPES, "float", "float", "vector"]) for number in numbers]
+    if text_ids:
+        keys.append({"key_id": COUNT, "name": "count", "type": "int", "nullable": rng.random() < 0.5, "default": 7})
     numbers = rng.sample([1, 2, 3, 77, 2**32 - 1, 2**31 + 1, *range(200, 210)], rng.randint(2, 9))
     params = [_random_row(rng, "param_id", number, TYPES) | _random_source(rng) for number in numbers]
     for row in params:
@@ -178,7 +198,7 @@ def _random_world(rng: random.Random) -> World:
         "capabilities.toml": _toml("capability", [{"id": each, "name": each.split(".")[3]} for each in CAPABILITIES]),
         "endpoints.dev.toml": _with_vectors(_toml("endpoint", _random_endpoints(rng, endpoints)), vectors),
     }
-    return World(keys, params, [f"ep_{number:04}" for number in endpoints[:2]], files, vectors)
+    return World(keys, params, [f"ep_{number:04}" for number in endpoints[:2]], files, vectors, text_ids)
 
 
 def _random_row(rng: random.Random, id_field: str, number: int, types: list[str]) -> Row:
