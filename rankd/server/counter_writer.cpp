@@ -27,6 +27,27 @@ constexpr std::size_t steps_at_once = 1'000;
 constexpr std::chrono::milliseconds between_batches{20};
 constexpr std::chrono::seconds last_words{1};
 
+/// Adds to a sum that fades: KEYS[1] is the hash; ARGV its field, the field of its time, what is added, when, and the
+/// half-life, the last two in milliseconds. An event that comes late has the weight that it has by then. One command,
+/// so that no other server comes between reading and writing.
+constexpr std::string_view fading_sum = R"(
+local was, at = unpack(redis.call('HMGET', KEYS[1], ARGV[1], ARGV[2]))
+local by, now, half = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local sum = by
+if was then
+  local value, time = tonumber(was), tonumber(at or ARGV[4])
+  if not value or not time then return redis.error_reply('ERR the counter is no number') end
+  if time > now then
+    sum, now = value + by * 2 ^ ((now - time) / half), time
+  else
+    sum = value * 2 ^ ((time - now) / half) + by
+  end
+end
+if sum - sum ~= 0 then return redis.error_reply('ERR the counter would not be finite') end
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%.17g', sum), ARGV[2], string.format('%.0f', now))
+return 1
+)";
+
 auto text_of(const scalar& by) -> std::string {
   char digits[64];
   const auto* whole = std::get_if<std::int64_t>(&by);
@@ -45,16 +66,32 @@ auto adds_integers(const event_rules& rules, const event_counter& counter) -> bo
   return field != type->fields->end() && field->second == value_type::integer;
 }
 
+void add_sum(const event_rules& rules, const event_counter& counter, const counter_step& step,
+             braid::redis_batch& out) {
+  const std::string by = text_of(step.by);
+  const auto key = std::string_view(step.key);
+  if (counter.half_life_s != 0) {
+    const std::string time = counter.time_field();
+    const std::int64_t half_life_ms = counter.half_life_s * 1000;
+    out.add("EVAL", fading_sum, 1, key, std::string_view(counter.name), std::string_view(time), std::string_view(by),
+            std::int64_t{step.at.count()}, half_life_ms);
+    return;
+  }
+  out.add(adds_integers(rules, counter) ? "HINCRBY" : "HINCRBYFLOAT", key, std::string_view(counter.name),
+          std::string_view(by));
+}
+
 /// The commands of some steps of one endpoint; the number of replies of each step.
 auto commands_of(const event_rules& rules, const std::vector<const counter_step*>& steps, braid::redis_batch& out)
     -> std::vector<std::size_t> {
   std::vector<std::size_t> replies;
   for (const counter_step* step : steps) {
     const event_counter& counter = rules.counters()[step->counter];
-    out.add(adds_integers(rules, counter) ? "HINCRBY" : "HINCRBYFLOAT", std::string_view(step->key),
-            std::string_view(counter.name), std::string_view(text_of(step->by)));
+    const bool ends = counter.window_s != 0 || counter.idle_s != 0;
+    add_sum(rules, counter, *step, out);
     if (counter.window_s != 0) out.add("EXPIRE", std::string_view(step->key), counter.window_s, "NX");
-    replies.push_back(counter.window_s == 0 ? 1 : 2);
+    if (counter.idle_s != 0) out.add("EXPIRE", std::string_view(step->key), counter.idle_s);
+    replies.push_back(ends ? 2 : 1);
   }
   return replies;
 }

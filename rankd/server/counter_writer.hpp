@@ -30,9 +30,9 @@ struct counter_counts {
 };
 
 /// A queue, and a thread that empties it into Redis: `HINCRBY`, or `HINCRBYFLOAT` for all steps of a counter `by` a
-/// field that is not declared as int, and `EXPIRE … NX` for a window. At most once: what is sent when a connection ends
-/// is lost, and counted; the log of events has it. Failures are logged (`counters_failed`), once until one is written
-/// again. Threads: any. Lifetime: rules and log outlive it.
+/// field that is not declared as int, a script for one with a half-life, and `EXPIRE` for the end of a hash. At most
+/// once: what is sent when a connection ends is lost, and counted; the log of events has it. Failures are logged
+/// (`counters_failed`), once until one is written again. Threads: any. Lifetime: rules and log outlive it.
 class counter_writer {
  public:
   static constexpr std::size_t max_waiting = 100'000;  ///< steps

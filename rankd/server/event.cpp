@@ -241,7 +241,8 @@ auto event_line(const event& what, std::chrono::milliseconds received) -> std::s
   return out + "}";
 }
 
-auto steps_of(const event& what, const event_rules& rules) -> std::vector<counter_step> {
+auto steps_of(const event& what, const event_rules& rules, std::chrono::milliseconds received)
+    -> std::vector<counter_step> {
   std::vector<counter_step> out;
   for (std::size_t at = 0; at < rules.counters().size(); ++at) {
     const event_counter& counter = rules.counters()[at];
@@ -255,7 +256,7 @@ auto steps_of(const event& what, const event_rules& rules) -> std::vector<counte
       by = *given;
     }
     if (auto key = key_of(what, counter.key))
-      out.push_back({.counter = at, .key = std::move(*key), .by = std::move(by)});
+      out.push_back({.counter = at, .key = std::move(*key), .by = std::move(by), .at = std::min(what.time, received)});
   }
   return out;
 }

@@ -48,9 +48,12 @@ struct counter_step {
   std::size_t counter = 0;  ///< a position in event_rules::counters
   std::string key;
   scalar by;  ///< int64 or double
+  std::chrono::milliseconds at{0};
 };
 
-/// What an event adds to counters: nothing to one whose key lacks a value, or whose field is no number.
-[[nodiscard]] auto steps_of(const event& what, const event_rules& rules) -> std::vector<counter_step>;
+/// What an event adds to counters: nothing to one whose key lacks a value, or whose field is no number. No event is of
+/// a time after it was received: it would make light of all that come until then.
+[[nodiscard]] auto steps_of(const event& what, const event_rules& rules, std::chrono::milliseconds received)
+    -> std::vector<counter_step>;
 
 }  // namespace rankd

@@ -252,7 +252,7 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
       ++mine.outcome.accepted;
       waiting_.bytes += lines[at];
       waiting_.ids.push_back(events[at].event_id);
-      if (options_.on_written) std::ranges::move(steps_of(events[at], rules), std::back_inserter(waiting_.steps));
+      if (options_.on_written) std::ranges::move(steps_of(events[at], rules, now), std::back_inserter(waiting_.steps));
     }
     // One that is there already may be part of the group that is being written, and this one ends after that.
     waiting_.waiters.push_back(std::move(mine));

@@ -52,10 +52,22 @@ class counter_reader {
       check_field("by", *by, true);
     }
     out.window_s = row_->integer("window_s", presence::optional, windows).value_or(0);
+    out.idle_s = row_->integer("idle_s", presence::optional, windows).value_or(0);
+    out.half_life_s = row_->integer("half_life_s", presence::optional, windows).value_or(0);
+    check_end(out);
     return out;
   }
 
  private:
+  void check_end(const event_counter& of) {
+    if (of.window_s == 0) return;
+    if (of.idle_s != 0)
+      row_->report("window_s", "bad_value", "the hash ends by `idle_s` already", "leave out one of the two");
+    else if (of.half_life_s != 0)
+      row_->report("window_s", "bad_value", "a window would end what fades by `half_life_s`",
+                   "give `idle_s` in its place, some thirty half-lives");
+  }
+
   void read_endpoint(event_counter& out) {
     const std::string* id = row_->text("endpoint", presence::required);
     if (id == nullptr) return;
@@ -142,6 +154,7 @@ auto event_rules::load(const std::filesystem::path& folder, const registries& de
     for_each_row(top, "counter", from.problems, [&](object_reader& row) {
       event_counter made = counter_reader(row, out, declared).read();
       counters.claim(row, "name", made.name);
+      if (made.half_life_s != 0) counters.claim(row, "name", made.time_field());
       out.counters_.push_back(std::move(made));
     });
     top.refuse_unknown_fields();

@@ -28,12 +28,17 @@ struct event_type {
 
 /// What is counted of events of a type: a field of the hash under a key that is made of the event.
 struct event_counter {
-  std::string name;           ///< the field of the hash
-  std::string event;          ///< the type
-  std::size_t endpoint = 0;   ///< a position in registries::endpoints
-  key_template key;           ///< holes are `user_id`, `item_id`, and fields of the event
-  std::string by;             ///< the field whose number is added; empty: one is
-  std::int64_t window_s = 0;  ///< the hash is gone so long after the first event; 0: it stays
+  std::string name;              ///< the field of the hash
+  std::string event;             ///< the type
+  std::size_t endpoint = 0;      ///< a position in registries::endpoints
+  key_template key;              ///< holes are `user_id`, `item_id`, and fields of the event
+  std::string by;                ///< the field whose number is added; empty: one is
+  std::int64_t window_s = 0;     ///< the hash is gone so long after the first event; 0: it stays
+  std::int64_t idle_s = 0;       ///< the hash is gone so long after the last event; 0: it stays
+  std::int64_t half_life_s = 0;  ///< what was counted is half as much after so long; 0: it stays as it is
+
+  /// The field with the time, in milliseconds since 1970, at which a counter with a half-life has its value.
+  [[nodiscard]] auto time_field() const -> std::string { return name + "_at"; }
 };
 
 /// What a project says of events. Immutable. Threads: any.
@@ -45,7 +50,7 @@ class event_rules {
   /// Reads the file of a folder, which need not be there.
   /// Blocks: on the disk. Errors: every diagnostic at once, with the file as the source: those of `read_toml_file`,
   /// `object_reader` and `key_template::parse`; duplicate_value, unknown_event, unknown_endpoint, wrong_endpoint_kind
-  /// for a counter in what is no store, bad_hole, unknown_field.
+  /// for a counter in what is no store, bad_hole, unknown_field, bad_value for two ends of one hash.
   static auto load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<event_rules>;
 
   [[nodiscard]] auto types() const noexcept -> const std::vector<event_type>& { return types_; }

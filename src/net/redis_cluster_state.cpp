@@ -26,10 +26,13 @@ auto take_word(std::string_view& rest) noexcept -> std::string_view {
   return word;
 }
 
-/// The word behind the name of an encoded command; empty where there is none.
+/// The word behind the name of an encoded command, of a script that behind the number of keys; empty where there is
+/// none.
 auto key_of(std::string_view command) noexcept -> std::string_view {
   command.remove_prefix(command.find('\n') + 1);
-  static_cast<void>(take_word(command));
+  const std::string_view name = take_word(command);
+  const bool is_script = name == "EVAL" || name == "EVALSHA" || name == "FCALL";
+  for (int others = is_script ? 2 : 0; others > 0 && !command.empty(); --others) static_cast<void>(take_word(command));
   return command.empty() ? std::string_view() : take_word(command);
 }
 

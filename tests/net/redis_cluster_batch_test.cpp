@@ -55,6 +55,25 @@ TEST_CASE("a transaction is no batch for a cluster, and a write is not sent agai
   CHECK((short_of_memory > 0 || failures() == 0));  // nothing fails under the thread sanitizer
 }
 
+TEST_CASE("a script goes to the node of its key") {
+  redis_nodes world(2, 2);
+  const auto master = [&](std::size_t node, std::string_view first, std::string_view last) {
+    return "*3\r\n:" + std::string(first) + "\r\n:" + std::string(last) + "\r\n*2\r\n" + bulk(world.node(node).path()) +
+           ":1\r\n";
+  };
+  for (const std::size_t each : {0, 1})
+    world.node(each).slots = "*2\r\n" + master(0, "0", "8191") + master(1, "8192", "16383");
+  redis_batch batch;
+  batch.add("EVAL", "return 1", 1, "bar");  // of slot 5061
+  batch.add("EVAL", "return 1", 1, "foo");  // of slot 12182
+  const auto run = world.run(batch);
+  world.answer();
+  world.answer();
+  CHECK(run->over);
+  CHECK(world.node(0).times("EVAL return 1 1 bar") == 1);
+  CHECK(world.node(1).times("EVAL return 1 1 foo") == 1);
+}
+
 TEST_CASE("keys that have moved together are asked for together") {
   redis_nodes world(3, 1);
   world.say_master({0});

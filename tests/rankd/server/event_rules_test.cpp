@@ -56,6 +56,14 @@ TEST_CASE("a file of counters that is wrong is refused where it is wrong") {
         "unknown_field /counter/0/key\nwrong_type /counter/0/by\n");
   CHECK(problems_of(rules_of(counter("endpoint = \"ep_0009\"\nkey = \"k:{P.x}\"\nwindow_s = 0\n"))) ==
         "unknown_endpoint /counter/0/endpoint\nbad_hole /counter/0/key\nout_of_range /counter/0/window_s\n");
+  const std::string in_redis = "endpoint = \"ep_0001\"\nkey = \"k\"\n";
+  CHECK(problems_of(rules_of(counter(in_redis + "half_life_s = 0\nidle_s = -1\n"))) ==
+        "out_of_range /counter/0/idle_s\nout_of_range /counter/0/half_life_s\n");
+  CHECK(problems_of(rules_of(counter(in_redis + "window_s = 1\nidle_s = 1\n"))) == "bad_value /counter/0/window_s\n");
+  CHECK(problems_of(rules_of(counter(in_redis + "window_s = 1\nhalf_life_s = 1\n"))) ==
+        "bad_value /counter/0/window_s\n");
+  CHECK(problems_of(rules_of(counter(in_redis + "half_life_s = 1\n") + "[[counter]]\nname = \"c_at\"\nevent = " +
+                             "\"purchase\"\n" + in_redis)) == "duplicate_value /counter/1/name\n");
   CHECK(problems_of(rules_of(counter("key = \"k\"\nwhen = 1\n"))) ==
         "missing_field /counter/0\nunknown_field /counter/0/when\n");
   CHECK(problems_of(rules_of("[[counter]]\nname = \"c\"\nevent = \"buy\"\nendpoint = \"ep_0001\"\nkey = \"\"\n")) ==

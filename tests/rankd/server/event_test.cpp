@@ -116,7 +116,7 @@ window_s = 60
   CHECK(rules->counters()[1].window_s == 60);
   const auto steps = [&](std::string_view text) {
     std::string out;
-    for (const counter_step& each : steps_of(read(text, *rules)->front(), *rules))
+    for (const counter_step& each : steps_of(read(text, *rules)->front(), *rules, std::chrono::milliseconds(1000)))
       out += rules->counters()[each.counter].name + " " + each.key + " " +
              (std::holds_alternative<double>(each.by) ? "float" : "int") + "\n";
     return out;
@@ -125,4 +125,11 @@ window_s = 60
   CHECK(steps(R"({"event_id":"a","type":"purchase","user_id":8,"fields":{"coupon":"a:b","price":1.5}})") ==
         "spent spent:8:a%3Ab float\n");
   CHECK(steps(R"({"event_id":"a","type":"purchase","user_id":8,"fields":{"coupon":"a","price":null}})").empty());
+
+  const auto time_of = [&](std::string_view time) {
+    const std::string text = R"({"event_id":"a","type":"purchase","item_id":7,"time_ms":)" + std::string(time) + "}";
+    return steps_of(read(text, *rules)->front(), *rules, std::chrono::milliseconds(1000)).front().at.count();
+  };
+  CHECK(time_of("900") == 900);
+  CHECK(time_of("1001") == 1000);  // a clock of a client may be wrong
 }
