@@ -1,18 +1,20 @@
 // cli.ts: the command line of dslc.
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 
+import { artifactsOf, writeArtifacts } from "./artifacts.js";
 import { bindings } from "./bindings.js";
-import { artifactNameOf, type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
+import { type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
 import { printable, toLine } from "./diagnostic.js";
 import { comparePlans, comparisonJson, comparisonText, type RightArtifact } from "./diff_report.js";
 import { parseExact } from "./exact_json.js";
-import { artifactsIn, sourcesOf, testsOf, writeIndex } from "./folder.js";
+import { artifactsIn, sourcesOf, testsOf } from "./folder.js";
 import { fragmentsOf, outdatedIn, publish } from "./fragment_index.js";
 import { usesOf } from "./fragments.js";
 import { definesTests, testArtifact } from "./plan_tests.js";
 import { findProject, loadProject, type Project, ProjectError } from "./project.js";
 import type { Problem } from "./reader.js";
+import { serve } from "./serve.js";
 import { runTests, withPlans } from "./test_run.js";
 import { typesFolder, writeTypes } from "./types.js";
 import { validate } from "./validate.js";
@@ -28,6 +30,7 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   diff A B        how two plans differ (.plan.ts or .json), by the rules of rankd diff
   publish         record the versions of all fragments in fragments/index.json; from then on they stay as they are
   outdated [FILE…]  which plans use older versions of fragments than are published; without files the artifacts
+  serve           answer the questions of rankd studio, a line of JSON each, until the input ends
   bindings        write .rankd/ into the project: what editors and tsc know @rankd/plan by
 
   --out DIR           build, watch: where artifacts go; default: the project's folder of plans
@@ -63,7 +66,7 @@ export interface Options {
   readonly memoryMb: number;
 }
 
-const commands = ["build", "check", "watch", "test", "diff", "bindings", "publish", "outdated"];
+const commands = ["build", "check", "watch", "test", "diff", "bindings", "publish", "outdated", "serve"];
 const valued = ["--out", "--project", "--root", "--only", "--rankd", "--time-limit-ms", "--memory-limit-mb"];
 
 function parse(args: readonly string[]): Options {
@@ -85,6 +88,7 @@ function parse(args: readonly string[]): Options {
   }
   if (command === "publish" && files.length > 0)
     throw new UsageError("publish takes no files: it records all fragments");
+  if (command === "serve" && files.length > 0) throw new UsageError("serve takes no files");
   if (command === "diff" && files.length !== 2) throw new UsageError("diff wants two plans");
   for (const option of ["--only", "--rankd"])
     if (command !== "test" && values.has(option)) throw new UsageError(`${option} is an option of test`);
@@ -142,6 +146,7 @@ async function run(options: Options, project: Project): Promise<number> {
   });
   try {
     if (options.command === "diff") return await diff(options, project, compiler);
+    if (options.command === "serve") return await serve(project, compiler, process.stdin, process.stdout);
     if (options.command === "publish") return await publishAll(options, project, compiler);
     if (options.command === "outdated") return await outdated(options, project, compiler);
     const files = filesOf(options, project);
@@ -234,14 +239,10 @@ let isStale = false;
 /** Writes what compiled, or says where it differs from what is there. */
 function finish(compiled: readonly Compiled[], options: Options, project: Project): void {
   const folder = resolve(options.out ?? project.plans);
-  const good = compiled.flatMap(({ file, artifact }) =>
-    artifact === undefined ? [] : [{ file: join(folder, artifactNameOf(file)), artifact }],
-  );
+  const good = artifactsOf(compiled, folder);
   if (!options.isVerify) {
-    for (const { file, artifact } of good) replaceFile(file, artifact);
-    // A folder that shall have none but these gets an index; where there is one it is kept up to date.
     const isWhole = options.files.length === 0 && good.length === compiled.length;
-    if (isWhole || existsSync(join(folder, "index.json"))) writeIndex(folder);
+    writeArtifacts(compiled, folder, isWhole ? "all" : "some");
     if (options.command === "build" && good.length > 0)
       process.stderr.write(`dslc: wrote ${good.length} of ${wholeText(compiled)} to ${relative("", folder) || "."}\n`);
     return;

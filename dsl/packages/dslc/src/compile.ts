@@ -12,6 +12,7 @@ import { reservedNames } from "./folder.js";
 import { changedSince, definesFragment, digestOf, fragmentPath, type FragmentVersion } from "./fragment_index.js";
 import { fragmentCapability, usesPointer } from "./fragments.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
+import type { Texts } from "./plan_files.js";
 import { type BuiltTests, definesTests, testArtifact, testsJson } from "./plan_tests.js";
 import { type Emitted, PlanProgram, ProgramCache } from "./program.js";
 import type { Project } from "./project.js";
@@ -118,11 +119,11 @@ export class Compiler {
     this.root = resolve(options.root ?? project.root);
   }
 
-  /** Compiles plans together: what they share is read once. */
-  async compile(files: readonly string[]): Promise<Compiled[]> {
+  /** Compiles plans together: what they share is read once. `texts` stand in for files, by absolute path. */
+  async compile(files: readonly string[], texts: Texts = new Map()): Promise<Compiled[]> {
     const spans = new SpanTable();
     const paths = files.map((file) => resolve(file));
-    const program = new PlanProgram(this.root, paths, this.generated, spans, this.cache);
+    const program = new PlanProgram(this.root, paths, this.generated, spans, this.cache, texts);
     const runner = (this.runner ??= new Runner({
       limits: this.options.limits ?? defaultLimits,
       library: program.library(),

@@ -1,34 +1,13 @@
 // program.ts: type-checks plans and emits them as modules for the sandbox.
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { relative, sep } from "node:path";
 
 import ts from "typescript";
 
 import { type Diagnostic, diagnostic, type Place, startOf } from "./diagnostic.js";
+import { compilerOptions, isLibrary, libraryFolder, libraryRoots, PlanFiles, type Texts } from "./plan_files.js";
 import type { Module } from "./sandbox.js";
 import { SourceMap } from "./source_map.js";
 import { placeOf, refusals, type SpanTable, transformer } from "./transform.js";
-
-const packageName = "@rankd/plan";
-
-/** The folder of the authoring package's sources. */
-export const libraryFolder = dirname(createRequire(import.meta.url).resolve(packageName));
-
-const options: ts.CompilerOptions = {
-  target: ts.ScriptTarget.ES2022,
-  lib: ["lib.es2022.d.ts"],
-  module: ts.ModuleKind.CommonJS,
-  moduleResolution: ts.ModuleResolutionKind.Node10,
-  ignoreDeprecations: "5.0",
-  strict: true,
-  noUncheckedIndexedAccess: true,
-  types: [],
-  skipLibCheck: true,
-  sourceMap: true,
-  removeComments: true,
-  newLine: ts.NewLineKind.LineFeed,
-};
 
 /** One file of a plan, ready to run. */
 export interface Emitted {
@@ -50,19 +29,22 @@ export class ProgramCache {
 export class PlanProgram {
   private readonly program: ts.Program;
   private readonly emitted = new Map<string, Emitted>();
+  private readonly files: PlanFiles;
 
   /** `generated` is the text of the bindings of the project. */
   constructor(
     private readonly root: string,
     plans: readonly string[],
-    private readonly generated: string,
+    generated: string,
     private readonly spans: SpanTable,
     private readonly cache: ProgramCache,
+    texts: Texts,
   ) {
+    this.files = new PlanFiles(root, generated, texts);
     const host = this.host();
     this.program = ts.createProgram({
-      rootNames: [...plans, join(libraryFolder, "index.ts"), join(libraryFolder, "hooks.ts")],
-      options,
+      rootNames: [...plans, ...libraryRoots],
+      options: compilerOptions,
       host,
       ...(cache.program === undefined ? {} : { oldProgram: cache.program }),
     });
@@ -70,21 +52,13 @@ export class PlanProgram {
   }
 
   private host(): ts.CompilerHost {
-    const host = ts.createCompilerHost(options);
-    const read = (file: string): string | undefined => {
-      if (resolve(file) === join(libraryFolder, "generated.ts")) return this.generated;
-      try {
-        return readFileSync(file, "utf8");
-      } catch {
-        return undefined;
-      }
-    };
-    host.readFile = read;
-    host.fileExists = (file) => resolve(file) === join(libraryFolder, "generated.ts") || existsSync(file);
+    const host = ts.createCompilerHost(compilerOptions);
+    host.readFile = (file) => this.files.read(file);
+    host.fileExists = (file) => this.files.exists(file);
     host.getSourceFile = (file, language) => {
       const known = this.cache.files.get(file);
       if (known !== undefined && isStandard(file)) return known;
-      const text = read(file);
+      const text = this.files.read(file);
       if (text === undefined) return undefined;
       if (known !== undefined && known.text === text) return known;
       // The target alone: a package.json above, such as that of an installed package, would change the kind of module.
@@ -93,29 +67,8 @@ export class PlanProgram {
       this.cache.files.set(file, made);
       return made;
     };
-    host.resolveModuleNameLiterals = (literals, importer) =>
-      literals.map((literal) => {
-        const file = this.resolveImport(literal.text, importer);
-        return {
-          resolvedModule:
-            file === undefined
-              ? undefined
-              : { resolvedFileName: file, extension: ts.Extension.Ts, isExternalLibraryImport: false },
-        };
-      });
+    host.resolveModuleNameLiterals = (literals, importer) => this.files.resolveLiterals(literals, importer);
     return host;
-  }
-
-  /** Only the authoring package and files of the project can be imported. */
-  private resolveImport(name: string, importer: string): string | undefined {
-    if (name === packageName) return join(libraryFolder, "index.ts");
-    if (!/^\.\.?\//.test(name)) return undefined;
-    const base = resolve(dirname(importer), name.replace(/\.js$/, ""));
-    const file = [base.endsWith(".ts") ? base : `${base}.ts`].find(
-      (each) => existsSync(each) || each === join(libraryFolder, "generated.ts"),
-    );
-    if (file === undefined) return undefined;
-    return isLibrary(file) === isLibrary(importer) && (isLibrary(file) || isInside(file, this.root)) ? file : undefined;
   }
 
   private shown(file: string): string {
@@ -135,7 +88,7 @@ export class PlanProgram {
     const source = this.program.getSourceFile(file);
     const out: Record<string, string> = {};
     for (const { text } of source === undefined ? [] : importLiterals(source)) {
-      const target = this.resolveImport(text, file);
+      const target = this.files.resolveImport(text, file);
       if (target !== undefined) out[text] = target;
     }
     return out;
@@ -246,11 +199,4 @@ function isWithin(inner: Place, outer: Place): boolean {
 }
 function isStandard(file: string): boolean {
   return /[/\\]typescript[/\\]lib[/\\]lib\.[^/\\]*\.ts$/.test(file);
-}
-function isLibrary(file: string): boolean {
-  return isInside(file, libraryFolder);
-}
-function isInside(file: string, folder: string): boolean {
-  const path = relative(folder, resolve(file));
-  return path !== "" && !path.startsWith("..") && !path.startsWith(sep);
 }

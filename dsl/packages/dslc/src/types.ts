@@ -8,7 +8,7 @@ import { join, relative } from "node:path";
 import ts from "typescript";
 
 import { sha256 } from "./json.js";
-import { libraryFolder } from "./program.js";
+import { libraryFolder } from "./plan_files.js";
 import type { Project } from "./project.js";
 import { replaceFile } from "./write.js";
 

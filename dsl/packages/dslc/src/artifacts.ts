@@ -1,0 +1,26 @@
+// artifacts.ts: what was compiled, as files.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+import { artifactNameOf, type Compiled } from "./compile.js";
+import { writeIndex } from "./folder.js";
+import { replaceFile } from "./write.js";
+
+/** A file and what belongs into it. */
+export interface Artifact {
+  readonly file: string;
+  readonly artifact: string;
+}
+
+/** Those of plans and tests that compiled. */
+export function artifactsOf(compiled: readonly Compiled[], folder: string): Artifact[] {
+  return compiled.flatMap(({ file, artifact }) =>
+    artifact === undefined ? [] : [{ file: join(folder, artifactNameOf(file)), artifact }],
+  );
+}
+
+/** Writes them. `all`: the folder shall have none but these, and an index; where there is one it is kept up to date. */
+export function writeArtifacts(compiled: readonly Compiled[], folder: string, which: "some" | "all" = "some"): void {
+  for (const { file, artifact } of artifactsOf(compiled, folder)) replaceFile(file, artifact);
+  if (which === "all" || existsSync(join(folder, "index.json"))) writeIndex(folder);
+}

@@ -1,0 +1,91 @@
+// completions.ts: what may stand at a place of a plan: names of the project's registries, operators and their options.
+import { resolve } from "node:path";
+
+import ts from "typescript";
+
+import { compilerOptions, libraryRoots, PlanFiles } from "./plan_files.js";
+
+/** One of them. */
+export interface Completion {
+  readonly name: string;
+  /** As TypeScript calls it: `property`, `method`, `const`. */
+  readonly kind: string;
+  /** Its type and its documentation, of the first entries only. */
+  readonly about: string;
+}
+
+/** What may replace the text from `start` to the place that was asked about. */
+export interface Completions {
+  readonly start: number;
+  readonly entries: readonly Completion[];
+}
+
+const maxEntries = 50;
+const maxDescribed = 10;
+const isWord = /[\w$]/;
+
+/** Keeps a program of the plan that is asked about, so that only its text is read anew. */
+export class Completer {
+  private readonly texts = new Map<string, string>();
+  private readonly files: PlanFiles;
+  private readonly service: ts.LanguageService;
+  private file = "";
+  private version = 0;
+
+  /** `generated` is the text of the bindings of the project. */
+  constructor(root: string, generated: string) {
+    this.files = new PlanFiles(root, generated, this.texts);
+    this.service = ts.createLanguageService({
+      getCompilationSettings: () => compilerOptions,
+      getScriptFileNames: () => [this.file, ...libraryRoots],
+      // What is on the disk may change; texts do with each question.
+      getScriptVersion: (file) => (resolve(file) === this.file ? String(this.version) : "0"),
+      getScriptSnapshot: (file) => {
+        const text = this.files.read(file);
+        return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
+      },
+      getCurrentDirectory: () => root,
+      getDefaultLibFileName: (options) => ts.getDefaultLibFilePath(options),
+      fileExists: (file) => this.files.exists(file),
+      readFile: (file) => this.files.read(file),
+      resolveModuleNameLiterals: (literals, importer) => this.files.resolveLiterals(literals, importer),
+    });
+  }
+
+  /** The names that begin with the word before `offset`, those of the project's own things first. */
+  at(file: string, text: string, offset: number): Completions {
+    if (file !== this.file) this.texts.clear();
+    this.file = file;
+    this.version += 1;
+    this.texts.set(file, text);
+    let start = Math.min(offset, text.length);
+    while (start > 0 && isWord.test(text[start - 1]!)) start -= 1;
+    const word = text.slice(start, offset).toLowerCase();
+    const found = this.service.getCompletionsAtPosition(file, offset, { includeCompletionsWithInsertText: false });
+    const fitting = (found?.entries ?? [])
+      .filter(({ name, kind }) => name.toLowerCase().startsWith(word) && kind !== ts.ScriptElementKind.keyword)
+      .filter(({ name }) => /^[A-Za-z_$][\w$]*$/.test(name))
+      .sort((a, b) => (a.sortText < b.sortText ? -1 : a.sortText > b.sortText ? 1 : a.name < b.name ? -1 : 1));
+    const entries = fitting.slice(0, maxEntries).map(({ name, kind }, at) => ({
+      name,
+      kind,
+      about: at < maxDescribed ? this.describe(file, offset, name) : "",
+    }));
+    return { start, entries };
+  }
+
+  private describe(file: string, offset: number, name: string): string {
+    const found = this.service.getCompletionEntryDetails(
+      file,
+      offset,
+      name,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    );
+    if (found === undefined) return "";
+    const parts = [found.displayParts, found.documentation].map((each) => ts.displayPartsToString(each));
+    return parts.filter((each) => each !== "").join("\n");
+  }
+}

@@ -1,0 +1,106 @@
+// serve.ts: answers the questions of `rankd studio` about the sources of a project: a line of JSON each, until the input
+// ends.
+import { existsSync, readFileSync } from "node:fs";
+import { relative, sep } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+
+import { writeArtifacts } from "./artifacts.js";
+import { bindings } from "./bindings.js";
+import { type Compiled, type Compiler, planNameOf } from "./compile.js";
+import { Completer } from "./completions.js";
+import { sourcesOf } from "./folder.js";
+import { sha256 } from "./json.js";
+import { testSource } from "./plan_tests.js";
+import { type Project, ProjectError } from "./project.js";
+import { reasonOf, replaceFile } from "./write.js";
+
+/** What is asked. */
+interface Question {
+  readonly do: string;
+  readonly plan: string;
+  readonly text: string;
+  readonly digest: string;
+  readonly offset: number;
+}
+
+class Refusal extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Answers in the order of the questions. */
+export async function serve(project: Project, compiler: Compiler, input: Readable, output: Writable): Promise<number> {
+  const answers = new Answers(project, compiler);
+  for await (const line of createInterface({ input, crlfDelay: Infinity }))
+    output.write(`${JSON.stringify(await answers.to(line))}\n`);
+  return 0;
+}
+
+class Answers {
+  private readonly completer: Completer;
+
+  constructor(
+    private readonly project: Project,
+    private readonly compiler: Compiler,
+  ) {
+    this.completer = new Completer(project.root, bindings(project.declared));
+  }
+
+  /** Never rejects: what cannot be answered is `{error: {code, message}}`. */
+  async to(line: string): Promise<unknown> {
+    try {
+      const question = JSON.parse(line) as Question;
+      const file = this.sourceOf(question.plan);
+      if (question.do === "source") return this.source(file);
+      if (question.do === "draft") return await this.draft(file, question.text);
+      if (question.do === "complete") return this.completer.at(file, question.text, question.offset);
+      if (question.do === "save") return await this.save(file, question);
+      throw new Refusal("unknown_question", `there is no question ${question.do}`);
+    } catch (error) {
+      const code =
+        error instanceof Refusal ? error.code : error instanceof ProjectError ? "bad_project" : "compiler_failed";
+      return { error: { code, message: reasonOf(error) } };
+    }
+  }
+
+  private sourceOf(plan: string): string {
+    const file = sourcesOf(this.project).find((each) => planNameOf(each) === plan);
+    if (file === undefined || !existsSync(file))
+      throw new Refusal("no_source", `the project has no source ${plan}.plan.ts; its artifact was made elsewhere`);
+    return file;
+  }
+
+  private shown(file: string): string {
+    return relative(this.project.root, file).split(sep).join("/");
+  }
+
+  private source(file: string): unknown {
+    const text = readFileSync(file, "utf8");
+    return { file: this.shown(file), text, digest: sha256(text) };
+  }
+
+  private async draft(file: string, text: string): Promise<unknown> {
+    const [compiled] = await this.compiler.compile([file], new Map([[file, text]]));
+    return { file: this.shown(file), diagnostics: compiled!.diagnostics, artifact: compiled!.artifact ?? null };
+  }
+
+  /** As `dslc build` of the plan and its tests; a text that does not compile is kept all the same. */
+  private async save(file: string, { text, digest }: Question): Promise<unknown> {
+    if (sha256(readFileSync(file, "utf8")) !== digest)
+      throw new Refusal("source_changed", `${this.shown(file)} has changed since it was read`);
+    replaceFile(file, text);
+    const tests = file.replace(/\.plan\.ts$/, testSource);
+    const compiled: Compiled[] = await this.compiler.compile(existsSync(tests) ? [file, tests] : [file]);
+    writeArtifacts(compiled, this.project.plans);
+    return {
+      file: this.shown(file),
+      digest: sha256(text),
+      diagnostics: compiled.flatMap((each) => each.diagnostics),
+    };
+  }
+}

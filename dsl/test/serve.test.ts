@@ -1,0 +1,119 @@
+// serve.test.ts: the questions of rankd studio about the sources of a project, and their answers.
+import assert from "node:assert/strict";
+import { cpSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { after, before, test } from "node:test";
+
+import { Compiler } from "../packages/dslc/dist/compile.js";
+import type { Completions } from "../packages/dslc/dist/completions.js";
+import type { Diagnostic } from "../packages/dslc/dist/diagnostic.js";
+import { sha256 } from "../packages/dslc/dist/json.js";
+import { loadProject } from "../packages/dslc/dist/project.js";
+import { serve } from "../packages/dslc/dist/serve.js";
+import { repository, scratchFolder } from "./support.js";
+
+interface Answer {
+  readonly file?: string;
+  readonly text?: string;
+  readonly digest?: string;
+  readonly artifact?: string | null;
+  readonly diagnostics?: readonly Diagnostic[];
+  readonly error?: { code: string; message: string };
+}
+
+const folder = join(scratchFolder(), "shop");
+cpSync(join(repository, "rankd/cli/shop"), folder, { recursive: true });
+const source = join(folder, "plans/home.plan.ts");
+const project = loadProject(folder);
+const limits = { timeMs: 20_000, memoryMb: 64 }; // a busy machine is no fault
+const compiler = new Compiler(project, { limits });
+const input = new PassThrough();
+const output = new PassThrough();
+let status: Promise<number>;
+let lines: AsyncIterator<string>;
+
+async function* linesOf(stream: PassThrough): AsyncGenerator<string> {
+  let rest = "";
+  for await (const piece of stream) {
+    const all = `${rest}${String(piece)}`.split("\n");
+    rest = all.pop()!;
+    yield* all;
+  }
+}
+
+async function say(line: string): Promise<unknown> {
+  input.write(`${line}\n`);
+  return JSON.parse((await lines.next()).value as string) as unknown;
+}
+const ask = async (question: object): Promise<Answer> => (await say(JSON.stringify(question))) as Answer;
+
+before(() => {
+  lines = linesOf(output);
+  status = serve(project, compiler, input, output);
+});
+
+after(async () => {
+  input.end();
+  assert.equal(await status, 0);
+  await compiler.close();
+});
+
+test("a source is given as it stands, and a plan without one is refused", async () => {
+  const text = readFileSync(source, "utf8");
+  const found = await ask({ do: "source", plan: "home" });
+  assert.deepEqual(found, { file: "plans/home.plan.ts", text, digest: sha256(text) });
+  assert.equal((await ask({ do: "source", plan: "../home" })).error?.code, "no_source");
+  assert.equal((await ask({ do: "guess", plan: "home" })).error?.code, "unknown_question");
+  assert.equal(((await say("{")) as Answer).error?.code, "compiler_failed");
+});
+
+test("a draft has the bytes of dslc build, and nothing is written", async () => {
+  const text = readFileSync(source, "utf8");
+  const same = await ask({ do: "draft", plan: "home", text });
+  assert.equal(same.artifact, readFileSync(join(folder, "plans/home.json"), "utf8"));
+  const other = await ask({ do: "draft", plan: "home", text: text.replace("count: 100", "count: 99") });
+  assert.notEqual(other.artifact, same.artifact);
+  assert.deepEqual(other.diagnostics, []);
+  assert.equal(readFileSync(source, "utf8"), text);
+});
+
+test("what is wrong with a draft has its characters", async () => {
+  const text = readFileSync(source, "utf8").replace("Key.interest", "Key.intrest");
+  const { artifact, diagnostics } = await ask({ do: "draft", plan: "home", text });
+  assert.equal(artifact, null);
+  assert.equal(diagnostics?.[0]?.code, "type_error");
+  const { line, column, endColumn } = diagnostics[0].place;
+  assert.equal(text.split("\n")[line - 1]?.slice(column - 1, endColumn - 1), "intrest");
+});
+
+test("what may follow are the names of the registries that begin so", async () => {
+  const text = readFileSync(source, "utf8");
+  const at = text.indexOf("Key.interest") + "Key.in".length;
+  const found = (await say(JSON.stringify({ do: "complete", plan: "home", text, offset: at }))) as Completions;
+  assert.equal(found.start, at - 2);
+  assert.deepEqual(
+    found.entries.map(({ name }) => name),
+    ["interest"],
+  );
+  assert.match(found.entries[0]!.about, /KeyToken/);
+});
+
+test("saving writes source and artifact, also of a text that is wrong, unless the source has changed", async () => {
+  const text = readFileSync(source, "utf8");
+  const artifact = join(folder, "plans/home.json");
+  const before = readFileSync(artifact, "utf8");
+  assert.equal((await ask({ do: "save", plan: "home", text: "x", digest: sha256("x") })).error?.code, "source_changed");
+  assert.equal(readFileSync(source, "utf8"), text);
+  const next = text.replace("count: 100", "count: 99");
+  const saved = await ask({ do: "save", plan: "home", text: next, digest: sha256(text) });
+  assert.deepEqual(saved, { file: "plans/home.plan.ts", digest: sha256(next), diagnostics: [] });
+  assert.equal(readFileSync(source, "utf8"), next);
+  const compiled = readFileSync(artifact, "utf8");
+  assert.notEqual(compiled, before);
+  assert.ok(existsSync(join(folder, "plans/home.tests.json")));
+  const wrong = await ask({ do: "save", plan: "home", text: `${next}!`, digest: sha256(next) });
+  assert.equal(wrong.diagnostics?.[0]?.code, "syntax_error");
+  assert.equal(readFileSync(source, "utf8"), `${next}!`);
+  assert.equal(readFileSync(artifact, "utf8"), compiled);
+});
