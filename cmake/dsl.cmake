@@ -5,7 +5,7 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
 endif()
 find_program(NODE_EXECUTABLE NAMES node nodejs)
 if(NODE_EXECUTABLE)  # the page of plans has no packages
-  foreach(name layout markup model)
+  foreach(name comparison layout markup model source_text)
     add_test(NAME page/${name}
              COMMAND ${NODE_EXECUTABLE} --test tests/rankd/server/page/${name}.test.mjs
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

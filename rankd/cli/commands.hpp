@@ -109,6 +109,9 @@ struct serve_command_options : project_options {
   std::chrono::milliseconds stall_limit{0};   ///< of the watchdog; 0: what BRAID_STALL says
   std::chrono::milliseconds trace_slow{0};    ///< requests that ask for a file of the last seconds; 0: none
   std::chrono::milliseconds announcement{0};  ///< between saying that it stops and taking no more connections
+  std::string page_token = {};  ///< of the only client, in a studio; empty: none is
+  std::vector<std::filesystem::path> traffic = {};  ///< recorded, for the page; empty: that in the project's folder
+  std::string compiler = {};  ///< of plans that the page edits; empty: dslc of the project or of PATH, if it is there
 };
 
 struct load_command_options : project_options {

@@ -465,6 +465,7 @@ int main(int argc, char** argv) {
   add_batch(app, chosen);
   add_bench(app, chosen);
   rankd::detail::add_serve(app, chosen);
+  rankd::detail::add_studio(app, chosen);
   add_load(app, chosen);
   add_dump(app, chosen);
   add_validate(app, chosen);

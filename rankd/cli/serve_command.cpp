@@ -1,5 +1,6 @@
 // rankd/cli/serve_command.cpp: rankd serve: plans behind HTTP, until a signal.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/project_compiler.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/service_manager.hpp>
 #include <rankd/cli/workspace.hpp>
@@ -216,7 +217,9 @@ struct control {
     if (!options.token_file.empty() || server_options.tls)
       context.changes->reload_with([by = server.get(), file = options.token_file] { return renew(*by, file); });
     const std::string address = server->address().to_string();
-    print((server_options.tls ? "listening on https://" : "listening on http://") + address + "\n");
+    std::string lines = (server_options.tls ? "listening on https://" : "listening on http://") + address + "\n";
+    if (!options.page_token.empty()) lines += "open http://" + address + "/ui#token=" + options.page_token + "\n";
+    print(lines);
     std::fflush(stdout);
     context.log.note(log_level::info, "listening", {{"address", address}});
     notify_service_manager("READY=1\nSTATUS=listening on " + address);
@@ -260,6 +263,18 @@ struct control {
   }
 };
 
+/// Serves until a signal.
+auto run_to_end(control& by) -> exit_status {
+  by.on->run([&by] { by.start(); });
+  by.server.reset();
+  if (!by.problems.empty()) {
+    remove_record(by.options);
+    return report(by.problems);
+  }
+  by.context.log.note(log_level::info, "stopped");
+  return exit_status::fine;
+}
+
 /// With the tokens and the certificate that the files have.
 auto server_options_of(const serve_command_options& options) -> braid::checked<serve_options> {
   serve_options server_options = options.server;
@@ -268,7 +283,7 @@ auto server_options_of(const serve_command_options& options) -> braid::checked<s
   if (server_options.loops == 0) server_options.loops = braid::default_worker_count().workers;
   auto tokens = read_tokens(options.token_file);
   if (!tokens) return std::unexpected(std::move(tokens.error()));
-  server_options.tokens = std::move(*tokens);
+  if (*tokens) server_options.tokens = std::move(*tokens);
   if (!options.tls_cert.empty()) {
     for (const std::string& file : {options.tls_cert, options.tls_key})
       if (auto text = read_text_file(file); !text) return std::unexpected(std::move(text.error()));
@@ -283,6 +298,18 @@ auto open_exporter(const serve_command_options& options, const serve_log& log)
     -> braid::checked<std::unique_ptr<span_exporter>> {
   if (options.collector.empty()) return nullptr;
   return span_exporter::start({.url = options.collector, .share = options.span_share}, log);
+}
+
+/// Nothing where there is no studio: what others have asked is not for every client.
+auto traffic_places_of(const serve_command_options& options, const workspace& in)
+    -> std::vector<std::filesystem::path> {
+  if (options.page_token.empty()) return {};
+  return options.traffic.empty() ? std::vector<std::filesystem::path>{in.where.root} : options.traffic;
+}
+
+/// Null where there is no studio.
+auto drafts_of(const serve_command_options& options, const workspace& in) -> std::unique_ptr<draft_plans> {
+  return options.page_token.empty() ? nullptr : open_drafts(in, options.compiler);
 }
 
 auto library_options_of(const serve_command_options& options, const workspace& in) -> plan_library_options {
@@ -330,6 +357,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!traffic) return report(traffic.error());
   const auto events = event_takers::open(options, *in, log);
   if (!events) return remove_record(options), report(events.error());
+  const std::unique_ptr<draft_plans> drafts = drafts_of(options, *in);
   plan_changes changes(library, in->where.plans, log);
   read_anew(changes, *in);
   control by{.options = options,
@@ -348,6 +376,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
                          .counters = (*events)->counters.get(),
                          .redacted = std::move(*redacted),
                          .traffic = traffic->get(),
+                         .traffic_places = traffic_places_of(options, *in),
+                         .drafts = drafts.get(),
                          .scrubber = &scrubber,
                          .spans = spans->get()},
              .files = *files,
@@ -355,15 +385,9 @@ auto serve_command(const serve_command_options& options) -> exit_status {
              .on = std::move(*on),
              .server = nullptr,
              .problems = {}};
-  by.on->run([&by] { by.start(); });
-  by.server.reset();
+  const exit_status ended = run_to_end(by);
   changes.reload_with({});
-  if (!by.problems.empty()) {
-    remove_record(options);
-    return report(by.problems);
-  }
-  log.note(log_level::info, "stopped");
-  return exit_status::fine;
+  return ended;
 }
 
 }  // namespace rankd

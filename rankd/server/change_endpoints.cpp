@@ -138,14 +138,10 @@ auto shard::asked_plan(braid::http_exchange& x, endpoint which, std::string_view
 /// Two plans may have 10 000 nodes each: the loop ranks meanwhile.
 auto shard::compare(braid::http_exchange& x) -> braid::task<void> {
   if (!may_ask(x, endpoint::diff)) co_return;
-  const std::string name(x.value("name"));
-  const plan_handle before = asked_plan(x, endpoint::diff, name, "version");
-  if (before == nullptr) co_return;
-  const std::string with = braid::http_url::query_value(x.request().query, "with").value_or(name);
-  const plan_handle after = asked_plan(x, endpoint::diff, with, "with_version");
-  if (after == nullptr) co_return;
-  const auto both = [before, after, declared = all_->context.declared] {
-    return comparison_json(compare_plans(*before, *after, *declared), *before, *after);
+  const auto pair = asked_pair(x, endpoint::diff);
+  if (!pair) co_return;
+  const auto both = [pair = *pair, declared = all_->context.declared] {
+    return comparison_json(compare_plans(*pair.before, *pair.after, *declared), *pair.before, *pair.after);
   };
   auto comparing = braid::offload(on_->blocking(), both);
   const std::string text = co_await std::move(comparing);

@@ -171,7 +171,12 @@ void shard::plans(braid::http_exchange& x) {
   std::string out = "{\"plans\":[";
   const std::vector<known_plan> all = all_->context.plans->list();
   for (const known_plan& each : all) out += (out.ends_with('[') ? "" : ",") + listed(each);
-  reply(x, endpoint::plans, http_status::ok, json_type, out + "]}\n");
+  out += ']';
+  if (all_->options.shows_page) {
+    out += ",\"offers\":";
+    append_strings(out, offers_to(*client_of(x)));
+  }
+  reply(x, endpoint::plans, http_status::ok, json_type, out + "}\n");
 }
 
 auto shard::plan(braid::http_exchange& x) -> braid::task<void> {

@@ -4,7 +4,11 @@ set(page_entries "")
 foreach(file "=page.html=text/html" /page.css=page.css=text/css /page.mjs=page.mjs=text/javascript
              /graph.mjs=graph.mjs=text/javascript /layout.mjs=layout.mjs=text/javascript
              /model.mjs=model.mjs=text/javascript /dom.mjs=dom.mjs=text/javascript
-             /versions.mjs=versions.mjs=text/javascript)
+             /versions.mjs=versions.mjs=text/javascript /compare.mjs=compare.mjs=text/javascript
+             /comparison.mjs=comparison.mjs=text/javascript
+             /placing.mjs=placing.mjs=text/javascript /server.mjs=server.mjs=text/javascript
+             /layout_worker.mjs=layout_worker.mjs=text/javascript /source.mjs=source.mjs=text/javascript
+             /source_text.mjs=source_text.mjs=text/javascript)
   string(REGEX MATCH "^(.*)=(.+)=(.+)$" matched "${file}")
   set(path "/ui${CMAKE_MATCH_1}")
   set(name ${CMAKE_CURRENT_SOURCE_DIR}/page/${CMAKE_MATCH_2})

@@ -6,10 +6,11 @@
 
 namespace rankd {
 
-/// What a browser may do with the page (Content Security Policy): load its own files, and ask its own server.
+/// What a browser may do with the page (Content Security Policy): load its own files, of which `layout` names the
+/// script of a worker, and ask its own server.
 inline constexpr std::string_view page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; require-trusted-types-for 'script'";
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types layout";
 
 /// One file of the page, and the path of its URL.
 struct page_file {

@@ -49,6 +49,15 @@ void shard::add_page_routes() {
     routes_.get(file.path, [this, &file](braid::http_exchange& x) { page(x, file); });
 }
 
+/// What the page can ask for beyond plans, metrics and runs.
+auto shard::offers_to(const token_client& client) const -> std::vector<std::string> {
+  std::vector<std::string> out;
+  const bool may_see = client.may_see_shadows || tokens_ == nullptr;
+  if (!all_->context.traffic_places.empty() && may_see) out.emplace_back("traffic");
+  if (all_->context.drafts != nullptr && (client.may_edit || tokens_ == nullptr)) out.emplace_back("drafts");
+  return out;
+}
+
 void shard::page(braid::http_exchange& x, const page_file& file) {
   if (!may_come(x, endpoint::page)) return;
   static_cast<void>(x.set_field("Content-Security-Policy", page_policy));

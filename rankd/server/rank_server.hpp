@@ -17,6 +17,7 @@
 #include <braid/base/error.hpp>
 #include <braid/io/sockets.hpp>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,6 +26,7 @@
 namespace rankd {
 
 class counter_writer;
+class draft_plans;
 class event_log;
 class event_rules;
 
@@ -45,6 +47,9 @@ struct serve_context {
   const counter_writer* counters = nullptr;  ///< that the log writes to; null: none
   redaction redacted = {};                   ///< in the audit, these lines and recorded traffic
   traffic_writer* traffic = nullptr;         ///< records the requests that are ranked; null: nothing does
+  /// Files of recorded traffic, and folders of such, on which the page compares plans.
+  std::vector<std::filesystem::path> traffic_places = {};
+  draft_plans* drafts = nullptr;             ///< plans that are tried before they are saved; null: none are
   const store_scrubber* scrubber = nullptr;  ///< of these stores; null: none
   span_exporter* spans = nullptr;            ///< of requests, for a collector; null: none
   std::function<void()> on_end = {};         ///< called once, when the last loop has served to its end. Any thread.

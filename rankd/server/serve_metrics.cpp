@@ -30,6 +30,12 @@ auto name_of(endpoint which) noexcept -> std::string_view {
     case endpoint::page: return "/ui";
     case endpoint::versions: return "/v1/plans/{name}/versions";
     case endpoint::diff: return "/v1/plans/{name}/diff";
+    case endpoint::diff_answers: return "/v1/plans/{name}/diff/answers";
+    case endpoint::diff_traffic: return "/v1/plans/{name}/diff/traffic";
+    case endpoint::traffic: return "/v1/traffic";
+    case endpoint::source: return "/v1/plans/{name}/source";
+    case endpoint::draft: return "/v1/plans/{name}/draft";
+    case endpoint::completions: return "/v1/plans/{name}/completions";
     case endpoint::pin: return "/v1/plans/{name}/versions/{number}/pin";
     case endpoint::unpin: return "/v1/plans/{name}/unpin";
     case endpoint::roll_back: return "/v1/plans/{name}/rollback";

@@ -207,6 +207,8 @@ void shard::add_routes() {
   if (!all_->shadows.empty()) serve_get("/v1/shadow/{name}", [this](braid::http_exchange& x) { shadow(x); });
   serve_post("/v1/events", [this](braid::http_exchange& x) { return take_events(x); });
   add_change_routes();
+  add_compare_routes();
+  add_draft_routes();
   add_page_routes();
   // For every client.
   routes_.get("/healthz", [this](braid::http_exchange& x) {

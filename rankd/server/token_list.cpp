@@ -78,6 +78,8 @@ auto rights_of(std::string_view text) -> std::optional<token_client> {
       out.may_see_shadows = true;
     else if (right == "events")
       out.may_send_events = true;
+    else if (right == "edit")
+      out.may_edit = true;
     else
       return std::nullopt;
   }
@@ -100,8 +102,8 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
       problems.add(
           diagnostic_about(line, "bad_token", "a token has 16 characters or more: letters, digits, -._~+/=", source));
     else if (!rights || (read.rights && read.rights->empty()))
-      problems.add(diagnostic_about(line, "unknown_right",
-                                    "the rights of a token are `[force]`, `[shadow]` and `[events]`", source));
+      problems.add(diagnostic_about(
+          line, "unknown_right", "the rights of a token are `[force]`, `[shadow]`, `[events]` and `[edit]`", source));
     else if (std::ranges::find(all.entries_, digest, &entry::digest) != all.entries_.end())
       problems.add(diagnostic_about(line, "duplicate_token", "this token is listed twice", source));
     else
@@ -110,7 +112,8 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
            .digest = std::move(digest),
            .may_force = rights->may_force,
            .may_see_shadows = rights->may_see_shadows,
-           .may_send_events = rights->may_send_events});
+           .may_send_events = rights->may_send_events,
+           .may_edit = rights->may_edit});
   }
   if (problems.empty() && all.entries_.empty())
     problems.add({.code = "no_tokens",
@@ -144,7 +147,8 @@ auto token_list::client_of(std::string_view authorization) const -> std::optiona
   return token_client{.name = found->name,
                       .may_force = found->may_force,
                       .may_see_shadows = found->may_see_shadows,
-                      .may_send_events = found->may_send_events};
+                      .may_send_events = found->may_send_events,
+                      .may_edit = found->may_edit};
 }
 
 }  // namespace rankd

@@ -17,6 +17,7 @@ struct token_client {
   bool may_force = false;        ///< it may put its requests into arms of experiments
   bool may_see_shadows = false;  ///< it may see what came of candidates that run beside plans
   bool may_send_events = false;
+  bool may_edit = false;  ///< it may try plans that are not served, and write the files of the project
 };
 
 /// Tokens of clients. Threads: any.
@@ -25,7 +26,7 @@ class token_list {
   /// A token a line, with the client's name and blanks in front where it has one: `feed 5f0c…`; before the token its
   /// rights, where it has some, with blanks or commas between: `qa [force, events] 91d2…`. Empty lines and those that
   /// begin with `#` say nothing. Errors: bad_token for one of fewer than 16 characters, or of others than letters,
-  /// digits and `-._~+/=`; unknown_right for another one than `force`, `shadow` and `events`; duplicate_token;
+  /// digits and `-._~+/=`; unknown_right for another one than `force`, `shadow`, `events` and `edit`; duplicate_token;
   /// no_tokens.
   static auto parse(std::string_view text, const std::string& source) -> braid::checked<token_list>;
   /// Blocks: on the disk. Errors: those of `parse`, unreadable_file.
@@ -41,6 +42,7 @@ class token_list {
     bool may_force = false;
     bool may_see_shadows = false;
     bool may_send_events = false;
+    bool may_edit = false;
   };
 
   std::vector<entry> entries_;

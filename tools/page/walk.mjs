@@ -4,10 +4,11 @@
 //
 //   (cd tools/page && npm ci)
 //   node tools/page/walk.mjs [--rankd build/release/bin/rankd] [--chromium /usr/bin/chromium] [--out docs/page]
+//                            [--dslc dsl/packages/dslc/bin/dslc.js]
 //
 // Status 1 where a task cannot be done, where axe-core finds a violation, or where the page writes an error to the console
 // or breaks its policy. Not in the gate, which has no browser.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,33 +22,86 @@ const { values: options } = parseArgs({
   options: {
     rankd: { type: 'string', default: 'build/release/bin/rankd' }, out: { type: 'string', default: 'docs/page' },
     chromium: { type: 'string', default: '/usr/bin/chromium' },
+    dslc: { type: 'string', default: 'dsl/packages/dslc/bin/dslc.js' },
   },
 });
 const scratch = mkdtempSync(join(tmpdir(), 'rankd-walk-'));
-const project = join(scratch, 'demo');
-const artifact = join(project, 'plans/home_feed.json');
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const shown = new Set(['slow_node', 'missing_item', 'changed_weight', 'two_versions']); // in docs/page.md
+const shown = new Set(['slow_node', 'missing_item', 'changed_weight', 'two_versions', 'two_answers', 'recorded_traffic',
+  'edited_plan']); // in docs/page.md
 const complaints = [];
-let server;
+const rankd = resolve(options.rankd);
+const running = [];
+let project = ''; // each scheme has one of its own
+let artifact = '';
+let source = '';
 
-/** Starts `rankd serve --ui` on a new demo and gives the address of its page. */
-async function serve() {
-  const rankd = resolve(options.rankd);
-  execFileSync(rankd, ['init', 'demo', project], { stdio: 'ignore' });
-  server = spawn(rankd, ['serve', '--ui', '--project', project, '--listen', '127.0.0.1:0'],
-    { stdio: ['ignore', 'pipe', 'ignore'] });
+/** Starts `rankd` with these words, and gives what it prints that fits. */
+async function start(words, pattern) {
+  const server = spawn(rankd, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  running.push(server);
+  let all = '';
   for await (const text of server.stdout) {
-    const found = /listening on (\S+)/.exec(String(text));
-    if (found) return found[1];
+    all += text;
+    const found = pattern.exec(all);
+    if (found) return { server, found };
   }
-  throw new Error('rankd did not start');
+  throw new Error(`rankd ${words[0]} did not start`);
+}
+
+async function end(server) {
+  server.kill();
+  if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+}
+
+/** A new demo, with requests that a server has recorded, and a plan of 10 000 nodes. */
+async function makeProject(name) {
+  project = join(scratch, name);
+  artifact = join(project, 'plans/home_feed.json');
+  source = join(project, 'plans/home_feed.plan.ts');
+  execFileSync(rankd, ['init', 'demo', project], { stdio: 'ignore' });
+  writeFileSync(join(project, 'plans/large.json'), largePlan());
+  const words = ['serve', '--project', project, '--listen', '127.0.0.1:0', '--record', join(project, 'monday.rec')];
+  const { server, found } = await start(words, /listening on (\S+)\n/);
+  for (let user = 1; user <= 5; user += 1) {
+    const body = JSON.stringify({ plan: 'home_feed', user_id: user, request_id: `visit ${user}` });
+    await fetch(`${found[1]}/v1/rank`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+  }
+  await end(server);
+}
+
+/** A tree of concats over 5000 takes of one viewer. */
+function largePlan() {
+  const plan = JSON.parse(readFileSync(artifact, 'utf8'));
+  const nodes = [{ node_id: 'viewer', op: 'core::viewer', inputs: [], params: { endpoint: 'ep_0001' } }];
+  let open = [];
+  for (let at = 0; at < 5000; at += 1) {
+    nodes.push({ node_id: `t${at}`, op: 'core::take', inputs: ['viewer'], params: { count: 1 } });
+    open.push(`t${at}`);
+  }
+  for (let at = 0; open.length > 1; at += 1) {
+    const [left, right, ...rest] = open;
+    nodes.push({ node_id: `c${at}`, op: 'core::concat', inputs: [left], params: { rhs: right } });
+    open = [...rest, `c${at}`];
+  }
+  const { registry_digests, schema_version } = plan;
+  return JSON.stringify({ schema_version, plan_name: 'large', nodes, outputs: open, registry_digests, expr_table: {}, pred_table: {} });
 }
 
 /** The page with what a walk does again and again. */
 class Walk {
-  constructor(page, address, scheme) {
-    Object.assign(this, { page, address, scheme });
+  constructor(page, studio, scheme) {
+    Object.assign(this, { page, scheme, ...studio });
+  }
+
+  /** What the server answers to others than the page. */
+  async ask(path, body) {
+    const headers = { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json' };
+    return await (await fetch(`${this.address}/${path}`, { method: body ? 'POST' : 'GET', headers, body })).json();
+  }
+
+  tab(name) {
+    return this.page.getByRole('tab', { name, exact: true });
   }
 
   text(selector) {
@@ -102,10 +156,10 @@ const tasks = {
   async 'change a weight and compare'(walk) {
     await walk.run({ user: '1', ids: '', 'param.media_age_penalty_weight': '0.5' });
     await walk.run({ 'param.media_age_penalty_weight': '-1' });
-    await walk.page.getByRole('tab', { name: 'Compare' }).click();
-    must(/\d+ in place, \d+ up, \d+ down/.test(await walk.text('#panel-compare')), 'both answers are counted');
-    must(await walk.page.locator('#panel-compare tr.up, #panel-compare tr.new').count() > 0, 'the weight moves candidates');
-    must(/0\.5[\s\S]*-1/.test(await walk.text('#panel-compare')), 'both requests are shown');
+    await walk.page.getByRole('tab', { name: 'Runs' }).click();
+    must(/\d+ in place, \d+ up, \d+ down/.test(await walk.text('#panel-runs')), 'both answers are counted');
+    must(await walk.page.locator('#panel-runs tr.up, #panel-runs tr.new').count() > 0, 'the weight moves candidates');
+    must(/0\.5[\s\S]*-1/.test(await walk.text('#panel-runs')), 'both requests are shown');
     await walk.look('changed_weight');
     await walk.page.locator('[name="param.media_age_penalty_weight"]').fill('');
   },
@@ -113,21 +167,121 @@ const tasks = {
   async 'compare two versions'(walk) {
     await walk.page.getByRole('tab', { name: 'Answer' }).focus();
     for (let i = 0; i < 4; i += 1) await walk.page.keyboard.press('ArrowRight');
-    must(await walk.page.getByRole('tab', { name: 'Versions', selected: true }).isVisible(), 'arrow keys open the tab');
-    await walk.page.waitForFunction(() => document.querySelectorAll('[name="with_version"] option').length === 3);
+    must(await walk.page.getByRole('tab', { name: 'Compare', selected: true }).isVisible(), 'arrow keys open the tab');
+    await walk.page.waitForFunction(() => document.querySelectorAll('[name="with_version"] option').length === 4);
     await walk.page.locator('[name="with_version"]').selectOption('1');
     await walk.page.locator('#compare-versions').press('Enter');
     await walk.says(/\d changes/);
-    const told = await (await fetch(`${walk.address}/v1/plans/home_feed/diff?with_version=1`)).json();
-    const rows = await walk.page.locator('#panel-versions tbody tr').allInnerTexts();
+    const told = await walk.ask('v1/plans/home_feed/diff?with_version=1');
+    const rows = await walk.page.locator('#panel-compare tbody tr').allInnerTexts();
     must(rows.length === told.changes.length, 'there is a row for each change');
     told.changes.forEach(({ kind, node }, at) => must(rows[at].includes(kind) && rows[at].includes(node), `row ${at}`));
     must(await walk.page.locator('#other').isVisible(), 'both graphs are seen');
-    await walk.page.locator('#panel-versions td button').first().press('Enter');
+    await walk.page.locator('#panel-compare td button').first().press('Enter');
     must(/In the second graph/.test(await walk.text('#node')), 'the node says what is different of it');
     await walk.look('two_versions');
     await walk.page.locator('#end-comparison').click();
     must(!await walk.page.locator('#other').isVisible(), 'one graph is left');
+  },
+
+  async 'compare two versions by their answers'(walk) {
+    await walk.run({ user: '1', ids: '' });
+    await walk.tab('Compare').click();
+    await walk.page.locator('[name="with_version"]').selectOption('1');
+    await walk.page.locator('#compare-answers').press('Enter');
+    await walk.says(/overlap@10 \d/);
+    const told = await walk.ask('v1/plans/home_feed/diff/answers?with_version=1', '{"user_id":1}');
+    must(told.moved > 0 && told.moves.every(({ why }) => why !== ''), 'every id that moved has a sentence');
+    const text = await walk.text('#panel-compare');
+    must(text.includes(`overlap@10 ${told.overlap.toFixed(4)}`), 'the overlap is that of the server');
+    for (const { id, why } of told.moves) must(text.includes(String(id)) && text.includes(why), `${id}: ${why}`);
+    await walk.look('two_answers');
+  },
+
+  async 'compare two versions on recorded traffic'(walk) {
+    await walk.tab('Compare').click();
+    await walk.page.locator('[name="record"]').selectOption('monday.rec');
+    await walk.page.locator('[name="with_version"]').selectOption('1');
+    await walk.page.locator('#compare-traffic').press('Enter');
+    await walk.says(/of 5 answers differ/);
+    const first = join(scratch, 'first.json');
+    writeFileSync(first, firstText);
+    const told = JSON.parse(spawnSync(rankd, ['diff', 'home_feed', first, '--project', project, '--traffic',
+      join(project, 'monday.rec'), '--json']).stdout).traffic;
+    const text = await walk.text('#panel-compare');
+    must(text.includes(`${told.equal} equal, ${told.different.all} different`), 'the counts are those of rankd diff');
+    must(text.includes(`overlap@10 ${told.overlap.toFixed(4)}`), 'so is the overlap');
+    must(told.changed[0].moves.every(({ why }) => text.includes(why)), 'and each sentence');
+    await walk.look('recorded_traffic');
+  },
+
+  async 'change a weight in the source, compare, and save'(walk) {
+    await walk.tab('Source').click();
+    const area = walk.page.locator('#source-text');
+    await area.waitFor();
+    const text = await area.inputValue();
+    must(text === readFileSync(source, 'utf8'), 'the source is that of the project');
+    await area.fill(text.replace('score(80)', 'scor(80)'));
+    await walk.says(/1 problems in/);
+    must(/scor'/.test(await walk.text('#source-problems')), 'what is wrong is told');
+    must(await walk.text('.source mark') === 'scor', 'and marked at its characters');
+    const at = text.indexOf('Key.id');
+    await area.fill(text);
+    await area.evaluate((element, caret) => element.setSelectionRange(caret, caret), at + 'Key.'.length);
+    await area.press('Control+Space');
+    await walk.page.getByRole('option', { name: /^final_score/ }).waitFor();
+    must(await walk.page.locator('#source-names li').count() > 3, 'names of the registry are listed');
+    await area.press('Escape');
+    await area.fill(text.replace('score(80)', 'score(180)'));
+    await walk.says(/\d changes/);
+    must(await walk.page.locator('#other').isVisible(), 'the graph of the text stands beside that of the plan');
+    await walk.look('edited_plan');
+    await walk.tab('Compare').click();
+    must(await walk.page.locator('[name="with_version"]').inputValue() === 'draft', 'the text is chosen');
+    await walk.page.locator('#compare-answers').click();
+    await walk.says(/overlap@10/);
+    must(/180/.test(await walk.text('#panel-compare')), 'the sentences name the new weight');
+    must(readFileSync(source, 'utf8') === text, 'nothing is written before it is saved');
+    await walk.tab('Source').click();
+    await area.press('Control+s');
+    await walk.says(/is saved, and served/);
+    must(readFileSync(source, 'utf8').includes('score(180)'), 'the source is written');
+    const built = execFileSync(process.execPath, [resolve(options.dslc), 'build', '--verify', '--project', project, source]);
+    must(String(built) === '', 'the artifact has the bytes of dslc build');
+    await area.fill(text);
+    await walk.says(/\d changes/);
+    await area.press('Control+s');
+    await walk.says(/is saved, and served/);
+    await walk.page.locator('#end-comparison').evaluate((element) => element.click());
+  },
+
+  async 'open a plan of 10 000 nodes'(walk) {
+    await walk.tab('Nodes').click();
+    await walk.page.evaluate(() => {
+      globalThis.longest = 0;
+      let last = performance.now();
+      const watch = () => {
+        const now = performance.now();
+        globalThis.longest = Math.max(globalThis.longest, now - last);
+        last = now;
+        requestAnimationFrame(watch);
+      };
+      requestAnimationFrame(watch);
+    });
+    const begin = Date.now();
+    await walk.page.locator('[data-plan="large"]').click();
+    await walk.says(/large: 10000 nodes/);
+    const took = Date.now() - begin;
+    const canvas = walk.page.locator('#graph');
+    await walk.page.locator('#fit').click();
+    for (let i = 0; i < 20; i += 1) await canvas.press(i % 2 === 0 ? '+' : '-');
+    await canvas.press('ArrowDown');
+    await canvas.press('ArrowDown');
+    must(/^t\d+|^viewer/.test(await walk.text('#node h3 >> nth=0')), 'arrow keys go along its edges');
+    const longest = await walk.page.evaluate(() => Math.round(globalThis.longest));
+    console.log(`${walk.scheme}: 10 000 nodes after ${took} ms; the longest time without a frame was ${longest} ms`);
+    await walk.page.locator('[data-plan="home_feed"]').click();
+    await walk.says(/home_feed: \d+ nodes/);
   },
 
   async 'read all tabs'(walk) {
@@ -142,23 +296,42 @@ const tasks = {
   },
 };
 
+let firstText = ''; // of the artifact that is version 1
+
 /** The plan with another id, another count and a formula of its own: what a second version differs in. */
 function edit() {
-  const plan = JSON.parse(readFileSync(artifact, 'utf8').replaceAll('"nearby"', '"from_near"'));
+  firstText = readFileSync(artifact, 'utf8');
+  const plan = JSON.parse(firstText.replaceAll('"nearby"', '"from_near"'));
   plan.nodes.find((node) => node.op === 'core::take').params.count = 10;
   writeFileSync(artifact, JSON.stringify(plan));
 }
 
-async function walkAll(browser, address, scheme) {
+/** `rankd studio` on a new project whose plan has two versions. */
+async function startStudio(scheme) {
+  await makeProject(scheme);
+  const words = ['studio', project, '--listen', '127.0.0.1:0', '--dslc', resolve(options.dslc)];
+  const { server, found } = await start(words, /open (\S+)\/ui#token=(\S+)\n/);
+  const studio = { address: found[1], token: found[2] };
+  edit();
+  server.kill('SIGHUP');
+  const walk = new Walk(null, studio, scheme);
+  while ((await walk.ask('v1/plans/home_feed/versions')).versions.length < 2)
+    await new Promise((done) => { setTimeout(done, 50); });
+  return studio;
+}
+
+async function walkAll(browser, studio, scheme) {
+  const { address, token } = studio;
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: scheme });
   page.on('console', (message) => { if (message.type() === 'error') complaints.push(`${scheme}: ${message.text()}`); });
   page.on('pageerror', (error) => complaints.push(`${scheme}: ${error.message}`));
   page.on('request', (request) => {
     if (!request.url().startsWith(address)) complaints.push(`${scheme}: the page asks for ${request.url()}`);
   });
-  page.setDefaultTimeout(30_000);
-  await page.goto(`${address}/ui#home_feed`);
-  const walk = new Walk(page, address, scheme);
+  page.setDefaultTimeout(120_000); // dslc takes its time on a busy machine
+  await page.goto(`${address}/ui#home_feed&token=${token}`);
+  const walk = new Walk(page, studio, scheme);
+  must(!page.url().includes(token), 'the token does not stay in the address');
   await walk.says(/nodes$/);
   await walk.look('plan');
   for (const [name, task] of Object.entries(tasks)) {
@@ -174,14 +347,9 @@ async function walkAll(browser, address, scheme) {
 
 try {
   mkdirSync(options.out, { recursive: true });
-  const address = await serve();
-  edit();
-  server.kill('SIGHUP');
-  while ((await (await fetch(`${address}/v1/plans/home_feed/versions`)).json()).versions.length < 2)
-    await new Promise((done) => { setTimeout(done, 50); });
   const browser = await chromium.launch({ executablePath: options.chromium, args: ['--no-sandbox', '--disable-gpu'] });
   try {
-    for (const scheme of ['light', 'dark']) await walkAll(browser, address, scheme);
+    for (const scheme of ['light', 'dark']) await walkAll(browser, await startStudio(scheme), scheme);
   } finally {
     await browser.close();
   }
@@ -189,9 +357,6 @@ try {
   console.log(complaints.length === 0 ? `no complaint; pictures in ${options.out}` : `${complaints.length} complaints`);
   process.exitCode = complaints.length === 0 ? 0 : 1;
 } finally {
-  if (server) {
-    server.kill();
-    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
-  }
+  for (const server of running) await end(server);
   rmSync(scratch, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }

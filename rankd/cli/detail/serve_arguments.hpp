@@ -14,4 +14,7 @@ namespace rankd::detail {
 /// Adds `serve`; when it is given, `chosen` becomes what it does.
 void add_serve(CLI::App& app, std::function<exit_status()>& chosen);
 
+/// The same of `studio`.
+void add_studio(CLI::App& app, std::function<exit_status()>& chosen);
+
 }  // namespace rankd::detail

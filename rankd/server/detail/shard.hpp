@@ -43,7 +43,7 @@ struct serve_shared {
   serve_options options;
   in_flight_shares of_plans{};
   in_flight_shares of_clients{};
-  in_flight_shares of_traces{};   // calls of /v1/trace
+  in_flight_shares of_traces{};   // calls of /v1/trace, and comparisons
   in_flight_shares of_shadows{};  // runs of candidates
   std::vector<std::unique_ptr<shadow_board>> shadows{};
   std::vector<std::unique_ptr<shard>> shards;  // complete before the first of them serves
@@ -118,6 +118,13 @@ class shard {
   struct shadow_ask;
   struct call_end;
   struct event_end;
+  struct compare_end;
+  struct traffic_run;
+  /// Two plans to be compared.
+  struct plan_pair {
+    plan_handle before;
+    plan_handle after;
+  };
 
   void add_routes();
   /// A path that needs a token, whatever the method.
@@ -218,9 +225,33 @@ class shard {
   void changed(braid::http_exchange& x, endpoint which, const braid::checked<plan_version_info>& version);
   void refuse_change(braid::http_exchange& x, endpoint which, const braid::diagnostics& problems);
 
+  // compare_endpoint.cpp
+  void add_compare_routes();
+  auto asked_pair(braid::http_exchange& x, endpoint which) -> std::optional<plan_pair>;
+  auto compare_by_answers(braid::http_exchange& x) -> braid::task<void>;
+  auto request_of_comparison(braid::http_exchange& x, request_record& record, std::string_view text,
+                             const bound_plan& plan) -> std::optional<rank_request>;
+  auto may_see_traffic(braid::http_exchange& x, endpoint which) -> bool;
+  auto list_traffic(braid::http_exchange& x) -> braid::task<void>;
+  auto asked_traffic(braid::http_exchange& x, plan_pair pair) -> std::shared_ptr<traffic_run>;
+  auto compare_by_traffic(braid::http_exchange& x) -> braid::task<void>;
+
+  // draft_endpoint.cpp
+  void add_draft_routes();
+  auto may_edit(braid::http_exchange& x, endpoint which) -> bool;
+  auto asked_draft(braid::http_exchange& x, endpoint which, const std::string& name) -> plan_handle;
+  auto read_edit(braid::http_exchange& x, endpoint which, held_body& body) -> braid::task<bool>;
+  template <typename Ask>
+  auto ask_compiler(braid::http_exchange& x, endpoint which, Ask ask) -> braid::task<void>;
+  auto source(braid::http_exchange& x) -> braid::task<void>;
+  auto save(braid::http_exchange& x) -> braid::task<void>;
+  auto draft(braid::http_exchange& x) -> braid::task<void>;
+  auto complete(braid::http_exchange& x) -> braid::task<void>;
+
   // page_endpoint.cpp
   void add_page_routes();
   void page(braid::http_exchange& x, const page_file& file);
+  [[nodiscard]] auto offers_to(const token_client& client) const -> std::vector<std::string>;
   [[nodiscard]] auto is_foreign(const braid::http_exchange& x) const -> bool;
   /// Whether the request may go on; if not, it has been answered.
   auto may_come(braid::http_exchange& x, endpoint which) -> bool;

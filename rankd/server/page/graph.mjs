@@ -3,6 +3,8 @@ import { cut, formulaOf, timeText } from './model.mjs';
 
 export const box = { width: 240, height: 84 };
 const readable = 0.8; // a scale
+const far = 0.12; // below it boxes are too small for words, and those that look alike are drawn at once
+const atOnce = 500; // boxes or edges
 const letters = 31; // of a box's width, in the font of formulas
 const markColours = { added: 'good', removed: 'critical' };
 const colours = ['page', 'panel', 'line', 'text', 'muted', 'accent', 'critical', 'good', 'warn', 'node', 'edge', 'band'];
@@ -38,14 +40,16 @@ export class GraphView {
     this.paint();
   }
 
-  show(graph, places) {
+  /** `stays`: what is in sight does not move, as while a plan is edited. */
+  show(graph, places, stays = false) {
     Object.assign(this, { graph, places, run: null, fate: null, marks: null, selected: -1 });
     this.bounds = places.lines.map((line) => {
       const x = line.map((point) => point.x);
       return { left: Math.min(...x), right: Math.max(...x), top: line[0].y, bottom: line[line.length - 1].y };
     });
     this.tops = places.rows.map((row) => places.boxes[row[0]]?.y ?? 0);
-    this.start();
+    if (stays) this.draw();
+    else this.start();
   }
 
   /** The sources, large enough to be read; of a small plan all of it. */
@@ -184,20 +188,52 @@ export class GraphView {
       right: (size.width - view.x) / view.scale, bottom: (size.height - view.y) / view.scale,
     };
     this.paintEdges();
-    for (let row = Math.max(0, lastAtMost(this.tops, this.sight.top - box.height)); row < this.tops.length; row += 1) {
-      if (this.tops[row] > this.sight.bottom) break;
-      for (const at of this.places.rows[row]) {
-        const { x } = this.places.boxes[at];
-        if (x + box.width >= this.sight.left && x <= this.sight.right) this.paintNode(at);
+    const seen = this.nodesInSight();
+    if (view.scale < far) this.paintFar(seen);
+    else for (const at of seen) this.paintNode(at);
+  }
+
+  nodesInSight() {
+    const { sight, places, tops } = this;
+    const found = [];
+    for (let row = Math.max(0, lastAtMost(tops, sight.top - box.height)); row < tops.length; row += 1) {
+      if (tops[row] > sight.bottom) break;
+      for (const at of places.rows[row]) {
+        const { x } = places.boxes[at];
+        if (x + box.width >= sight.left && x <= sight.right) found.push(at);
       }
     }
+    return found;
+  }
+
+  /** Boxes without words: those that nothing is special about are drawn together. */
+  paintFar(seen) {
+    const { pen, colour } = this;
+    const isPlain = (at) => !this.fate && at !== this.selected && this.look(at).colour === colour.line;
+    const plain = seen.filter(isPlain);
+    for (let from = 0; from < plain.length; from += atOnce) {
+      pen.beginPath();
+      for (const at of plain.slice(from, from + atOnce)) {
+        const { x, y } = this.places.boxes[at];
+        pen.rect(x, y, box.width, box.height);
+      }
+      pen.fillStyle = colour.node;
+      pen.fill();
+      pen.strokeStyle = colour.line;
+      pen.lineWidth = 0.5 / this.view.scale;
+      pen.stroke();
+    }
+    if (plain.length < seen.length) for (const at of seen) if (!isPlain(at)) this.paintNode(at);
   }
 
   paintEdges() {
     const { pen, sight, graph } = this;
+    const isFar = this.view.scale < far && !this.fate && !this.run;
+    const plain = [];
     graph.edges.forEach((edge, at) => {
       const b = this.bounds[at];
       if (b.right < sight.left || b.left > sight.right || b.bottom < sight.top || b.top > sight.bottom) return;
+      if (isFar) return plain.push(at);
       const [from, to] = [this.run?.[edge.from]?.critical ?? 0, this.run?.[edge.to]?.critical ?? 0];
       const isWay = this.fate?.way.has(edge.from) && this.fate.way.has(edge.to);
       const isCritical = !this.fate && from > 0 && to === from + 1;
@@ -209,6 +245,23 @@ export class GraphView {
     });
     pen.setLineDash([]);
     pen.globalAlpha = 1;
+    this.paintFarEdges(plain);
+  }
+
+  /** Straight, and as one path: there may be tens of thousands. */
+  paintFarEdges(all) {
+    const { pen } = this;
+    pen.strokeStyle = this.colour.edge;
+    pen.lineWidth = 0.6 / this.view.scale;
+    for (let from = 0; from < all.length; from += atOnce) {
+      pen.beginPath();
+      for (const at of all.slice(from, from + atOnce)) {
+        const points = this.places.lines[at];
+        pen.moveTo(points[0].x, points[0].y);
+        for (let i = 1; i < points.length; i += 1) pen.lineTo(points[i].x, points[i].y);
+      }
+      pen.stroke();
+    }
   }
 
   paintLine(points) {

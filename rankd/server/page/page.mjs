@@ -1,47 +1,36 @@
 // page.mjs: the page of plans: asks the server, and puts what it says into the document.
 import { byId, make, nothingYet, number, pairs, row, table } from './dom.mjs';
-import { GraphView, box } from './graph.mjs';
-import { layout } from './layout.mjs';
+import { moveWords } from './compare.mjs';
+import { GraphView } from './graph.mjs';
 import {
-  budgetText, columnsOf, compare, fateOf, formulaOf, graphOf, idText, nodeChanges, nodeMetrics, parseExact, requestText,
+  budgetText, columnsOf, compare, fateOf, formulaOf, graphOf, idText, nodeChanges, nodeMetrics, requestText,
   runOf, slowest, timeText, valueText,
 } from './model.mjs';
+import { placesOf } from './placing.mjs';
+import { Server } from './server.mjs';
+import { Source } from './source.mjs';
+import { placeOf } from './source_text.mjs';
 import { Versions } from './versions.mjs';
 
 const maxRuns = 20; // that are kept to be compared
 const maxListed = 500; // nodes of a list at a time
-const state = { plans: [], plan: null, graph: null, run: null, runs: [], fates: new Map(), selected: -1, token: '' };
+const state = { plans: [], offers: [], plan: null, graph: null, run: null, runs: [], fates: new Map(), selected: -1 };
+const server = new Server(() => {
+  byId('token-form').hidden = false;
+  byId('token').focus();
+});
+const ask = (path, body) => server.ask(path, body);
 const view = new GraphView(byId('graph'), select);
-const versions = new Versions({ ask, attempt, say, select, view });
+const versions = new Versions({
+  ask, askLines: (...how) => server.askLines(...how), attempt, say, select, view, requestBody,
+  offers: (name) => state.offers.includes(name),
+});
 
 function say(text) {
   byId('said').textContent = text;
 }
 
-/** Asks the server. Throws what it says is wrong, with all diagnostics. */
-async function ask(path, body) {
-  const headers = state.token === '' ? {} : { Authorization: `Bearer ${state.token}` };
-  if (body !== undefined) headers['Content-Type'] = 'application/json';
-  let answer;
-  try {
-    answer = await fetch(path, { method: body === undefined ? 'GET' : 'POST', headers, body, cache: 'no-store' });
-  } catch {
-    throw new Error('the server does not answer');
-  }
-  const text = await answer.text();
-  if (answer.status === 401) {
-    byId('token-form').hidden = false;
-    byId('token').focus();
-  }
-  if (answer.headers.get('Content-Type')?.startsWith('application/json')) {
-    const data = parseExact(text);
-    if (answer.ok) return data;
-    const all = data.diagnostics?.map((each) => each.message) ?? [data.error.message];
-    throw Object.assign(new Error(all.join('\n')), { data, code: data.error.code });
-  }
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-  return text;
-}
+const source = new Source({ ask, attempt, say, draftMade, saved });
 
 /** Runs what a person started; what is wrong is said beside the form. */
 async function attempt(work) {
@@ -57,8 +46,9 @@ async function attempt(work) {
 // Plans
 
 async function listPlans() {
-  const { plans } = await ask('v1/plans');
-  state.plans = plans;
+  const { plans, offers } = await ask('v1/plans');
+  Object.assign(state, { plans, offers: offers ?? [] });
+  byId('tab-source').hidden = !state.offers.includes('drafts');
   byId('plans').replaceChildren(...plans.map((plan) => {
     const about = plan.runnable ? `${plan.nodes} nodes` : 'cannot run';
     const problem = plan.message ? make('small', { className: 'bad' }, plan.message) : null;
@@ -72,9 +62,12 @@ async function listPlans() {
 
 async function openPlan(name) {
   say(`Reading ${name}`);
-  state.plan = await ask(`v1/plans/${encodeURIComponent(name)}?form=full`);
-  state.graph = graphOf(state.plan);
-  Object.assign(state, { run: null, selected: -1, fates: new Map() });
+  state.wanted = name;
+  const plan = await ask(`v1/plans/${encodeURIComponent(name)}?form=full`);
+  const graph = graphOf(plan);
+  const places = await placesOf(graph);
+  if (state.wanted !== name) return; // another one was chosen meanwhile
+  Object.assign(state, { plan, graph, run: null, selected: -1, fates: new Map() });
   history.replaceState(null, '', `#${encodeURIComponent(name)}`);
   for (const button of byId('plans').querySelectorAll('button'))
     if (button.dataset.plan === name) button.setAttribute('aria-current', 'true');
@@ -85,11 +78,37 @@ async function openPlan(name) {
   byId('graph').setAttribute('aria-label', `Graph of the plan ${name}, ${nodes.length} nodes`);
   byId('legend').textContent = '';
   byId('node-names').replaceChildren(...nodes.slice(0, 2000).map((node) => make('option', { value: node.node })));
-  view.show(state.graph, layout(nodes.map(() => box), state.graph.edges));
+  view.show(graph, places);
   versions.open(state.plan, state.graph, state.plans);
   showForm();
   showAll();
   say(`${name}: ${nodes.length} nodes`);
+  if (byId('tab-source').getAttribute('aria-selected') === 'true') await source.open(name);
+}
+
+async function saved(name) {
+  await listPlans();
+  await openPlan(name);
+}
+
+/** A draft compiles: where it differs from what is served both are shown. */
+async function draftMade(plan, isChanged) {
+  if (plan.plan !== state.plan?.plan) return;
+  if (isChanged || versions.marks) await versions.compareDraft(plan);
+  else versions.draft = plan;
+}
+
+/** Where a node was written: a button, where its file is the source that can be edited. */
+function placeCell(text) {
+  const place = placeOf(text);
+  if (!place || !state.offers.includes('drafts')) return text;
+  const go = make('button', { type: 'button', title: 'Show it in the source' }, text);
+  go.addEventListener('click', () => attempt(async () => {
+    openTab('source');
+    await source.open(state.plan.plan);
+    if (!source.goTo(place)) say(`${place.file} is another file than the source`);
+  }));
+  return go;
 }
 
 // The request
@@ -136,10 +155,14 @@ function formTexts() {
   return form;
 }
 
-async function runRequest() {
+function requestBody() {
   if (!state.plan) throw new Error('choose a plan first');
+  return requestText(state.plan, formTexts());
+}
+
+async function runRequest() {
+  const body = requestBody();
   say('Running');
-  const body = requestText(state.plan, formTexts());
   let answer;
   try {
     answer = await ask('v1/rank', body);
@@ -192,7 +215,7 @@ async function explainId(id) {
 function showAll() {
   showAnswer();
   showTimes();
-  showCompare();
+  showRuns();
   showNodes();
   showNode();
   byId('panel-metrics').replaceChildren(metricsHead());
@@ -283,11 +306,11 @@ function showTimes() {
 
 // Two runs side by side
 
-function showCompare() {
-  const panel = byId('panel-compare');
+function showRuns() {
+  const panel = byId('panel-runs');
   if (state.runs.length < 2)
     return panel.replaceChildren(nothingYet(
-      'Run twice, with other params, another plan, or another version of this one: both answers are shown side by side.'));
+      'Run twice, with other params: both answers are shown side by side. The tab Compare runs two plans for one request.'));
   const options = () => state.runs.map((run, at) =>
     make('option', { value: String(at) }, `${run.name}: ${run.plan.plan} ${run.explain.plan_digest.slice(0, 8)}`));
   const before = make('select', { name: 'before' }, options());
@@ -303,15 +326,13 @@ function showCompare() {
   return panel.replaceChildren(head, result);
 }
 
-const moves = { same: '=', up: '▲ up', down: '▼ down', new: '+ new', gone: '✕ gone' };
-
 function comparison(before, after) {
   const rows = compare(before.candidates, after.candidates);
   const count = (move) => rows.filter((each) => each.move === move).length;
   const summary = `${count('same')} in place, ${count('up')} up, ${count('down')} down, ${count('new')} new, ` +
     `${count('gone')} gone · ${timeText(before.explain.total_us)} → ${timeText(after.explain.total_us)}`;
   const list = rows.slice(0, 1000).map((each) => row([
-    make('td', { className: 'mono' }, each.id), number(each.before || '–'), number(each.after || '–'), moves[each.move],
+    make('td', { className: 'mono' }, each.id), number(each.before || '–'), number(each.after || '–'), moveWords[each.move],
   ], each.move));
   const ids = table([{ title: 'id' }, { title: 'before', number: true }, { title: 'after', number: true }, { title: 'move' }], list);
   const changes = nodeChanges(before.plan, after.plan);
@@ -402,7 +423,7 @@ function showNode() {
       ['rows have', node.columns.join(', ') || '–']]),
     make('h3', {}, 'Edges'), pairs([['rows of', neighbours(node.up)], ['goes to', neighbours(node.down)]]),
   ];
-  const about = [['trace', node.trace], ['written at', node.place], ['works with', node.fused_with]];
+  const about = [['trace', node.trace], ['written at', node.place && placeCell(node.place)], ['works with', node.fused_with]];
   if (about.some(([, value]) => value)) parts.push(make('h3', {}, 'About'), pairs(about.filter(([, value]) => value)));
   const changes = versions.about(state.selected);
   if (changes.length > 0) parts.push(make('h3', {}, 'In the second graph'), pairs(changes));
@@ -431,25 +452,27 @@ function openTab(name, focus = false) {
     if (isOpen && focus) tab.focus();
   }
   if (name === 'metrics' && state.plan) attempt(showMetrics);
-  if (name === 'versions' && state.plan) attempt(() => versions.listVersions());
+  if (name === 'compare' && state.plan) attempt(() => versions.listVersions());
+  if (name === 'source' && state.plan) attempt(() => source.open(state.plan.plan));
 }
 
 function listen() {
-  const tabs = [...byId('tabs').children];
-  tabs.forEach((tab, at) => {
+  for (const tab of byId('tabs').children) {
     tab.addEventListener('click', () => openTab(tab.id.slice(4)));
     tab.addEventListener('keydown', (event) => {
+      const tabs = [...byId('tabs').children].filter((each) => !each.hidden);
       const step = { ArrowRight: 1, ArrowLeft: tabs.length - 1 }[event.key];
-      if (step) openTab(tabs[(at + step) % tabs.length].id.slice(4), true);
+      if (step) openTab(tabs[(tabs.indexOf(tab) + step) % tabs.length].id.slice(4), true);
     });
-  });
+  }
   byId('request').addEventListener('submit', (event) => {
     event.preventDefault();
     attempt(runRequest);
   });
   byId('token-form').addEventListener('submit', (event) => {
     event.preventDefault();
-    state.token = byId('token').value;
+    sessionStorage.removeItem('token');
+    server.token = byId('token').value;
     attempt(async () => {
       await begin();
       byId('token-form').hidden = true;
@@ -468,9 +491,20 @@ function listen() {
   });
 }
 
+/** `#PLAN`, `#token=TOKEN` as `rankd studio` prints it, or both with `&` between. The token is kept for this tab. */
+function readAddress() {
+  const parts = location.hash.slice(1).split('&');
+  const token = parts.find((part) => part.startsWith('token='));
+  if (token) sessionStorage.setItem('token', decodeURIComponent(token.slice(6)));
+  server.token = sessionStorage.getItem('token') ?? server.token;
+  const plan = parts.find((part) => part !== token) ?? '';
+  if (token) history.replaceState(null, '', `#${plan}`);
+  return decodeURIComponent(plan);
+}
+
 async function begin() {
+  const wanted = readAddress();
   const plans = await listPlans();
-  const wanted = decodeURIComponent(location.hash.slice(1));
   const first = plans.find((plan) => plan.plan === wanted) ?? plans.find((plan) => plan.runnable);
   if (first) await openPlan(first.plan);
 }

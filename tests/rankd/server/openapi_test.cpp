@@ -10,6 +10,7 @@
 #include <tests/rankd/server/changing_world.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/rankd/server/slow_trace.hpp>
+#include <tests/rankd/server/studio_world.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
@@ -216,6 +217,104 @@ void explore_shadow(explorer& out) {
   ask("/v1/shadow/none", right);
 }
 
+/// Of a server with the page, records and a compiler of plans.
+void explore_studio(explorer& out, const serve_options& small) {
+  const std::string answers = "post /v1/plans/{name}/diff/answers";
+  const std::string traffic = "get /v1/plans/{name}/diff/traffic";
+  rankd::testing::studio_world world(small);
+  const auto slow = [&](const std::string& path) {
+    auto one = world.caller();
+    one.say("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
+    return one.hear().value();
+  };
+  const std::string large(2000, ' ');
+  const auto compare = [&](const std::string& plan, std::string_view body, std::string_view fields = {}) {
+    out.note(answers, world.ask("POST", "/v1/plans/" + plan + "/diff/answers", body, fields));
+  };
+  compare("ten", "{}");
+  compare("ten", "[");
+  compare("none", "{}");
+  compare("broken", "{}");
+  compare("ten", large);
+  compare("ten", "{}", "Content-Type: text/plain\r\n");
+  out.note(answers, slow("/v1/plans/ten/diff/answers"));
+  auto single = world.caller();
+  single.say("POST /v1/plans/single/diff/answers HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}");
+  CHECK(braid::testing::eventually(
+      [&] { return world.ask("GET", "/metrics").body.find("\nrankd_in_flight 1\n") != std::string::npos; }));
+  compare("single", "{}");
+
+  out.note("get /v1/traffic", world.ask("GET", "/v1/traffic"));
+  for (const char* end : {"ten/diff/traffic", "none/diff/traffic", "broken/diff/traffic", "ten/diff/traffic?depth=0"})
+    out.note(traffic, world.ask("GET", std::string("/v1/plans/") + end));
+
+  for (const char* plan : {"a", "none", "bad", "nonsense"})
+    out.note("get /v1/plans/{name}/source", world.ask("GET", std::string("/v1/plans/") + plan + "/source"));
+  const std::pair<std::string, std::string> edits[] = {{"source", R"({"text":"t","digest":"d"})"},
+                                                       {"draft", R"({"text":"t"})"},
+                                                       {"completions", R"({"text":"t","offset":0})"}};
+  for (const auto& [what, body] : edits) {
+    const std::string operation = "post /v1/plans/{name}/" + what;
+    for (const char* plan : {"a", "none", "bad", "nonsense"})
+      out.note(operation, world.ask("POST", std::string("/v1/plans/") + plan + "/" + what, body));
+    out.note(operation, world.ask("POST", "/v1/plans/a/" + what, "{}"));
+    out.note(operation, world.ask("POST", "/v1/plans/a/" + what, large));
+    out.note(operation, slow("/v1/plans/a/" + what));
+  }
+  out.note("post /v1/plans/{name}/source", world.ask("POST", "/v1/plans/stale/source", edits[0].second));
+  std::vector<braid::testing::http_caller> busy;
+  for (int at = 0; at < 4; ++at)
+    busy.emplace_back(world.caller()).say("GET /v1/plans/slow/source HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  CHECK(braid::testing::eventually([&] { return world.ask("GET", "/v1/plans/slow/source").status == 429; }));
+  out.note("get /v1/plans/{name}/source", world.ask("GET", "/v1/plans/a/source"));
+  for (const auto& [what, body] : edits)
+    out.note("post /v1/plans/{name}/" + what, world.ask("POST", "/v1/plans/a/" + what, body));
+  world.let_go();
+
+  rankd::testing::studio_world guarded({}, rankd::testing::studio_world::clients::with_tokens);
+  for (const auto& [operation, statuses] : operations()) {
+    if (!operation.contains("/diff/") && !operation.contains("/source") && !operation.contains("/draft") &&
+        !operation.contains("/completions") && !operation.contains("/v1/traffic"))
+      continue;
+    std::string path = operation.substr(operation.find(' ') + 1);
+    if (const std::size_t at = path.find("{name}"); at != std::string::npos) path.replace(at, 6, "ten");
+    const std::string_view method = operation.starts_with("get") ? "GET" : "POST";
+    out.note(operation, guarded.ask(method, path, {}));
+    if (operation != answers) out.note(operation, guarded.ask(method, path, {}, rankd::testing::other_client));
+  }
+  out.note(answers, guarded.ask("POST", "/v1/plans/ten/diff/answers", R"({"experiments":{"e":"a"}})",
+                                rankd::testing::other_client));
+}
+
+/// Of one comparison whose record has no end yet, and one more.
+void explore_busy_traffic(explorer& out) {
+  const braid::testing::scratch_folder folder;
+  const rankd::testing::endless_record record(folder.path() / "endless.rec");
+  rankd::testing::studio_world world({}, rankd::testing::studio_world::clients::any,
+                                     {rankd::testing::recorded_visits::get().folder(), record.file()});
+  auto first = world.caller();
+  first.say("GET /v1/plans/ten/diff/traffic?record=endless.rec HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const auto second = [&] { return world.ask("GET", "/v1/plans/ten/diff/traffic?record=day.rec"); };
+  CHECK(braid::testing::eventually([&] { return second().status == 429; }));
+  out.note("get /v1/plans/{name}/diff/traffic", second());
+  record.end();
+}
+
+/// A request that takes the only place.
+void explore_full_studio(explorer& out) {
+  serve_options narrow;
+  narrow.max_in_flight = 1;
+  narrow.queue = 0;
+  rankd::testing::studio_world full(narrow);
+  auto running = full.caller();
+  const std::string body = R"({"user_id":1,"plan":"slow","deadline_ms":86400000})";
+  running.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+              "\r\n\r\n" + body);
+  CHECK(braid::testing::eventually(
+      [&] { return full.ask("GET", "/metrics").body.find("\nrankd_in_flight 1\n") != std::string::npos; }));
+  out.note("post /v1/plans/{name}/diff/answers", full.ask("POST", "/v1/plans/ten/diff/answers", "{}"));
+}
+
 /// Each change once for plan `name`.
 void explore_changes(explorer& out, changing_world& world, const std::string& name) {
   const std::string plan = "/v1/plans/" + name;
@@ -286,6 +385,9 @@ TEST_CASE("every operation and every status of the description happens, and noth
   explore_events(found, small_options());
   explore_trace(found);
   explore_shadow(found);
+  explore_studio(found, small_options());
+  explore_busy_traffic(found);
+  explore_full_studio(found);
   explore_changes(found);
   explore_hosts(found);
 

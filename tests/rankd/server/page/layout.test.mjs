@@ -117,3 +117,46 @@ test('far references of a long plan are drawn in one piece where bends would be 
   const points = places.lines.reduce((sum, line) => sum + line.length, 0);
   assert.ok(points < 2 * edges.length + 2 * (2 * count + 2000) + 1, `${points} points`);
 });
+
+/** A browser's worker, as far as the page knows it; it answers when the test wants. */
+class FakeWorker {
+  static all = [];
+
+  constructor(url, how) {
+    Object.assign(this, { url: String(url), how, asked: [], heard: {} });
+    FakeWorker.all.push(this);
+  }
+
+  addEventListener(name, heard) {
+    this.heard[name] = heard;
+  }
+
+  postMessage(message) {
+    this.asked.push(structuredClone(message));
+  }
+}
+
+test('a large plan is laid out by one worker, a small one at once, and each answer goes to its question', async () => {
+  globalThis.Worker = FakeWorker;
+  const { placesOf } = await import('../../../../rankd/server/page/placing.mjs');
+  const graphs = [made(3, 2, 1), made(600, 20, 2), made(700, 20, 3)];
+  const small = await placesOf(graphs[0]);
+  check(graphs[0], small);
+  assert.equal(FakeWorker.all.length, 0);
+  const waiting = graphs.slice(1).map((graph) => placesOf(graph));
+  const [worker, ...others] = FakeWorker.all;
+  assert.deepEqual([others.length, worker.how.type], [0, 'module']);
+  assert.match(worker.url, /\/layout_worker\.mjs$/);
+  // The worker itself, in place of a thread.
+  let work = null;
+  const said = [];
+  globalThis.self = { addEventListener: (_, heard) => { work = heard; }, postMessage: (answer) => said.push(structuredClone(answer)) };
+  await import('../../../../rankd/server/page/layout_worker.mjs');
+  for (const message of worker.asked) work({ data: message });
+  for (const data of said.reverse()) worker.heard.message({ data });
+  const places = await Promise.all(waiting);
+  places.forEach((each, at) => check(graphs[at + 1], each));
+  const failed = placesOf(graphs[1]);
+  worker.heard.error();
+  await assert.rejects(failed, /layout of the graph failed/);
+});

@@ -1,0 +1,21 @@
+// rankd/cli/project_compiler.hpp: which dslc a project is edited with.
+#pragma once
+
+#include <rankd/cli/workspace.hpp>
+#include <rankd/server/draft_plans.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace rankd {
+
+/// The program dslc: that of the project's own packages, or else the first in a list of folders with colons between, as
+/// the variable PATH has it; empty where there is none.
+[[nodiscard]] auto find_compiler(const std::filesystem::path& root, const std::string& path) -> std::string;
+
+/// Drafts for the plans of a project. Null where no compiler is there, which standard error then says.
+/// Lifetime: the workspace outlives it.
+[[nodiscard]] auto open_drafts(const workspace& in, const std::string& compiler) -> std::unique_ptr<draft_plans>;
+
+}  // namespace rankd

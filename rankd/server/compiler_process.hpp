@@ -1,0 +1,52 @@
+// rankd/server/compiler_process.hpp: the compiler of plans as a child process that answers questions, `dslc serve`.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace braid {
+class runtime;
+}
+
+namespace rankd {
+
+/// A process that takes a line for each question and gives one for its answer, both JSON. It is started by the first
+/// question, and again by the next one where it has ended. Threads: any; questions wait for each other.
+class compiler_process {
+ public:
+  struct settings {
+    std::string program;                                 ///< a path, or a name that is looked for in PATH
+    std::filesystem::path project;                       ///< the folder with rankd.toml
+    braid::duration max_wait = std::chrono::minutes(1);  ///< for an answer; a process that takes longer is killed
+  };
+
+  explicit compiler_process(settings how);
+  /// Kills it.
+  ~compiler_process();
+  compiler_process(const compiler_process&) = delete;
+  auto operator=(const compiler_process&) -> compiler_process& = delete;
+
+  /// The line that answers a question without a line feed. Blocks: until it is there. Errors: compiler_failed,
+  /// no_runtime.
+  auto ask(std::string question) -> braid::checked<std::string>;
+
+ private:
+  struct running;
+
+  auto ask_here(const std::string& question) -> braid::task<braid::checked<std::string>>;
+  auto end() -> braid::task<void>;
+
+  settings how_;
+  std::mutex mutex_;                    // held by one question from its begin to its end
+  std::unique_ptr<braid::runtime> on_;  // under it; null before the first
+  std::unique_ptr<running> running_;    // on the loop of that; null where there is no process
+};
+
+}  // namespace rankd

@@ -1,0 +1,189 @@
+// rankd/server/draft_endpoint.cpp: sources of plans for the page: read, compiled as a draft, completed, saved.
+#include <rankd/server/detail/rank_parts.hpp>
+
+#include <rankd/plan/json.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/registry/object_reader.hpp>
+#include <rankd/server/draft_plans.hpp>
+
+#include <braid/coro/offload.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd::detail {
+namespace {
+
+using braid::http_status;
+
+constexpr std::string_view json_type = "application/json";
+constexpr std::size_t max_edits = 4;  // questions that are under way; the compiler answers one at a time
+
+/// What a client says of the source of a plan.
+struct edit {
+  std::string text;
+  std::string digest;
+  std::size_t offset = 0;
+};
+
+enum class edit_fields : std::uint8_t { text, text_and_digest, text_and_offset };
+
+auto read_edit_text(std::string_view body, edit_fields fields) -> braid::checked<edit> {
+  const auto document = parse_json(body, "request");
+  if (!document) return std::unexpected(document.error());
+  braid::diagnostics problems;
+  object_reader reader(*document, "", problems);
+  edit out;
+  if (const auto* text = reader.text("text", presence::required)) out.text = *text;
+  if (fields == edit_fields::text_and_digest)
+    if (const auto* digest = reader.text("digest", presence::required)) out.digest = *digest;
+  if (fields == edit_fields::text_and_offset)
+    if (const auto offset =
+            reader.integer("offset", presence::required, {.min = 0, .max = static_cast<std::int64_t>(out.text.size())}))
+      out.offset = static_cast<std::size_t>(*offset);
+  reader.refuse_unknown_fields();
+  if (problems.empty()) return out;
+  problems.set_source("request");
+  return std::unexpected(std::move(problems));
+}
+
+auto status_of_edit(const braid::diagnostics& problems) -> http_status {
+  const std::string& code = problems.front().code;
+  if (code == "no_source") return http_status::not_found;
+  if (code == "source_changed") return http_status::conflict;
+  return code == "compiler_failed" ? http_status::bad_gateway : http_status::unprocessable_content;
+}
+
+}  // namespace
+
+void shard::add_draft_routes() {
+  if (!all_->options.shows_page || all_->context.drafts == nullptr) return;
+  constexpr std::string_view path = "/v1/plans/{name}/source";
+  routes_.get(path, [this](braid::http_exchange& x) { return source(x); });
+  routes_.post(path, [this](braid::http_exchange& x) { return save(x); });
+  serve_post("/v1/plans/{name}/draft", [this](braid::http_exchange& x) { return draft(x); });
+  serve_post("/v1/plans/{name}/completions", [this](braid::http_exchange& x) { return complete(x); });
+}
+
+auto shard::may_edit(braid::http_exchange& x, endpoint which) -> bool {
+  if (!may_ask(x, which)) return false;
+  if (const auto client = client_of(x); client && (client->may_edit || tokens_ == nullptr)) return true;
+  reply(x, which,
+        answer_error(http_status::forbidden, "edit_forbidden",
+                     "only a client whose token has the right `edit` reads, tries and writes the sources of plans",
+                     given_request_id(x.request())));
+  return false;
+}
+
+/// The draft of that name; null where there is none, and then the request has been answered.
+auto shard::asked_draft(braid::http_exchange& x, endpoint which, const std::string& name) -> plan_handle {
+  if (!may_edit(x, which)) return nullptr;
+  plan_handle found = all_->context.drafts->find(name);
+  if (found == nullptr)
+    reply(x, which,
+          answer_error(http_status::not_found, "no_draft",
+                       "no draft of " + quote_name(name) + " was compiled, or its text was wrong",
+                       given_request_id(x.request())));
+  return found;
+}
+
+/// Whether the body was read; if not, the request has been answered.
+auto shard::read_edit(braid::http_exchange& x, endpoint which, held_body& body) -> braid::task<bool> {
+  std::optional<braid::result<void>> read = read_body_now(x, body);
+  if (!read) {
+    auto reading = read_body(x, body);
+    read = co_await std::move(reading);
+  }
+  if (*read) co_return true;
+  std::error_code why = read->error();
+  if (why.category() != braid::detail::http_category()) why = braid::http_errc::truncated;
+  const auto fault = static_cast<braid::http_errc>(why.value());
+  reply(
+      x, which,
+      answer_error(braid::status_of(fault), std::string(code_of(fault)), why.message(), given_request_id(x.request())));
+  co_return false;
+}
+
+/// The compiler answers on a thread that may block.
+template <typename Ask>
+auto shard::ask_compiler(braid::http_exchange& x, endpoint which, Ask ask) -> braid::task<void> {
+  const std::string id(given_request_id(x.request()));
+  const auto place = all_->of_traces.try_enter("drafts", max_edits);
+  if (!place) {
+    static_cast<void>(x.set_field("Retry-After", "1"));
+    co_return reply(x, which,
+                    answer_error(http_status::too_many_requests, "compiler_busy",
+                                 "the compiler of plans has enough to do; try again later", id));
+  }
+  auto asking = braid::offload(on_->blocking(), std::move(ask));
+  const braid::checked<std::string> answer = co_await std::move(asking);
+  if (!answer) co_return reply(x, which, answer_error(status_of_edit(answer.error()), answer.error(), id));
+  reply(x, which, http_status::ok, json_type, *answer);
+}
+
+auto shard::source(braid::http_exchange& x) -> braid::task<void> {
+  if (!may_edit(x, endpoint::source)) co_return;
+  auto asking = ask_compiler(x, endpoint::source, [drafts = all_->context.drafts, name = std::string(x.value("name"))] {
+    return drafts->source(name);
+  });
+  co_await std::move(asking);
+}
+
+auto shard::draft(braid::http_exchange& x) -> braid::task<void> {
+  constexpr endpoint which = endpoint::draft;
+  if (!may_edit(x, which)) co_return;
+  held_body body(*this);
+  auto reading = read_edit(x, which, body);
+  if (!co_await std::move(reading)) co_return;
+  auto what = read_edit_text(body.text, edit_fields::text);
+  if (!what)
+    co_return reply(x, which, answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  const auto compile = [drafts = all_->context.drafts, name = std::string(x.value("name")),
+                        text = std::move(what->text)] { return drafts->compile(name, text); };
+  auto asking = ask_compiler(x, which, compile);
+  co_await std::move(asking);
+}
+
+auto shard::complete(braid::http_exchange& x) -> braid::task<void> {
+  constexpr endpoint which = endpoint::completions;
+  if (!may_edit(x, which)) co_return;
+  held_body body(*this);
+  auto reading = read_edit(x, which, body);
+  if (!co_await std::move(reading)) co_return;
+  auto what = read_edit_text(body.text, edit_fields::text_and_offset);
+  if (!what)
+    co_return reply(x, which, answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  const auto find = [drafts = all_->context.drafts, name = std::string(x.value("name")), at = std::move(*what)] {
+    return drafts->complete(name, at.text, at.offset);
+  };
+  auto asking = ask_compiler(x, which, find);
+  co_await std::move(asking);
+}
+
+/// What is served then is what the project has: so the plans are read anew.
+auto shard::save(braid::http_exchange& x) -> braid::task<void> {
+  constexpr endpoint which = endpoint::source;
+  if (!may_edit(x, which)) co_return;
+  held_body body(*this);
+  auto reading = read_edit(x, which, body);
+  if (!co_await std::move(reading)) co_return;
+  auto what = read_edit_text(body.text, edit_fields::text_and_digest);
+  if (!what)
+    co_return reply(x, which, answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  const auto write = [drafts = all_->context.drafts, plans = all_->context.changes, name = std::string(x.value("name")),
+                      is = std::move(*what)]() -> braid::checked<std::string> {
+    auto saved = drafts->save(name, is.text, is.digest);
+    if (!saved || plans == nullptr) return saved;
+    if (const auto read = plans->reload(); !read) return std::unexpected(read.error());
+    return saved;
+  };
+  auto asking = ask_compiler(x, which, write);
+  co_await std::move(asking);
+}
+
+}  // namespace rankd::detail

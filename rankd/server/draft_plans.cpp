@@ -1,0 +1,101 @@
+// rankd/server/draft_plans.cpp: questions about sources, and drafts that are bound like plans.
+#include <rankd/server/draft_plans.hpp>
+
+#include <rankd/engine/plan_graph.hpp>
+#include <rankd/registry/diagnostic.hpp>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+using ordered = nlohmann::ordered_json;
+
+auto dumped(const ordered& what) -> std::string { return what.dump(-1, ' ', false, ordered::error_handler_t::replace); }
+
+/// The object that answers a question.
+auto answer_of(compiler_process& compiler, const ordered& question) -> braid::checked<ordered> {
+  const auto line = compiler.ask(dumped(question));
+  if (!line) return std::unexpected(line.error());
+  ordered answer = ordered::parse(*line, nullptr, false);
+  if (!answer.is_object()) return refused("compiler_failed", "the compiler's answer is no object of JSON");
+  const auto error = answer.find("error");
+  if (error == answer.end()) return answer;
+  if (!error->is_object()) return refused("compiler_failed", "the compiler's answer is not as it should be");
+  return refused(error->value("code", "compiler_failed"), error->value("message", "the compiler says nothing more"));
+}
+
+/// What the engine says of an artifact that the compiler has made. It has no place in the source.
+auto json_of(const braid::diagnostics& problems) -> ordered {
+  ordered out = ordered::array();
+  for (const braid::diagnostic& each : problems)
+    out.push_back({{"code", each.code},
+                   {"message", each.message},
+                   {"hint", each.hint},
+                   {"place", nullptr},
+                   {"pointer", each.pointer}});
+  return out;
+}
+
+auto relayed(const braid::checked<ordered>& answer) -> braid::checked<std::string> {
+  if (!answer) return std::unexpected(answer.error());
+  return dumped(*answer) + "\n";
+}
+
+}  // namespace
+
+auto draft_plans::source(const std::string& plan) -> braid::checked<std::string> {
+  return relayed(answer_of(compiler_, {{"do", "source"}, {"plan", plan}}));
+}
+
+auto draft_plans::save(const std::string& plan, const std::string& text, const std::string& digest)
+    -> braid::checked<std::string> {
+  return relayed(answer_of(compiler_, {{"do", "save"}, {"plan", plan}, {"text", text}, {"digest", digest}}));
+}
+
+auto draft_plans::complete(const std::string& plan, const std::string& text, std::size_t offset)
+    -> braid::checked<std::string> {
+  return relayed(answer_of(compiler_, {{"do", "complete"}, {"plan", plan}, {"text", text}, {"offset", offset}}));
+}
+
+auto draft_plans::compile(const std::string& plan, const std::string& text) -> braid::checked<std::string> {
+  auto answer = answer_of(compiler_, {{"do", "draft"}, {"plan", plan}, {"text", text}});
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  plan_handle made;
+  const auto artifact = answer->find("artifact");
+  if (artifact != answer->end() && artifact->is_string()) {
+    auto bound = how_.bind(artifact->get<std::string>(), plan);
+    if (bound)
+      made = std::make_shared<const bound_plan>(std::move(*bound));
+    else
+      (*answer)["diagnostics"] = json_of(bound.error());
+  }
+  std::string out = "{\"file\":" + dumped(answer->value("file", ordered(nullptr))) +
+                    ",\"diagnostics\":" + dumped(answer->value("diagnostics", ordered::array())) + ",\"plan\":";
+  if (made == nullptr) {
+    out += "null";
+  } else {
+    out += graph_json(graph_of(*made, *how_.declared));
+    out.erase(out.find_last_not_of('\n') + 1);
+  }
+  const std::scoped_lock lock(mutex_);
+  if (made == nullptr)
+    drafts_.erase(plan);
+  else
+    drafts_[plan] = std::move(made);
+  if (drafts_.size() > max_drafts)
+    drafts_.erase(drafts_.begin()->first == plan ? std::next(drafts_.begin()) : drafts_.begin());
+  return out + "}\n";
+}
+
+auto draft_plans::find(std::string_view plan) const -> plan_handle {
+  const std::scoped_lock lock(mutex_);
+  const auto found = drafts_.find(plan);
+  return found == drafts_.end() ? nullptr : found->second;
+}
+
+}  // namespace rankd

@@ -1,0 +1,58 @@
+// rankd/server/draft_plans.hpp: sources of plans, compiled and tried before they are saved.
+#pragma once
+
+#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/plan_set.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/server/compiler_process.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// The sources of a project's plans, by way of its compiler, and of each plan the draft that was compiled last. A draft
+/// is bound as the plan of its name, with that plan's budget; it lies in memory, and no request can name it.
+/// Threads: any. Lifetime: `declared` outlives it, and what `bind` uses.
+class draft_plans {
+ public:
+  static constexpr std::size_t max_drafts = 32;  ///< the plans with the lowest names lose theirs first
+
+  struct settings {
+    const registries* declared = nullptr;
+    compiler_process::settings compiler = {};
+    /// Binds an artifact that was made of the source of a plan; the second text is its name.
+    std::function<braid::checked<bound_plan>(const std::string&, const std::string&)> bind;
+  };
+
+  explicit draft_plans(settings how) : how_(std::move(how)), compiler_(how_.compiler) {}
+
+  /// `{file, text, digest}`. Blocks: as the next ones, until the compiler has answered. Errors: as the next ones, those
+  /// of `compiler_process::ask` and of the compiler, such as no_source.
+  auto source(const std::string& plan) -> braid::checked<std::string>;
+  /// Compiles a text in place of the source: `{file, diagnostics, plan}`, where `plan` is the graph, or null. Each
+  /// diagnostic has a place in the text, or null.
+  auto compile(const std::string& plan, const std::string& text) -> braid::checked<std::string>;
+  /// Writes the text as the source, and the artifact where it compiles: `{file, digest, diagnostics}`. Errors also:
+  /// source_changed where the source has another digest than that.
+  auto save(const std::string& plan, const std::string& text, const std::string& digest) -> braid::checked<std::string>;
+  /// What may stand at an offset of the text, in UTF-16 units: `{start, entries}`.
+  auto complete(const std::string& plan, const std::string& text, std::size_t offset) -> braid::checked<std::string>;
+
+  /// The draft that `compile` made last; null where there is none, or its text was wrong.
+  [[nodiscard]] auto find(std::string_view plan) const -> plan_handle;
+
+ private:
+  settings how_;
+  compiler_process compiler_;
+  mutable std::mutex mutex_;
+  std::map<std::string, plan_handle, std::less<>> drafts_;  // under it
+};
+
+}  // namespace rankd

@@ -1,0 +1,60 @@
+// server.mjs: asks the server that the page came from. Throws what it says is wrong.
+import { LineReader } from './comparison.mjs';
+import { parseExact } from './model.mjs';
+
+/** What the server says is wrong, with all diagnostics. */
+function errorOf(data) {
+  const all = data.diagnostics?.map((each) => each.message) ?? [data.error.message];
+  return Object.assign(new Error(all.join('\n')), { data, code: data.error.code });
+}
+
+/** `token` is sent where it is not empty; `onRefused()` is called where the server wants another one. */
+export class Server {
+  constructor(onRefused) {
+    Object.assign(this, { token: '', onRefused });
+  }
+
+  async send(path, { body, signal } = {}) {
+    const headers = this.token === '' ? {} : { Authorization: `Bearer ${this.token}` };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    let answer;
+    try {
+      answer = await fetch(path, { method: body === undefined ? 'GET' : 'POST', headers, body, signal, cache: 'no-store' });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new Error('the server does not answer');
+    }
+    if (answer.status === 401) this.onRefused();
+    return answer;
+  }
+
+  /** Parsed JSON, or text; with a body it is a POST. */
+  async ask(path, body) {
+    const answer = await this.send(path, { body });
+    const text = await answer.text();
+    if (answer.headers.get('Content-Type')?.startsWith('application/json')) {
+      const data = parseExact(text);
+      if (answer.ok) return data;
+      throw errorOf(data);
+    }
+    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    return text;
+  }
+
+  /** Of what is answered line by line each line; an error may be one of them. `signal` ends it. */
+  async askLines(path, signal, onLine) {
+    const answer = await this.send(path, { signal });
+    if (!answer.ok) throw errorOf(parseExact(await answer.text()));
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    const lines = new LineReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      for (const line of lines.add(value)) {
+        const data = parseExact(line);
+        if (data.error) throw errorOf(data);
+        onLine(data);
+      }
+    }
+  }
+}

@@ -1,0 +1,222 @@
+// source.mjs: the source of the plan that is open, as text that is edited: the graph follows, and what is wrong is marked.
+import { byId, make, nothingYet } from './dom.mjs';
+import { completed, diagnosticLine, offsetOf, piecesOf, rangeOf } from './source_text.mjs';
+
+const pauseMs = 120; // in typing, before the text is compiled
+
+/**
+ * The tab Source. `page` has `ask(path, body)`, `attempt(work)`, `say(text)`, `draftMade(plan)`, which is called with the
+ * graph of each draft that compiles, and `saved(plan)`, once the file is written.
+ */
+export class Source {
+  constructor(page) {
+    Object.assign(this, { page, plan: '', file: '', digest: '', kept: '', diagnostics: [], timer: 0, isAsking: false, isOld: false });
+    window.addEventListener('beforeunload', (event) => { if (this.isChanged) event.preventDefault(); });
+  }
+
+  get path() {
+    return `v1/plans/${encodeURIComponent(this.plan)}`;
+  }
+
+  get isChanged() {
+    return this.plan !== '' && this.area !== undefined && this.area.value !== this.kept;
+  }
+
+  /** Shows the source of a plan; text that is not saved stays. */
+  async open(plan) {
+    if (this.plan === plan) return;
+    if (this.isChanged) throw new Error(`${this.file} has changes: save them, or choose “Discard” in the tab Source`);
+    this.plan = '';
+    byId('panel-source').replaceChildren(nothingYet('Reading the source …'));
+    let read;
+    try {
+      read = await this.page.ask(`v1/plans/${encodeURIComponent(plan)}/source`);
+    } catch (error) {
+      byId('panel-source').replaceChildren(nothingYet(error.message));
+      if (error.code === 'no_source') return;
+      throw error;
+    }
+    const lineEnd = read.text.includes('\r\n') ? '\r\n' : '\n'; // a text area has the second one alone
+    Object.assign(this, { plan, file: read.file, digest: read.digest, lineEnd, diagnostics: [] });
+    this.build(read.text);
+    this.kept = this.area.value;
+    await this.compile();
+  }
+
+  build(text) {
+    const button = (id, title, words, work) => {
+      const made = make('button', { type: 'button', id, title }, words);
+      made.addEventListener('click', () => this.page.attempt(work));
+      return made;
+    };
+    this.area = make('textarea', {
+      id: 'source-text', spellcheck: false, wrap: 'off', autocapitalize: 'off', value: text, autocomplete: 'off', 'aria-label': `Source ${this.file}`,
+      'aria-describedby': 'source-problems', 'aria-controls': 'source-names',
+    });
+    this.behind = make('pre', { 'aria-hidden': 'true' });
+    this.names = make('ul', { id: 'source-names', role: 'listbox', 'aria-label': 'Names that may follow', hidden: true });
+    this.problems = make('ul', { id: 'source-problems' });
+    this.area.addEventListener('input', () => this.changed());
+    this.area.addEventListener('scroll', () => this.follow());
+    this.area.addEventListener('blur', () => this.closeNames());
+    this.area.addEventListener('keydown', (event) => this.key(event));
+    byId('panel-source').replaceChildren(
+      make('div', { className: 'row' }, make('p', { className: 'mono' }, this.file),
+        button('save-source', 'Ctrl+S', 'Save', () => this.save()),
+        button('discard-source', '', 'Discard', () => this.discard()),
+        nothingYet('Ctrl+Space lists names.')),
+      make('div', { className: 'source' }, this.behind, this.area, this.names), this.problems);
+    this.paint();
+  }
+
+  changed() {
+    this.closeNames();
+    this.diagnostics = [];
+    this.paint();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.page.attempt(() => this.compile()), pauseMs);
+  }
+
+  /** Compiles the text as it is now; what was typed meanwhile comes next. */
+  async compile() {
+    if (this.isAsking) {
+      this.isOld = true;
+      return;
+    }
+    const { plan } = this;
+    const text = this.area.value;
+    this.isAsking = true;
+    try {
+      const answer = await this.page.ask(`${this.path}/draft`, JSON.stringify({ text }));
+      if (this.plan !== plan || this.area.value !== text) return;
+      this.diagnostics = answer.diagnostics;
+      this.paint();
+      if (answer.plan === null) this.page.say(`${this.diagnostics.length} problems in ${this.file}`);
+      else await this.page.draftMade(answer.plan, text !== this.kept);
+    } finally {
+      this.isAsking = false;
+      if (this.isOld) {
+        this.isOld = false;
+        this.page.attempt(() => this.compile());
+      }
+    }
+  }
+
+  async save() {
+    const { plan } = this;
+    const text = this.area.value;
+    const file = text.replaceAll('\n', this.lineEnd);
+    const saved = await this.page.ask(`${this.path}/source`, JSON.stringify({ text: file, digest: this.digest }));
+    Object.assign(this, { digest: saved.digest, kept: text, diagnostics: saved.diagnostics });
+    this.paint();
+    if (saved.diagnostics.length === 0) await this.page.saved(plan);
+    this.page.say(saved.diagnostics.length === 0 ? `${this.file} is saved, and served`
+      : `${this.file} is saved; it does not compile, so the plan stays as it was`);
+  }
+
+  async discard() {
+    const { plan } = this;
+    this.area.value = this.kept;
+    this.plan = '';
+    await this.open(plan);
+  }
+
+  /** Behind the text lies the same text with marks; both scroll together. */
+  paint() {
+    const text = this.area.value;
+    const ranges = this.diagnostics.map((each) => rangeOf(text, each, this.file)).filter((range) => range !== null);
+    this.behind.replaceChildren(...piecesOf(text, ranges).map((piece) =>
+      (piece.isWrong ? make('mark', {}, piece.text) : piece.text)), '\n');
+    this.follow();
+    this.area.setAttribute('aria-invalid', String(this.diagnostics.length > 0));
+    this.problems.replaceChildren(...this.diagnostics.map((each) => {
+      const range = rangeOf(text, each, this.file);
+      if (!range) return make('li', { className: 'bad' }, diagnosticLine(each));
+      const go = make('button', { type: 'button', className: 'bad' }, diagnosticLine(each));
+      go.addEventListener('click', () => this.choose(range));
+      return make('li', {}, go);
+    }));
+  }
+
+  follow() {
+    this.behind.scrollTop = this.area.scrollTop;
+    this.behind.scrollLeft = this.area.scrollLeft;
+  }
+
+  choose({ from, to }) {
+    this.area.focus();
+    this.area.setSelectionRange(from, to);
+    const lines = this.area.value.slice(0, from).split('\n').length;
+    this.area.scrollTop = (lines - 4) * parseFloat(getComputedStyle(this.area).lineHeight);
+  }
+
+  /** Whether a place lies in this file; then the caret goes there. */
+  goTo(place) {
+    if (!this.area || place.file !== this.file) return false;
+    const from = offsetOf(this.area.value, place.line, place.column);
+    this.choose({ from, to: from });
+    return true;
+  }
+
+  // Names that may follow
+
+  key(event) {
+    if (event.ctrlKey && event.key === ' ') {
+      event.preventDefault();
+      this.page.attempt(() => this.listNames());
+    } else if (event.ctrlKey && event.key === 's') {
+      event.preventDefault();
+      this.page.attempt(() => this.save());
+    } else if (!this.names.hidden) this.keyOfNames(event);
+  }
+
+  keyOfNames(event) {
+    const count = this.names.children.length;
+    const step = { ArrowDown: 1, ArrowUp: count - 1 }[event.key];
+    if (step) this.pick((this.picked + step) % count);
+    else if (event.key === 'Enter' || event.key === 'Tab') this.insert(this.names.children[this.picked].dataset.name);
+    else if (event.key === 'Escape') this.closeNames();
+    else return;
+    event.preventDefault();
+  }
+
+  async listNames() {
+    const [text, offset] = [this.area.value, this.area.selectionStart];
+    const found = await this.page.ask(`${this.path}/completions`, JSON.stringify({ text, offset }));
+    if (this.area.value !== text || this.area.selectionStart !== offset) return;
+    this.from = found.start;
+    if (found.entries.length === 0) return this.page.say('No name of the project may stand here');
+    this.names.replaceChildren(...found.entries.map(({ name, kind, about }, at) => {
+      const item = make('li', { id: `source-name-${at}`, role: 'option' }, make('b', {}, name), ` ${kind}`,
+        about === '' ? null : make('small', {}, about));
+      item.dataset.name = name;
+      item.addEventListener('pointerdown', (event) => {
+        event.preventDefault();
+        this.insert(name);
+      });
+      return item;
+    }));
+    this.names.hidden = false;
+    this.pick(0);
+    return this.page.say(`${found.entries.length} names; arrow keys choose, Enter takes one`);
+  }
+
+  pick(at) {
+    this.picked = at;
+    [...this.names.children].forEach((item, place) => item.setAttribute('aria-selected', String(place === at)));
+    this.names.children[at].scrollIntoView({ block: 'nearest' });
+    this.area.setAttribute('aria-activedescendant', `source-name-${at}`);
+  }
+
+  insert(name) {
+    const { text, caret } = completed(this.area.value, this.from, this.area.selectionStart, name);
+    this.area.value = text;
+    this.area.setSelectionRange(caret, caret);
+    this.changed();
+  }
+
+  closeNames() {
+    this.names.hidden = true;
+    this.area.removeAttribute('aria-activedescendant');
+  }
+}

@@ -1,0 +1,37 @@
+// tests/rankd/server/compiler_process_test.cpp: questions to a child process that is not there, silent, or ends.
+#include <rankd/server/compiler_process.hpp>
+
+#include <tests/support/scratch_folder.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+
+TEST_CASE("a program that is not there, or gives no answer, is told") {
+  compiler_process missing({.program = "/nowhere/dslc", .project = "."});
+  const auto none = missing.ask("{}");
+  REQUIRE_FALSE(none);
+  CHECK(none.error().front().code == "compiler_failed");
+  const braid::testing::scratch_folder folder;
+  const auto program = folder.write("dslc", "#!/bin/sh\nsleep 60\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  compiler_process silent(
+      {.program = program.string(), .project = folder.path(), .max_wait = std::chrono::milliseconds(20)});
+  CHECK_FALSE(silent.ask("{}"));
+}
+
+TEST_CASE("a process answers as long as it stays, and is started again where it has ended") {
+  const braid::testing::scratch_folder folder;
+  const auto program = folder.write("dslc",
+                                    "#!/bin/sh\nread -r line; echo \"$1 $2 $3: $line\"\n"
+                                    "read -r line; echo \"again: $line\"\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  compiler_process one({.program = program.string(), .project = "here"});
+  CHECK(one.ask("{1}").value() == "serve --project here: {1}");
+  CHECK(one.ask("{2}").value() == "again: {2}");
+  CHECK(one.ask("{3}").value() == "serve --project here: {3}");
+}
