@@ -502,8 +502,9 @@ test("limits of a node stand beside its params, each with its capability", async
     "again.plan.ts": plan("again", "timeoutMs: 40, retries: 2"),
     "plain.plan.ts": plan("plain", "trace: null"),
     "kept.plan.ts": plan("kept", "capture: { sample: 0.5, keys: [], maxRows: 7 }"),
+    "cached.plan.ts": plan("cached", 'cache: { ttlMs: 30_000, staleMs: 5, by: ["user"] }'),
   });
-  const files = ["late", "again", "plain", "kept"].map((name) => join(folder, `${name}.plan.ts`));
+  const files = ["late", "again", "plain", "kept", "cached"].map((name) => join(folder, `${name}.plan.ts`));
   const built = (await compilerFor(folder).compile(files)).map(
     (each) => JSON.parse(each.artifact!) as { capabilities_required?: string[]; nodes: { [field: string]: unknown }[] },
   );
@@ -518,8 +519,10 @@ test("limits of a node stand beside its params, each with its capability", async
       [40, 2, ["cap.rfc.0007.timeouts.v1", "cap.rfc.0008.retries.v1"]],
       [undefined, undefined, undefined],
       [undefined, undefined, ["cap.rfc.0010.capture.v1"]],
+      [undefined, undefined, ["cap.rfc.0011.cache.v1"]],
     ],
   );
+  assert.deepEqual(built[4]!.nodes[0]!["cache"], { ttl_ms: 30_000, stale_ms: 5 });
   assert.deepEqual(built[3]!.nodes[0]!["capture"], { sample: 0.5, key_ids: [], max_rows: 7 });
   assert.deepEqual(built[1]!.nodes[0]!["params"], { endpoint: "ep_0001" });
 });

@@ -53,6 +53,7 @@ const capabilities = [
   "cap.rfc.0008.retries.v1",
   "cap.rfc.0009.vectors.v1",
   "cap.rfc.0010.capture.v1",
+  "cap.rfc.0011.cache.v1",
 ];
 const skip = existsSync(join(folder, "bad_plans.ndjson")) ? false : "the table is not there";
 
@@ -64,6 +65,7 @@ for (const [table, good] of [
   ["bad_fallbacks.ndjson", "good_fallbacks.json"],
   ["bad_limits.ndjson", "good_limits.json"],
   ["bad_captures.ndjson", "good_captures.json"],
+  ["bad_caches.ndjson", "good_caches.json"],
   ["bad_fragments.ndjson", "good_fragments.json"],
   ["bad_vectors.ndjson", "good_vectors.json"],
 ] as const)

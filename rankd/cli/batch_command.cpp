@@ -317,6 +317,7 @@ auto answer_all(const batch_command_options& options, const workspace& in) -> br
   engine_options how;
   if (options.node_timeout) how.node_timeout = *options.node_timeout;
   how.cursors = make_page_cursors(in.where.cursors);
+  how.cache = {.bytes = options.cache_mib << 20U, .entries = in.where.cache.entries};
   const auto runner = batch_runner::create(
       in.declared, stores->pointers(),
       {.workers = options.workers,

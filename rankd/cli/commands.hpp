@@ -68,6 +68,7 @@ struct batch_command_options : project_options {
   std::optional<std::chrono::milliseconds> node_timeout;
   unsigned workers = 0;  ///< 0: as many as the machine grants
   time_fallbacks fallbacks = time_fallbacks::refused;
+  std::uint64_t cache_mib = 0;  ///< of rows that nodes keep, in each thread; 0: none are kept
 };
 
 struct bench_options : project_options {
@@ -104,6 +105,7 @@ struct serve_command_options : project_options {
   std::filesystem::path record;               ///< of traffic; empty: none
   double record_share = 1;                    ///< of the requests
   std::uint64_t record_max_mib = 1024;        ///< of that file
+  std::optional<std::uint64_t> cache_mib;     ///< in place of what rankd.toml says
   std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops
   std::uint64_t scrub_mib_per_second = 16;    ///< how fast embedded stores are read again; 0: never
   std::chrono::milliseconds stall_limit{0};   ///< of the watchdog; 0: what BRAID_STALL says

@@ -159,6 +159,9 @@ void add_batch(CLI::App& app, action& chosen) {
       "Run plans with fallbacks for what is late, whose answers depend on time");
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
+  command->add_option("--cache-mib", options->cache_mib, "Keep rows of nodes that have a cache, so much in each thread")
+      ->check(whole_number(0, 1 << 20))
+      ->capture_default_str();
   command->callback([options, &chosen] { chosen = [options] { return batch_command(*options); }; });
 }
 

@@ -33,6 +33,10 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
                   "Of so many requests, the nodes of one are timed for /metrics")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
+  command
+      .add_option("--cache-mib", options.cache_mib,
+                  "Rows of nodes that have a cache, in all; 0: none; default: `[cache]` of rankd.toml, 64")
+      ->check(whole_number(0, 1 << 20));
   add_milliseconds(command, "--max-wait-ms", server.max_wait,
                    "New requests are refused while the oldest has waited longer", 0);
   command

@@ -329,6 +329,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   auto how = server_options_of(options);
   if (!how) return report(how.error());
   how->engine.cursors = make_page_cursors(in->where.cursors);
+  how->engine.cache = {.bytes = options.cache_mib.value_or(in->where.cache.mib) << 20U,
+                       .entries = in->where.cache.entries};
   auto redacted = redaction::make(in->where.redacted, in->declared);
   if (!redacted) return report(redacted.error());
   plan_library library(in->declared, library_options_of(options, *in));

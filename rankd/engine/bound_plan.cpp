@@ -47,7 +47,7 @@ void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_
     for (const node_index source : node.sources) ++takers[source];
   for (const node_index output : loaded.outputs) ++takers[output];
   const auto stands_alone = [&](node_index at) {
-    return nodes[at].fallback || loaded.nodes[at].capture || !loaded.nodes[at].wakers.empty();
+    return nodes[at].fallback || loaded.nodes[at].capture || loaded.nodes[at].cache || !loaded.nodes[at].wakers.empty();
   };
   for (const plan_node& node : loaded.nodes)
     if (node.fallback && node.fallback->kind == fallback_kind::node) ++takers[node.fallback->node];
@@ -209,13 +209,12 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
   const std::optional<node_index> page_node = find_page_node(loaded, problems);
   if (problems.empty()) problems = check_columns(loaded, declared);
   if (problems.empty()) problems = check_captures(loaded, declared);
+  if (problems.empty()) problems = check_caches(loaded, declared);
   if (!problems.empty()) return std::unexpected(with_locations(std::move(problems), loaded));
 
   fuse_pairs(loaded, with, nodes);
   note_extra_columns(loaded, declared, nodes);
 
-  std::shared_ptr<const plan_branches> branches;
-  if (has_branches(loaded)) branches = std::make_shared<const plan_branches>(loaded, preds, declared);
   const bool has_fallbacks =
       std::ranges::any_of(nodes, [](const bound_node& node) { return node.fallback.has_value(); });
   std::vector<node_index> captures;
@@ -235,11 +234,13 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
                  .outputs = loaded.outputs,
                  .page_node = page_node,
                  .whole = whole_route(loaded, declared),
-                 .branches = std::move(branches),
+                 .branches = {},
                  .stated = std::make_shared<const plan>(std::move(loaded)),
                  .has_fallbacks = has_fallbacks,
                  .captures = std::move(captures)};
   out.digest = plan_identity(out.artifact_digest, used_by(out), out.operators);
+  if (has_branches(*out.stated)) out.branches = std::make_shared<const plan_branches>(out.stated, preds, declared);
+  out.caches = bind_caches(out.stated, preds, declared, out.digest);
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/engine/branches.hpp>
+#include <rankd/engine/plan_caches.hpp>
 #include <rankd/engine/plan_experiments.hpp>
 #include <rankd/op/extra_columns.hpp>
 #include <rankd/op/models.hpp>
@@ -66,6 +67,7 @@ struct bound_plan {
   std::shared_ptr<const plan_experiments> experiments = {};  ///< that run for it; null where there are none
   bool has_fallbacks = false;                                ///< of nodes
   std::vector<node_index> captures = {};                     ///< nodes that capture rows
+  std::shared_ptr<const plan_caches> caches = {};            ///< null where no node has one
   std::shared_ptr<const bound_plan> substitute = {};         ///< that requests are given to when this one fails
 };
 

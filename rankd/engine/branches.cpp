@@ -35,7 +35,7 @@ auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<brai
 auto sources_of(const plan& loaded, const plan_route& route) -> detail::node_lists {
   detail::node_lists out(loaded.nodes.size());
   for (node_index at = 0; at < out.size(); ++at) {
-    if (route.bypasses(at)) continue;
+    if (route.bypasses(at) || route.takes_cached(at)) continue;
     if (!route.taken.empty() && route.taken[at] != plan_route::none)
       out[at] = {route.taken[at]};
     else
@@ -105,11 +105,13 @@ auto whole_route(const plan& loaded, const registries& declared) -> plan_route {
   return route;
 }
 
-plan_branches::plan_branches(const plan& loaded, std::span<const pred_program> preds, const registries& declared)
-    : loaded_(loaded), declared_(&declared), of_node_(loaded.nodes.size()) {
+plan_branches::plan_branches(std::shared_ptr<const plan> loaded, std::span<const pred_program> preds,
+                             const registries& declared, route_ends ends)
+    : loaded_(std::move(loaded)), ends_(std::move(ends)), declared_(&declared), of_node_(loaded_->nodes.size()) {
+  if (ends_.outputs.empty()) ends_.outputs = loaded_->outputs;
   std::map<std::uint32_t, std::uint32_t> numbers;  // of conditions, by position in pred_table
-  for (node_index at = 0; at < loaded.nodes.size(); ++at) {
-    const plan_param* const own = conditions_of(loaded.nodes[at]);
+  for (node_index at = 0; at < loaded_->nodes.size(); ++at) {
+    const plan_param* const own = conditions_of(loaded_->nodes[at]);
     if (own == nullptr) continue;
     for (const std::uint32_t tree : own->trees) {
       const auto [known, is_new] = numbers.try_emplace(tree, static_cast<std::uint32_t>(conditions_.size()));
@@ -137,24 +139,26 @@ auto plan_branches::outcomes(std::span<const scalar> params) const -> std::uint6
 auto plan_branches::input_taken(node_index node, std::uint64_t outcomes) const -> node_index {
   const auto& own = of_node_[node];
   const auto first = std::ranges::find_if(own, [outcomes](std::uint32_t bit) { return (outcomes >> bit & 1) != 0; });
-  return loaded_.nodes[node].inputs[static_cast<std::size_t>(first - own.begin())];
+  return loaded_->nodes[node].inputs[static_cast<std::size_t>(first - own.begin())];
 }
 
 /// Goes from the outputs against the edges, and by the input that is taken where a node chooses.
 auto plan_branches::made_route(std::uint64_t outcomes) const -> plan_route {
-  const std::size_t count = loaded_.nodes.size();
+  const std::size_t count = loaded_->nodes.size();
   plan_route route;
   route.bypassed.assign(count, true);
   route.taken.assign(count, plan_route::none);
-  std::vector<node_index> open = loaded_.outputs;
+  route.cached = ends_.cached;
+  std::vector<node_index> open = ends_.outputs;
   while (!open.empty()) {
     const node_index at = open.back();
     open.pop_back();
     if (!route.bypassed[at]) continue;
     route.bypassed[at] = false;
-    if (const auto& fallback = loaded_.nodes[at].fallback; fallback && fallback->kind == fallback_kind::node)
+    if (route.takes_cached(at)) continue;
+    if (const auto& fallback = loaded_->nodes[at].fallback; fallback && fallback->kind == fallback_kind::node)
       open.push_back(fallback->node);
-    const std::vector<node_index>& sources = loaded_.nodes[at].sources;
+    const std::vector<node_index>& sources = loaded_->nodes[at].sources;
     if (of_node_[at].empty()) {
       open.insert(open.end(), sources.begin(), sources.end());
       continue;
@@ -162,7 +166,7 @@ auto plan_branches::made_route(std::uint64_t outcomes) const -> plan_route {
     route.taken[at] = input_taken(at, outcomes);
     open.push_back(route.taken[at]);
   }
-  finish(route, loaded_, *declared_);
+  finish(route, *loaded_, *declared_);
   return route;
 }
 

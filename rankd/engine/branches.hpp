@@ -27,6 +27,7 @@ struct plan_route {
 
   plan_needs needs;               ///< what these requests must carry
   std::vector<bool> bypassed;     ///< by number: it does not run; empty where all run
+  std::vector<bool> cached;       ///< by number: a cache gives its rows, so it takes none; empty where none does
   std::vector<node_index> taken;  ///< by number: the input whose rows a choice passes on, `none` of others; or empty
   /// By number: a node that only substitutes need runs if one of these has failed; empty where there are no fallbacks.
   std::vector<std::vector<node_index>> wakers;
@@ -34,6 +35,13 @@ struct plan_route {
   braid::graph_shape line;  ///< the same nodes one behind the other, as they stand in `shape.order()`
 
   [[nodiscard]] auto bypasses(node_index node) const noexcept -> bool { return !bypassed.empty() && bypassed[node]; }
+  [[nodiscard]] auto takes_cached(node_index node) const noexcept -> bool { return !cached.empty() && cached[node]; }
+};
+
+/// Where routes begin and end, if not at the sources and outputs of a plan.
+struct route_ends {
+  std::vector<node_index> outputs = {};  ///< empty: those of the plan
+  std::vector<bool> cached = {};         ///< by number: it takes no rows, since a cache gives its own; empty: none
 };
 
 /// The route of a plan that chooses nothing. Requires a plan whose nodes were bound without diagnostic.
@@ -50,7 +58,8 @@ class plan_branches {
 
   /// Requires a plan that `check_conditions` reports nothing about; `preds` are the programs of its pred_table.
   /// Lifetime: the registries outlive it.
-  plan_branches(const plan& loaded, std::span<const pred_program> preds, const registries& declared);
+  plan_branches(std::shared_ptr<const plan> loaded, std::span<const pred_program> preds, const registries& declared,
+                route_ends ends = {});
 
   /// The route of a request with these values of params, one for each of registries::params.
   [[nodiscard]] auto route_of(std::span<const scalar> params) const -> std::shared_ptr<const plan_route>;
@@ -63,7 +72,8 @@ class plan_branches {
   [[nodiscard]] auto input_taken(node_index node, std::uint64_t outcomes) const -> node_index;
   [[nodiscard]] auto made_route(std::uint64_t outcomes) const -> plan_route;
 
-  plan loaded_;
+  std::shared_ptr<const plan> loaded_;
+  route_ends ends_;
   const registries* declared_;
   std::vector<pred_program> conditions_;
   std::vector<std::vector<std::uint32_t>>

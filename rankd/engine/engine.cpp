@@ -1,6 +1,7 @@
 // rankd/engine/engine.cpp: one request from its start to its answer.
 #include <rankd/engine/engine.hpp>
 
+#include <rankd/engine/detail/cached_parts.hpp>
 #include <rankd/engine/detail/capture_rows.hpp>
 #include <rankd/engine/detail/explain.hpp>
 #include <rankd/engine/detail/request_state.hpp>
@@ -102,6 +103,7 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
   const std::string& node = failed.node_id;
   const std::string named = name_of(failed);
   if (failure.why == cause::node_timeout) return error_of_node_time(failed);
+  if (const cached_node* taken = state.cached_of(failure.node); taken != nullptr && taken->error) return *taken->error;
   if (failure.error) return {"internal_error", named + " threw: " + detail::thrown_message(failure.error), node, {}};
   const auto& node_error = state.nodes[failure.node].error;
   if (!node_error) return {"stopped", named + " was stopped", node, {}};
@@ -110,6 +112,7 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
 
 /// The rows of all outputs, one behind the other.
 auto rows_of_outputs(request_state& state) -> row_set {
+  if (state.part != nullptr) return state.rows_of(state.part->node);
   const auto& outputs = state.plan->outputs;
   if (outputs.size() == 1) return state.rows_of(outputs.front());
   const std::span<row_set> all = state.memory.uninitialized<row_set>(outputs.size());
@@ -156,6 +159,13 @@ auto degraded_of(const request_state& state) -> std::vector<degradation> {
   return out;
 }
 
+/// The nodes whose rows had been there before the request.
+auto count_cached(const request_state& state) -> std::size_t {
+  return static_cast<std::size_t>(std::ranges::count_if(state.cached, [](const cached_node& each) {
+    return each.rows != nullptr && (each.use == cache_use::hit || each.use == cache_use::stale);
+  }));
+}
+
 /// The times of the path and the rest add up to the total, because the rest is what is left of it.
 auto explanation_of(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
   explanation all = explain(run, declared);
@@ -189,6 +199,7 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
   } else {
     answer.rows = rows_of_outputs(*state);
     answer.fields = fields_of(answer.rows, request, declared);
+    answer.cached_nodes = count_cached(*state);
     answer.degraded = degraded_of(*state);
     for (node_index node = 0; node < state->nodes.size(); ++node) {
       if (!state->failure_of(node).empty()) continue;  // it may run on, and what it found is not shown
@@ -232,6 +243,13 @@ auto next_cursor_of(const request_state& state, const ranking& answer, const eng
                                state.request.time);
 }
 
+/// Whether nodes of the plan may take rows from the cache for a request. Where it is to be seen what nodes do, they do
+/// it.
+auto takes_cached(const bound_plan& plan, const rank_request& request, const engine_options& options) -> bool {
+  if (plan.caches == nullptr || !request.captures.empty() || !request.explain_ids.empty()) return false;
+  return options.captures != plan_captures::taken || !captures_of(plan, request.request_id);
+}
+
 /// What a trace of the process calls a request.
 auto activity_name(const request_state& state) -> std::string {
   std::string out = "request " + state.request.engine_request_id + " of plan " + state.plan->name;
@@ -246,7 +264,21 @@ engine::engine(braid::runtime& on, const registries& declared, std::vector<store
       declared_(&declared),
       stores_(std::make_shared<const std::vector<store*>>(std::move(stores))),
       shared_(shared_reads::suits(*stores_) ? std::make_unique<shared_reads>(*stores_) : nullptr),
-      options_(std::move(options)) {}
+      options_(std::move(options)) {
+  if (options_.cache.bytes == 0) return;
+  // With the budget of the plan, but for its time: that is a matter of the requests that wait.
+  caches_ = std::make_unique<cached_parts>(
+      options_.cache, [this](std::shared_ptr<const bound_plan> plan, const bound_cache& part, rank_request request) {
+        return rank_alone({.plan = std::move(plan), .caches = nullptr, .part = &part}, std::move(request),
+                          stores_of_request());
+      });
+}
+
+engine::~engine() = default;
+
+auto engine::cached() const noexcept -> std::optional<cache_counts> {
+  return caches_ == nullptr ? std::nullopt : std::optional(caches_->counts());
+}
 
 auto engine::stores_of_request() -> request_stores {
   return shared_ == nullptr ? request_stores(stores_) : request_stores(shared_->for_request());
@@ -258,15 +290,16 @@ auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<r
 
 auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
     -> braid::task<ranking> {
+  cached_parts* const caches = stores.list == nullptr ? caches_.get() : nullptr;
   if (stores.list == nullptr) stores = stores_of_request();
   if (plan->substitute == nullptr) [[likely]]
-    return rank_alone(std::move(plan), std::move(request), std::move(stores));
-  return rank_or_substitute(std::move(plan), std::move(request), std::move(stores));
+    return rank_alone({.plan = std::move(plan), .caches = caches}, std::move(request), std::move(stores));
+  return rank_or_substitute(std::move(plan), std::move(request), std::move(stores), caches);
 }
 
 /// The plan itself has the time that it does not have to leave to the substitute.
-auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
-    -> braid::task<ranking> {
+auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores,
+                                cached_parts* caches) -> braid::task<ranking> {
   using std::chrono::milliseconds;
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point begun = around.where().now();
@@ -275,7 +308,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   rank_request again = request;
   if (request.deadline)
     request.deadline = std::max(*request.deadline - milliseconds(fallback.reserve_ms), milliseconds(1));
-  auto first_task = rank_alone(plan, std::move(request), stores);
+  auto first_task = rank_alone({.plan = plan, .caches = caches}, std::move(request), stores);
   ranking first = co_await std::move(first_task);
   if (!first.error) co_return first;
   const auto code = find_failure(fallback.on, first.error->code, plan_failure_codes());
@@ -288,7 +321,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
     again.deadline = std::max(*again.deadline - used, milliseconds(1));
   }
   if (!check_needs(again, route_of(*plan->substitute, again.params)->needs, *declared_).empty()) co_return first;
-  auto second_task = rank_alone(plan->substitute, std::move(again), std::move(stores));
+  auto second_task = rank_alone({.plan = plan->substitute, .caches = caches}, std::move(again), std::move(stores));
   ranking second = co_await std::move(second_task);
   if (second.error) {
     first.failed_after = std::make_shared<const ranking>(std::move(second));
@@ -305,19 +338,21 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   co_return second;
 }
 
-auto engine::rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
-    -> braid::task<ranking> {
+auto engine::rank_alone(run_target of, rank_request request, request_stores stores) -> braid::task<ranking> {
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();
-  keep_to_budget(request, plan->budget);
-  if (auto refused = find_page(request, *plan, *declared_, options_.cursors.get()))
-    co_return refusal_of(*plan, request, std::move(*refused));
+  if (of.part == nullptr) {
+    keep_to_budget(request, of.plan->budget);
+    if (auto refused = find_page(request, *of.plan, *declared_, options_.cursors.get()))
+      co_return refusal_of(*of.plan, request, std::move(*refused));
+  }
+  if (!takes_cached(*of.plan, request, options_)) of.caches = nullptr;
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
   if (around.deadline() < own) request.deadline_from = deadline_source::request;  // the deadline is not of this request
   const node_timing timing = timing_of(request);
-  auto state = std::make_shared<request_state>(std::move(plan), std::move(request), std::move(stores),
-                                               braid::steady_time().now(), timing,
-                                               first_memory{chunks_, first_chunk_.load(braid::relaxed)});
+  auto state =
+      std::make_shared<request_state>(std::move(of), std::move(request), std::move(stores), braid::steady_time().now(),
+                                      timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});
   const braid::trace::activity shown =
       braid::trace::is_on() ? braid::trace::activity(activity_name(*state)) : braid::trace::activity();
   auto run = std::make_shared<execution>(*this, around.where().root(), std::min(own, around.deadline()), state);

@@ -18,12 +18,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <vector>
 
 namespace rankd {
 
 enum class node_timing : std::uint8_t;
+class cached_parts;
+struct run_target;
 
 /// One engine for each set of registries and stores.
 /// Threads: `late_nodes` from any; tasks run on the runtime's loop.
@@ -33,6 +36,9 @@ class engine {
  public:
   /// `stores` has one entry for each of registries::endpoints, null where none is open.
   engine(braid::runtime& on, const registries& declared, std::vector<store*> stores, engine_options options = {});
+  ~engine();
+  engine(const engine&) = delete;
+  auto operator=(const engine&) -> engine& = delete;
 
   /// Runs the plan. Ends as soon as the answer is known: when a deadline passes, nodes that cannot be interrupted end
   /// later, on their own. The node that stands first in the plan's order decides the error, whatever the timing.
@@ -44,6 +50,7 @@ class engine {
 
   /// The same with a plan that lives until the last of its nodes has ended and the answer is gone, whatever other
   /// owners release it; and so with `stores` of this request, in place of those of the engine. Requires a plan.
+  /// A request with stores of its own takes no rows from the cache, nor does one that captures rows or follows ids.
   auto rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores = {})
       -> braid::task<ranking>;
 
@@ -56,16 +63,18 @@ class engine {
     return shared_ == nullptr ? read_counts{} : shared_->counts(endpoint);
   }
 
+  /// What the cache of rows holds and has done; nothing where there is none.
+  [[nodiscard]] auto cached() const noexcept -> std::optional<cache_counts>;
+
   /// How many nodes ended after their request had been answered.
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return late_.load(braid::relaxed); }
 
  private:
   struct execution;
 
-  auto rank_alone(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
-      -> braid::task<ranking>;
-  auto rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
-      -> braid::task<ranking>;
+  auto rank_alone(run_target of, rank_request request, request_stores stores) -> braid::task<ranking>;
+  auto rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores,
+                          cached_parts* caches) -> braid::task<ranking>;
   static auto run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void>;
   auto timing_of(const rank_request& request) noexcept -> node_timing;
   void note_memory(std::size_t used) noexcept;
@@ -75,6 +84,7 @@ class engine {
   store_list stores_;
   std::unique_ptr<shared_reads> shared_;  // of these; null where none is worth it
   engine_options options_;
+  std::unique_ptr<cached_parts> caches_;          // null where nothing is kept
   braid::atomic<std::uint64_t> late_{0};          // written by the loop
   std::uint32_t asked_ = 0;                       // requests, of which some are timed; used by the loop
   braid::atomic<std::size_t> first_chunk_{4096};  // written by the loop: what requests took lately

@@ -115,6 +115,11 @@ auto report_of(const run_picture& run, node_index node, const registries& declar
                      .options = options_of(run.state.request, what, declared),
                      .chosen = chosen_by(run.state, node),
                      .retries = slot.retries};
+  if (const cached_node* taken = run.state.cached_of(node); taken != nullptr && is_over(report.state)) {
+    report.cache = taken->use;
+    report.cached = taken->age;
+    report.waits = true;
+  }
   if (const std::string_view failure = run.state.failure_of(node); !failure.empty()) {
     report.failure = failure;
     report.used = substitute_of(plan, node);
@@ -144,8 +149,8 @@ auto path_of(const run_picture& run) -> std::vector<path_step> {
   std::vector<path_step> path;
   for (const braid::critical_step& step : braid::critical_path(run.shape, run.state.begin, times)) {
     const bound_node& node = run.state.plan->nodes[step.node];
-    path.push_back(
-        {.node_id = node.node_id, .waits = node.op->work() == op_work::waits, .wait = step.queue, .run = step.run});
+    const bool waits = node.op->work() == op_work::waits || run.state.route->takes_cached(step.node);
+    path.push_back({.node_id = node.node_id, .waits = waits, .wait = step.queue, .run = step.run});
   }
   return path;
 }

@@ -4,6 +4,8 @@
 #include <rankd/engine/detail/json_parts.hpp>
 #include <rankd/registry/json_text.hpp>
 
+#include <chrono>
+
 namespace rankd {
 namespace {
 
@@ -82,6 +84,15 @@ void append_node(std::string& out, const node_report& node) {
   if (node.looked_at != 0) {
     out += ',';
     append_count(out, "looked_at", node.looked_at);
+  }
+  if (node.cache) {
+    out += ',';
+    append_field(out, "cache", to_string(*node.cache));
+  }
+  if (node.cache == cache_use::hit || node.cache == cache_use::stale) {
+    const auto ms = std::chrono::floor<std::chrono::milliseconds>(node.cached).count();
+    out += ',';
+    append_count(out, "cached_ms", static_cast<std::uint64_t>(ms));
   }
   if (!node.failure.empty()) {
     out += ",\"fallback\":{";
@@ -178,6 +189,16 @@ auto to_string(node_state state) noexcept -> std::string_view {
     case node_state::skipped: break;
   }
   return "skipped";
+}
+
+auto to_string(cache_use use) noexcept -> std::string_view {
+  switch (use) {
+    case cache_use::hit: return "hit";
+    case cache_use::stale: return "stale";
+    case cache_use::shared: return "shared";
+    case cache_use::miss: break;
+  }
+  return "miss";
 }
 
 auto to_string(value_source from) noexcept -> std::string_view {

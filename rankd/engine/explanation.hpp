@@ -26,10 +26,20 @@ enum class node_state : std::uint8_t {
   stopped,    ///< because the run, or a node before it, had failed
   running,    ///< it went on behind the answer, or waited for a thread
   skipped,    ///< it had not begun
-  bypassed,   ///< the request does not run it: only inputs that were not chosen, or substitutes, need it
+  bypassed,   ///< the request does not run it: what would take its rows has others
 };
 
 auto to_string(node_state state) noexcept -> std::string_view;
+
+/// How a node with a cache came to its rows.
+enum class cache_use : std::uint8_t {
+  hit,     ///< they were there
+  stale,   ///< they were there and old: new ones are made for later requests
+  miss,    ///< they were made
+  shared,  ///< they were being made for another request
+};
+
+auto to_string(cache_use use) noexcept -> std::string_view;
 
 /// Source of the value of an option that is bound to a param.
 enum class value_source : std::uint8_t {
@@ -69,6 +79,8 @@ struct node_report {
   std::string used = {};                    ///< that: the id of a node, `input` or `empty`
   std::int64_t retries = 0;                 ///< how often it was run again
   std::uint64_t looked_at = 0;              ///< vectors of a file, of which it gives the nearest
+  std::optional<cache_use> cache = {};      ///< where it took rows from a cache, or had them made for it
+  braid::duration cached{};                 ///< of rows that were there: how old they are
 };
 
 /// An arm that the request is in.

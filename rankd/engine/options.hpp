@@ -1,6 +1,8 @@
 // rankd/engine/options.hpp: how an engine runs its plans.
 #pragma once
 
+#include <rankd/engine/row_cache.hpp>
+
 #include <braid/base/clock.hpp>
 
 #include <cstdint>
@@ -22,7 +24,8 @@ enum class node_metrics : std::uint8_t { none, collected };
 /// What rankings have of the rows that nodes of their plans capture.
 enum class plan_captures : std::uint8_t { ignored, taken };
 
-/// Answers are the same bytes whatever the options, as long as no time runs out.
+/// Answers are the same bytes whatever the options, as long as no time runs out, and, where there is a cache, stores
+/// keep what they have.
 struct engine_options {
   braid::duration node_timeout = braid::duration::max();  ///< for each node; max: none
   /// A node that is expected to compute for longer than this goes to the workers; a shorter one is not worth the way.
@@ -33,6 +36,7 @@ struct engine_options {
   node_metrics metrics = node_metrics::none;
   plan_captures captures = plan_captures::ignored;
   std::shared_ptr<const page_cursors> cursors = {};  ///< of pages; null where no plan can give any
+  cache_options cache = {};                          ///< of rows of nodes whose plans want that
   std::uint32_t timed_of = 1;  ///< with figures: the times of one request in so many are taken; at least 1
 };
 

@@ -182,9 +182,12 @@ auto needs_of(const plan& loaded, const registries& declared, const std::vector<
   return out;
 }
 
-auto params_read_by(const plan& loaded, const registries& declared) -> std::vector<const param_entry*> {
+auto params_read_by(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed)
+    -> std::vector<const param_entry*> {
   param_collector params(declared);
-  for (const plan_node& node : loaded.nodes) {
+  for (node_index at = 0; at < loaded.nodes.size(); ++at) {
+    if (!bypassed.empty() && bypassed[at]) continue;
+    const plan_node& node = loaded.nodes[at];
     params.add_those_of(loaded, node);
     for (const plan_param& option : node.params)
       if (option.bound) params.add_option(*option.bound);

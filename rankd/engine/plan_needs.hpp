@@ -38,9 +38,10 @@ struct plan_needs {
 /// plan whose nodes were bound without diagnostic. Lifetime: the registries outlive the result.
 auto needs_of(const plan& loaded, const registries& declared, const std::vector<bool>& bypassed = {}) -> plan_needs;
 
-/// All params that a plan reads, in formulas, in keys, and as options of nodes: each once, ascending.
-/// Lifetime: the registries outlive the result.
-[[nodiscard]] auto params_read_by(const plan& loaded, const registries& declared) -> std::vector<const param_entry*>;
+/// All params that a plan reads, in formulas, in keys, and as options of nodes: each once, ascending. Of all nodes but
+/// those with a mark in `bypassed`, as `needs_of`. Lifetime: the registries outlive the result.
+[[nodiscard]] auto params_read_by(const plan& loaded, const registries& declared,
+                                  const std::vector<bool>& bypassed = {}) -> std::vector<const param_entry*>;
 
 /// What a request lacks for a plan, or carries although no node of the plan takes it.
 /// Errors: missing_field, unknown_field, unknown_column, param_out_of_range.

@@ -75,6 +75,7 @@ auto plan_nodes::mode(braid::node_index node) noexcept -> braid::node_mode {
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
   slot.ready = now();
+  if (state_->route->takes_cached(node)) return slot.mode = braid::node_mode::task;
   for (const node_index source : state_->sources_of(node)) slot.rows_in += state_->rows_of(source).size();
   return slot.mode = place_of(*what.op, slot.rows_in);
 }
@@ -168,7 +169,7 @@ auto plan_nodes::compute(braid::node_index node, const braid::stop_flag& stop) -
 }
 
 /// A node that may be retried is run again in its own time and that of the request, or else its last failure stands.
-auto plan_nodes::start(braid::node_index node) -> braid::task<braid::node_status> {
+auto plan_nodes::ask(braid::node_index node) -> braid::task<braid::node_status> {
   const braid::trace::activity shown = activity_of(node);
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
@@ -184,6 +185,43 @@ auto plan_nodes::start(braid::node_index node) -> braid::task<braid::node_status
     ++slot.retries;
     co_await braid::sleep_for(pause);
   }
+}
+
+/// Rows that are there cost a task all the same, for only a task may run out of memory.
+auto plan_nodes::take_cached(braid::node_index node) -> braid::task<braid::node_status> {
+  const braid::trace::activity shown = activity_of(node);
+  state_->nodes[node].started.store(now().time_since_epoch().count(), braid::relaxed);
+  const bound_cache& cache = *state_->plan->caches->of_node[node];
+  cached_node& own = *state_->cached_of(node);
+  braid::scope& around = co_await braid::this_scope();
+  own = state_->caches->look_up(state_->plan, cache, state_->request, around.where().root());
+  if (own.rows == nullptr) {
+    auto making = state_->caches->make(state_->plan, cache, state_->request, own);
+    co_await std::move(making);
+  }
+  co_return ended(node, own);
+}
+
+/// What nodes of the part have met is reported as theirs, unless they run for this request as well.
+auto plan_nodes::ended(braid::node_index node, const cached_node& own) -> braid::node_status {
+  node_slot& slot = state_->nodes[node];
+  slot.ended.store(now().time_since_epoch().count(), braid::relaxed);
+  if (own.rows == nullptr) {
+    if (own.error) slot.error = op_error{own.error->code, own.error->message};
+    return braid::node_status::failed;
+  }
+  const std::uint32_t position = state_->route->shape.position(node);
+  if (state_->used.is_bounded() && !state_->used.claim(position, {.rows = own.rows->rows.size(), .bytes = 0})) {
+    slot.error = over_budget().error();
+    return braid::node_status::failed;
+  }
+  for (const malformed_counts& each : own.rows->malformed) {
+    if (each.node != node && !state_->route->bypasses(each.node)) continue;
+    state_->nodes[each.node].malformed_ids = each.ids;
+    state_->nodes[each.node].malformed_values = each.values;
+  }
+  slot.output = own.rows->rows;
+  return braid::node_status::done;
 }
 
 }  // namespace rankd

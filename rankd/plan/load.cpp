@@ -315,7 +315,7 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }  // namespace
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
-  static const std::array<std::string_view, 10> all{rankd::capability_of(node_op::div),
+  static const std::array<std::string_view, 11> all{rankd::capability_of(node_op::div),
                                                     fragment_capability,
                                                     bound_params_capability,
                                                     fallback_capability,
@@ -324,7 +324,8 @@ auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
                                                     timeout_capability,
                                                     retry_capability,
                                                     vectors_capability,
-                                                    capture_capability};
+                                                    capture_capability,
+                                                    cache_capability};
   return all;
 }
 

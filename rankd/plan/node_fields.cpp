@@ -99,6 +99,13 @@ auto capture_text(const node_capture& capture, const registries& declared) -> st
   return out + "}";
 }
 
+/// `{ttl_ms: 30000, stale_ms: 60000, max_rows: 10000}`.
+auto cache_text(const node_cache& cache) -> std::string {
+  std::string out = "{ttl_ms: " + std::to_string(cache.ttl.count());
+  if (cache.stale.count() != 0) out += ", stale_ms: " + std::to_string(cache.stale.count());
+  return out + ", max_rows: " + std::to_string(cache.max_rows) + "}";
+}
+
 auto name_of_field(const plan_param& param) -> std::string {
   if (param.kind == param_kind::expr_id) return "expr";
   if (param.kind == param_kind::pred_ids) return "preds";
@@ -116,6 +123,7 @@ auto fields_of(const plan_node& node, const plan& of, const registries& declared
   if (node.retries != 0) fields.push_back({"retries", std::to_string(node.retries), param_kind::int64});
   if (node.fallback) fields.push_back({"fallback", fallback_text(*node.fallback, of, declared), param_kind::string});
   if (node.capture) fields.push_back({"capture", capture_text(*node.capture, declared), param_kind::string});
+  if (node.cache) fields.push_back({"cache", cache_text(*node.cache), param_kind::string});
   return fields;
 }
 

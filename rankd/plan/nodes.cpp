@@ -2,6 +2,7 @@
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/plan/detail/capture.hpp>
 #include <rankd/plan/detail/node_limits.hpp>
+#include <rankd/plan/detail/read_cache.hpp>
 #include <rankd/plan/key_template.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -373,6 +374,7 @@ auto read_node(const json& value, node_index self, node_context context) -> plan
   out.fallback = read_fallback(in, out, context.into, context.problems);
   read_limits(in, shape, context.into, out);
   read_capture(in, context.into, context.problems, out);
+  read_cache(in, context.into, context.problems, out);
   out.extensions = read_extensions(in, context.into, context.problems);
   if (const json* span = in.value("source_span", presence::optional))
     out.span = read_span(*span, in.pointer_of("source_span"), context.into.out.source_files.size(), context.problems);

@@ -5,6 +5,7 @@
 #include <rankd/plan/capture.hpp>
 #include <rankd/plan/fallback.hpp>
 #include <rankd/plan/fragments.hpp>
+#include <rankd/plan/node_cache.hpp>
 #include <rankd/plan/op_shape.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/value.hpp>
@@ -85,6 +86,7 @@ struct plan_node {
   std::optional<std::int64_t> timeout_ms = {};  ///< it has failed when it has not ended by then
   std::int64_t retries = 0;                     ///< so often it is run again where the store fails it for a moment
   std::optional<node_capture> capture = {};
+  std::optional<node_cache> cache = {};
 
   /// Null where the node does not give it.
   [[nodiscard]] auto find_param(std::string_view name) const noexcept -> const plan_param* {

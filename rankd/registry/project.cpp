@@ -69,6 +69,21 @@ auto read_operators(object_reader& project, const std::filesystem::path& root, b
   return out;
 }
 
+/// The table `cache`.
+auto read_cache(object_reader& in, braid::diagnostics& problems) -> cache_settings {
+  constexpr std::int64_t tebibyte = 1'048'576;
+  cache_settings out;
+  const nlohmann::json* table = in.object("cache", presence::optional);
+  if (table == nullptr) return out;
+  object_reader fields(*table, in.pointer_of("cache"), problems);
+  if (const auto mib = fields.integer("mib", presence::optional, {.min = 0, .max = tebibyte}))
+    out.mib = static_cast<std::uint64_t>(*mib);
+  if (const auto entries = fields.integer("entries", presence::optional, {.min = 1, .max = 1'000'000'000}))
+    out.entries = static_cast<std::uint64_t>(*entries);
+  fields.refuse_unknown_fields();
+  return out;
+}
+
 /// The table `cursor`; the environment has the last word about the key.
 auto read_cursors(object_reader& in, braid::diagnostics& problems) -> cursor_settings {
   constexpr std::int64_t year_s = 365 * 86'400;
@@ -132,6 +147,7 @@ auto project::load(const std::filesystem::path& where) -> braid::checked<project
   if (const nlohmann::json* tables = in.object("shadow", presence::optional))
     out.shadows = read_shadows(*tables, in.pointer_of("shadow"), problems);
   out.cursors = read_cursors(in, problems);
+  out.cache = read_cache(in, problems);
   in.refuse_unknown_fields();
   if (problems.empty()) return out;
   problems.set_source(file.string());

@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -24,6 +25,12 @@ inline constexpr std::string_view project_file = "rankd.toml";
 struct cursor_settings {
   std::string key;                     ///< empty where there is none: then no plan gives pages
   std::chrono::seconds max_age{3600};  ///< of a cursor that is taken
+};
+
+/// How much a server keeps of the rows of nodes that have a cache, with all its loops together.
+struct cache_settings {
+  std::uint64_t mib = 64;  ///< 0: nothing
+  std::uint64_t entries = 65'536;
 };
 
 /// The environment variable whose value is the key of cursors, in place of that of rankd.toml.
@@ -44,8 +51,9 @@ struct project {
   std::vector<std::filesystem::path> operators;  ///< libraries of operators of the project's own
   plan_budgets budgets;                          ///< what requests to its plans may take
   cursor_settings cursors = {};                  ///< of the pages that plans give
-  std::vector<shadow_settings> shadows = {};     ///< plans that a server runs beside others
-  std::vector<std::string> redacted;             ///< names whose values the audit of a server does not have
+  cache_settings cache = {};
+  std::vector<shadow_settings> shadows = {};  ///< plans that a server runs beside others
+  std::vector<std::string> redacted;          ///< names whose values the audit of a server does not have
 
   /// The nearest folder that holds rankd.toml, from `start` upwards.
   static auto find(const std::filesystem::path& start) -> std::optional<std::filesystem::path>;

@@ -303,6 +303,7 @@ void shard::answer_metrics(braid::http_exchange& x) {
                      std::ranges::count_if(plans, [](const known_plan& each) { return !each.problems.empty(); })));
   write_endpoints(out);
   write_scrub(out);
+  write_cache(out);
   out.family("rankd_late_nodes_total", exposition::kind::counter, "Nodes that ended after their request was answered.");
   out.sample({}, late);
   out.family("rankd_log_lines_lost_total", exposition::kind::counter, "Lines of log and audit that were not written.");

@@ -237,6 +237,7 @@ void shard::answer(reply_place to, request_record& record, const ranking& result
   record.code = "ok";
   record.candidates = result.rows.size();
   if (!result.degraded.empty()) note_degraded(to, record, result);
+  if (result.cached_nodes != 0 && to.x != nullptr) static_cast<void>(to.x->set_field("X-Rankd-Cached", "1"));
   if (to.x == nullptr) return append_json(*to.text, result);
   answer_.clear();
   append_json(answer_, result);

@@ -21,7 +21,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 100> words{
+constexpr std::array<std::string_view, 102> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",
@@ -112,6 +112,8 @@ constexpr std::array<std::string_view, 100> words{
     "\"retries\":2",
     "\"capture\":{\"sample\":0.5,\"key_ids\":[1],\"side\":\"both\"}",
     "\"capabilities_required\":[\"cap.rfc.0010.capture.v1\"]",
+    "\"cache\":{\"ttl_ms\":1000,\"stale_ms\":5,\"max_rows\":1}",
+    "\"capabilities_required\":[\"cap.rfc.0011.cache.v1\"]",
     "\"capabilities_required\":[\"cap.rfc.0007.timeouts.v1\",\"cap.rfc.0008.retries.v1\"]",
     "\"capabilities_required\":[\"cap.rfc.0003.bound_params.v1\",\"cap.rfc.0005.branch.v1\"]",
     "\"capabilities_required\":[\"cap.rfc.0006.formulas.v1\"]",

@@ -13,6 +13,7 @@ from .branches import BOUND_PARAMS, BRANCH, bindings_of
 from .expressions import FORMULA_OPS, FORMULAS
 from .fallbacks import FALLBACK, KINDS, add_fallbacks
 from .interpreter import edges_into
+from .caches import add_caches
 from .limits import add_limits
 from .vectors import PRODUCTS, VECTORS
 from .worlds import World, is_readable, is_writable, value_of_type, vector_of
@@ -354,6 +355,8 @@ def _finished(draft: _Draft, name: str) -> dict[str, Any]:
     required = _required(draft)
     if rng.random() < 0.2:
         required |= add_limits(draft.nodes, rng)
+    if rng.random() < 0.2:
+        required |= add_caches(draft.nodes, rng)
     if required:
         plan["capabilities_required"] = sorted(required)
     return plan

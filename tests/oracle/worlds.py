@@ -12,6 +12,7 @@ from typing import Any
 
 from . import vocabulary as words
 from .arithmetic import CAPABILITY
+from .caches import CACHE
 from .branches import BOUND_PARAMS, BRANCH
 from .fallbacks import FALLBACK
 from .expressions import FORMULAS
@@ -20,7 +21,7 @@ from .vectors import VECTORS, VectorFile, as_float32
 
 Row = dict[str, Any]
 
-CAPABILITIES = [CAPABILITY, BOUND_PARAMS, FALLBACK, BRANCH, FORMULAS, TIMEOUTS, RETRIES, VECTORS]
+CAPABILITIES = [CAPABILITY, BOUND_PARAMS, FALLBACK, BRANCH, FORMULAS, TIMEOUTS, RETRIES, VECTORS, CACHE]
 
 REGISTRY = Path(__file__).resolve().parents[2] / "registry"
 ID, COUNTRY, COUNT = 1, 3001, 4002

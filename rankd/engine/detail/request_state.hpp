@@ -3,6 +3,7 @@
 
 #include <rankd/engine/bound_plan.hpp>
 #include <rankd/engine/chunk_cache.hpp>
+#include <rankd/engine/detail/cached_parts.hpp>
 #include <rankd/engine/options.hpp>
 #include <rankd/engine/request.hpp>
 #include <rankd/op/operator.hpp>
@@ -27,6 +28,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace rankd {
 
@@ -76,11 +78,25 @@ struct first_memory {
   std::size_t bytes = 0;
 };
 
+/// What of a plan runs for a request.
+struct run_target {
+  std::shared_ptr<const bound_plan> plan;
+  cached_parts* caches = nullptr;     ///< where nodes with a cache take their rows; null: they run as others do
+  const bound_cache* part = nullptr;  ///< its part alone, whose rows are the answer; null: all of the plan
+
+  [[nodiscard]] auto route(std::span<const scalar> params) const -> std::shared_ptr<const plan_route> {
+    if (part != nullptr) return part->part->route_of(params);
+    return caches != nullptr ? plan->caches->rest->route_of(params) : route_of(*plan, params);
+  }
+};
+
 /// Everything that a request works on; all of it is freed at once, and what it lay in is left to the next request.
 struct request_state {
-  request_state(std::shared_ptr<const bound_plan> p, rank_request r, request_stores s, braid::time_point now,
-                node_timing t, first_memory first)
-      : plan(std::move(p)),
+  request_state(run_target of, rank_request r, request_stores s, braid::time_point now, node_timing t,
+                first_memory first)
+      : plan(std::move(of.plan)),
+        caches(of.caches),
+        part(of.part),
         request(std::move(r)),
         stores(std::move(s.list)),
         reads(std::move(s.reads)),
@@ -89,7 +105,8 @@ struct request_state {
         chunks(std::move(first.chunks)),
         memory(first.bytes, chunks.get()),
         used(plan->budget, plan->nodes.size()),
-        route(route_of(*plan, request.params)),
+        route(run_target{plan, caches, part}.route(request.params)),
+        cached(caches == nullptr ? 0 : plan->caches->all.size()),
         nodes(make_nodes()) {
     if (plan->has_fallbacks) expect_failures();
   }
@@ -98,6 +115,8 @@ struct request_state {
   ~request_state() { std::ranges::destroy(nodes); }
 
   std::shared_ptr<const bound_plan> plan;  ///< perhaps not the one that serves by now
+  cached_parts* caches;                    ///< as in run_target
+  const bound_cache* part;                 ///< the same
   rank_request request;
   store_list stores;
   std::shared_ptr<const request_reads> reads;  ///< null where nothing counts what the stores are asked
@@ -107,13 +126,25 @@ struct request_state {
   braid::arena memory;  ///< of the request as a whole, and of the nodes that run on the loop; used by the loop only
   usage used;
   std::shared_ptr<const plan_route> route;  ///< the nodes that run
+  std::vector<cached_node> cached;          ///< of plan_caches::all; empty where none is used
   std::span<node_slot> nodes;               ///< in `memory`
   std::span<fallen_node> fallen;            ///< by number; empty where the plan has no fallbacks
 
   /// The nodes whose rows a node takes: of those among which it chooses, one.
   [[nodiscard]] auto sources_of(node_index node) const noexcept -> std::span<const node_index> {
+    if (route->takes_cached(node)) return {};
     if (route->taken.empty() || route->taken[node] == plan_route::none) return plan->nodes[node].sources;
     return {&route->taken[node], 1};
+  }
+
+  /// How a node came to its rows that takes them from a cache; null for others.
+  [[nodiscard]] auto cached_of(node_index node) const noexcept -> const cached_node* {
+    if (!route->takes_cached(node)) [[likely]]
+      return nullptr;
+    return &cached[static_cast<std::size_t>(plan->caches->of_node[node] - plan->caches->all.data())];
+  }
+  [[nodiscard]] auto cached_of(node_index node) noexcept -> cached_node* {
+    return const_cast<cached_node*>(std::as_const(*this).cached_of(node));  // NOLINT(*-const-cast): of a state to write
   }
 
   /// Why something stands in for a node; empty where nothing does. Threads: the loop.
@@ -157,10 +188,13 @@ class plan_nodes {
 
   auto mode(braid::node_index node) noexcept -> braid::node_mode;
   auto timeout(braid::node_index node) noexcept -> braid::duration {
+    if (state_->route->takes_cached(node)) return braid::duration::max();  // its nodes have their own
     return std::min(options_->node_timeout, state_->plan->nodes[node].timeout);
   }
   auto run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status;
-  auto start(braid::node_index node) -> braid::task<braid::node_status>;
+  auto start(braid::node_index node) -> braid::task<braid::node_status> {
+    return state_->route->takes_cached(node) ? take_cached(node) : ask(node);
+  }
   auto replaces(const braid::graph_failure& why) noexcept -> bool;
 
  private:
@@ -173,6 +207,9 @@ class plan_nodes {
   [[nodiscard]] auto keeps_budget(const bound_node& what, const node_context& context, std::size_t rows) const noexcept
       -> bool;
   auto compute(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status;
+  auto ask(braid::node_index node) -> braid::task<braid::node_status>;
+  auto take_cached(braid::node_index node) -> braid::task<braid::node_status>;
+  auto ended(braid::node_index node, const cached_node& own) -> braid::node_status;
   [[nodiscard]] auto activity_of(braid::node_index node) const -> braid::trace::activity;
   auto ended(braid::node_index node, const node_context& context, op_result<row_set> result) -> braid::node_status;
 

@@ -56,6 +56,8 @@ struct shard_shares {
   std::size_t queue = 1;
   std::size_t connections = 1;
   std::size_t body_memory = 1;
+  std::size_t cache_bytes = 0;  // 0: none
+  std::size_t cache_entries = 1;
 };
 
 /// The tokens of clients and the certificate of one loop.
@@ -107,6 +109,9 @@ class shard {
   [[nodiscard]] auto stores() const noexcept -> const std::vector<std::unique_ptr<metered_store>>& { return stores_; }
   [[nodiscard]] auto reads_of(std::size_t endpoint) const noexcept -> read_counts {
     return ranker_ ? ranker_->reads_of(endpoint) : read_counts{};
+  }
+  [[nodiscard]] auto cached() const noexcept -> std::optional<cache_counts> {
+    return ranker_ ? ranker_->cached() : std::nullopt;
   }
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return ranker_ ? ranker_->late_nodes() : 0; }
 
@@ -265,6 +270,7 @@ class shard {
   auto tasks(braid::http_exchange& x) -> braid::task<void>;
   void write_endpoints(exposition& out) const;
   void write_scrub(exposition& out) const;
+  void write_cache(exposition& out) const;  // cache_metrics.cpp
   void write_runtimes(exposition& out) const;
   [[nodiscard]] auto store_damage() const -> std::string;
   auto unknown_plan(std::string_view name, std::string_view pointer, std::string_view request_id) const -> error_answer;

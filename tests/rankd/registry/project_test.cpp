@@ -48,6 +48,18 @@ TEST_CASE("the folder of models is the one that the file names, or none") {
   CHECK((diagnostics(std::string(good) + "models = \"\"\n") == std::vector<std::string>{"bad_value /models"}));
 }
 
+TEST_CASE("a server keeps as many rows as the file says, or as most servers can afford") {
+  const braid::testing::scratch_folder folder;
+  CHECK(project::load(folder.write("rankd.toml", good))->cache.mib == 64);
+  const auto told = project::load(folder.write("rankd.toml", std::string(good) + "[cache]\nmib = 0\nentries = 7\n"));
+  CHECK(told->cache.mib == 0);
+  CHECK(told->cache.entries == 7);
+  CHECK(
+      (diagnostics(std::string(good) + "[cache]\nmib = -1\nentries = 0\nttl = 3\n") ==
+       std::vector<std::string>{"out_of_range /cache/mib", "out_of_range /cache/entries", "unknown_field /cache/ttl"}));
+  CHECK((diagnostics("cache = 64\n" + std::string(good)) == std::vector<std::string>{"wrong_type /cache"}));
+}
+
 TEST_CASE("folders are resolved against the root, and the data folder may be absent") {
   const braid::testing::scratch_folder folder;
   const auto file = folder.write("rankd.toml", good);

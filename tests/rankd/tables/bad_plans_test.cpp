@@ -21,12 +21,12 @@ namespace {
 auto good_plan() -> std::string { return table_file("good_plan.json"); }
 
 /// The table is about the form of capabilities: `math`, `more` and `aging` stand for some that an engine has code for.
-constexpr std::array<std::string_view, 13> capabilities{
+constexpr std::array<std::string_view, 14> capabilities{
     "cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",    "cap.rfc.0002.fragments.v1",
     "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",    "cap.rfc.0004.aging.v1",
     "cap.rfc.0004.fallback.v1",     "cap.rfc.0005.branch.v1",  "cap.rfc.0006.formulas.v1",
     "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1", "cap.rfc.0009.vectors.v1",
-    "cap.rfc.0010.capture.v1"};
+    "cap.rfc.0010.capture.v1",      "cap.rfc.0011.cache.v1"};
 
 auto rules() -> plan_rules { return {.ops = all_op_shapes(), .declared = op_world(), .capabilities = capabilities}; }
 
@@ -45,7 +45,7 @@ TEST_CASE("the plans that the tables change are right, and use every operator") 
   std::set<std::string> used;
   for (const char* name :
        {"good_plan.json", "good_named_plan.json", "good_feed_plan.json", "good_branches.json", "good_fallbacks.json",
-        "good_limits.json", "good_captures.json", "good_fragments.json", "good_vectors.json"}) {
+        "good_limits.json", "good_captures.json", "good_caches.json", "good_fragments.json", "good_vectors.json"}) {
     CAPTURE(name);
     const std::string artifact = table_file(name);
     CHECK(joined(found_in(artifact)).empty());
@@ -87,6 +87,10 @@ TEST_CASE("each plan with bad limits of nodes gets its diagnostics and no others
 
 TEST_CASE("each plan with bad captures gets its diagnostics and no others") {
   check_table("bad_captures.ndjson", table_file("good_captures.json"), 15, found_in);
+}
+
+TEST_CASE("each plan with bad caches gets its diagnostics and no others") {
+  check_table("bad_caches.ndjson", table_file("good_caches.json"), 20, found_in);
 }
 
 TEST_CASE("each plan with bad fallbacks gets its diagnostics and no others") {

@@ -292,6 +292,22 @@ export interface NodeOptions {
   readonly timeoutMs?: number;
   /** Rows at this node are kept as data, where the server has a folder for them. */
   readonly capture?: NodeCapture;
+  /** Rows of this node are kept for other requests, where the server has a cache. */
+  readonly cache?: NodeCache;
+}
+
+/** How long the rows of a node are kept; what they depend on is derived. */
+export interface NodeCache {
+  /** So old they are taken as they are: 1 to 86400000. */
+  readonly ttlMs: number;
+  /** So long after that they are still taken, while new ones are made; not at all where absent. */
+  readonly staleMs?: number;
+  /** More rows are not kept: 1 to 1000000; 10000 where absent. */
+  readonly maxRows?: number;
+  /** What they depend on, as its author knows it: another key is a mistake, and the plan is not compiled. */
+  readonly by?: readonly (
+    "user" | ParamToken<"int"> | ParamToken<"float"> | ParamToken<"string"> | ParamToken<"bool">
+  )[];
 }
 
 /** Which rows at a node are captured, and of which requests. */

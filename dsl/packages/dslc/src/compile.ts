@@ -5,6 +5,7 @@ import { bindings } from "./bindings.js";
 import { boundParamsCapability, isBound } from "./bound_params.js";
 import { branchCapability } from "./branches.js";
 import { fallbackCapability } from "./fallbacks.js";
+import { cacheCapability } from "./caches.js";
 import { captureCapability } from "./captures.js";
 import { limitCapabilities } from "./limits.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
@@ -64,6 +65,7 @@ interface BuiltNode {
   $fields: Record<string, number>;
   $fallback?: Record<string, number>;
   $limits: Record<string, number>;
+  $cacheBy?: string[];
 }
 interface BuiltFragment {
   name: string;
@@ -249,6 +251,7 @@ class PlanCompilation {
       declared: this.project.declared,
       stem: planNameOf(this.shown),
       bytes: Buffer.byteLength(text),
+      cacheKeys: new Map(built.nodes.flatMap(({ node_id: id, $cacheBy: by }) => (by === undefined ? [] : [[id, by]]))),
     });
     return this.judged(problems, places, text);
   }
@@ -340,7 +343,7 @@ class PlanCompilation {
       );
       const limits = Object.keys(node.limits).map((name) => ({
         name,
-        capability: limitCapabilities[name] ?? captureCapability,
+        capability: limitCapabilities[name] ?? (name === "cache" ? cacheCapability : captureCapability),
         pointer: `/nodes/${index}/${name}`,
       }));
       return [...own, ...limits, ...params, ...later];

@@ -20,6 +20,8 @@ export interface Entry {
   readonly context: boolean;
   /** Whether a request must. */
   readonly required: boolean;
+  /** Whether the time of the request is its value. */
+  readonly clock: boolean;
   readonly replacedBy: number | undefined;
   readonly doc: string;
   /** Nothing where there is none. */
@@ -174,6 +176,7 @@ function entryOf(row: Row, idField: string): Entry {
     write: row["source"] === "context" ? row["allow_write"] === true : row["allow_write"] !== false,
     context: row["source"] === "context",
     required: row["required"] === true,
+    clock: row["clock"] !== undefined,
     replacedBy: row["replaced_by"] === undefined ? undefined : Number(row["replaced_by"]),
     doc: text(row, "doc"),
     standard: row["default"],

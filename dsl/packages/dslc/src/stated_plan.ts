@@ -4,6 +4,7 @@ import { Fraction } from "./exact_json.js";
 import { type Fallback, linkFallbacks } from "./fallbacks.js";
 import { fragmentCapability, usesOf } from "./fragments.js";
 import { formulaText, floatText, inQuotes, keyText, numberText, paramText } from "./formula_text.js";
+import { cacheText } from "./caches.js";
 import { captureText } from "./captures.js";
 import { type GraphNode, orderOf } from "./graph.js";
 import { floatOf } from "./items.js";
@@ -74,6 +75,8 @@ export function statedPlan(artifact: unknown, declared: Registries): StatedPlan 
       fields.push({ name: "fallback", text: fallbackText(node["fallback"] as JsonObject, declared), edge: undefined });
     const capture = captureText(node["capture"], numberText, (key) => keyText(key, declared));
     if (capture !== undefined) fields.push({ name: "capture", text: capture, edge: undefined });
+    const cache = cacheText(node["cache"], numberText);
+    if (cache !== undefined) fields.push({ name: "cache", text: cache, edge: undefined });
     return {
       id: String(node["node_id"]),
       pointer: "",

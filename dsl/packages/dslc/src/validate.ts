@@ -1,8 +1,10 @@
 // validate.ts: the engine's rules for artifacts, so that what compiles also loads.
 import { boundParamsCapability, checkBindings, isBound, readBinding } from "./bound_params.js";
 import { branchCapability, checkConditionCount, checkConditions, predProblem } from "./branches.js";
-import { type Capture, captureCapability, checkCaptures, readCapture } from "./captures.js";
+import { cacheCapability, checkCaches, type KeptRows, readKept } from "./caches.js";
+import { captureCapability, checkCaptures } from "./captures.js";
 import { checkColumns, checkMap, checkModels } from "./columns.js";
+import { bindEndpoint } from "./endpoints.js";
 import {
   checkNulls,
   type Fallback,
@@ -44,6 +46,8 @@ export interface Rules {
   readonly bytes?: number;
   /** What the engine has code for. */
   readonly capabilities?: readonly string[];
+  /** By node: what its author says that the rows in its cache depend on. */
+  readonly cacheKeys?: ReadonlyMap<string, readonly string[]>;
 }
 
 const implementedCapabilities: readonly string[] = [
@@ -56,6 +60,7 @@ const implementedCapabilities: readonly string[] = [
   ...Object.values(limitCapabilities),
   "cap.rfc.0009.vectors.v1",
   captureCapability,
+  cacheCapability,
 ];
 
 const maxNodes = 10_000;
@@ -65,8 +70,7 @@ const isWord = (text: string): boolean => /^[A-Za-z0-9_]+$/.test(text);
 
 const isCapability = (text: string): boolean => /^cap\.rfc\.[0-9]{4}\.[a-z][a-z0-9_]*\.v[1-9][0-9]*$/.test(text);
 
-interface Node extends GraphNode {
-  readonly capture: Capture | undefined;
+interface Node extends GraphNode, KeptRows {
   readonly op: Op | undefined;
   readonly params: JsonObject;
   /** How many it takes. */
@@ -85,8 +89,8 @@ class Validator {
   private readonly declared: Registries;
   private required: readonly string[] = [];
   private files = 0;
-  private exprs: JsonObject = {};
-  private preds: JsonObject = {};
+  exprs: JsonObject = {};
+  preds: JsonObject = {};
   private nodes: Node[] = [];
   private numbers = new Map<string, number>();
 
@@ -324,7 +328,7 @@ class Validator {
     if (op !== undefined) sources.push(...this.readParams(params ?? {}, pointerTo(pointer, "params"), op, problems));
     const fallback = readFallback(node, inputs, this.numbers, this.required);
     readLimits(node, op, this.required);
-    const capture = readCapture(node, this.required);
+    const kept = readKept(node, this.required);
     this.readExtensions(node, problems);
     const span = node.value("source_span", "optional");
     if (span !== undefined) this.readSpan(span, pointerTo(pointer, "source_span"), problems);
@@ -338,7 +342,7 @@ class Validator {
       params: isObject(params) ? params : {},
       inputs,
       fallback,
-      capture,
+      ...kept,
       after: [],
     });
   }
@@ -596,6 +600,8 @@ class Validator {
     checkPages(this.nodes, this.problems);
     if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);
     if (this.problems.length === 0) checkCaptures(this.nodes, this.declared, this.problems);
+    if (this.problems.length > 0) return;
+    checkCaches(this.nodes, this, this.declared, this.rules.cacheKeys, this.problems);
   }
 
   private bindParam(node: Node, param: OpParam): void {
@@ -609,7 +615,7 @@ class Validator {
       };
     if (param.kind === "key_id") this.bindKey(Number(integerOf(value)), param, reportAt(pointer));
     if (param.kind === "key_template") checkHoles(String(value), this.declared, reportAt(pointer));
-    if (param.kind === "endpoint_ref") this.bindEndpoint(String(value), param, reportAt(pointer));
+    if (param.kind === "endpoint_ref") bindEndpoint(String(value), param, this.declared, reportAt(pointer));
     if (param.kind === "key_ids")
       for (const [index, key] of (value as unknown[]).entries())
         this.bindKey(Number(integerOf(key)), param, reportAt(pointerTo(pointer, index)));
@@ -625,29 +631,5 @@ class Validator {
     if (param.use !== "write" && !key.read) return report("unreadable_key", `${named} must not be read by plans`);
     if (param.key_types !== undefined && !param.key_types.includes(key.type))
       report("wrong_key_type", `${named} is of type ${key.type}; it must be one of: ${param.key_types.join(", ")}`);
-  }
-
-  private bindEndpoint(
-    id: string,
-    param: OpParam,
-    report: (code: string, message: string, hint?: string) => void,
-  ): void {
-    const endpoint = this.declared.endpoints.find((each) => each.id === id);
-    if (endpoint === undefined)
-      return report(
-        "unknown_endpoint",
-        `no endpoint has the id \`${id}\``,
-        didYouMean(
-          id,
-          this.declared.endpoints.map((each) => each.id),
-        ),
-      );
-    const kinds = param.endpoint_kinds ?? [];
-    if (!kinds.includes(endpoint.kind))
-      report(
-        "wrong_endpoint_kind",
-        `endpoint \`${id}\` (${endpoint.name}) is of kind ${endpoint.kind}`,
-        `name an endpoint of kind ${kinds.join(" or ")}`,
-      );
   }
 }

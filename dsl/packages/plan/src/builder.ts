@@ -49,12 +49,14 @@ export interface NodeJson {
   inputs: string[];
   params: Record<string, unknown>;
   fallback?: Record<string, unknown>;
-  /** How long it may take, how often it is run again, and which rows are captured. */
+  /** How long it may take, how often it is run again, and which rows are captured or kept. */
   limits: Record<string, unknown>;
   $span: SpanId;
   $fields: Record<string, SpanId>;
   $fallback?: Record<string, SpanId>;
   $limits: Record<string, SpanId>;
+  /** What the rows in its cache depend on, as its author says: `user` and params. */
+  $cacheBy?: string[];
 }
 
 /** A use of a fragment as the compiler takes it over. */
@@ -129,6 +131,7 @@ const limitOptions: ReadonlyMap<string, string> = new Map([
   ["timeoutMs", "timeout_ms"],
   ["retries", "retries"],
   ["capture", "capture"],
+  ["cache", "cache"],
 ]);
 const chooseOp = "core::choose";
 
@@ -391,7 +394,9 @@ export class Graph {
       const limit = limitOptions.get(option);
       if (limit !== undefined) {
         node.$limits[limit] = spans[option] ?? draft.span;
-        node.limits[limit] = (limit === "capture" ? captureJson : plainJson)(value, node.$limits[limit]);
+        const toJson = limit === "capture" ? captureJson : limit === "cache" ? cacheJson : plainJson;
+        node.limits[limit] = toJson(value, node.$limits[limit]);
+        if (limit === "cache") Object.assign(node, cacheKey(value, node.$limits[limit]));
         continue;
       }
       const param = operator.params.find((each) => each.option === option);
@@ -446,6 +451,31 @@ function captureJson(value: unknown, span: SpanId): unknown {
   return {
     ...Object.fromEntries(plain.flatMap(([name, each]) => (each === undefined ? [] : [[name, plainJson(each, span)]]))),
     ...(keys && { key_ids: keys.map((key: unknown) => keyId(key, span)) }),
+  };
+}
+
+const cacheFields = ["ttlMs", "staleMs", "maxRows", "by"];
+
+/** How long rows are kept, as the artifact has it. */
+function cacheJson(value: unknown, span: SpanId): unknown {
+  const { given } = fieldsOf(value, "an object with ttlMs, staleMs, maxRows and by", cacheFields, span);
+  const plain = Object.entries({ ttl_ms: given["ttlMs"], stale_ms: given["staleMs"], max_rows: given["maxRows"] });
+  return Object.fromEntries(
+    plain.flatMap(([name, each]) => (each === undefined ? [] : [[name, plainJson(each, span)]])),
+  );
+}
+
+/** What the rows depend on, where the author says so; the artifact does not have it. */
+function cacheKey(value: unknown, span: SpanId): Pick<NodeJson, "$cacheBy"> {
+  const { by } = fieldsOf(value, "an object with ttlMs, staleMs, maxRows and by", cacheFields, span).given;
+  if (by === undefined) return {};
+  if (!Array.isArray(by)) throw wrongType('an array of "user" and params', by, span);
+  return {
+    $cacheBy: by.map((each: unknown) => {
+      if (each === "user") return each;
+      if (each instanceof ParamNode) return each.what;
+      throw wrongType('"user" or a param', each, span);
+    }),
   };
 }
 

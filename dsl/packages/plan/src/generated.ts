@@ -1,5 +1,5 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities ee19d39d8f124e71a936867dc94fc9a9bb60f5fd019be1040e6b312042a96dc3
+// digest capabilities 6b44e5f957f873e689fa431f1767c3ccea3ff6df3149570fd196ea43df6ca9c2
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
@@ -79,6 +79,22 @@ export interface NodeOptions {
   readonly timeoutMs?: number;
   /** Rows at this node are kept as data, where the server has a folder for them. */
   readonly capture?: NodeCapture;
+  /** Rows of this node are kept for other requests, where the server has a cache. */
+  readonly cache?: NodeCache;
+}
+
+/** How long the rows of a node are kept; what they depend on is derived. */
+export interface NodeCache {
+  /** So old they are taken as they are: 1 to 86400000. */
+  readonly ttlMs: number;
+  /** So long after that they are still taken, while new ones are made; not at all where absent. */
+  readonly staleMs?: number;
+  /** More rows are not kept: 1 to 1000000; 10000 where absent. */
+  readonly maxRows?: number;
+  /** What they depend on, as its author knows it: another key is a mistake, and the plan is not compiled. */
+  readonly by?: readonly (
+    "user" | ParamToken<"int"> | ParamToken<"float"> | ParamToken<"string"> | ParamToken<"bool">
+  )[];
 }
 
 /** Which rows at a node are captured, and of which requests. */

@@ -1,0 +1,79 @@
+// rankd/engine/detail/cached_parts.hpp: single flight: the part of a plan that a cache keeps runs once for all
+// requests.
+#pragma once
+
+#include <rankd/engine/plan_caches.hpp>
+#include <rankd/engine/ranking.hpp>
+#include <rankd/engine/request.hpp>
+#include <rankd/engine/row_cache.hpp>
+
+#include <braid/coro/scope.hpp>
+#include <braid/coro/task.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace rankd {
+
+struct bound_plan;
+
+/// What came of a part of a plan: rows, or an error, or neither where it was stopped.
+struct part_result {
+  std::shared_ptr<const kept_rows> rows = {};
+  std::optional<rank_error> error = {};
+};
+
+/// Rows that a request takes from a cache, or asks to be made.
+struct cached_node {
+  cache_use use = cache_use::miss;
+  braid::duration age{};  ///< of rows that were there
+  std::shared_ptr<const kept_rows> rows = {};
+  std::optional<rank_error> error = {};  ///< of the part, as a request without the cache would have it
+  std::string key = {};
+};
+
+/// The rows of one engine, and the parts that run to make them. A part belongs to no request: it runs in the root scope
+/// of the loop, with memory and stores of its own and no deadline, and ends when no task waits for it any more, unless
+/// it renews rows that are stale. A failure is that of all that wait for it, and is not kept.
+/// Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop.
+class cached_parts {
+ public:
+  using run_fn =
+      std::function<braid::task<ranking>(std::shared_ptr<const bound_plan>, const bound_cache&, rank_request)>;
+
+  /// `run` gives the rows of a part as an answer.
+  cached_parts(cache_options options, run_fn run) : table_(options), run_(std::move(run)) {}
+
+  /// The rows for a request, if they are there; those that are stale are made again meanwhile, in the scope.
+  auto look_up(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
+               braid::scope& root) -> cached_node;
+
+  /// Gives a request that has found none the rows, or the error, of the part. Lifetime: `plan` and `into` outlive it.
+  auto make(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
+            cached_node& into) -> braid::task<void>;
+
+  [[nodiscard]] auto counts() const noexcept -> cache_counts { return table_.counts(); }
+
+ private:
+  struct flight;
+  struct waiting;
+
+  auto find(std::string_view key) const -> std::shared_ptr<flight>;
+  auto begin(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
+             std::string_view key, braid::scope& root) -> std::shared_ptr<flight>;
+  void land(flight& one);
+  void give_up(flight& one);
+  void keep(const flight& one, const ranking& answer, part_result& into);
+  static auto run(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void>;
+  static auto fly(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void>;
+
+  row_cache table_;
+  run_fn run_;
+  std::unordered_map<std::string_view, std::shared_ptr<flight>> under_way_;  // by their keys
+};
+
+}  // namespace rankd

@@ -1,0 +1,28 @@
+// rankd/plan/node_cache.hpp: the option of a node whose rows are kept for later requests.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// What a plan requires of which a node has a cache.
+inline constexpr std::string_view cache_capability = "cap.rfc.0011.cache.v1";
+
+/// Of one plan.
+inline constexpr std::size_t max_caches = 64;
+
+inline constexpr std::size_t default_cached_rows = 10'000;
+inline constexpr std::size_t max_cached_rows = 1'000'000;  ///< of one node for one key
+
+/// How long the rows of a node may be taken by other requests, and how many rows that may be.
+struct node_cache {
+  std::chrono::milliseconds ttl{0};            ///< so old they are taken as they are
+  std::chrono::milliseconds stale{0};          ///< so long after that they are still taken, while new ones are made
+  std::size_t max_rows = default_cached_rows;  ///< more are not kept
+  std::string pointer;
+};
+
+}  // namespace rankd

@@ -1,0 +1,363 @@
+// tests/rankd/engine/node_cache_test.cpp: nodes whose rows are kept for other requests, and what these rows depend on.
+#include <rankd/engine/engine.hpp>
+
+#include <tests/rankd/engine/engine_world.hpp>
+#include <tests/rankd/op/op_world.hpp>
+
+#include <braid/coro/synchronization.hpp>
+#include <braid/coro/with_scope.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using namespace rankd::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::string required = R"("capabilities_required":["cap.rfc.0003.bound_params.v1","cap.rfc.0004.fallback.v1",)"
+                             R"("cap.rfc.0005.branch.v1","cap.rfc.0007.timeouts.v1","cap.rfc.0011.cache.v1"],)";
+
+auto plan_of(const std::string& nodes, const std::string& outputs, const std::string& more = "") -> std::string {
+  return artifact_of(nodes, outputs, required + more);
+}
+
+/// A node with more fields behind its others.
+auto with(std::string node, const std::string& more) -> std::string {
+  node.pop_back();
+  return node + "," + more + "}";
+}
+
+auto cache(int ttl_ms, const std::string& more = "") -> std::string {
+  return R"("cache":{"ttl_ms":)" + std::to_string(ttl_ms) + more + "}";
+}
+
+/// The list of the viewer, with a cache, and the first ones of it.
+auto followed(const std::string& cached = cache(1000)) -> std::string {
+  return node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})") + "," +
+         with(node("f", "core::follow", "v", R"({"endpoint":"ep_0001","fanout":10})"), cached) + "," +
+         node("t", "core::take", "f", R"({"count":5})");
+}
+
+/// A store that passes nothing on before it is let.
+struct held_store final : memory_store {
+  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
+      -> braid::task<store_result<id_batch>> override {
+    ++begun;
+    while (!is_let) co_await let;
+    auto work = memory_store::lrange_ids(keys, first, arena);
+    co_return co_await std::move(work);
+  }
+
+  braid::event let;  // these on the loop
+  bool is_let = true;
+  int begun = 0;
+};
+
+/// An engine that keeps rows, on a store whose questions are counted, with a clock of its own.
+struct caching_world {
+  explicit caching_world(engine_options options = {})
+      : in(op_world(), {&from, nullptr, nullptr}, 1, with_cache(options)) {
+    from.lists["follow:1"] = {"7", "8", "no id", "9"};
+    from.lists["follow:2"] = {"11"};
+    from.hashes["user:7"]["country"] = "DE";
+    from.hashes["user:8"]["country"] = "FR";
+  }
+
+  auto with_cache(engine_options options) -> engine_options {
+    options.cache = {.bytes = 1 << 20, .entries = 100, .clock = &clock};
+    return options;
+  }
+  /// How often lists were read.
+  auto lists_read() const -> long {
+    return std::ranges::count_if(from.asked, [](const std::string& each) { return each.starts_with("lrange"); });
+  }
+  auto counts() -> cache_counts { return *in.ranker().cached(); }
+
+  braid::manual_clock clock;
+  held_store from;
+  engine_world in;
+};
+
+auto report_of(const ranking& answer, std::string_view node) -> const node_report& {
+  const auto found = std::ranges::find(answer.explained->nodes, node, &node_report::node_id);
+  REQUIRE(found != answer.explained->nodes.end());
+  return *found;
+}
+
+/// The answer without what differs between requests.
+auto shown(ranking answer) -> std::string {
+  answer.explained = nullptr;
+  answer.engine_request_id.clear();
+  answer.request_id.clear();
+  return to_json(answer);
+}
+
+const std::string user_1_explained = R"({"user_id":1,"explain":true})";
+
+}  // namespace
+
+TEST_CASE("rows that are there are taken, with no read, and the answer is that of the plan without a cache") {
+  caching_world world;
+  const bound_plan& plan = world.in.bind(plan_of(followed(), R"("t")"));
+  engine_world plain(op_world(), {&world.from, nullptr, nullptr}, 1);
+  const std::string expected = shown(plain.rank(plain.bind(plan_of(followed(), R"("t")")), R"({"user_id":1})"));
+  CHECK(expected.find(R"("malformed_ids":1)") != std::string::npos);
+  CHECK(expected.find("DE") != std::string::npos);
+  CHECK_FALSE(plain.ranker().cached());
+  world.from.asked.clear();
+
+  const ranking first = world.in.rank(plan, user_1_explained);
+  CHECK(first.cached_nodes == 0);
+  CHECK(report_of(first, "f").cache == cache_use::miss);
+  CHECK(shown(first) == expected);
+  const std::size_t asked = world.from.asked.size();
+  world.clock.advance(812ms);
+  const ranking second = world.in.rank(plan, user_1_explained);
+  CHECK(world.from.asked.size() == asked);
+  CHECK(second.cached_nodes == 1);
+  CHECK(shown(second) == expected);
+  CHECK(report_of(second, "f").cache == cache_use::hit);
+  CHECK(report_of(second, "f").state == node_state::done);
+  CHECK(report_of(second, "v").state == node_state::bypassed);
+  CHECK_FALSE(report_of(second, "v").cache);
+  CHECK(to_json(*second.explained).find(R"("cache":"hit","cached_ms":812)") != std::string::npos);
+  CHECK(world.counts().hits == 1);
+  CHECK(world.counts().misses == 1);
+  CHECK(world.counts().entries == 1);
+}
+
+TEST_CASE("rows as old as their time to live are made again") {
+  caching_world world;
+  const bound_plan& plan = world.in.bind(plan_of(followed(), R"("t")"));
+  CHECK((ids_of(world.in.rank(plan, R"({"user_id":1})")) == std::vector<std::int64_t>{7, 8, 9}));
+  world.from.lists["follow:1"] = {"5"};
+  world.clock.advance(999ms);
+  CHECK((ids_of(world.in.rank(plan, R"({"user_id":1})")) == std::vector<std::int64_t>{7, 8, 9}));
+  world.clock.advance(1ms);
+  CHECK((ids_of(world.in.rank(plan, R"({"user_id":1})")) == std::vector<std::int64_t>{5}));
+  CHECK(world.counts().misses == 2);
+}
+
+TEST_CASE("rows that are stale are taken while new ones are made, once") {
+  caching_world world;
+  const bound_plan& plan = world.in.bind(plan_of(followed(cache(1000, R"(,"stale_ms":1000)")), R"("t")"));
+  world.in.rank(plan, R"({"user_id":1})");
+  world.from.lists["follow:1"] = {"5"};
+  world.clock.advance(1500ms);
+  const ranking stale = world.in.rank(plan, user_1_explained);
+  CHECK(stale.rows.size() == 3);
+  CHECK(stale.cached_nodes == 1);
+  CHECK(to_json(*stale.explained).find(R"("cache":"stale","cached_ms":1500)") != std::string::npos);
+  // The renewal is a task of the loop, which goes on with the next request.
+  ranking next = world.in.rank(plan, user_1_explained);
+  while (report_of(next, "f").cache == cache_use::stale) next = world.in.rank(plan, user_1_explained);
+  CHECK(report_of(next, "f").cache == cache_use::hit);
+  CHECK((ids_of(next) == std::vector<std::int64_t>{5}));
+  CHECK(world.lists_read() == 2);
+  world.clock.advance(2000ms);
+  CHECK(report_of(world.in.rank(plan, user_1_explained), "f").cache == cache_use::miss);
+}
+
+TEST_CASE("requests at the same time have the part run once, and one whose time is over leaves it to the others") {
+  caching_world world;
+  world.from.is_let = false;
+  const bound_plan& plan = world.in.bind(plan_of(followed(), R"("t")"));
+  constexpr std::size_t others = 15;
+  std::vector<ranking> answers;
+  const auto keep = [&](std::string_view text) -> braid::task<void> {
+    auto work = world.in.ranker().rank(plan, value_of(parse_request(text, op_world())));
+    answers.push_back(co_await std::move(work));
+    if (answers.size() > 1) co_return;
+    world.from.is_let = true;
+    world.from.let.set();
+  };
+  const auto all = [&](braid::scope& inside) -> braid::task<void> {
+    inside.spawn(keep(R"({"user_id":1,"deadline_ms":1})"));
+    for (std::size_t n = 0; n < others; ++n) inside.spawn(keep(R"({"user_id":1})"));
+    co_return;
+  };
+  world.in.on().run(braid::with_scope(std::ref(all)));
+  REQUIRE(answers.size() == 1 + others);
+  CHECK(error_of(answers[0]) == "deadline_exceeded f");
+  for (std::size_t n = 1; n <= others; ++n) CHECK(ids_of(answers[n]).size() == 3);
+  CHECK(world.from.begun == 1);
+  CHECK(world.counts().misses == 1);
+  CHECK(world.counts().shared == others);
+}
+
+TEST_CASE("a part that no request waits for any more is stopped, and the next one runs it anew") {
+  caching_world world;
+  world.from.is_let = false;
+  const bound_plan& plan = world.in.bind(plan_of(followed(), R"("t")"));
+  CHECK(error_of(world.in.rank(plan, R"({"user_id":1,"deadline_ms":1})")) == "deadline_exceeded f");
+  CHECK(world.counts().entries == 0);
+  world.from.is_let = true;
+  CHECK(ids_of(world.in.rank(plan, R"({"user_id":1})")).size() == 3);
+  CHECK(world.counts().misses == 2);
+}
+
+TEST_CASE("another user, and another value of a param that is read, have rows of their own") {
+  caching_world world;
+  const std::string bound = R"({"endpoint":"ep_0001","fanout":{"param_id":10,"min":1,"max":100}})";
+  const bound_plan& plan = world.in.bind(plan_of(node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})") + "," +
+                                                     with(node("f", "core::follow", "v", bound), cache(1000)) + "," +
+                                                     node("s", "core::vm", "f", R"({"out_key":1001,"expr_id":"e"})"),
+                                                 R"("s")", R"("expr_table":{"e":{"op":"param_ref","param_id":1}},)"));
+  const auto size = [&](std::string_view request) { return world.in.rank(plan, request).rows.size(); };
+  CHECK(size(R"({"user_id":1})") == 3);
+  CHECK(size(R"({"user_id":2})") == 1);
+  CHECK(size(R"({"user_id":1,"param_overrides":{"page_size":2}})") == 2);
+  CHECK(world.counts().misses == 3);
+  CHECK(size(R"({"user_id":1,"param_overrides":{"page_size":2}})") == 2);
+  // The same value, given and by default; and a param that only a later node reads.
+  CHECK(size(R"({"user_id":1,"param_overrides":{"page_size":20}})") == 3);
+  const ranking weighed = world.in.rank(plan, R"({"user_id":1,"param_overrides":{"weight":4}})");
+  CHECK((*weighed.rows.table().find(1001)->floats())[0] == 4);
+  CHECK(world.counts().hits == 3);
+  CHECK(world.counts().misses == 3);
+}
+
+TEST_CASE("a part that reads no user is the same for all of them") {
+  caching_world world;
+  const bound_plan& plan = world.in.bind(
+      plan_of(with(node("l", "core::list", "", R"({"endpoint":"ep_0001","key":"follow:1","count":9})"), cache(1000)) +
+                  "," + node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})") + "," +
+                  node("c", "core::concat", "v", R"({"rhs":"l"})"),
+              R"("c")"));
+  const std::size_t both = world.in.rank(plan, R"({"user_id":1})").rows.size();
+  CHECK(both > 1);
+  const ranking other = world.in.rank(plan, R"({"user_id":2})");
+  CHECK(other.rows.size() == both);
+  CHECK(other.cached_nodes == 1);
+}
+
+TEST_CASE("a failure is that of the plan without a cache, and is not kept") {
+  caching_world world;
+  const bound_plan& plan = world.in.bind(plan_of(followed(), R"("t")"));
+  engine_world plain(op_world(), {&world.from, nullptr, nullptr}, 1);
+  world.from.refusal = std::make_error_code(std::errc::io_error);
+  const ranking expected = plain.rank(plain.bind(plan_of(followed(), R"("t")")), R"({"user_id":1})");
+  const ranking failed = world.in.rank(plan, R"({"user_id":1})");
+  REQUIRE(failed.error);
+  REQUIRE(expected.error);
+  CHECK(failed.error->code == expected.error->code);
+  CHECK(failed.error->node == expected.error->node);
+  CHECK(failed.error->message == expected.error->message);
+  world.from.refusal = {};
+  CHECK(ids_of(world.in.rank(plan, R"({"user_id":1})")).size() == 3);
+}
+
+TEST_CASE("rows of another version of a plan are not taken") {
+  caching_world world;
+  const bound_plan& before = world.in.bind(plan_of(followed(), R"("t")"));
+  world.in.rank(before, R"({"user_id":1})");
+  std::string changed = plan_of(followed(), R"("t")");
+  changed.replace(changed.find(R"("fanout":10)"), 11, R"("fanout":1)");
+  const ranking answer = world.in.rank(world.in.bind(changed), R"({"user_id":1})");
+  CHECK(answer.rows.size() == 1);
+  CHECK(answer.cached_nodes == 0);
+  CHECK(world.in.rank(before, R"({"user_id":1})").cached_nodes == 1);
+}
+
+TEST_CASE("two nodes with a cache have keys of their own, and a node that both need runs where it is needed") {
+  caching_world world;
+  const std::string both = node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})") + "," +
+                           with(node("f", "core::follow", "v", R"({"endpoint":"ep_0001","fanout":10})"), cache(1000)) +
+                           "," +
+                           with(node("g", "core::follow", "v", R"({"endpoint":"ep_0001","fanout":1})"), cache(1000)) +
+                           "," + node("c", "core::concat", "f", R"({"rhs":"g"})");
+  const bound_plan& plan = world.in.bind(plan_of(both, R"("c","v")"));
+  const auto expected = std::vector<std::int64_t>{7, 8, 9, 7, 1};
+  CHECK((ids_of(world.in.rank(plan, R"({"user_id":1})")) == expected));
+  const ranking again = world.in.rank(plan, user_1_explained);
+  CHECK((ids_of(again) == expected));
+  CHECK(again.cached_nodes == 2);
+  CHECK(again.malformed_ids == 1);
+  CHECK(report_of(again, "v").state == node_state::done);
+}
+
+TEST_CASE("a choice among inputs has rows of its own for each outcome, and runs one of them") {
+  caching_world world;
+  const std::string nodes =
+      node("a", "core::list", "", R"({"endpoint":"ep_0001","key":"follow:1","count":9})") + "," +
+      node("b", "core::list", "", R"({"endpoint":"ep_0001","key":"follow:2","count":9})") +
+      R"(,{"node_id":"c","op":"core::choose","inputs":["a","b"],"params":{"pred_ids":["p"]},"cache":{"ttl_ms":1000}},)" +
+      node("t", "core::take", "c", R"({"count":5})");
+  const bound_plan& plan = world.in.bind(plan_of(
+      nodes, R"("t")", R"("pred_table":{"p":{"op":"in","lhs":{"op":"param_ref","param_id":11},"list":["feed"]}},)"));
+  const auto ids = [&](std::string_view request) { return ids_of(world.in.rank(plan, request)); };
+  world.from.lists["follow:1"] = {"7"};
+  for (int n = 0; n < 2; ++n) {
+    CHECK((ids("{}") == std::vector<std::int64_t>{7}));
+    CHECK((ids(R"({"param_overrides":{"surface":"reels"}})") == std::vector<std::int64_t>{11}));
+  }
+  CHECK(world.counts().misses == 2);
+  CHECK(world.counts().hits == 2);
+}
+
+TEST_CASE("rows that are too many are given and not kept") {
+  caching_world world;
+  const bound_plan& plan = world.in.bind(plan_of(followed(cache(1000, R"(,"max_rows":2)")), R"("t")"));
+  CHECK(world.in.rank(plan, R"({"user_id":1})").rows.size() == 3);
+  CHECK(world.in.rank(plan, R"({"user_id":2})").rows.size() == 1);
+  CHECK(world.counts().refused == 1);
+  CHECK(world.counts().entries == 1);
+}
+
+TEST_CASE("requests with stores of their own, with captures, or about ids take no rows from the cache") {
+  caching_world world;
+  const bound_plan& plan = world.in.bind(plan_of(followed(), R"("t")"));
+  world.in.rank(plan, R"({"user_id":1})");
+  const ranking captured = world.in.rank(plan, R"({"user_id":1,"capture":["v"]})");
+  REQUIRE(captured.captured.size() == 1);
+  CHECK(captured.captured[0].rows->size() == 1);
+  const ranking traced = world.in.rank(plan, R"({"user_id":1,"explain":{"ids":[7]}})");
+  CHECK(report_of(traced, "v").state == node_state::done);
+  CHECK(traced.explained->ids.size() == 1);
+  const std::shared_ptr<const bound_plan> shared(std::shared_ptr<const void>(), &plan);
+  world.in.on().run(world.in.ranker().rank(shared, value_of(parse_request(R"({"user_id":1})", op_world())),
+                                           world.in.ranker().stores_of_request()));
+  CHECK(world.lists_read() == 4);
+  CHECK(world.counts().hits == 0);
+}
+
+TEST_CASE("the budget of a plan bounds the rows that its parts make, and counts those that they gave") {
+  caching_world world;
+  const bound_plan& narrow = world.in.bind(plan_of(followed(), R"("t")"), {.rows = 3});
+  const ranking failed = world.in.rank(narrow, R"({"user_id":1})");
+  CHECK(error_of(failed) == "row_budget_exceeded f");  // one of the viewer, and three
+  const bound_plan& wide = world.in.bind(plan_of(followed(), R"("t")"), {.rows = 4});
+  CHECK(world.in.rank(wide, R"({"user_id":1})").rows.size() == 3);
+  CHECK(world.in.rank(wide, R"({"user_id":1})").cached_nodes == 1);
+}
+
+TEST_CASE("the limit of a node with a cache is on that node alone, and its failure that of the part") {
+  caching_world world;
+  const std::string nodes = node("s", "test::fixed_source", "", R"({"row_count":2})") + "," +
+                            with(sleep("w", "s", an_hour_ms), R"("timeout_ms":1,)" + cache(1000)) + "," +
+                            node("t", "core::take", "w", R"({"count":5})");
+  CHECK(error_of(world.in.rank(world.in.bind(plan_of(nodes, R"("t")")), "{}")) == "node_timeout w");
+  CHECK(world.counts().entries == 0);
+}
+
+TEST_CASE("a loop that stops ends parts that run, and the requests that wait for them") {
+  caching_world world;
+  world.from.is_let = false;
+  const bound_plan& plan = world.in.bind(plan_of(followed(cache(1, R"(,"stale_ms":1000)")), R"("t")"));
+  CHECK(error_of(world.in.rank(plan, R"({"user_id":1,"deadline_ms":1})")) == "deadline_exceeded f");
+  world.from.is_let = true;
+  world.in.rank(plan, R"({"user_id":1})");
+  world.from.is_let = false;
+  world.clock.advance(5ms);
+  // The renewal waits for the store when the runtime goes.
+  CHECK(world.in.rank(plan, R"({"user_id":1})").cached_nodes == 1);
+  world.in.close();
+}
