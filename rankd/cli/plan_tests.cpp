@@ -6,6 +6,7 @@
 #include <rankd/expr/parse.hpp>
 #include <rankd/plan/catalog.hpp>
 #include <rankd/plan/json.hpp>
+#include <rankd/plan/registry_digests.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
@@ -95,7 +96,6 @@ class tests_reader {
 
  private:
   void read_files(object_reader& top);
-  void read_digests(object_reader& top);
   auto read_records(object_reader& from) -> std::vector<test_record>;
   auto read_record(const located& from) -> std::optional<test_record>;
   auto read_test(const located& from, const std::vector<test_record>& shared) -> plan_test;
@@ -141,18 +141,6 @@ void tests_reader::read_files(object_reader& top) {
   const json* files = top.array("source_files", presence::optional);
   for (const auto& [file, pointer] : items_of(files, "/source_files"))
     files_.push_back(file->is_string() ? file->get<std::string>() : std::string());
-}
-
-/// Keys and params stand in predicates by number: after a change of the registry these may mean others.
-void tests_reader::read_digests(object_reader& top) {
-  const json* digests = top.object("registry_digests", presence::optional);
-  if (digests == nullptr) return;
-  for (const registry_digest& ours : declared_.digests()) {
-    const auto theirs = digests->find(ours.name);
-    if (theirs != digests->end() && *theirs != ours.sha256)
-      report("registry_changed", "/registry_digests/" + ours.name,
-             "the tests were built against another registry of " + ours.name, "run dslc build again");
-  }
 }
 
 auto tests_reader::read_record(const located& from) -> std::optional<test_record> {
@@ -375,7 +363,8 @@ auto tests_reader::run() -> braid::checked<plan_tests> {
   read_files(top);
   if (const std::string* plan = top.text("tests_of", presence::required)) plan_ = *plan;
   top.text("built_by", presence::optional);
-  read_digests(top);
+  // Keys and params stand in predicates by number: after a change of the registry these may mean others.
+  read_registry_digests(top, "the tests were", declared_, problems_);
   plan_tests out{.plan = plan_, .tests = {}};
   const std::vector<test_record> shared = read_records(top);
   const json* tests = top.array("tests", presence::required);

@@ -3,6 +3,7 @@
 #include <rankd/expr/parse.hpp>
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/plan/json.hpp>
+#include <rankd/plan/registry_digests.hpp>
 #include <rankd/plan/source_location.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
@@ -149,26 +150,6 @@ void read_capabilities(object_reader& in, draft& into) {
   into.out.capabilities_required = std::move(ids);
 }
 
-void check_digest(object_reader& in, const registry_digest& ours, draft& into) {
-  const std::string* theirs = in.text(ours.name, presence::optional);
-  if (theirs == nullptr) return;
-  into.out.registry_digests.push_back({ours.name, *theirs});
-  const bool well_formed = theirs->size() == 64 && theirs->find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!well_formed)
-    in.report(ours.name, "bad_value", "a digest is 64 lower-case hexadecimal digits");
-  else if (*theirs != ours.sha256)
-    in.report(ours.name, "registry_changed", "the plan was built against another registry of " + ours.name,
-              "build the plan again");
-}
-
-void read_digests(object_reader& top, draft& into) {
-  const json* value = top.object("registry_digests", presence::optional);
-  if (value == nullptr) return;
-  object_reader in(*value, top.pointer_of("registry_digests"), into.problems);
-  for (const registry_digest& ours : into.rules.declared.digests()) check_digest(in, ours, into);
-  in.refuse_unknown_fields();
-}
-
 /// What a plan must require for a node of a tree: for its op, or for a test of the string that a param holds.
 auto capability_of(const syntax_tree& tree, const tree_node& node) -> std::string_view {
   const auto* list = std::get_if<literal_list>(&node.payload);
@@ -288,7 +269,7 @@ void read_artifact(const json& document, std::optional<std::string> stem, draft&
   read_plan_name(in, std::move(stem), into);
   read_capabilities(in, into);
   into.out.extensions = detail::read_extensions(in, into, into.problems);
-  read_digests(in, into);
+  into.out.registry_digests = read_registry_digests(in, "the plan was", into.rules.declared, into.problems);
   read_origin(in, into);
   read_table(in, "expr_table", parse_expr, into.known.exprs, into.out.expr_table, into);
   read_table(in, "pred_table", parse_pred, into.known.preds, into.out.pred_table, into);

@@ -122,7 +122,7 @@ struct plan {
   std::vector<named_tree<pred_tree>> pred_table;  ///< in the order of their ids
   std::vector<std::string> capabilities_required;
   std::vector<plan_extension> extensions;
-  std::vector<registry_digest> registry_digests;  ///< those that the artifact carries
+  std::vector<registry_digest> registry_digests;  ///< those that the artifact carries, of entries or of the whole
   std::vector<std::string> source_files;          ///< each a path, perhaps followed by `#` and the digest of the file
   std::vector<tree_span> tree_spans;              ///< of both tables, in the order of their pointers
   std::optional<plan_fallback> fallback = {};

@@ -367,7 +367,9 @@ auto registries::load(const std::filesystem::path& folder, std::string_view envi
   out.params_by_name_ = order_by_name(out.params_);
   sections[endpoints_at].document = endpoints_document(out.endpoints_);
   for (std::size_t i = 0; i < section_names.size(); ++i)
-    out.digests_.push_back({std::string(section_names[i]), sha256_hex(canonical_json(sections[i].document))});
+    out.digests_.push_back({.name = std::string(section_names[i]),
+                            .sha256 = sha256_hex(canonical_json(sections[i].document)),
+                            .entries = detail::digests_of_entries(section_names[i], sections[i].document)});
   return out;
 }
 

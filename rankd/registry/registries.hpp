@@ -155,10 +155,19 @@ struct capability_entry {
   std::optional<payload_rules> payload;  ///< what it says; nothing where any payload will do
 };
 
+/// What one entry of a registry means to the plans that refer to it, in 64 hexadecimal digits. Its doc is left out, and
+/// so is what is checked whenever a plan is loaded: `status`, `allow_read`, `allow_write`, `replaced_by`.
+struct entry_digest {
+  std::string id;    ///< as artifacts have it: a number in decimal digits, or the id of a capability or an endpoint
+  std::string name;  ///< of a feature with its stage; of a capability empty
+  std::string sha256;
+};
+
 /// What one registry says, in 64 hexadecimal digits: equal digests mean equal declarations, whatever their layout.
 struct registry_digest {
   std::string name;  ///< keys, params, features, capabilities, endpoints
   std::string sha256;
+  std::vector<entry_digest> entries = {};  ///< of each entry, in the order of the ids as texts
 };
 
 /// All registries of one project in one environment; immutable once loaded.

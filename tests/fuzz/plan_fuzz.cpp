@@ -66,6 +66,7 @@ constexpr std::array<std::string_view, 102> words{
     "\"source_files\":[\"a.ts\"]",
     "{\"file\":0,\"line\":1,\"column\":1,\"end_line\":1,\"end_column\":2}",
     "\"registry_digests\":{\"keys\":@}",
+    "\"registry_digests\":{\"params\":{\"1\":@}}",
     "{\"op\":\"const_null\"}",
     "{\"op\":\"const_number\",\"value\":0.5}",
     "{\"op\":\"key_ref\",\"key_id\":1001}",

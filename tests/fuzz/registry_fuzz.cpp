@@ -137,7 +137,12 @@ void expect_consistent(const registries& loaded) {
     BRAID_EXPECTS(loaded.find_endpoint(each.endpoint_id) == &each, "endpoints are found");
   const key_entry* id = loaded.find_key(registries::id_key);
   BRAID_EXPECTS(id != nullptr && id->name == "id" && !id->nullable && !id->allow_write, "key 1 is the id");
-  for (const registry_digest& each : loaded.digests()) BRAID_EXPECTS(each.sha256.size() == 64, "a digest is SHA-256");
+  for (const registry_digest& each : loaded.digests()) {
+    BRAID_EXPECTS(each.sha256.size() == 64, "a digest is SHA-256");
+    for (const entry_digest& entry : each.entries)
+      BRAID_EXPECTS(!entry.id.empty() && entry.sha256.size() == 64, "each entry has a digest under its id");
+  }
+  BRAID_EXPECTS(loaded.digests()[0].entries.size() == loaded.keys().size(), "each key has a digest");
 }
 
 void expect_consistent(const experiment_set& loaded, const registries& declared) {

@@ -24,8 +24,12 @@ DIGESTS = {
 }
 
 
-def artifact(source, text=PLAN):
-    return json.dumps({"source_files": [f"{source}#sha256={sha(text)}"], "registry_digests": DIGESTS})
+ENTRIES = {"keys": {"1": sha('{"default":0,"key_id":1,"name":"id"}')},
+           "endpoints": {"ep_0001": sha('{"endpoint_id":"ep_0001","kind":"redis","name":"r"}')}}
+
+
+def artifact(source, text=PLAN, digests=None):
+    return json.dumps({"source_files": [f"{source}#sha256={sha(text)}"], "registry_digests": digests or ENTRIES})
 
 
 def good():
@@ -55,8 +59,26 @@ class CheckDsl(ToolCase):
     def test_another_registry_is_found_everywhere(self):
         self.refuses(good() | {"registry/keys.toml": KEYS.replace("0.0", "0.5")},
                      f"{BINDINGS}:1: was made of another registry of keys",
-                     "plans/compiled/a.json:1: was built against another registry of keys",
-                     "rankd/cli/demo/plans/b.json:1: was built against another registry of keys")
+                     "plans/compiled/a.json:1: was built against another entry 1 of keys",
+                     "rankd/cli/demo/plans/b.json:1: was built against another entry 1 of keys")
+
+    def test_other_entries_leave_artifacts_as_they_are(self):
+        more = '[[key]]\nkey_id = 2\nname = "more"\n[[key]]\ndoc = "It."\n' + KEYS.removeprefix("[[key]]\n")
+        self.refuses(good() | {"registry/keys.toml": more}, f"{BINDINGS}:1: was made of another registry of keys")
+
+    def test_an_entry_that_went_is_found(self):
+        self.refuses(good() | {"registry/endpoints.test.toml": ENDPOINTS.replace("ep_0001", "ep_0002")},
+                     f"{BINDINGS}:1: was made of another registry of endpoints",
+                     "plans/compiled/a.json:1: was built against another entry ep_0001 of endpoints",
+                     "rankd/cli/demo/plans/b.json:1: was built against another entry ep_0001 of endpoints")
+
+    def test_digests_of_whole_registries_are_compared(self):
+        b = "rankd/cli/demo/plans/b.json"
+        self.accepts(good() | {b: artifact("plans/b.plan.ts", digests=DIGESTS)})
+        self.refuses(good() | {b: artifact("plans/b.plan.ts", digests=DIGESTS | {"params": "0"})},
+                     f"{b}:1: was built against another registry of params")
+        self.refuses(good() | {b: artifact("plans/b.plan.ts", digests={"params": DIGESTS["params"]})},
+                     f"{b}:1: carries no digests of keys")
 
     def test_other_operators_are_found(self):
         self.refuses(good() | {"registry/ops.toml": "[[op]]\n[[op]]\n"}, f"{BINDINGS}:1: was made of another registry of ops")

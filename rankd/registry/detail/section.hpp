@@ -65,6 +65,10 @@ auto read_status(object_reader& row) -> lifecycle;
 /// The endpoints of one environment.
 auto read_endpoints(section& from, std::string_view environment) -> std::vector<endpoint_entry>;
 
+/// The digest of each entry of a registry of that name, whose document is right. That of `endpoints` has only what all
+/// environments share.
+auto digests_of_entries(std::string_view registry, const nlohmann::json& document) -> std::vector<entry_digest>;
+
 /// Complains in `other` about every endpoint whose id, name or kind is not that of `ours`.
 void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vector<endpoint_entry>& theirs,
                        section& other);

@@ -53,7 +53,12 @@ TEST_CASE("what is wrong with a file of tests has a code and a pointer") {
   CHECK(refusals("\"schema_version\":1,", "") == "missing_field ");
   CHECK(refusals("\"tests_of\"", "\"more\":1,\"tests_of\"") == "unknown_field /more");
   CHECK(refusals("\"tests_of\"", R"("registry_digests":{"keys":"00"},"tests_of")") ==
+        "bad_value /registry_digests/keys");
+  const std::string other(64, '0');
+  CHECK(refusals("\"tests_of\"", R"("registry_digests":{"keys":")" + other + R"("},"tests_of")") ==
         "registry_changed /registry_digests/keys");
+  CHECK(refusals("\"tests_of\"", R"("registry_digests":{"keys":{"1":")" + other + R"("}},"tests_of")") ==
+        "registry_changed /registry_digests/keys/1");
   CHECK(refusals(R"({"record":{"list":"follow:1","values":[5,3,2,4]}})", R"({"record":{"list":"follow:1"}})") ==
         "missing_member /records/5/record");
   CHECK(refusals("\"hash\":\"user:2\"", "\"hash\":\"user:1\"") == "duplicate_key /records/1");

@@ -32,6 +32,10 @@ const namedColumns: ReadonlySet<string> = new Set([
   "test::fixed_source",
 ]);
 const withCountry: ReadonlySet<string> = new Set(["core::viewer", "core::follow", "core::recommendation"]);
+/** The key that the rows of some sources have without naming it. */
+export const countryKey = "country";
+/** Whether an operator gives its rows that key. */
+export const namesCountry = (op: string): boolean => withCountry.has(op);
 const idKey = 1;
 
 function keysOf(node: ColumnNode, param: string): number[] | undefined {
@@ -182,7 +186,7 @@ interface Walk {
 }
 
 function walk(nodes: readonly ColumnNode[], declared: Registries): Walk {
-  const country = declared.keys.find((key) => key.name === "country")?.id ?? idKey;
+  const country = declared.keys.find((key) => key.name === countryKey)?.id ?? idKey;
   const columns = nodes.map(() => new Set<number>());
   const found: { node: number; problem: Problem }[] = [];
   for (const at of orderOf(nodes)) {

@@ -18,6 +18,7 @@ import { type BuiltTests, definesTests, testArtifact, testsJson } from "./plan_t
 import { type Emitted, PlanProgram, ProgramCache } from "./program.js";
 import type { Project } from "./project.js";
 import type { Problem } from "./reader.js";
+import { digestsForPlan, digestsForTests } from "./registry_digests.js";
 import { Runner } from "./runner.js";
 import type { Failure } from "./failure.js";
 import type { Limits } from "./sandbox.js";
@@ -304,7 +305,7 @@ class PlanCompilation {
       prettyJson({
         schema_version: 1,
         built_by: builtBy,
-        registry_digests: this.project.declared.digests,
+        registry_digests: digestsForTests(fields["tests"], this.project.declared),
         source_files: sourceFiles(emitted),
         ...fields,
       }),
@@ -429,14 +430,13 @@ class PlanCompilation {
         ...(place === undefined ? {} : { source_span: spanJson(place, emitted) }),
       };
     });
-    return {
+    const artifact = {
       schema_version: 1,
       plan_name: built.plan_name,
       built_by: builtBy,
       nodes,
       outputs: built.outputs,
       ...(built.fallback_plan === undefined ? {} : { fallback_plan: fromSandbox(built.fallback_plan) }),
-      registry_digests: this.project.declared.digests,
       source_files: sourceFiles(emitted),
       ...(required.length === 0 ? {} : { capabilities_required: required.map((each) => each.capability) }),
       ...(uses.length === 0 ? {} : { extensions: { [fragmentCapability]: { uses } } }),
@@ -444,6 +444,7 @@ class PlanCompilation {
       ...(Object.keys(built.pred_table).length === 0 ? {} : { pred_table: preds }),
       ...(Object.keys(treeSpans).length === 0 ? {} : { source_spans: treeSpans }),
     };
+    return { ...artifact, registry_digests: digestsForPlan(artifact, this.project.declared) };
   }
 }
 

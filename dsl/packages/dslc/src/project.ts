@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parse } from "smol-toml";
 
 import { canonicalJson, sha256 } from "./json.js";
+import { type EntryDigests, entryDigests } from "./registry_digests.js";
 
 /** A key or a param of the registry. `context` and `required` are those of params. */
 export interface Entry {
@@ -99,6 +100,8 @@ export interface Registries {
   readonly treeOps: readonly TreeOp[];
   /** Section → SHA-256, as the engine computes them. */
   readonly digests: Readonly<Record<string, string>>;
+  /** Of what each entry means to plans, as the engine computes them. */
+  readonly entryDigests: EntryDigests;
   /** Of the text that `rankd ops --toml` printed, in the project or beside the compiler, and of own_ops.toml. */
   readonly opsDigest: string;
 }
@@ -235,6 +238,7 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
       capabilities: digest(capabilities),
       endpoints: digest({ endpoint: shared }),
     },
+    entryDigests: entryDigests({ keys, params, features, capabilities, endpoints: { endpoint: shared } }),
     opsDigest: sha256(
       Buffer.concat([opsFile, ...(existsSync(ownFile) ? [ownFile] : [])].map((file) => readFileSync(file))),
     ),

@@ -33,6 +33,7 @@ import {
   Reader,
   sortedFields,
 } from "./reader.js";
+import { checkDigests } from "./registry_digests.js";
 import { checkResult, checkTexts } from "./texts.js";
 import { checkBuckets, checkNames, checkOps, checkShape } from "./trees.js";
 import { requireCapability } from "./vectors.js";
@@ -109,7 +110,7 @@ class Validator {
     this.readName(top);
     this.readCapabilities(top);
     this.readExtensions(top, this.problems);
-    this.readDigests(top);
+    checkDigests(top, this.declared, this.problems);
     this.readBuilder(top);
     this.files = this.readStrings(top, "source_files").length;
     this.exprs = this.readTable(top, "expr_table", "value");
@@ -214,26 +215,6 @@ class Validator {
   private readFragments(): void {
     const known = { nodes: this.numbers, exprs: this.exprs, readSpan: this.readSpan.bind(this) };
     checkFragments(isObject(this.artifact) ? this.artifact["extensions"] : undefined, known, this.problems);
-  }
-
-  private readDigests(top: Reader): void {
-    const value = top.child("registry_digests", "optional");
-    if (value === undefined) return;
-    const digests = new Reader(value, "/registry_digests", this.problems);
-    for (const name of ["keys", "params", "features", "capabilities", "endpoints"]) {
-      const theirs = digests.text(name, "optional");
-      if (theirs === undefined) continue;
-      if (!/^[0-9a-f]{64}$/.test(theirs))
-        digests.report(name, "bad_value", "a digest is 64 lower-case hexadecimal digits");
-      else if (theirs !== this.declared.digests[name])
-        digests.report(
-          name,
-          "registry_changed",
-          `the plan was built against another registry of ${name}`,
-          "build the plan again",
-        );
-    }
-    digests.refuseUnknownFields();
   }
 
   private readTable(top: Reader, field: string, gives: string): JsonObject {

@@ -1,0 +1,82 @@
+// rankd/registry/entry_digests.cpp: a digest of each entry of a registry, of what it means to plans.
+#include <rankd/registry/detail/section.hpp>
+#include <rankd/registry/digest.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace rankd::detail {
+namespace {
+
+/// A field that an entry means something by. Where its value is `otherwise`, the entry may as well not have it.
+struct meaning_field {
+  const char* name;
+  const char* otherwise = nullptr;  ///< as JSON
+};
+
+/// How a registry is written, and which fields of its rows the digest of an entry covers.
+struct entry_shape {
+  std::string_view registry;
+  const char* table;
+  const char* id;
+  std::span<const meaning_field> fields;
+};
+
+constexpr std::array<meaning_field, 6> key_fields{
+    {{"key_id"}, {"name"}, {"type"}, {"nullable"}, {"default"}, {"dimensions"}}};
+constexpr std::array<meaning_field, 8> param_fields{{{"param_id"},
+                                                     {"name"},
+                                                     {"type"},
+                                                     {"nullable"},
+                                                     {"default"},
+                                                     {"source", "\"override\""},
+                                                     {"required", "false"},
+                                                     {"clock"}}};
+constexpr std::array<meaning_field, 5> feature_fields{{{"feature_id"}, {"stage"}, {"name"}, {"type"}, {"nullable"}}};
+constexpr std::array<meaning_field, 2> capability_fields{{{"id"}, {"payload_schema"}}};
+constexpr std::array<meaning_field, 3> endpoint_fields{{{"endpoint_id"}, {"name"}, {"kind"}}};
+
+constexpr std::array<entry_shape, 5> shapes{{{"keys", "key", "key_id", key_fields},
+                                             {"params", "param", "param_id", param_fields},
+                                             {"features", "feature", "feature_id", feature_fields},
+                                             {"capabilities", "capability", "id", capability_fields},
+                                             {"endpoints", "endpoint", "endpoint_id", endpoint_fields}}};
+
+auto meaning_of(const nlohmann::json& row, std::span<const meaning_field> fields) -> nlohmann::json {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [name, otherwise] : fields) {
+    const auto found = row.find(name);
+    if (found == row.end() || (otherwise != nullptr && *found == nlohmann::json::parse(otherwise))) continue;
+    out[name] = *found;
+  }
+  return out;
+}
+
+auto text_of(const nlohmann::json& row, const char* field) -> std::string {
+  const auto found = row.find(field);
+  if (found == row.end()) return {};
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+auto name_of(std::string_view registry, const nlohmann::json& row) -> std::string {
+  if (registry == "capabilities") return {};
+  return (registry == "features" ? text_of(row, "stage") + "." : std::string()) + text_of(row, "name");
+}
+
+}  // namespace
+
+auto digests_of_entries(std::string_view registry, const nlohmann::json& document) -> std::vector<entry_digest> {
+  const entry_shape& shape = *std::ranges::find(shapes, registry, &entry_shape::registry);
+  std::vector<entry_digest> out;
+  const auto rows = document.find(shape.table);
+  if (rows == document.end()) return out;
+  for (const nlohmann::json& row : *rows)
+    out.push_back({.id = text_of(row, shape.id),
+                   .name = name_of(registry, row),
+                   .sha256 = sha256_hex(canonical_json(meaning_of(row, shape.fields)))});
+  std::ranges::sort(out, {}, &entry_digest::id);
+  return out;
+}
+
+}  // namespace rankd::detail
