@@ -94,24 +94,24 @@ struct serve_command_options : project_options {
   bad_plans on_bad_plan = bad_plans::refuse_all;  ///< when it starts, and when plans are loaded again
   std::filesystem::path log;                      ///< empty: standard error
   log_level level = log_level::info;
-  std::filesystem::path audit;                ///< empty: none
-  std::filesystem::path captures;             ///< a folder for rows that plans capture; empty: none
-  std::filesystem::path exposures;            ///< the same of what answers show
-  std::filesystem::path events;               ///< the same of events that clients send; empty: none may
-  std::chrono::seconds event_window{3600};    ///< in which an id of these counts once
-  std::uint64_t segment_mib = 64;             ///< of one file of these, and of events
-  std::string collector;                      ///< where spans of requests go; empty: nowhere
-  double span_share = 1;                      ///< of the traces that begin here
-  std::filesystem::path record;               ///< of traffic; empty: none
-  double record_share = 1;                    ///< of the requests
-  std::uint64_t record_max_mib = 1024;        ///< of that file
-  std::optional<std::uint64_t> cache_mib;     ///< in place of what rankd.toml says
-  std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops
-  std::uint64_t scrub_mib_per_second = 16;    ///< how fast embedded stores are read again; 0: never
-  std::chrono::milliseconds stall_limit{0};   ///< of the watchdog; 0: what BRAID_STALL says
-  std::chrono::milliseconds trace_slow{0};    ///< requests that ask for a file of the last seconds; 0: none
-  std::chrono::milliseconds announcement{0};  ///< between saying that it stops and taking no more connections
-  std::string page_token = {};  ///< of the only client, in a studio; empty: none is
+  std::filesystem::path audit;                      ///< empty: none
+  std::filesystem::path captures;                   ///< a folder for rows that plans capture; empty: none
+  std::filesystem::path exposures;                  ///< the same of what answers show
+  std::filesystem::path events;                     ///< the same of events that clients send; empty: none may
+  std::chrono::seconds event_window{3600};          ///< in which an id of these counts once
+  std::uint64_t segment_mib = 64;                   ///< of one file of these, and of events
+  std::string collector;                            ///< where spans of requests go; empty: nowhere
+  double span_share = 1;                            ///< of the traces that begin here
+  std::filesystem::path record;                     ///< of traffic; empty: none
+  double record_share = 1;                          ///< of the requests
+  std::uint64_t record_max_mib = 1024;              ///< of that file
+  std::optional<std::uint64_t> cache_mib;           ///< in place of what rankd.toml says
+  std::chrono::milliseconds grace{10'000};          ///< for what was received, once it stops
+  std::uint64_t scrub_mib_per_second = 16;          ///< how fast embedded stores are read again; 0: never
+  std::chrono::milliseconds stall_limit{0};         ///< of the watchdog; 0: what BRAID_STALL says
+  std::chrono::milliseconds trace_slow{0};          ///< requests that ask for a file of the last seconds; 0: none
+  std::chrono::milliseconds announcement{0};        ///< between saying that it stops and taking no more connections
+  std::string page_token = {};                      ///< of the only client, in a studio; empty: none is
   std::vector<std::filesystem::path> traffic = {};  ///< recorded, for the page; empty: that in the project's folder
   std::string compiler = {};  ///< of plans that the page edits; empty: dslc of the project or of PATH, if it is there
 };

@@ -28,7 +28,7 @@ auto word_for(std::string_view registry) -> std::string {
   return std::string(found->second);
 }
 
-/// Nothing after a complaint, and where the field is absent.
+/// Nothing after a diagnostic, and where the field is absent.
 auto read_digest(object_reader& in, std::string_view field) -> std::optional<std::string> {
   const std::string* text = in.text(field, presence::optional);
   if (text == nullptr) return std::nullopt;

@@ -1,5 +1,6 @@
 // tests/rankd/cli/test_command_test.cpp: rankd test, for people and for programs, and what it cannot test.
 #include <rankd/cli/test_command.hpp>
+#include <rankd/registry/file.hpp>
 
 #include <tests/rankd/cli/feed_tests.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
@@ -15,6 +16,8 @@
 using braid::testing::process_end;
 using nlohmann::json;
 using namespace rankd::testing;
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -115,5 +118,8 @@ TEST_CASE("new projects have tests, which pass") {
   CHECK(demo.out.ends_with("5 tests: 5 passed, 0 failed\n"));
   CHECK_FALSE(std::filesystem::exists(folder.path() / "demo/build"));  // the project's own store is not asked
   REQUIRE(rankd_in(folder.path(), {"init", "empty", "empty"}).status == 0);
+  const fs::path all_capabilities = "registry/capabilities.toml";
+  CHECK(rankd::read_text_file(folder.path() / "empty" / all_capabilities).value() ==
+        rankd::read_text_file(all_capabilities).value());
   CHECK(rankd_in(folder.path() / "empty", {"test"}).out.ends_with("3 tests: 3 passed, 0 failed\n"));
 }

@@ -211,9 +211,9 @@ TEST_CASE("a plan reads what has faded until its request, by the time that this 
                           std::string(now) + "}}");
     return to_json(answer);
   };
-  CHECK(score_at("1795000010000")
-            .find(R"({"id":7,"fields":{"final_score":1.5}},{"id":8,"fields":{"final_score":0}})") !=
-        std::string::npos);
+  CHECK(
+      score_at("1795000010000").find(R"({"id":7,"fields":{"final_score":1.5}},{"id":8,"fields":{"final_score":0}})") !=
+      std::string::npos);
   CHECK(score_at("1795000030000").find(R"("final_score":0.375})") != std::string::npos);
 }
 
