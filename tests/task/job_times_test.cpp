@@ -138,6 +138,12 @@ TEST_CASE("of many posts few jobs are timed, and they stand for all") {
       work.run();
     }
     CHECK(patience < 2100);
+    for (int i = 0; i < 1000; ++i) {
+      s.clock.advance(1ms);
+      s.times.posted(work);
+      work.run();
+    }
+    CHECK(s.queued() == posts + patience + 1000);
   });
 }
 
