@@ -21,6 +21,7 @@ constexpr const char* help =
        braid-doctor tasks PID | --core FILE [PROGRAM]
        braid-doctor top PID [--interval TIME] [--once]
        braid-doctor trace FILE [--request ID] [--tracks]
+       braid-doctor trace FILE --recover
 
 What braid sees of this machine: its CPUs, which of them this process may use and what limits their time, how many
 workers a pool starts and why, variables BRAID_*, and what the system lets this user do.
@@ -47,6 +48,7 @@ the program, or else its tasks.
 
   --request ID     this one: the name of an activity, task or span, or a word of it
   --tracks         adds them to FILE as well, as a track each for Perfetto
+  --recover        completes FILE by FILE.rings, which a killed program leaves that ran with BRAID_TRACE=FILE,recover
 
 Exit status: 0; 1 where the output could not be written, a trace not be read, or a process does not answer; 2 for wrong usage.
 )";

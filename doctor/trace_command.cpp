@@ -1,6 +1,7 @@
-// doctor/trace_command.cpp: braid-doctor trace FILE [--request ID] [--tracks].
+// doctor/trace_command.cpp: braid-doctor trace FILE [--request ID] [--tracks] | --recover.
 #include <doctor/escape.hpp>
 #include <doctor/path_text.hpp>
+#include <doctor/trace_recovery.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,6 +23,7 @@ struct trace_options {
   std::string request;
   bool has_request = false;
   bool adds_tracks = false;
+  bool recovers = false;
 };
 
 auto wrong(const std::string& problem) -> int {
@@ -39,6 +41,8 @@ auto read(std::span<const std::string> words, trace_options& options) -> std::op
     const std::string& word = words[at];
     if (word == "--tracks") {
       options.adds_tracks = true;
+    } else if (word == "--recover") {
+      options.recovers = true;
     } else if (word == "--request") {
       if (++at == words.size() || words[at].empty()) return "--request needs an id";
       options.request = words[at];
@@ -52,6 +56,7 @@ auto read(std::span<const std::string> words, trace_options& options) -> std::op
     }
   }
   if (options.file.empty()) return "name a file that BRAID_TRACE has written";
+  if (options.recovers && (options.adds_tracks || options.has_request)) return "--recover stands alone";
   return std::nullopt;
 }
 
@@ -70,6 +75,19 @@ void append(const std::string& file, const std::string& bytes) {
   if (!out) throw std::system_error(errno, std::generic_category(), file);
 }
 
+auto print(const std::string& text) -> int {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? 0 : 1;
+}
+
+auto recover(const std::string& file) -> int {
+  try {
+    return print(escaped(recover_trace(file)) + "\n");
+  } catch (const std::exception& error) {
+    return failed(std::string("nothing is recovered: ") + error.what());
+  }
+}
+
 auto show(const trace_options& options) -> int {
   const trace_file trace = parse_trace(bytes_of(options.file));
   if (options.adds_tracks && trace.has_paths) return failed(options.file + " has such tracks already");
@@ -81,9 +99,7 @@ auto show(const trace_options& options) -> int {
                       : options.file + " has no request, no activity and no spawned task that has ended");
   requests.resize(std::min(requests.size(), max_requests));
   if (options.adds_tracks) append(options.file, tracks_of(trace, requests));
-  const std::string text = to_text(trace, requests);
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? 0 : 1;
+  return print(to_text(trace, requests));
 }
 
 }  // namespace
@@ -91,6 +107,7 @@ auto show(const trace_options& options) -> int {
 auto run_trace(std::span<const std::string> words) -> int {
   trace_options options;
   if (const auto problem = read(words, options)) return wrong(*problem);
+  if (options.recovers) return recover(options.file);
   try {
     return show(options);
   } catch (const std::exception& error) {

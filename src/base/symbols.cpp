@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
+#include <system_error>
+#include <utility>
 
 #include <cxxabi.h>
 #include <elf.h>
@@ -36,10 +39,26 @@ auto is_there(dl_phdr_info* info, std::size_t /*size*/, void* wanted) -> int {
   return 0;
 }
 
+/// Where an object lies, from its first segment to its last one.
+auto is_one_more(dl_phdr_info* info, std::size_t /*size*/, void* to) -> int {
+  symbol_table::loaded made{.path = info->dlpi_name, .base = info->dlpi_addr, .begin = ~std::uint64_t{0}, .end = 0};
+  for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
+    if (segment.p_type != PT_LOAD) continue;
+    made.begin = std::min(made.begin, made.base + segment.p_vaddr);
+    made.end = std::max(made.end, made.base + segment.p_vaddr + segment.p_memsz);
+  }
+  std::error_code error;
+  if (made.path.empty()) made.path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  static_cast<std::vector<symbol_table::loaded>*>(to)->push_back(std::move(made));
+  return 0;
+}
+
 /// The bytes of a file as an ELF object. What lies beyond its end is not there.
 class elf_file {
  public:
   explicit elf_file(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) return;  // a device may have no end
     std::ifstream in(path, std::ios::binary);
     bytes_.assign(std::istreambuf_iterator<char>(in), {});
   }
@@ -55,6 +74,18 @@ class elf_file {
   [[nodiscard]] auto text(std::uint64_t offset) const -> std::string {
     const std::size_t end = offset < bytes_.size() ? bytes_.find('\0', offset) : std::string::npos;
     return end == std::string::npos ? std::string() : bytes_.substr(offset, end - offset);
+  }
+
+  /// Where in the file lies what is loaded to an address of the object.
+  [[nodiscard]] auto offset_of(std::uint64_t address) const -> std::optional<std::uint64_t> {
+    const auto header = at<ElfW(Ehdr)>(0);
+    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
+    for (std::uint64_t i = 0; i < header->e_phnum; ++i) {
+      const auto segment = at<ElfW(Phdr)>(header->e_phoff + i * sizeof(ElfW(Phdr)));
+      if (!segment || segment->p_type != PT_LOAD || address < segment->p_vaddr) continue;
+      if (address - segment->p_vaddr < segment->p_filesz) return segment->p_offset + (address - segment->p_vaddr);
+    }
+    return {};
   }
 
   [[nodiscard]] auto section(std::uint32_t type) const -> std::optional<ElfW(Shdr)> {
@@ -140,9 +171,43 @@ auto short_function_name(std::string_view demangled) -> std::string {
   return std::string(demangled.substr(0, max_length));
 }
 
+auto symbol_table::all_loaded() -> std::vector<loaded> {
+  std::vector<loaded> all;
+  ::dl_iterate_phdr(&is_one_more, &all);
+  return all;
+}
+
+auto symbol_table::loads() noexcept -> std::uint64_t {
+  std::uint64_t loads = 0;
+  const auto read = [](dl_phdr_info* info, std::size_t /*size*/, void* to) {
+    *static_cast<std::uint64_t*>(to) = info->dlpi_adds;
+    return 1;
+  };
+  ::dl_iterate_phdr(read, &loads);
+  return loads;
+}
+
+auto symbol_table::loaded_at(std::uint64_t address) const -> const loaded* {
+  const auto found = std::ranges::find_if(
+      loaded_, [address](const loaded& each) { return each.begin <= address && address < each.end; });
+  return found == loaded_.end() ? nullptr : &*found;
+}
+
+auto symbol_table::literal(std::uint64_t address) -> std::string {
+  constexpr std::size_t max_length = 1000;
+  const loaded* const in = loaded_at(address);
+  if (in == nullptr) return {};
+  const elf_file file(in->path);
+  const auto offset = file.offset_of(address - in->base);
+  return offset ? file.text(*offset).substr(0, max_length) : std::string();
+}
+
 auto symbol_table::object_at(std::uint64_t address) -> const object* {
   place at{.address = address, .base = 0, .path = {}};
-  ::dl_iterate_phdr(&is_there, &at);
+  if (is_of_this_process_)
+    ::dl_iterate_phdr(&is_there, &at);
+  else if (const loaded* const in = loaded_at(address); in != nullptr)
+    at = {.address = address, .base = in->base, .path = in->path};
   if (at.path.empty()) return nullptr;
   for (const object& known : objects_)
     if (known.base == at.base && known.path == at.path) return &known;
@@ -155,7 +220,8 @@ auto symbol_table::object_at(std::uint64_t address) -> const object* {
   const auto strings = file.strings_of(*symbols);
   for (std::uint64_t i = 0; strings && i < symbols->sh_size / sizeof(ElfW(Sym)); ++i) {
     const auto each = file.at<ElfW(Sym)>(symbols->sh_offset + i * sizeof(ElfW(Sym)));
-    if (!each || ELF64_ST_TYPE(each->st_info) != STT_FUNC || each->st_value == 0) continue;
+    if (!each) break;
+    if (ELF64_ST_TYPE(each->st_info) != STT_FUNC || each->st_value == 0) continue;
     made.functions.push_back({each->st_value, each->st_size, file.text(strings->sh_offset + each->st_name)});
   }
   std::ranges::sort(made.functions, {}, &function::begin);

@@ -62,14 +62,25 @@ auto tick_line::ticks_in(std::uint64_t nanoseconds) const noexcept -> std::uint6
 }
 
 trace_encoder::trace_encoder(trace_output to, const tick_line& line, symbol_table& symbols)
-    : to_(std::move(to)), line_(line), symbols_(symbols) {
-  out_.process(own_process(), line_of("/proc/self/comm"));
+    : to_(std::move(to)), process_(to_.of ? to_.of->id : own_process()), line_(line), symbols_(symbols) {
+  out_.process(process_, to_.process_name.empty() ? line_of("/proc/self/comm") : to_.process_name);
+  if (to_.of)
+    for (const auto& [track, open] : to_.of->open_states)
+      if (track >= first_task_track) tasks_.emplace(track - first_task_track, open);
   flush();
 }
 
 void trace_encoder::begin(thread& of, ::pid_t id, std::string_view name, std::uint64_t ticks) {
   of.sequence.id = ++last_sequence_;
-  out_.thread(of.sequence, own_process(), static_cast<std::uint64_t>(id), name, line_.nanoseconds(ticks));
+  out_.thread(of.sequence, process_, static_cast<std::uint64_t>(id), name, line_.nanoseconds(ticks));
+}
+
+void trace_encoder::go_on(thread& of, const ring_state& from) {
+  of.sequence.id = from.sequence;
+  of.open = from.open;
+  of.hidden = from.hidden;
+  last_sequence_ = std::max(last_sequence_, from.sequence);
+  out_.begin(of.sequence, perfetto_writer::thread_track(from.sequence), from.last_ns);
 }
 
 void trace_encoder::add(thread& of, const trace_record& record) {
@@ -131,7 +142,7 @@ void trace_encoder::task(thread& of, trace_kind kind, std::uint64_t when, std::u
     return;
   }
   const std::uint64_t track = task_track(number);
-  int& open = tasks_[number];
+  std::int64_t& open = tasks_[number];
   if (kind != trace_kind::task_begin) {
     --open;
     emit(of, when, {.what = trace_event::kind::end, .track = track});
@@ -151,6 +162,7 @@ void trace_encoder::emit(thread& of, std::uint64_t when, const trace_event& what
     ++of.lost_here;
     return;
   }
+  if (what.track == 0 && is_end && of.open == 0) return;  // its begin was lost with the process
   if (is_full() && !is_end) {
     if (what.what == event::begin && what.track == 0) ++of.hidden;
     ++of.lost_here;
@@ -194,7 +206,19 @@ auto trace_encoder::name_of_code(std::uint64_t address) -> std::uint32_t {
 
 auto trace_encoder::name_of_text(std::uint64_t address) -> std::uint32_t {
   const auto [known, is_new] = names_.try_emplace(address, 0);
-  if (is_new) known->second = out_.name(reinterpret_cast<const char*>(address));
+  if (is_new) known->second = out_.name(text_at(address));
+  return known->second;
+}
+
+auto trace_encoder::text_at(std::uint64_t address) const -> std::string {
+  if (!to_.of) return reinterpret_cast<const char*>(address);
+  std::string text = to_.of->text_at(address);
+  return text.empty() ? "unknown name" : text;
+}
+
+auto trace_encoder::own_name(const char* literal) -> std::uint32_t {
+  const auto [known, is_new] = own_names_.try_emplace(literal, 0);
+  if (is_new) known->second = out_.name(literal);
   return known->second;
 }
 
@@ -212,8 +236,10 @@ auto trace_encoder::task_track(std::uint64_t number) -> std::uint64_t {
 }
 
 auto trace_encoder::counter_track(std::uint64_t name) -> std::uint64_t {
-  const auto [known, is_new] = counters_.try_emplace(name, first_counter_track + counters_.size());
-  if (is_new) out_.counter_track(known->second, reinterpret_cast<const char*>(name));
+  constexpr std::uint64_t above_those_of_the_process = std::uint64_t{1} << 20U;
+  const std::uint64_t first = first_counter_track + (to_.of ? above_those_of_the_process : 0);
+  const auto [known, is_new] = counters_.try_emplace(name, first + counters_.size());
+  if (is_new) out_.counter_track(known->second, text_at(name));
   return known->second;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,6 +21,9 @@ namespace braid::detail {
 class tick_line {
  public:
   explicit tick_line(const trace_clock& clock) noexcept : first_ticks_(clock.ticks()), first_ns_(boot_nanoseconds()) {}
+  /// One that was measured by another process.
+  tick_line(std::uint64_t first_ticks, std::uint64_t first_ns, double ns_per_tick) noexcept
+      : first_ticks_(first_ticks), first_ns_(first_ns), ns_per_tick_(ns_per_tick) {}
 
   /// Over ten milliseconds, or what a shorter program has. Blocks: for a millisecond where less has passed.
   void measure(const trace_clock& clock);
@@ -29,6 +33,10 @@ class tick_line {
   /// How many ticks so many nanoseconds are.
   [[nodiscard]] auto ticks_in(std::uint64_t nanoseconds) const noexcept -> std::uint64_t;
 
+  [[nodiscard]] auto first_ticks() const noexcept -> std::uint64_t { return first_ticks_; }
+  [[nodiscard]] auto first_ns() const noexcept -> std::uint64_t { return first_ns_; }
+  [[nodiscard]] auto ns_per_tick() const noexcept -> double { return ns_per_tick_; }
+
  private:
   std::uint64_t first_ticks_;
   std::uint64_t first_ns_;
@@ -37,12 +45,21 @@ class tick_line {
   double ns_per_tick_ = 0;  // 0: not yet measured
 };
 
+/// A process that was, whose trace is to be completed.
+struct left_process {
+  std::uint64_t id = 0;
+  std::function<std::string(std::uint64_t address)> text_at;    ///< of names
+  std::unordered_map<std::uint64_t, std::int64_t> open_states;  ///< by track of a task that the trace has
+};
+
 /// Where the bytes of a trace go.
 struct trace_output {
   std::string file;         ///< for messages
   std::uint64_t max_bytes;  ///< what comes later is left out, except for ends
   std::function<bool(std::string_view bytes)> write;
   std::function<std::string(std::uint64_t task)> take_name;  ///< of a task; empty where it has none
+  std::string process_name = {};                             ///< empty: what the system says
+  std::optional<left_process> of = {};                       ///< instead of this process
 };
 
 /// Records carry addresses; here they get names, and ticks become nanoseconds. Threads: one.
@@ -65,6 +82,8 @@ class trace_encoder {
   /// Before the first record of a thread.
   void begin(thread& of, ::pid_t id, std::string_view name, std::uint64_t ticks);
   void add(thread& of, const trace_record& record);
+  /// Instead of `begin`, where the file has a part of the thread. Before the first `begin`.
+  void go_on(thread& of, const ring_state& from);
   /// A task that was in this state before the first record.
   void begin_task(thread& by, std::uint64_t ticks, std::uint64_t number, trace_kind kind, std::uint64_t wait);
   void mark(thread& of, std::uint64_t ns, std::string text);
@@ -82,19 +101,22 @@ class trace_encoder {
   auto state_of(trace_kind kind, std::uint64_t wait) -> std::uint32_t;
   auto name_of_code(std::uint64_t address) -> std::uint32_t;
   auto name_of_text(std::uint64_t address) -> std::uint32_t;
-  auto own_name(const char* text) -> std::uint32_t { return name_of_text(trace_number(text)); }
+  auto own_name(const char* literal) -> std::uint32_t;
+  [[nodiscard]] auto text_at(std::uint64_t address) const -> std::string;
   auto task_track(std::uint64_t number) -> std::uint64_t;
   auto counter_track(std::uint64_t name) -> std::uint64_t;
 
   trace_output to_;
+  std::uint64_t process_;
   const tick_line& line_;
   perfetto_writer out_;
   symbol_table& symbols_;
   std::uint64_t written_ = 0;
   std::uint32_t last_sequence_ = 1;
   std::unordered_map<std::uint64_t, std::uint32_t> names_;     // by address of code or text
+  std::unordered_map<const char*, std::uint32_t> own_names_;   // of what the encoder itself calls so
   std::unordered_map<std::uint64_t, std::uint64_t> counters_;  // tracks, by address of the name
-  std::unordered_map<std::uint64_t, int> tasks_;               // begun and not ended, of those that have a track
+  std::unordered_map<std::uint64_t, std::int64_t> tasks_;      // begun and not ended, of those that have a track
 };
 
 /// The name of a thread: what it left when it ended, or what the system says.

@@ -2,6 +2,7 @@
 #include "session.hpp"
 
 #include "recorder.hpp"
+#include "ring_file.hpp"
 #include "writer.hpp"
 
 #include <braid/sync/detail/futex.hpp>
@@ -15,6 +16,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <stdexcept>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -113,6 +115,15 @@ auto open_trace_file(const std::string& path) -> int {
   return file;
 }
 
+/// Where BRAID_TRACE asks for it. The trace must be a file, to which what is left in the rings can be added.
+auto open_rings(const trace_settings& settings, int file) -> std::unique_ptr<ring_file> {
+  if (!settings.recovers) return nullptr;
+  struct stat what{};
+  if (::fstat(file, &what) != 0 || !S_ISREG(what.st_mode))
+    throw std::runtime_error("recover needs a file, and " + settings.file + " is none");
+  return std::make_unique<ring_file>(settings.file + ".rings");
+}
+
 void forget_in_child() noexcept {
   if (!is_traced()) return;
   trace_is_on.store(false, relaxed);
@@ -142,7 +153,8 @@ void start_from_environment() {
   if (settings->last_ns != 0) settings->file = std::filesystem::absolute(settings->file).string();  // for later files
   const int file = open_trace_file(settings->file);
   if (file < 0) return;
-  session = new trace_session(std::move(*settings), file);
+  auto rings = open_rings(*settings, file);
+  session = new trace_session(std::move(*settings), file, std::move(rings));
   trace_is_on.store(true, relaxed);  // before the writer, which turns it off where it cannot write
   if (!session->start()) {
     trace_is_on.store(false, relaxed);
@@ -228,6 +240,9 @@ auto trace_clock::ticks() const noexcept -> std::uint64_t {
   return clock_nanoseconds(CLOCK_MONOTONIC);
 }
 
+trace_session::trace_session(trace_settings settings, int file, std::unique_ptr<ring_file> rings) noexcept
+    : settings_(std::move(settings)), file_(file), rings_(std::move(rings)) {}
+
 auto boot_nanoseconds() noexcept -> std::uint64_t { return clock_nanoseconds(CLOCK_BOOTTIME); }
 
 /// Signals are for the program's own threads.
@@ -284,6 +299,7 @@ void trace_session::write_all() {
   trace_writer writer(*this);
   step_until_stopped([&writer] { return writer.write_new(); });
   writer.finish();
+  if (rings_ != nullptr) rings_->remove();
 }
 
 void trace_session::keep_last() {
@@ -370,24 +386,47 @@ void trace_session::forget() noexcept {
   file_ = -1;
 }
 
-/// Memory of its own, which the kernel gives page by page as it is used.
+/// Memory of its own, which the kernel gives page by page as it is used; or part of the file.
 auto trace_session::open_ring() noexcept -> thread_ring* {
-  void* const place = ::mmap(nullptr, sizeof(thread_ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (place == MAP_FAILED) return nullptr;
-  auto* const made = ::new (place) thread_ring;
-  made->thread = ::gettid();
+  const std::lock_guard guard(lock_);
   try {
-    const std::lock_guard guard(lock_);
-    new_rings_.push_back(made);
+    new_rings_.reserve(new_rings_.size() + 1);
   } catch (const std::bad_alloc&) {
-    ::munmap(place, sizeof(thread_ring));
     return nullptr;
   }
+  thread_ring* made = nullptr;
+  if (rings_ != nullptr) {
+    made = rings_->open_ring();
+  } else {
+    void* const place =
+        ::mmap(nullptr, sizeof(thread_ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (place != MAP_FAILED) made = ::new (place) thread_ring;
+  }
+  if (made == nullptr) return nullptr;
+  made->thread = ::gettid();
+  new_rings_.push_back(made);
   return made;
+}
+
+void trace_session::close_ring(thread_ring* ring) noexcept {
+  if (rings_ == nullptr) return static_cast<void>(::munmap(ring, sizeof(thread_ring)));
+  const std::lock_guard guard(lock_);
+  rings_->close_ring(*ring);
+}
+
+void trace_session::commit_rings() noexcept {
+  if (rings_ != nullptr) rings_->commit(written_);
+}
+
+void trace_session::add_name(const char* text) noexcept {
+  if (rings_ == nullptr) return;
+  const std::lock_guard guard(lock_);
+  rings_->add_name(trace_number(text), text);
 }
 
 void trace_session::add_task(std::uint64_t number, std::string_view name) {
   const std::lock_guard guard(lock_);
+  if (rings_ != nullptr) rings_->add_task(number, name);
   new_tasks_.emplace_back(number, name);
 }
 
@@ -401,7 +440,14 @@ auto trace_session::take_tasks() -> task_names {
   return std::exchange(new_tasks_, {});
 }
 
-auto trace_session::write(std::string_view bytes) noexcept -> bool { return write_whole(file_, bytes); }
+auto trace_session::write(std::string_view bytes) noexcept -> bool {
+  written_ += bytes.size();
+  return write_whole(file_, bytes);
+}
+
+void note_trace_name(const char* text) noexcept {
+  if (is_traced()) session->add_name(text);
+}
 
 auto read_last_of_trace(std::uint64_t span_ns) -> result<std::string> {
   if (!is_traced() || session->settings().last_ns == 0) return fail(std::make_error_code(std::errc::not_supported));

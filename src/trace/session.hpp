@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -31,14 +32,28 @@ struct trace_record {
 };
 static_assert(sizeof(trace_record) == 16);
 
+/// How much of a ring the trace has.
+struct ring_state {
+  std::uint64_t read = 0;      ///< records
+  std::uint64_t lost = 0;      ///< records that it says are missing
+  std::uint64_t open = 0;      ///< slices without an end
+  std::uint64_t last_ns = 0;   ///< when its last event was
+  std::uint64_t hidden = 0;    ///< slices, inside of those, for which the trace had no room
+  std::uint32_t sequence = 0;  ///< of the thread in the trace; 0: it has nothing of it
+};
+
 /// The ring of one thread, with what its track is called.
 struct thread_ring {
   static constexpr std::size_t capacity = std::size_t{1} << 16U;  // records: a megabyte
 
   record_ring<trace_record, capacity> records;
   ::pid_t thread;
-  std::array<char, 16> name;  ///< written by the thread when it ends
+  std::array<char, 16> name;  ///< written by the thread when it ends, and, in a file, when it begins
   atomic<bool> ended;         ///< set by the thread when it ends
+  // In a file only:
+  atomic<std::uint32_t> is_open;     ///< 1 while a thread has it, or the trace lacks some of it
+  std::uint64_t place;               ///< in the file
+  std::array<ring_state, 2> states;  ///< one counts; the writer prepares the other one
 };
 
 /// Names of tasks that have begun, by number.
@@ -57,6 +72,8 @@ class trace_clock {
 /// The time since the machine started, which Perfetto's tracks are drawn by.
 [[nodiscard]] auto boot_nanoseconds() noexcept -> std::uint64_t;
 
+class ring_file;
+
 /// Why and when a file of the last seconds was asked for, or its bytes.
 struct save_request {
   std::string reason;
@@ -65,6 +82,9 @@ struct save_request {
   std::uint64_t span_ns = 0;                            // so much is wanted; 0: all
   std::optional<std::promise<std::string>> bytes = {};  // for a thread that waits for them, instead of a file
 };
+
+/// A name was made while the program runs. Threads: any. Blocks: for a lock, where rings lie in a file.
+void note_trace_name(const char* text) noexcept;
 
 /// What `trace::last` gives.
 [[nodiscard]] auto read_last_of_trace(std::uint64_t span_ns) -> result<std::string>;
@@ -77,7 +97,8 @@ struct save_request {
 /// Threads: any, except `finish`, which the thread calls that ends the process.
 class trace_session {
  public:
-  trace_session(trace_settings settings, int file) noexcept : settings_(std::move(settings)), file_(file) {}
+  /// `rings` is null where they lie in memory.
+  trace_session(trace_settings settings, int file, std::unique_ptr<ring_file> rings) noexcept;
   trace_session(const trace_session&) = delete;
   auto operator=(const trace_session&) -> trace_session& = delete;
 
@@ -94,6 +115,8 @@ class trace_session {
   /// A ring for the calling thread; null out of memory.
   [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
   void add_task(std::uint64_t number, std::string_view name);
+  /// A name that is made while the program runs.
+  void add_name(const char* text) noexcept;
 
   /// The last seconds are to be written, soon, by the writer. Blocks: for a lock. Errors: std::bad_alloc.
   void save(std::string_view reason);
@@ -109,6 +132,12 @@ class trace_session {
   [[nodiscard]] auto take_tasks() -> task_names;
   /// False when the file takes no more; the trace then ends.
   [[nodiscard]] auto write(std::string_view bytes) noexcept -> bool;
+  /// The file of the rings, or null.
+  [[nodiscard]] auto rings() noexcept -> ring_file* { return rings_.get(); }
+  /// All that has been written holds what the rings say has been read.
+  void commit_rings() noexcept;
+  /// Of a thread that has ended, once all of it is in the trace.
+  void close_ring(thread_ring* ring) noexcept;
 
  private:
   static auto run_writer(void* self) -> void*;
@@ -131,6 +160,8 @@ class trace_session {
   std::mutex lock_;                     // around what follows
   std::vector<thread_ring*> new_rings_;
   task_names new_tasks_;
+  const std::unique_ptr<ring_file> rings_;
+  std::uint64_t written_ = 0;           // bytes; the writer's
   std::vector<save_request> requests_;  // for the last seconds
   bool has_ended_ = false;              // the writer: it answers no more of them
 };

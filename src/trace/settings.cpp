@@ -1,4 +1,4 @@
-// src/trace/settings.cpp: reads FILE[,mb=N][,what=jobs+tasks+io+nodes][,last=8s[,on=signal]].
+// src/trace/settings.cpp: reads FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]].
 #include <braid/trace/detail/settings.hpp>
 
 #include <charconv>
@@ -72,8 +72,12 @@ auto with_option(trace_settings found, std::string_view option) -> outcome {
     found.at_signal = true;
     return found;
   }
+  if (option == "recover") {
+    found.recovers = true;
+    return found;
+  }
   if (key != "mb")
-    return std::unexpected("\"" + std::string(option) + "\" is none of mb=N, what=…, last=8s and on=signal");
+    return std::unexpected("\"" + std::string(option) + "\" is none of mb=N, what=…, recover, last=8s and on=signal");
   const auto size = megabytes(value);
   if (!size) return std::unexpected("mb=" + std::string(value) + " is no number of megabytes from 1 to 1000000");
   found.max_bytes = *size << 20U;
@@ -91,6 +95,8 @@ auto parse_trace_settings(std::string_view text) -> outcome {
   if (!found) return found;
   if (found->at_signal && found->last_ns == 0)
     return std::unexpected(std::string("on=signal is for last=8s: a whole trace is written all the time"));
+  if (found->recovers && found->last_ns != 0)
+    return std::unexpected(std::string("recover is for a whole trace: last=8s keeps what it has in memory"));
   if (found->max_bytes == 0) found->max_bytes = found->last_ns != 0 ? memory : usual;
   return found;
 }

@@ -31,7 +31,10 @@ auto intern(std::string_view text) -> name {
   name_table& all = names();
   const std::lock_guard guard(all.lock);
   auto found = all.names.find(text);
-  if (found == all.names.end()) found = all.names.emplace(text).first;
+  if (found == all.names.end()) {
+    found = all.names.emplace(text).first;
+    detail::note_trace_name(found->c_str());
+  }
   return {name::interned(), found->c_str()};
 }
 

@@ -1,11 +1,10 @@
 // src/trace/writer.cpp: from the rings of threads to the file, until the process ends.
+#include "ring_file.hpp"
 #include "writer.hpp"
 
 #include <memory>
 #include <string_view>
 #include <utility>
-
-#include <sys/mman.h>
 
 namespace braid::detail {
 
@@ -13,6 +12,7 @@ struct trace_writer::thread_state {
   thread_ring* ring = nullptr;
   trace_encoder::thread out;
   std::uint64_t lost_reported = 0;
+  bool has_ended = false;
 };
 
 trace_writer::trace_writer(trace_session& of)
@@ -21,7 +21,8 @@ trace_writer::trace_writer(trace_session& of)
       out_({.file = of.settings().file,
             .max_bytes = of.settings().max_bytes,
             .write = [&of](std::string_view bytes) { return of.write(bytes); },
-            .take_name = [this](std::uint64_t task) { return take_name(task); }},
+            .take_name = [this](std::uint64_t task) { return take_name(task); },
+            .process_name = of.rings() != nullptr ? of.rings()->process_name() : std::string()},
            line_, symbols_) {}
 
 trace_writer::~trace_writer() {
@@ -35,7 +36,11 @@ auto trace_writer::take_name(std::uint64_t task) -> std::string {
 }
 
 auto trace_writer::write_new() -> bool {
-  if (!std::exchange(is_measured_, true)) line_.measure(session_.clock());
+  if (!std::exchange(is_measured_, true)) {
+    line_.measure(session_.clock());
+    if (session_.rings() != nullptr)
+      session_.rings()->set_line(line_.first_ticks(), line_.first_ns(), line_.ns_per_tick());
+  }
   if (out_.is_full()) static_cast<void>(session_.take_tasks());  // their names are not needed any more
   for (thread_ring* const ring : session_.take_rings()) {
     auto made = std::make_unique<thread_state>();
@@ -45,13 +50,30 @@ auto trace_writer::write_new() -> bool {
   }
   bool found = false;
   for (thread_state* const each : threads_) found = drain(*each) || found;
-  std::erase_if(threads_, [](thread_state* each) {
-    if (each->ring != nullptr) return false;
+  out_.flush();
+  commit();
+  std::erase_if(threads_, [this](thread_state* each) {
+    if (!each->has_ended) return false;
+    session_.close_ring(each->ring);
     delete each;
     return true;
   });
-  out_.flush();
   return found;
+}
+
+/// The rings lie in a file: it says what the trace has, all at once.
+void trace_writer::commit() {
+  ring_file* const rings = session_.rings();
+  if (rings == nullptr) return;
+  rings->note_objects();
+  for (const thread_state* const each : threads_)
+    each->ring->states[rings->next_state()] = {.read = each->ring->records.read(),
+                                               .lost = each->lost_reported,
+                                               .open = each->out.open,
+                                               .last_ns = each->out.sequence.last_ns,
+                                               .hidden = each->out.hidden,
+                                               .sequence = each->out.sequence.id};
+  session_.commit_rings();
 }
 
 /// Whether the thread has ended is asked first: then there is nothing more after this.
@@ -64,10 +86,8 @@ auto trace_writer::drain(thread_state& of) -> bool {
   });
   const std::uint64_t lost = of.ring->records.lost();
   out_.lost(of.out, lost - std::exchange(of.lost_reported, lost));
-  if (has_ended) {
-    out_.end(of.out, of.out.sequence.last_ns);
-    ::munmap(std::exchange(of.ring, nullptr), sizeof(thread_ring));
-  }
+  if (has_ended) out_.end(of.out, of.out.sequence.last_ns);
+  of.has_ended = has_ended;
   return count != 0;
 }
 

@@ -27,6 +27,7 @@ class trace_writer {
   struct thread_state;
 
   auto drain(thread_state& of) -> bool;
+  void commit();
   auto take_name(std::uint64_t task) -> std::string;
 
   trace_session& session_;

@@ -30,6 +30,22 @@ TEST_CASE("a function of this program and one of the library are found by their 
   CHECK(names.name(16) == "unknown code");
 }
 
+TEST_CASE("by what was loaded where, functions and literals are found in the files, as those of another process") {
+  const auto hidden = reinterpret_cast<std::uintptr_t>(&braid_test::hidden_function);
+  const char* const text = "a literal of this test";
+  const auto literal = reinterpret_cast<std::uintptr_t>(text);
+  braid::detail::symbol_table names(braid::detail::symbol_table::all_loaded());
+  CHECK(names.name(hidden) == "braid_test::(anonymous namespace)::hidden_function(int)");
+  CHECK(names.literal(literal) == text);
+  CHECK(names.literal(literal + 2) == "literal of this test");
+  CHECK(names.literal(16) == "");
+  braid::detail::symbol_table none({{.path = "/dev/zero", .base = 0, .begin = hidden, .end = hidden + 1}});
+  CHECK(none.name(hidden) == "zero at " + std::to_string(hidden));
+  CHECK(none.literal(hidden) == "");
+  CHECK(none.name(literal) == "unknown code");
+  CHECK(braid::detail::symbol_table::loads() > 0);
+}
+
 TEST_CASE("a name that cannot be demangled is cut to the names in front") {
   CHECK(short_function_name("_ZN5braid8when_allIJvvEQgtsZT_Li0EEENS_4taskEv.resume") == "braid::when_all<...>");
   CHECK(short_function_name("_ZN12_GLOBAL__N_14workEv") == "(anonymous namespace)::work");

@@ -253,6 +253,17 @@ void endless() {
   }
 }
 
+/// Ends from one moment to the next, in the middle of slices of two threads and of a task.
+void die() {
+  const braid::trace::span open("open at the end");
+  const braid::trace::activity going_on("goes on");
+  std::thread([] {
+    const braid::trace::span shown("of a thread that dies");
+    braid::trace::mark("the last one");
+    ::kill(::getpid(), SIGKILL);
+  }).join();
+}
+
 /// Until a mark of this thread is in the file, and so all that was before it.
 void await_written() {
   const char* const file = std::getenv("BRAID_TRACE");
@@ -291,6 +302,8 @@ int main(int count, char** words) {
     if (word == "endless") endless();
     if (word == "until_input_ends") until_input_ends();
     if (word == "threads") short_threads();
+    if (word == "pause") std::this_thread::sleep_for(50ms);
+    if (word == "die") die();
     if (word == "_exit") {
       spans();
       await_written();

@@ -4,8 +4,10 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -199,6 +201,99 @@ class Traced(unittest.TestCase):
         summary = TOOL.Summary(TOOL.Trace(self.file.read_bytes()))
         self.assertGreater(summary.names["post"], 50)
 
+    def killed(self, *words):
+        """The file of a program that dies, and what tracks it has there."""
+        ended = self.run_program(*words, "die", options=",recover")
+        self.assertEqual((ended.returncode, ended.stderr), (-signal.SIGKILL, ""))
+        self.assertTrue(self.rings().exists())
+
+    def rings(self):
+        return Path(f"{self.file}.rings")
+
+    def recover(self):
+        return subprocess.run([DOCTOR, "trace", str(self.file), "--recover"], capture_output=True, text=True, timeout=100)
+
+    def test_nothing_is_lost_of_a_killed_program_whose_rings_lie_in_a_file(self):
+        for pauses in ((), ("pause",)):  # without one, and as a rule with one, nothing and all has been written before the end
+            self.killed("jobs", "spans", "threads", "activities", *pauses, "spans")
+            ended = self.recover()
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+            self.assertRegex(ended.stdout, r"t\.pftrace: [1-9]\d* records of [1-9]\d* threads recovered, 0 lost\n$")
+            self.assertFalse(self.rings().exists())
+            trace = TOOL.Trace(self.file.read_bytes())
+            self.assertFalse(trace.cut)
+            summary = self.whole(trace)
+            names = summary.names
+            self.assertEqual([names[name] for name in ("outer", "inner 0", "inner 1", "here")], [2, 10, 10, 20])
+            self.assertEqual([names[name] for name in ("open at the end", "of a thread that dies", "the last one")], [1, 1, 1])
+            self.assertEqual((names["of a thread"], names["post"] >= 200), (50, True))
+            self.assertEqual(sum(count for name, count in names.items() if "jobs()::" in name), 200, names)
+            self.assertEqual(summary.counters, 20)
+            self.assertEqual(self.names_on(trace, "the errand"), ["running", "on its way", "back"])
+            self.assertEqual(self.names_on(trace, "goes on"), ["running"])
+            self.assertNotIn("unknown name", names)
+            self.assertEqual(self.path_of("--request", "goes on")["goes on"][0][1:][0] != "", True)
+        again = self.recover()
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("t.pftrace.rings cannot be read: No such file or directory", again.stderr)
+
+    def test_what_is_open_ends_where_all_had_been_written(self):
+        environment = dict(os.environ, BRAID_TRACE=f"{self.file},recover")
+        with subprocess.Popen([PROGRAM, "until_input_ends"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+            self.assertEqual(program.stdout.readline(), b"waits\n")
+            while b"parked" not in self.file.read_bytes() or b"wait" not in self.file.read_bytes():
+                self.assertIsNone(program.poll())
+            program.kill()
+        self.assertEqual(self.recover().returncode, 0)
+        summary = self.whole(TOOL.Trace(self.file.read_bytes()))
+        self.assertEqual((summary.names["parked"] >= 1, self.rings().exists()), (True, False))
+
+    def test_a_program_that_ends_leaves_no_rings(self):
+        self.whole(self.trace_of("jobs", "threads", options=",recover"))
+        self.assertFalse(self.rings().exists())
+
+    def test_rings_are_for_a_trace_that_is_a_file(self):
+        ended = self.run_program("spans", options=",recover", file="/dev/null")
+        self.assertEqual((ended.returncode, ended.stdout), (0, "done\n"))
+        self.assertEqual(ended.stderr, "braid: BRAID_TRACE is ignored: recover needs a file, and /dev/null is none\n")
+
+    def test_what_is_not_of_this_trace_is_not_added_to_it(self):
+        self.killed("spans")
+        rings = self.rings().read_bytes()
+        self.trace_of("spans")  # another run, which leaves the file of the first one's rings
+        whole = self.file.read_bytes()
+        ended = self.recover()
+        self.assertEqual((ended.returncode, self.file.read_bytes()), (1, whole))
+        self.assertIn("is not of the process that has written", ended.stderr)
+        self.killed("spans")
+        self.file.write_bytes(self.file.read_bytes()[:10])
+        self.assertEqual(self.recover().returncode, 1)
+        self.assertEqual(self.rings().stat().st_size % 4096, len(rings) % 4096)
+
+    def test_rings_that_are_damaged_are_refused_or_make_a_trace(self):
+        self.killed("spans", "jobs")
+        rings, trace = self.rings().read_bytes(), self.file.read_bytes()
+        heads = [at for at in range(0, len(rings), 8) if rings[at : at + 8] != bytes(8)]
+        chance = random.Random(7)
+        damaged = [b"", rings[:100], rings[: len(rings) // 2], rings[: len(rings) - 4096], b"braidrng" + bytes(len(rings) - 8)]
+        for _ in range(25):
+            bad = bytearray(rings)
+            for at in chance.sample(heads, 20) + [chance.choice(heads[:40])]:
+                bad[at : at + 8] = chance.choice((bytes(8), b"\xff" * 8, chance.randbytes(8), b"\x03" + bytes(7)))
+            damaged.append(bytes(bad))
+        made = 0
+        for bad in damaged:
+            self.file.write_bytes(trace)
+            self.rings().write_bytes(bad)
+            ended = self.recover()
+            self.assertIn(ended.returncode, (0, 1), ended.stderr)
+            if ended.returncode == 1:
+                self.assertEqual((self.file.read_bytes(), self.rings().read_bytes()), (trace, bad))
+                continue
+            made += 1
+            self.assertFalse(TOOL.Trace(self.file.read_bytes()).cut)
+        self.assertGreater(made, 0)
+
     def test_underscore_exit_leaves_what_was_written(self):
         trace = self.trace_of("_exit")
         self.assertEqual(self.whole(trace).names["inner 1"], 5)
@@ -208,6 +303,7 @@ class Traced(unittest.TestCase):
         for file, options, sentence in (
                 (self.file, ",mb=x", "mb=x is no number of megabytes from 1 to 1000000"),
                 (self.file, ",what=all", "what=all is none of jobs, tasks, io and nodes"),
+                (self.file, ",last=1s,recover", "recover is for a whole trace: last=8s keeps what it has in memory"),
                 (self.file, ",on=signal", "on=signal is for last=8s: a whole trace is written all the time"),
                 (missing, "", f"{missing} cannot be written: No such file or directory")):
             ended = self.run_program("spans", options=options, file=file)

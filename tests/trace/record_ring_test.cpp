@@ -52,3 +52,22 @@ TEST_CASE("slices that have begun have room for their ends") {
   CHECK(all_of(ring) == std::vector{0, 1, 2, 3, 100, 101, 102, 103});
   CHECK(ring.try_add(std::array{5}, 1));
 }
+
+TEST_CASE("what a process has left in a ring is what came after the records that are known, as far as it is there") {
+  small_ring ring;
+  std::vector<int> left;
+  CHECK(ring.copy_from(0, left) == 0);
+  for (int i = 0; i < 5; ++i) REQUIRE(ring.try_add(std::array{i}));
+  CHECK(ring.read() == 0);
+  CHECK(ring.copy_from(2, left) == 0);
+  CHECK(left == std::vector{2, 3, 4});
+  CHECK(all_of(ring).size() == 5);
+  CHECK(ring.read() == 5);
+  for (int i = 5; i < 13; ++i) REQUIRE(ring.try_add(std::array{i}));
+  left.clear();
+  CHECK(ring.copy_from(2, left) == 5);  // two places may hold what was being written
+  CHECK(left == std::vector{7, 8, 9, 10, 11, 12});
+  left.clear();
+  CHECK(ring.copy_from(100, left) == 0);
+  CHECK(left.empty());
+}

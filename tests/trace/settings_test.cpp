@@ -49,6 +49,12 @@ TEST_CASE("what a flight recorder keeps: a time, 64 megabytes unless it says mor
   CHECK(parse_trace_settings("t,mb=5")->last_ns == 0);
 }
 
+TEST_CASE("rings lie in a file where that is wanted, and only for a whole trace") {
+  CHECK(!parse_trace_settings("t")->recovers);
+  CHECK(parse_trace_settings("t,recover,mb=5")->recovers);
+  CHECK(error_of("t,last=8s,recover") == "recover is for a whole trace: last=8s keeps what it has in memory");
+}
+
 TEST_CASE("what is wrong is named") {
   CHECK(error_of("t,last=0s") == "last=0s is no time from 1ms to 600s");
   CHECK(error_of("t,last=8") == "last=8 is no time from 1ms to 600s");
@@ -61,5 +67,5 @@ TEST_CASE("what is wrong is named") {
   CHECK(error_of("t,mb=99999999999999999999") == "mb=99999999999999999999 is no number of megabytes from 1 to 1000000");
   CHECK(error_of("t,what=jobs+sleep") == "what=sleep is none of jobs, tasks, io and nodes");
   CHECK(error_of("t,what=") == "what= is none of jobs, tasks, io and nodes");
-  CHECK(error_of("t,size=3") == "\"size=3\" is none of mb=N, what=…, last=8s and on=signal");
+  CHECK(error_of("t,size=3") == "\"size=3\" is none of mb=N, what=…, recover, last=8s and on=signal");
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace braid::detail {
 
@@ -52,6 +53,22 @@ class record_ring {
     // edge record_ring.free: publish, the producer overwrites them after they were read
     tail_.store(head, release);
     return head - tail;
+  }
+
+  /// How many records were read so far.
+  [[nodiscard]] auto read() const noexcept -> std::uint64_t { return tail_.load(relaxed); }
+
+  // --- what reads a ring that its process has left ---
+
+  /// Adds to `to` what was added after the first `from` records and is still there. How many are not. Whatever the
+  /// bytes of the ring are, it adds no more than that holds. The last two places may hold half of a new record.
+  auto copy_from(std::uint64_t from, std::vector<Record>& to) const -> std::uint64_t {
+    constexpr std::uint64_t kept = Capacity - 2;
+    const std::uint64_t head = head_.load(acquire);  // edge record_ring.record: observe, the records are seen whole
+    if (from > head) return 0;
+    const std::uint64_t first = head - from > kept ? head - kept : from;
+    for (std::uint64_t at = first; at != head; ++at) to.push_back(records_[at % Capacity]);
+    return first - from;
   }
 
   /// How many records were left out so far. Threads: any.

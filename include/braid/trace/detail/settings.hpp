@@ -18,13 +18,15 @@ struct trace_settings {
   std::uint8_t groups = 0xff;  ///< bits of trace_group
   std::uint64_t last_ns = 0;   ///< so much is kept in memory, and written when asked for; 0: all is written as it comes
   bool at_signal = false;      ///< SIGUSR2 asks for it
+  bool recovers = false;       ///< rings lie in FILE.rings, from which a trace can be completed
 
   [[nodiscard]] auto wants(trace_group group) const noexcept -> bool {
     return (groups & static_cast<std::uint8_t>(group)) != 0;
   }
 };
 
-/// Reads FILE[,mb=N][,what=jobs+tasks+io+nodes][,last=8s[,on=signal]]. Errors: a sentence that says what is wrong.
+/// Reads FILE[,mb=N][,what=jobs+tasks+io+nodes][,recover | ,last=8s[,on=signal]]. Errors: a sentence that says what is
+/// wrong.
 [[nodiscard]] BRAID_API auto parse_trace_settings(std::string_view text) -> std::expected<trace_settings, std::string>;
 
 }  // namespace braid::detail

@@ -1,0 +1,83 @@
+// doctor/trace_recovery.cpp: the part of a trace that was written, and what the rings of its threads have beyond it.
+#include <doctor/escape.hpp>
+#include <doctor/trace_file.hpp>
+#include <doctor/trace_recovery.hpp>
+
+#include <braid/io/backend.hpp>
+#include <braid/trace/detail/recovery.hpp>
+
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace braid::doctor {
+namespace {
+
+[[noreturn]] void fail_at(const std::string& path) { throw std::system_error(errno, std::generic_category(), path); }
+
+/// A process that writes a trace has it locked.
+auto locked(const std::string& file) -> descriptor {
+  descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!opened) fail_at(file);
+  if (::flock(opened.number(), LOCK_EX | LOCK_NB) != 0)
+    throw std::runtime_error(file + " is being written: its process lives");
+  return opened;
+}
+
+auto bytes_of(const std::string& file) -> std::string {
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  if (in.bad()) fail_at(file);
+  return bytes;
+}
+
+/// Complete under its name, or not there.
+void write_anew(const std::string& file, std::string_view first, std::string_view second) {
+  const std::string unfinished = file + ".part";
+  std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
+  out << first << second;
+  out.close();
+  if (out && ::rename(unfinished.c_str(), file.c_str()) == 0) return;
+  const int error = errno;
+  ::unlink(unfinished.c_str());
+  errno = error;
+  fail_at(unfinished);
+}
+
+auto open_states(const trace_file& trace) -> std::unordered_map<std::uint64_t, std::int64_t> {
+  std::unordered_map<std::uint64_t, std::int64_t> open;
+  for (const auto& [number, track] : trace.tracks) open.emplace(number, track.open);
+  return open;
+}
+
+}  // namespace
+
+auto recover_trace(const std::string& file) -> std::string {
+  const std::string rings_file = file + ".rings";
+  const auto rings = detail::left_rings::read(rings_file);
+  if (!rings) throw std::runtime_error(rings.error());
+  const descriptor lock = locked(file);
+  const std::string bytes = bytes_of(file);
+  const bool is_same = bytes.empty() || bytes.starts_with(rings->first_packet());  // empty: killed at its begin
+  if (bytes.size() < rings->trace_bytes() || !is_same)
+    throw std::runtime_error(rings_file + " is not of the process that has written " + file);
+  const std::string_view written = std::string_view(bytes).substr(0, rings->trace_bytes());
+  const trace_file trace = parse_trace(written);
+  if (trace.is_cut) throw std::runtime_error(file + " ends within a packet, where " + rings_file + " goes on");
+  const detail::recovered_part more = rings->rest(open_states(trace), &escaped);
+  write_anew(file, written, more.bytes);
+  ::unlink(rings_file.c_str());
+  return file + ": " + std::to_string(more.records) + " records of " + std::to_string(more.threads) +
+         " threads recovered, " + std::to_string(more.lost) + " lost";
+}
+
+}  // namespace braid::doctor

@@ -1,0 +1,105 @@
+// src/trace/ring_file.hpp: rings of threads in a file beside the trace, which has them still when the process is
+// killed.
+#pragma once
+
+#include "session.hpp"
+
+#include <braid/base/detail/symbols.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid::detail {
+
+/// A name by a number: of a task, or by its address.
+template <std::size_t Size>
+struct kept_name {
+  atomic<std::uint64_t> key;  // 0: none; written last, by one thread at a time
+  std::array<char, Size> text;
+};
+
+/// A program or a library that was loaded, where addresses of code and of literals lie.
+struct kept_object {
+  atomic<std::uint64_t> end;  // 0: none; written last
+  std::uint64_t begin;
+  std::uint64_t base;
+  std::array<char, 488> path;
+};
+
+/// What the file begins with. Rings follow, each in a place of whole pages.
+struct ring_file_head {
+  static constexpr std::array<char, 8> its_magic{'b', 'r', 'a', 'i', 'd', 'r', 'n', 'g'};
+  static constexpr std::uint32_t its_version = 1;
+
+  std::array<char, 8> magic;
+  std::uint32_t version;
+  std::uint32_t ring_bytes;
+  std::uint64_t process;
+  std::array<char, 16> process_name;
+  std::uint64_t first_ticks;  // the line from ticks to nanoseconds
+  std::uint64_t first_ns;
+  double ns_per_tick;                       // 0: not measured yet
+  atomic<std::uint32_t> commit;             // which of the two states of the file counts, here and in each ring
+  std::array<std::uint64_t, 2> file_bytes;  // of the trace
+  std::array<kept_object, 128> objects;
+  std::array<kept_name<120>, 4096> names;   // of slices, which are made while the program runs
+  std::array<kept_name<120>, 16384> tasks;  // the newest: those of older ones are in the trace
+};
+
+/// Whole pages that have room for so many bytes.
+[[nodiscard]] constexpr auto whole_pages(std::size_t bytes) noexcept -> std::size_t {
+  constexpr std::size_t page = 4096;
+  return (bytes + page - 1) / page * page;
+}
+
+/// Of a file of rings: how it is cut into places.
+struct ring_file_layout {
+  static constexpr std::size_t head = whole_pages(sizeof(ring_file_head));
+  static constexpr std::size_t ring = whole_pages(sizeof(thread_ring));
+};
+
+/// The writer's side. Threads: one at a time, except that `commit` and `note_objects` are the writer's.
+class ring_file {
+ public:
+  /// Makes it anew. Errors: std::system_error.
+  explicit ring_file(std::string path);
+  ring_file(const ring_file&) = delete;
+  auto operator=(const ring_file&) -> ring_file& = delete;
+
+  /// Memory for a ring; null where the disk is full, or memory.
+  [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
+  /// All of it is in the trace. Gives its memory back.
+  void close_ring(thread_ring& ring) noexcept;
+
+  void add_task(std::uint64_t number, std::string_view name) noexcept;
+  void add_name(std::uint64_t address, std::string_view text) noexcept;
+
+  [[nodiscard]] auto process_name() const -> std::string { return head_->process_name.data(); }
+  void set_line(std::uint64_t first_ticks, std::uint64_t first_ns, double ns_per_tick) noexcept;
+  /// Notes what has been loaded since the last call. Errors: std::bad_alloc.
+  void note_objects();
+  /// Which of the two states is to be written next, in each ring.
+  [[nodiscard]] auto next_state() const noexcept -> std::size_t;
+  /// From now on that counts: so many bytes of the trace hold all records that the rings say have been read.
+  void commit(std::uint64_t file_bytes) noexcept;
+
+  /// The trace is complete, or is another process's.
+  void remove() noexcept;
+
+ private:
+  std::string path_;
+  int file_;
+  ring_file_head* head_;
+  std::uint64_t places_ = 0;         // rings that the file has room for
+  std::vector<std::uint64_t> free_;  // places
+  std::uint64_t loads_ = 0;          // of objects, seen by `note_objects`
+  std::size_t tasks_ = 0;
+  std::size_t names_ = 0;
+};
+
+}  // namespace braid::detail
