@@ -293,6 +293,12 @@ auto server_options_of(const serve_command_options& options) -> braid::checked<s
   return server_options;
 }
 
+/// Of rankd.toml; the command line has the last word.
+void take_settings(const project& where, const serve_command_options& options, engine_options& into) {
+  into.cursors = make_page_cursors(where.cursors);
+  into.cache = {.bytes = options.cache_mib.value_or(where.cache.mib) << 20U, .entries = where.cache.entries};
+}
+
 /// Null where spans go nowhere.
 auto open_exporter(const serve_command_options& options, const serve_log& log)
     -> braid::checked<std::unique_ptr<span_exporter>> {
@@ -328,9 +334,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!in) return report(in.error());
   auto how = server_options_of(options);
   if (!how) return report(how.error());
-  how->engine.cursors = make_page_cursors(in->where.cursors);
-  how->engine.cache = {.bytes = options.cache_mib.value_or(in->where.cache.mib) << 20U,
-                       .entries = in->where.cache.entries};
+  take_settings(in->where, options, how->engine);
   auto redacted = redaction::make(in->where.redacted, in->declared);
   if (!redacted) return report(redacted.error());
   plan_library library(in->declared, library_options_of(options, *in));
