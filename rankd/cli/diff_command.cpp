@@ -62,7 +62,7 @@ auto diff_command(const diff_options& options) -> exit_status {
   const auto after = open_side(*in, options.after);
   if (!after) return report_error(after.error(), options.form);
 
-  const plan_comparison found = compare_plans(*before, *after, in->declared);
+  const plan_comparison found = compare_plans(*before, *after);
   if (options.traffic.empty()) {
     if (options.form == output_form::programs)
       print(comparison_json(found, *before, *after));

@@ -8,7 +8,9 @@
 #include <rankd/engine/page_cursors.hpp>
 #include <rankd/engine/plan_library.hpp>
 #include <rankd/op/operator_library.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
+#include <rankd/registry/registry_change.hpp>
 #include <rankd/server/counter_writer.hpp>
 #include <rankd/server/event_log.hpp>
 #include <rankd/server/event_rules.hpp>
@@ -27,6 +29,7 @@
 #include <braid/thread/cgroup.hpp>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -183,15 +186,36 @@ auto strangers_in(const workspace& in, const reload_report& loaded) -> braid::di
   return all;
 }
 
+/// Whether requests are recorded, with the registries of the start.
+enum class recording : std::uint8_t { off, on };
+
+/// Those of the project as they are on disk now.
+auto read_registries(const project& where, recording recorded, std::shared_ptr<const registries> now)
+    -> braid::checked<registry_change> {
+  auto read = registries::load(where.registry, where.environment);
+  if (!read) return std::unexpected(std::move(read.error()));
+  // A param that has another name would be shown.
+  if (auto hides = redaction::make(where.redacted, *read); !hides) return std::unexpected(std::move(hides.error()));
+  auto change = change_registries(now, std::move(*read));
+  if (change && change->next != now && recorded == recording::on)
+    return refused("needs_restart", "the registries have changed, and requests are recorded with those of the start",
+                   "restart the server, with another file to record into");
+  return change;
+}
+
 /// What reloads take from the project. Lifetime: the workspace outlives the changes.
-void read_anew(plan_changes& changes, const workspace& in) {
+void read_anew(plan_changes& changes, const workspace& in, recording recorded) {
   changes.budgets_by([root = in.where.root]() -> braid::checked<plan_budgets> {
     auto now = project::load(root);
     if (!now) return std::unexpected(std::move(now.error()));
     if (auto changed = changed_operators(now->operators); !changed.empty()) return std::unexpected(std::move(changed));
     return std::move(now->budgets);
   });
-  changes.experiments_by([&in] { return experiment_set::load(in.where.registry, in.declared); });
+  changes.experiments_by(
+      [&in](const registries& declared) { return experiment_set::load(in.where.registry, declared); });
+  changes.registries_by([&in, recorded](const std::shared_ptr<const registries>& now) {
+    return read_registries(in.where, recorded, now);
+  });
 }
 
 /// The thread that called the command: it starts the server, and waits for signals and for the end.
@@ -365,7 +389,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!events) return remove_record(options), report(events.error());
   const std::unique_ptr<draft_plans> drafts = drafts_of(options, *in);
   plan_changes changes(library, in->where.plans, log);
-  read_anew(changes, *in);
+  read_anew(changes, *in, *traffic == nullptr ? recording::off : recording::on);
   control by{.options = options,
              .context = {.declared = &in->declared,
                          .stores = stores->pointers(),

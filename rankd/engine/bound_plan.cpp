@@ -237,7 +237,8 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
                  .branches = {},
                  .stated = std::make_shared<const plan>(std::move(loaded)),
                  .has_fallbacks = has_fallbacks,
-                 .captures = std::move(captures)};
+                 .captures = std::move(captures),
+                 .declared = {std::shared_ptr<const void>(), &declared}};
   out.digest = plan_identity(out.artifact_digest, used_by(out), out.operators);
   if (has_branches(*out.stated)) out.branches = std::make_shared<const plan_branches>(out.stated, preds, declared);
   out.caches = bind_caches(out.stated, preds, declared, out.digest);
@@ -266,6 +267,9 @@ auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -
   if (plan.page_node || found->page_node)
     return about("fallback_with_pages", "cannot go on with pages of another plan, or gives pages itself",
                  "leave core::paginate out of both plans, or the fallback");
+  if (found->declared != plan.declared)
+    return about("fallback_of_other_registries", "was loaded with other registries, by which requests are read",
+                 "unpin it, or build it again");
   plan.digest =
       sha256_hex(plan_identity(plan.artifact_digest, used_by(plan), plan.operators) + "\nfallback " + found->digest);
   plan.substitute = std::move(found);

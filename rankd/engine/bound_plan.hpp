@@ -69,6 +69,7 @@ struct bound_plan {
   std::vector<node_index> captures = {};                     ///< nodes that capture rows
   std::shared_ptr<const plan_caches> caches = {};            ///< null where no node has one
   std::shared_ptr<const bound_plan> substitute = {};         ///< that requests are given to when this one fails
+  std::shared_ptr<const registries> declared = {};           ///< that it is bound to, and requests to it are read by
 };
 
 /// The nodes that run for a request with these values of params. Lifetime: the plan outlives it.
@@ -80,7 +81,8 @@ struct bound_plan {
 [[nodiscard]] auto substitute_of(const bound_plan& plan, node_index node) -> std::string;
 
 /// Looks up all that the plan names and checks it, once; requests to it have that budget. The models that it calls come
-/// from `models`, and its files of vectors from `vectors`, if there are any.
+/// from `models`, and its files of vectors from `vectors`, if there are any. Lifetime: `declared` outlives the plan,
+/// unless `bound_plan::declared` is made to own it.
 /// Errors: every diagnostic at once: those of the operators' binders and of `compile_expr` and `compile_pred`; about a
 /// model, with its file as their source.
 auto bind_plan(plan loaded, const registries& declared, const plan_budget& budget = {}, model_folder* models = nullptr,
@@ -91,7 +93,8 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
 
 /// Gives a plan the one that it names as its substitute, in place of another that it may have: `found`, which is null
 /// where there is none. Its digest becomes one of both. Requires a plan that names one.
-/// Errors: unknown_plan, nested_fallback where that one names another, fallback_with_pages. Then nothing has changed.
+/// Errors: unknown_plan, nested_fallback where that one names another, fallback_with_pages,
+/// fallback_of_other_registries. Then nothing has changed.
 auto add_substitute(bound_plan& plan, std::shared_ptr<const bound_plan> found) -> braid::diagnostics;
 
 /// Whether something stands in for what is late, in the plan or in that which stands in for it: then the answers to the

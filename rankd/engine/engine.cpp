@@ -10,6 +10,7 @@
 #include <rankd/engine/plan_needs.hpp>
 #include <rankd/rows/concat.hpp>
 
+#include <braid/base/config.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/graph/run.hpp>
 #include <braid/trace/trace.hpp>
@@ -320,7 +321,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
     const auto used = std::chrono::floor<milliseconds>(around.where().now() - begun);
     again.deadline = std::max(*again.deadline - used, milliseconds(1));
   }
-  if (!check_needs(again, route_of(*plan->substitute, again.params)->needs, *declared_).empty()) co_return first;
+  if (!check_needs(again, route_of(*plan->substitute, again.params)->needs, *plan->declared).empty()) co_return first;
   auto second_task = rank_alone({.plan = plan->substitute, .caches = caches}, std::move(again), std::move(stores));
   ranking second = co_await std::move(second_task);
   if (second.error) {
@@ -341,9 +342,11 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
 auto engine::rank_alone(run_target of, rank_request request, request_stores stores) -> braid::task<ranking> {
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();
+  BRAID_EXPECTS(of.plan->declared->endpoints().size() == declared_->endpoints().size(),
+                "a plan is bound to the endpoints whose stores the engine has");
   if (of.part == nullptr) {
     keep_to_budget(request, of.plan->budget);
-    if (auto refused = find_page(request, *of.plan, *declared_, options_.cursors.get()))
+    if (auto refused = find_page(request, *of.plan, *of.plan->declared, options_.cursors.get()))
       co_return refusal_of(*of.plan, request, std::move(*refused));
   }
   if (!takes_cached(*of.plan, request, options_)) of.caches = nullptr;
@@ -376,7 +379,7 @@ auto engine::rank_alone(run_target of, rank_request request, request_stores stor
   if (!failure && around.where().now() >= run->inside.deadline())
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
   const run_end end{.graph = run->graph, .shape = shape, .failure = failure, .breach = breach};
-  ranking answer = answer_of(state, end, *declared_, options_);
+  ranking answer = answer_of(state, end, *state->plan->declared, options_);
   note_memory(state->memory.used());
   answer.next_cursor = next_cursor_of(*state, answer, options_);
   co_return answer;

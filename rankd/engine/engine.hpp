@@ -28,7 +28,7 @@ enum class node_timing : std::uint8_t;
 class cached_parts;
 struct run_target;
 
-/// One engine for each set of registries and stores.
+/// One engine for each set of stores: plans may be bound to other registries with the same endpoints.
 /// Threads: `late_nodes` from any; tasks run on the runtime's loop.
 /// Lifetime: the engine, the registries, the stores and the plans given to `rank` by reference outlive the runtime's
 /// tasks, of which some end after the answer: so destroy the runtime first.

@@ -67,9 +67,9 @@ auto change_json(const plan_change& change) -> ordered {
 
 }  // namespace
 
-auto compare_plans(const bound_plan& before, const bound_plan& after, const registries& declared) -> plan_comparison {
-  return {.changes = differences({*before.stated, declared}, {*after.stated, declared}),
-          .consequences = consequences(graph_of(before, declared), graph_of(after, declared))};
+auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_comparison {
+  return {.changes = differences({*before.stated, *before.declared}, {*after.stated, *after.declared}),
+          .consequences = consequences(graph_of(before, *before.declared), graph_of(after, *after.declared))};
 }
 
 auto comparison_json(const plan_comparison& found, const bound_plan& before, const bound_plan& after) -> std::string {

@@ -26,9 +26,8 @@ struct plan_comparison {
   [[nodiscard]] auto is_equal() const -> bool { return changes.empty() && consequences.empty(); }
 };
 
-/// Of plans that were bound with these registries. Cost: that of `differences`, and of `columns_of` for both.
-[[nodiscard]] auto compare_plans(const bound_plan& before, const bound_plan& after, const registries& declared)
-    -> plan_comparison;
+/// Each with the registries that it is bound to. Cost: that of `differences`, and of `columns_of` for both.
+[[nodiscard]] auto compare_plans(const bound_plan& before, const bound_plan& after) -> plan_comparison;
 
 /// One object on one line, with its end: what `rankd diff A B --json` prints, and `GET /v1/plans/NAME/diff` answers.
 [[nodiscard]] auto comparison_json(const plan_comparison& found, const bound_plan& before, const bound_plan& after)

@@ -53,7 +53,9 @@ auto no_such_version(std::string_view name, std::uint64_t number) -> std::unexpe
 }  // namespace
 
 plan_library::plan_library(const registries& declared, plan_library_options options)
-    : declared_(&declared), options_(std::move(options)) {
+    : declared_(std::shared_ptr<const void>(), &declared),
+      options_(std::move(options)),
+      current_(std::make_shared<const plan_set>(std::vector<version_ptr>(), std::vector<left_out_plan>(), declared_)) {
   options_.max_kept = std::max<std::size_t>(options_.max_kept, 1);
 }
 
@@ -63,20 +65,23 @@ auto plan_library::version_history::find(std::uint64_t number) const -> version_
 }
 
 auto plan_library::reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets,
-                          std::optional<experiment_set> experiments) -> braid::checked<reload_report> {
+                          std::optional<experiment_set> experiments, std::shared_ptr<const registries> declared)
+    -> braid::checked<reload_report> {
   const std::scoped_lock alone(reloads_);
+  if (declared == nullptr) declared = declared_;
   const bool keeps_going = options_.on_bad_plan == bad_plans::leave_out;
   const auto image = read_folder_image(folder, options_.read, keeps_going ? image_faults::kept : image_faults::refused);
   if (!image) return std::unexpected(image.error());
   if (image->empty()) return refused("no_artifacts", "the folder holds no plan", "build the plans with dslc", folder);
 
-  model_folder models(options_.models, *declared_, options_.read);
+  model_folder models(options_.models, *declared, options_.read);
   vector_folder vectors(options_.root);
   auto [found, left_out, names, problems] =
       bind_all(*image, {.budgets = budgets ? *budgets : options_.budgets,
                         .experiments = experiments ? *experiments : options_.experiments,
                         .models = models,
                         .vectors = vectors,
+                        .declared = declared,
                         .now = experiment_time()});
   if (!models.stands_still())
     return refused("folder_changing", "files of the folder of models changed while they were read",
@@ -87,7 +92,10 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   if (found.empty() && !would_serve(left_out))
     for (left_out_plan& each : left_out) problems.append(std::move(each.problems));
   if (!problems.empty()) return std::unexpected(std::move(problems));
+  const bool registries_changed = declared != declared_;
+  declared_ = std::move(declared);
   reload_report report = install(found, std::move(left_out));
+  report.registries_changed = registries_changed;
   if (budgets) options_.budgets = std::move(*budgets);
   if (experiments) options_.experiments = std::move(*experiments);
   return report;
@@ -166,26 +174,29 @@ auto plan_library::substitute_for(const bound_plan& plan, const bound_images& im
   return std::ranges::find(found.names, name) == found.names.end() ? nullptr : current()->find(name);
 }
 
-/// With the same models, the same budget and the same experiments it is the same plan, but for its substitute.
+/// With the same models, budget, experiments and registries it is the same plan, but for its substitute.
 auto plan_library::bind(const artifact_image& image, const bind_rules& with) -> braid::checked<bound_image> {
   if (!image.problems.empty()) return std::unexpected(image.problems);
   const plan_budget budget = with.budgets.of(image.name);
-  auto experiments = experiments_of(with.experiments, image.name, *declared_, with.now);
+  const registries& declared = *with.declared;
+  auto experiments = experiments_of(with.experiments, image.name, declared, with.now);
   if (auto same = newest_of(image.name, sha256_hex(image.text));
-      same && same->plan.budget == budget && has_experiments(same->plan, experiments) &&
-      has_models(same->plan, with.models) && has_vectors(same->plan, *declared_, with.vectors))
+      same && same->plan.declared == with.declared && same->plan.budget == budget &&
+      has_experiments(same->plan, experiments) && has_models(same->plan, with.models) &&
+      has_vectors(same->plan, declared, with.vectors))
     return bound_image{std::move(same), std::nullopt};
-  auto loaded = load_plan(image, {all_op_shapes(), *declared_});
+  auto loaded = load_plan(image, {all_op_shapes(), declared});
   if (!loaded) return std::unexpected(loaded.error());
-  auto bound = bind_plan(std::move(*loaded), *declared_, budget, &with.models, &with.vectors);
+  auto bound = bind_plan(std::move(*loaded), declared, budget, &with.models, &with.vectors);
   if (!bound) {
     bound.error().set_source(image.file.string());
     return std::unexpected(std::move(bound.error()));
   }
+  bound->declared = with.declared;
   braid::diagnostics problems;
-  add_experiments(*bound, std::move(experiments), *declared_, problems);
+  add_experiments(*bound, std::move(experiments), declared, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  bound->warnings.append(unread_settings(*bound, *declared_));
+  bound->warnings.append(unread_settings(*bound, declared));
   bound->warnings.set_source(image.file.string());
   return bound_image{nullptr, std::move(*bound)};
 }
@@ -280,7 +291,7 @@ void plan_library::renew_fallbacks(version_histories& in) {
 void plan_library::publish(version_histories next, std::vector<left_out_plan> left_out) {
   std::vector<version_ptr> serving;
   for (const auto& [name, each] : next) serving.push_back(each.serving());
-  auto set = std::make_shared<const plan_set>(std::move(serving), left_out);
+  auto set = std::make_shared<const plan_set>(std::move(serving), left_out, declared_);
   replace_current(std::move(set));
   histories_.swap(next);
   left_out_.swap(left_out);

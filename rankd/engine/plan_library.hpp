@@ -44,9 +44,11 @@ struct reload_report {
   std::vector<std::string> changed;  ///< they have a new version; a pinned one goes on serving
   std::vector<std::string> unchanged;
   std::vector<std::string> removed;
-  std::vector<std::string> pinned_only;  ///< the folder has them no more; they serve until they are unpinned
-  std::vector<left_out_plan> left_out;   ///< only with `bad_plans::leave_out`
-  braid::diagnostics warnings;           ///< about plans that were added or changed
+  std::vector<std::string> pinned_only;         ///< the folder has them no more; they serve until they are unpinned
+  std::vector<left_out_plan> left_out;          ///< only with `bad_plans::leave_out`
+  braid::diagnostics warnings;                  ///< about plans that were added or changed
+  bool registries_changed = false;              ///< so that all plans were bound again
+  std::vector<std::string> until_restart = {};  ///< sentences: changes of the registries that were left out
 };
 
 /// One version of a plan, as it is at one moment.
@@ -62,7 +64,8 @@ struct plan_version_info {
 
 /// Holds bound plans by name and puts new ones in place while requests run. A request keeps the handle that it began
 /// with, so that it ends on the version on which it began. Protocol: docs/design/plan_library.md
-/// Threads: any. Lifetime: `declared` outlives it; what it hands out may outlive it.
+/// Threads: any. Lifetime: the registries that it begins with outlive it and what it hands out; those of reloads live
+/// as long as a plan that is bound to them.
 class plan_library {
  public:
   explicit plan_library(const registries& declared, plan_library_options options = {});
@@ -74,11 +77,14 @@ class plan_library {
   /// unless they are pinned. Where anything is wrong nothing changes; with `bad_plans::leave_out` a plan that is wrong
   /// by itself, or by a model that it calls, is left out, and its last right version goes on serving, if there is one.
   /// Reloads wait for each other, and readers for none of them. With `budgets` these are the plans' from now on, and so
-  /// with `experiments`; a plan whose budget or whose running experiments are others gets a new version, too. Blocks:
-  /// on the disk. Errors: every diagnostic at once: those of `read_folder_image`, `load_plan`, `bind_plan`,
-  /// `add_experiments`, and of `strangers` of both; no_artifacts where the folder has none.
+  /// with `experiments`; a plan whose budget or whose running experiments are others gets a new version, too. With
+  /// `declared`, which has the same endpoints, all plans are bound to these registries, as new versions; versions that
+  /// were handed out or are pinned keep theirs. Blocks: on the disk. Errors: every diagnostic at once: those of
+  /// `read_folder_image`, `load_plan`, `bind_plan`, `add_experiments`, and of `strangers` of both; no_artifacts where
+  /// the folder has none.
   auto reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets = std::nullopt,
-              std::optional<experiment_set> experiments = std::nullopt) -> braid::checked<reload_report>;
+              std::optional<experiment_set> experiments = std::nullopt,
+              std::shared_ptr<const registries> declared = nullptr) -> braid::checked<reload_report>;
 
   /// The version of a plan that serves. Errors: unknown_plan.
   [[nodiscard]] auto find(std::string_view name) const -> braid::checked<plan_handle>;
@@ -126,6 +132,7 @@ class plan_library {
     const experiment_set& experiments;
     model_folder& models;
     vector_folder& vectors;
+    const std::shared_ptr<const registries>& declared;
     std::chrono::sys_seconds now;
   };
   /// What came of them, by name.
@@ -164,17 +171,17 @@ class plan_library {
   [[nodiscard]] auto standing_in(const version_ptr& version) const -> std::ptrdiff_t;
   auto pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info;
 
-  const registries* declared_;
-  plan_library_options options_;  // its budgets and experiments change under reloads_
+  std::shared_ptr<const registries> declared_;  // changes under reloads_
+  plan_library_options options_;                // its budgets and experiments change under reloads_
   std::shared_ptr<const int> tally_ = std::make_shared<const int>(0);  // each version holds one reference
 
   std::mutex reloads_;                                              // held by one reload from its first read to its end
   std::map<std::string, std::uint64_t, std::less<>> last_numbers_;  // by plan, those that are gone too; under reloads_
-  mutable std::mutex changes_;           // held while histories change and are read; taken after reloads_
-  version_histories histories_;          // under changes_
-  std::vector<left_out_plan> left_out_;  // under changes_: of the last reload
-  mutable std::mutex current_lock_;      // held for a copy or an exchange of one pointer; taken last
-  std::shared_ptr<const plan_set> current_ = std::make_shared<const plan_set>();  // under current_lock_
+  mutable std::mutex changes_;               // held while histories change and are read; taken after reloads_
+  version_histories histories_;              // under changes_
+  std::vector<left_out_plan> left_out_;      // under changes_: of the last reload
+  mutable std::mutex current_lock_;          // held for a copy or an exchange of one pointer; taken last
+  std::shared_ptr<const plan_set> current_;  // under current_lock_
 };
 
 }  // namespace rankd

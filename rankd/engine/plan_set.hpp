@@ -38,8 +38,9 @@ class plan_set {
  public:
   plan_set() = default;
   /// Requires versions in ascending order of their plans' names, no two of the same.
-  explicit plan_set(std::vector<std::shared_ptr<const plan_version>> versions, std::vector<left_out_plan> left_out = {})
-      : versions_(std::move(versions)), left_out_(std::move(left_out)) {}
+  explicit plan_set(std::vector<std::shared_ptr<const plan_version>> versions, std::vector<left_out_plan> left_out = {},
+                    std::shared_ptr<const registries> declared = nullptr)
+      : versions_(std::move(versions)), left_out_(std::move(left_out)), declared_(std::move(declared)) {}
 
   /// Null where no plan has that name.
   [[nodiscard]] auto find(std::string_view name) const -> plan_handle;
@@ -52,9 +53,13 @@ class plan_set {
   /// In the order of the names. Of one that an earlier load found right, its last right version is among the versions.
   [[nodiscard]] auto left_out() const noexcept -> std::span<const left_out_plan> { return left_out_; }
 
+  /// The newest; a plan that is pinned may be bound to others. Null where the set was made without.
+  [[nodiscard]] auto declared() const noexcept -> const std::shared_ptr<const registries>& { return declared_; }
+
  private:
   std::vector<std::shared_ptr<const plan_version>> versions_;
   std::vector<left_out_plan> left_out_;
+  std::shared_ptr<const registries> declared_;
 };
 
 }  // namespace rankd

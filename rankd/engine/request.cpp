@@ -291,6 +291,13 @@ auto request_of(const detail::plain_request& plain, std::string_view text, const
   return request;
 }
 
+/// Empty where there is none; what is wrong with it is for later.
+auto plan_named_in(const nlohmann::json& document) -> std::string_view {
+  if (!document.is_object()) return {};
+  const auto found = document.find("plan");
+  return found != document.end() && found->is_string() ? found->get_ref<const std::string&>() : std::string_view();
+}
+
 auto is_plan_name(std::string_view text) -> bool {
   return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
@@ -299,17 +306,25 @@ auto is_plan_name(std::string_view text) -> bool {
 
 auto parse_request(std::string_view text, const registries& declared, request_origin from)
     -> braid::checked<rank_request> {
+  return parse_request(text, [&declared](std::string_view) -> const registries& { return declared; }, from);
+}
+
+auto parse_request(std::string_view text, const registries_of_plan& declared_for, request_origin from)
+    -> braid::checked<rank_request> {
   if (text.starts_with(byte_order_mark))
     return std::unexpected(
         make_diagnostic("json_syntax", "", "a byte order mark is allowed only at the beginning of a file"));
-  if (declared.id_type() == value_type::integer)
-    if (const auto plain = detail::read_plain_request(text)) return request_of(*plain, text, declared, from);
+  if (const auto plain = detail::read_plain_request(text)) {
+    const registries& declared = declared_for(plain->plan.value_or(std::string_view()));
+    if (declared.id_type() == value_type::integer) return request_of(*plain, text, declared, from);
+  }
   const auto document = parse_json(text, "request", std::max<std::uint64_t>(from.line, 1));
   if (!document) return std::unexpected(document.error());
 
   braid::diagnostics problems;
   object_reader in(*document, "", problems);
   const std::string* id = in.text("request_id", presence::optional);
+  const registries& declared = declared_for(plan_named_in(*document));
   rank_request request = request_with_defaults(text, declared, from, id != nullptr ? std::optional(*id) : std::nullopt);
   request.user_id = read_user_id(in, declared.id_type(), {problems});
   if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;

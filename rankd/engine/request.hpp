@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -100,6 +101,14 @@ struct request_origin {
 /// blocked_key, unreadable_key, duplicate_value, bad_id, too_many_ids; of candidates too_many_candidates,
 /// unwritable_key, wrong_length, null_value; too_many_captures. As many as a person can use.
 auto parse_request(std::string_view text, const registries& declared, request_origin from = {})
+    -> braid::checked<rank_request>;
+
+/// Gives the registries of the plan of that name; the name may be empty, or that of no plan.
+/// Lifetime: what it gives outlives the reading of the request.
+using registries_of_plan = std::function<const registries&(std::string_view plan)>;
+
+/// The same of a request to a plan that has registries of its own. It asks for these at least once.
+auto parse_request(std::string_view text, const registries_of_plan& declared_for, request_origin from = {})
     -> braid::checked<rank_request>;
 
 /// The request_id that stands in a text that was refused, for the answer: as given where it stands there once, as a

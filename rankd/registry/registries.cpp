@@ -38,6 +38,13 @@ auto use_instead(std::string_view sort, std::uint32_t id, const Entry* successor
 
 }  // namespace
 
+void registries::keep_places_of(const registries& other) {
+  for (std::size_t at = 0; at < endpoints_.size(); ++at) {
+    endpoints_[at].resolver = other.endpoints_[at].resolver;
+    endpoints_[at].policy = other.endpoints_[at].policy;
+  }
+}
+
 auto registries::find_key(std::uint32_t key_id) const -> const key_entry* {
   return find_sorted(keys_, &key_entry::key_id, key_id);
 }

@@ -34,6 +34,8 @@ struct key_entry {
   bool allow_write = true;
   std::optional<std::uint32_t> replaced_by;
   std::uint32_t dimensions = 0;  ///< of a vector; of any other type 0
+
+  auto operator==(const key_entry&) const -> bool = default;
 };
 
 /// The most numbers of a vector.
@@ -67,6 +69,8 @@ struct param_entry {
   param_source source = param_source::overrides;
   bool required = false;  ///< whether a request must give it where its plan reads it; context params alone
   std::optional<clock_unit> clock = {};  ///< the time of a request that gives none is its value; context params alone
+
+  auto operator==(const param_entry&) const -> bool = default;
 };
 
 /// A server at a fixed address.
@@ -74,6 +78,8 @@ struct static_resolver {
   std::string host;
   std::uint16_t port = 0;
   bool by_tls = false;
+
+  auto operator==(const static_resolver&) const -> bool = default;
 };
 
 /// Servers that share the keys among themselves.
@@ -81,20 +87,28 @@ struct cluster_resolver {
   struct node {
     std::string host;
     std::uint16_t port = 0;
+
+    auto operator==(const node&) const -> bool = default;
   };
   std::vector<node> nodes;     ///< some of them, which name the others
   bool from_replicas = false;  ///< reads may be answered by replicas, which may be behind
   bool by_tls = false;
+
+  auto operator==(const cluster_resolver&) const -> bool = default;
 };
 
 /// The store inside this process.
 struct embedded_resolver {
   std::string path;  ///< directory of the store, relative to the project's root
+
+  auto operator==(const embedded_resolver&) const -> bool = default;
 };
 
 /// A file.
 struct file_resolver {
   std::string path;  ///< relative to the project's root
+
+  auto operator==(const file_resolver&) const -> bool = default;
 };
 
 /// How near two vectors are to each other.
@@ -111,6 +125,8 @@ struct endpoint_policy {
   vector_metric metric = vector_metric::dot;  ///< of kind vectors alone
   std::uint32_t breaker_failures = 5;         ///< in a row, after which a server of kind http is left alone; 0: never
   std::chrono::milliseconds breaker_rest{1000};  ///< for so long
+
+  auto operator==(const endpoint_policy&) const -> bool = default;
 };
 
 /// Where data comes from. The kind says which commands an operator may use, the resolver names the server that answers
@@ -127,6 +143,8 @@ struct endpoint_entry {
   kind_type kind = kind_type::redis;
   std::variant<static_resolver, embedded_resolver, cluster_resolver, file_resolver> resolver;
   policy_type policy;
+
+  auto operator==(const endpoint_entry&) const -> bool = default;
 };
 
 auto to_string(endpoint_entry::kind_type kind) noexcept -> std::string_view;
@@ -187,6 +205,9 @@ class registries {
   /// Blocks: on the disk.
   /// Errors: every diagnostic about every file, with `source` naming the file.
   static auto load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries>;
+
+  /// Gives each endpoint the place and the policy that it has in `other`. Requires the same ids.
+  void keep_places_of(const registries& other);
 
   /// In ascending order of their ids, as all the others.
   [[nodiscard]] auto keys() const noexcept -> std::span<const key_entry> { return keys_; }

@@ -56,6 +56,8 @@ auto as_json(const reload_report& report) -> std::string {
   append_names(out, "unchanged", report.unchanged);
   append_names(out, "removed", report.removed);
   append_names(out, "pinned_only", report.pinned_only);
+  if (report.registries_changed) out += ",\"registries_changed\":true";
+  if (!report.until_restart.empty()) append_names(out, "until_restart", report.until_restart);
   if (report.left_out.empty()) return out + "}\n";
   out += ",\"left_out\":[";
   for (const left_out_plan& each : report.left_out) {
@@ -140,8 +142,8 @@ auto shard::compare(braid::http_exchange& x) -> braid::task<void> {
   if (!may_ask(x, endpoint::diff)) co_return;
   const auto pair = asked_pair(x, endpoint::diff);
   if (!pair) co_return;
-  const auto both = [pair = *pair, declared = all_->context.declared] {
-    return comparison_json(compare_plans(*pair.before, *pair.after, *declared), *pair.before, *pair.after);
+  const auto both = [pair = *pair] {
+    return comparison_json(compare_plans(*pair.before, *pair.after), *pair.before, *pair.after);
   };
   auto comparing = braid::offload(on_->blocking(), both);
   const std::string text = co_await std::move(comparing);

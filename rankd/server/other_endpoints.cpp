@@ -193,9 +193,8 @@ auto shard::plan(braid::http_exchange& x) -> braid::task<void> {
     co_return reply(x, endpoint::plan, http_status::ok, json_type,
                     described({.name = found->name, .bound = found, .problems = {}}));
   // A plan may have 10 000 nodes: the loop ranks meanwhile.
-  auto printing = braid::offload(on_->blocking(), [bound = found, declared = all_->context.declared] {
-    return graph_json(graph_of(*bound, *declared));
-  });
+  const auto print = [bound = found] { return graph_json(graph_of(*bound, *bound->declared)); };
+  auto printing = braid::offload(on_->blocking(), print);
   const std::string text = co_await std::move(printing);
   reply(x, endpoint::plan, http_status::ok, json_type, text);
 }

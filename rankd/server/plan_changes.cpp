@@ -44,9 +44,15 @@ void plan_changes::budgets_by(std::function<braid::checked<plan_budgets>()> read
   read_budgets_ = std::move(read);
 }
 
-void plan_changes::experiments_by(std::function<braid::checked<experiment_set>()> read) {
+void plan_changes::experiments_by(std::function<braid::checked<experiment_set>(const registries&)> read) {
   const std::scoped_lock alone(reloading_);
   read_experiments_ = std::move(read);
+}
+
+void plan_changes::registries_by(
+    std::function<braid::checked<registry_change>(std::shared_ptr<const registries>)> read) {
+  const std::scoped_lock alone(reloading_);
+  read_registries_ = std::move(read);
 }
 
 auto plan_changes::refuse(std::string_view event, braid::diagnostics problems) -> std::unexpected<braid::diagnostics> {
@@ -57,38 +63,58 @@ auto plan_changes::refuse(std::string_view event, braid::diagnostics problems) -
   return std::unexpected(std::move(problems));
 }
 
+/// Registries first: the others name what these declare.
+auto plan_changes::reload_plans() -> braid::checked<reload_report> {
+  registry_change change{.next = of_->current()->declared(), .until_restart = {}};
+  if (read_registries_) {
+    auto read = read_registries_(change.next);
+    if (!read) return std::unexpected(std::move(read.error()));
+    change = std::move(*read);
+  }
+  std::optional<plan_budgets> budgets;
+  if (read_budgets_) {
+    auto read = read_budgets_();
+    if (!read) return std::unexpected(std::move(read.error()));
+    budgets = std::move(*read);
+  }
+  std::optional<experiment_set> experiments;
+  if (read_experiments_) {
+    auto read = read_experiments_(*change.next);
+    if (!read) return std::unexpected(std::move(read.error()));
+    experiments = std::move(*read);
+  }
+  auto report = of_->reload(folder_, std::move(budgets), std::move(experiments), std::move(change.next));
+  if (report) report->until_restart = std::move(change.until_restart);
+  return report;
+}
+
+void plan_changes::log_reload(const reload_report& report) const {
+  const auto count = [](const std::vector<std::string>& names) { return static_cast<std::int64_t>(names.size()); };
+  if (report.registries_changed) log_.note(log_level::info, "registries_loaded");
+  for (const std::string& each : report.until_restart)
+    log_.note(log_level::warning, "needs_restart", {{"message", each}});
+  log_.note(log_level::info, "plans_loaded",
+            {{"added", count(report.added)},
+             {"changed", count(report.changed)},
+             {"unchanged", count(report.unchanged)},
+             {"removed", count(report.removed)},
+             {"pinned_only", count(report.pinned_only)}});
+  log_findings(log_, report);
+}
+
 auto plan_changes::reload() -> braid::checked<reload_report> {
   const std::scoped_lock alone(reloading_);
   braid::checked<std::function<void()>> others = std::function<void()>();
   if (step_) others = step_();
   if (!others) return refuse("credentials_refused", std::move(others.error()));
-  std::optional<plan_budgets> budgets;
-  if (read_budgets_) {
-    auto read = read_budgets_();
-    if (!read) return refuse("plans_refused", std::move(read.error()));
-    budgets = std::move(*read);
-  }
-  std::optional<experiment_set> experiments;
-  if (read_experiments_) {
-    auto read = read_experiments_();
-    if (!read) return refuse("plans_refused", std::move(read.error()));
-    experiments = std::move(*read);
-  }
-  auto report = of_->reload(folder_, std::move(budgets), std::move(experiments));
+  auto report = reload_plans();
   if (!report) return refuse("plans_refused", std::move(report.error()));
   if (*others) {
     (*others)();
     log_.note(log_level::info, "credentials_loaded");
   }
   done_.fetch_add(1, braid::relaxed);
-  const auto count = [](const std::vector<std::string>& names) { return static_cast<std::int64_t>(names.size()); };
-  log_.note(log_level::info, "plans_loaded",
-            {{"added", count(report->added)},
-             {"changed", count(report->changed)},
-             {"unchanged", count(report->unchanged)},
-             {"removed", count(report->removed)},
-             {"pinned_only", count(report->pinned_only)}});
-  log_findings(log_, *report);
+  log_reload(*report);
   return report;
 }
 

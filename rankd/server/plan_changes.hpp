@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/engine/plan_library.hpp>
+#include <rankd/registry/registry_change.hpp>
 #include <rankd/server/serve_log.hpp>
 
 #include <braid/base/error.hpp>
@@ -11,6 +12,7 @@
 #include <expected>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -42,8 +44,11 @@ class plan_changes {
   /// Where reloads get the budgets of the plans; without it these stay as they are. Called as the step is.
   void budgets_by(std::function<braid::checked<plan_budgets>()> read);
 
-  /// The same of the experiments.
-  void experiments_by(std::function<braid::checked<experiment_set>()> read);
+  /// The same of the experiments, of these registries.
+  void experiments_by(std::function<braid::checked<experiment_set>(const registries&)> read);
+
+  /// Where reloads get the registries, with which all plans are then bound again; it is given those of now.
+  void registries_by(std::function<braid::checked<registry_change>(std::shared_ptr<const registries>)> read);
 
   /// Those of `plan_library`. Where anything is wrong nothing changes, plans that the library leaves out excepted.
   /// Blocks: on the disk, for `reload`.
@@ -59,14 +64,18 @@ class plan_changes {
 
  private:
   auto refuse(std::string_view event, braid::diagnostics problems) -> std::unexpected<braid::diagnostics>;
+  auto reload_plans() -> braid::checked<reload_report>;
+  void log_reload(const reload_report& report) const;
 
   plan_library* of_;
   std::filesystem::path folder_;
   serve_log log_;
-  std::mutex reloading_;                                              // held by one reload from its begin to its end
-  reload_step step_;                                                  // under it
-  std::function<braid::checked<plan_budgets>()> read_budgets_;        // under it
-  std::function<braid::checked<experiment_set>()> read_experiments_;  // under it
+  std::mutex reloading_;  // held by one reload from its begin to its end
+  // under it:
+  reload_step step_;
+  std::function<braid::checked<plan_budgets>()> read_budgets_;
+  std::function<braid::checked<experiment_set>(const registries&)> read_experiments_;
+  std::function<braid::checked<registry_change>(std::shared_ptr<const registries>)> read_registries_;
   braid::atomic<std::uint64_t> done_{0};
   braid::atomic<std::uint64_t> refused_{0};
 };

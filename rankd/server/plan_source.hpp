@@ -39,6 +39,8 @@ class plan_source {
       -> braid::checked<plan_handle> = 0;
   /// All plans, in the order of their names.
   [[nodiscard]] virtual auto list() const -> std::vector<known_plan> = 0;
+  /// By which requests are read that no plan runs for; null: by those of the server.
+  [[nodiscard]] virtual auto declared() const -> std::shared_ptr<const registries> { return nullptr; }
 };
 
 /// Plans that stay as they are: each has one version, whose number is 1.
@@ -64,6 +66,9 @@ class library_plans final : public plan_source {
     return from_->find(name, version);
   }
   [[nodiscard]] auto list() const -> std::vector<known_plan> override;
+  [[nodiscard]] auto declared() const -> std::shared_ptr<const registries> override {
+    return from_->current()->declared();
+  }
 
  private:
   const plan_library* from_;

@@ -115,7 +115,19 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
   };
   const std::string head_id = record.request_id;  // which the head has given
   const request_origin from{.line = 0, .request_id = head_id};
-  auto request = parse_request(text, *all_->context.declared, from);
+  std::optional<known_plan> plan;
+  std::shared_ptr<const registries> newest;
+  const registries* declared = all_->context.declared;
+  const auto declared_for = [&](std::string_view name) -> const registries& {
+    plan = name.empty() ? std::nullopt : all_->context.plans->find(name);
+    if (!plan || !plan->bound) newest = all_->context.plans->declared();
+    if (plan && plan->bound)
+      declared = plan->bound->declared.get();
+    else if (newest != nullptr)
+      declared = newest.get();
+    return *declared;
+  };
+  auto request = parse_request(text, declared_for, from);
   if (!request) {
     record.request_id = request_id_of(text, from);
     return refuse(answer_error(http_status::bad_request, request.error(), record.request_id));
@@ -123,7 +135,7 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
   record.request_id = request->request_id;
   record.user_id = request->user_id;
   if (all_->context.audit != nullptr || all_->context.exposures != nullptr)
-    record.asked = audited(*request, *all_->context.declared, all_->context.redacted);
+    record.asked = audited(*request, *declared, all_->context.redacted);
   if (!request->forced.empty() && !record.may_force)
     return refuse(answer_error(http_status::forbidden,
                                make_diagnostic("force_forbidden", "/experiments",
@@ -133,7 +145,6 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
     const auto missing = make_diagnostic("missing_field", "/plan", "a request names the plan to run");
     return refuse(answer_error(http_status::bad_request, missing, record.request_id));
   }
-  auto plan = all_->context.plans->find(request->plan);
   if (!plan) return refuse(unknown_plan(request->plan, "/plan", record.request_id));
   record.plan = plan->name;
   if (!plan->bound) {
@@ -141,7 +152,7 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
     return refuse(answer_left_out(plan->name, plan->problems, record.request_id));
   }
   record.plan_digest = plan->bound->digest;
-  if (const auto missing = fit_to_plan(*request, *plan->bound, *all_->context.declared); !missing.empty())
+  if (const auto missing = fit_to_plan(*request, *plan->bound, *declared); !missing.empty())
     return refuse(answer_error(http_status::bad_request, missing, record.request_id));
   if (plan->bound->experiments != nullptr && (all_->context.audit != nullptr || all_->context.exposures != nullptr))
     append_arms(record.experiments, *plan->bound->experiments, request->arms);

@@ -40,7 +40,7 @@ auto shard::recorded(const rank_request& request, const bound_plan& plan, std::s
   out->time = request.time;
   const redaction& hidden = all_->context.redacted;
   if (!hidden.is_empty()) {
-    audited_request shown = audited(request, *all_->context.declared, hidden);
+    audited_request shown = audited(request, *plan.declared, hidden);
     out->redacted = std::move(shown.redacted);
     // Answers have these, whatever the request says.
     if (hidden.hides("engine_request_id")) out->redacted.emplace_back("engine_request_id");

@@ -60,14 +60,13 @@ auto shard::run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, rankin
   shadow_board& board = *ask->board;
   const auto candidate = all_->context.plans->find(board.settings().candidate);
   if (!candidate || candidate->bound == nullptr) co_return board.count(shadow_verdict::unavailable);
-  auto request =
-      parse_request(ask->text, *all_->context.declared, {.line = 0, .request_id = ask->head_id, .time = ask->time});
+  const registries& declared = *candidate->bound->declared;
+  auto request = parse_request(ask->text, declared, {.line = 0, .request_id = ask->head_id, .time = ask->time});
   if (!request) co_return board.count(shadow_verdict::unavailable);
   request->explain = explain_mode::off;
   request->explain_ids.clear();
   request->captures.clear();  // they name nodes of the plan that is served
-  if (!fit_to_plan(*request, *candidate->bound, *all_->context.declared).empty())
-    co_return board.count(shadow_verdict::unavailable);
+  if (!fit_to_plan(*request, *candidate->bound, declared).empty()) co_return board.count(shadow_verdict::unavailable);
   const plan_budget& budget = candidate->bound->budget;
   if (!request->deadline) request->deadline = budget.default_deadline.value_or(all_->options.default_deadline);
   keep_to_budget(*request, budget);

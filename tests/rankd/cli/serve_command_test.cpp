@@ -133,6 +133,13 @@ TEST_CASE("SIGHUP loads the plans anew, all of them or none") {
   server.signal(SIGHUP);
   CHECK(said(R"("event":"plans_refused")"));
   CHECK(mark() == 2);
+  fs::remove(project.path() / "plans/compiled/wrong.json");
+  const std::string params = read_text_file(project.path() / "registry/params.toml").value();
+  project.write("registry/params.toml",
+                params + "\n[[param]]\nparam_id = 4000\nname = \"added\"\ntype = \"int\"\nnullable = true\n");
+  server.signal(SIGHUP);
+  CHECK(said(R"("event":"registries_loaded")"));
+  CHECK(mark() == 3);
 }
 
 TEST_CASE("a candidate beside a plan changes with a reload, and a stop while it runs is a stop") {

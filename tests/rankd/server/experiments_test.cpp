@@ -63,7 +63,7 @@ class experiment_world {
     registry.write("experiments.toml", experiments_text(size));
     plans_folder.write("a.json", page_plan("a"));
     plans_folder.write("b.json", page_plan("b"));
-    changes.experiments_by([this] { return read_experiments(registry); });
+    changes.experiments_by([this](const registries&) { return read_experiments(registry); });
     value_of(changes.reload());
     serve_options options;
     options.listen = braid::socket_address::loopback(0);
