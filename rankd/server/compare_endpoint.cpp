@@ -220,7 +220,14 @@ auto shard::asked_pair(braid::http_exchange& x, endpoint which) -> std::optional
       all_->context.drafts != nullptr && braid::http_url::query_value(x.request().query, "with_draft");
   out.after = is_draft ? asked_draft(x, which, with) : asked_plan(x, which, with, "with_version");
   if (out.after == nullptr) return std::nullopt;
-  return out;
+  if (which == endpoint::diff || out.before->declared == out.after->declared) return out;
+  // One request is read once for both, and params lie in it in the order of one registry.
+  reply(x, which,
+        answer_error(http_status::conflict, "registries_differ",
+                     "these versions are bound to different registries, so that one request cannot be put to both; "
+                     "/v1/plans/NAME/diff compares what they say",
+                     given_request_id(x.request())));
+  return std::nullopt;
 }
 
 auto shard::compare_by_answers(braid::http_exchange& x) -> braid::task<void> {
@@ -257,14 +264,14 @@ auto shard::compare_by_answers(braid::http_exchange& x) -> braid::task<void> {
   const braid::result<admission_gate::pass> pass = co_await std::move(entering);
   if (!pass) co_return overloaded(x, record);
 
-  compared_side before(pair->before, *request, *all_->context.declared);
-  compared_side after(pair->after, *request, *all_->context.declared);
+  const std::shared_ptr<const registries> declared = pair->before->declared;
+  compared_side before(pair->before, *request, *declared);
+  compared_side after(pair->after, *request, *declared);
   const store_list live = std::make_shared<const std::vector<store*>>(asked_);
-  auto running = run_both(*ranker_, live, *all_->context.declared, before, after);
+  auto running = run_both(*ranker_, live, *declared, before, after);
   co_await std::move(running);
-  auto printing = braid::offload(on_->blocking(), [&before, &after, declared = all_->context.declared] {
-    return answers_json(before, after, *declared);
-  });
+  const auto print = [&before, &after, declared] { return answers_json(before, after, *declared); };
+  auto printing = braid::offload(on_->blocking(), print);
   const std::string text = co_await std::move(printing);
   record.status = http_status::ok;
   record.code = "ok";
@@ -280,13 +287,13 @@ auto shard::request_of_comparison(braid::http_exchange& x, request_record& recor
     return std::nullopt;
   };
   const std::string head_id = record.request_id;
-  auto request = parse_request(text, *all_->context.declared, {.line = 0, .request_id = head_id});
+  auto request = parse_request(text, *plan.declared, {.line = 0, .request_id = head_id});
   if (!request) return refuse(http_status::bad_request, request.error());
   record.request_id = request->request_id;
   record.user_id = request->user_id;
   record.plan = plan.name;
   record.plan_digest = plan.digest;
-  if (all_->context.audit != nullptr) record.asked = audited(*request, *all_->context.declared, all_->context.redacted);
+  if (all_->context.audit != nullptr) record.asked = audited(*request, *plan.declared, all_->context.redacted);
   if (!request->forced.empty() && !record.may_force)
     return refuse(http_status::forbidden, braid::diagnostics({.code = "force_forbidden",
                                                               .pointer = "/experiments",
@@ -336,7 +343,7 @@ auto shard::list_traffic(braid::http_exchange& x) -> braid::task<void> {
 auto shard::asked_traffic(braid::http_exchange& x, plan_pair pair) -> std::shared_ptr<traffic_run> {
   const std::string_view query = x.request().query;
   const std::string_view id = given_request_id(x.request());
-  traffic_comparison::settings how{.declared = all_->context.declared,
+  traffic_comparison::settings how{.declared = pair.before->declared.get(),
                                    .before = std::move(pair.before),
                                    .after = std::move(pair.after),
                                    .recorded_plan = {}};
