@@ -194,9 +194,11 @@ struct shard::traffic_run {
       for (read_record& each : (*result)->records) each.file = std::filesystem::path(each.file).filename().string();
       return "{\"traffic\":" + to_json(**result) + "}\n";
     }
-    braid::diagnostics problems = result->error();
-    for (const auto& file : files)
-      if (problems.front().source == file.string()) problems.set_source(file.filename().string());
+    braid::diagnostics problems;
+    for (braid::diagnostic each : result->error()) {
+      each.source = std::filesystem::path(each.source).filename().string();
+      problems.add(std::move(each));
+    }
     return to_json(problems, request_id) + "\n";
   }
 };
