@@ -12,7 +12,7 @@ export default definePlan({
       .recommendation({ endpoint, fanout: 100, timeoutMs: 40, retries: 1 })
       .orElse({ on: ["store_*", "node_timeout"], use: viewer.follow({ endpoint, fanout: 50, as: "followed" }) });
     return recommended
-      .fetchFeatures({ endpoint, keys: [Key.title], hash: "user" })
+      .fetchFeatures({ endpoint, keys: [Key.title], hash: "user", hedgeMs: 8 })
       .orElse({ on: ["store_*"], use: "input", nulls: [Key.title] })
       .take({ count: 20 });
   },

@@ -499,7 +499,7 @@ test("limits of a node stand beside its params, each with its capability", async
     `import { definePlan, EP } from "@rankd/plan";\nexport default definePlan({ name: "${name}", build: (ctx) =>\n  ctx.viewer({ endpoint: EP.redis_default, ${limits} }) });\n`;
   writeFiles(folder, {
     "late.plan.ts": plan("late", "timeoutMs: 40"),
-    "again.plan.ts": plan("again", "timeoutMs: 40, retries: 2"),
+    "again.plan.ts": plan("again", "timeoutMs: 40, retries: 2, hedgeMs: 8"),
     "plain.plan.ts": plan("plain", "trace: null"),
     "kept.plan.ts": plan("kept", "capture: { sample: 0.5, keys: [], maxRows: 7 }"),
     "cached.plan.ts": plan("cached", 'cache: { ttlMs: 30_000, staleMs: 5, by: ["user"] }'),
@@ -512,14 +512,15 @@ test("limits of a node stand beside its params, each with its capability", async
     built.map(({ nodes, capabilities_required: required }) => [
       nodes[0]!["timeout_ms"],
       nodes[0]!["retries"],
+      nodes[0]!["hedge_ms"],
       required,
     ]),
     [
-      [40, undefined, ["cap.rfc.0007.timeouts.v1"]],
-      [40, 2, ["cap.rfc.0007.timeouts.v1", "cap.rfc.0008.retries.v1"]],
-      [undefined, undefined, undefined],
-      [undefined, undefined, ["cap.rfc.0010.capture.v1"]],
-      [undefined, undefined, ["cap.rfc.0011.cache.v1"]],
+      [40, undefined, undefined, ["cap.rfc.0007.timeouts.v1"]],
+      [40, 2, 8, ["cap.rfc.0007.timeouts.v1", "cap.rfc.0008.retries.v1", "cap.rfc.0012.hedge.v1"]],
+      [undefined, undefined, undefined, undefined],
+      [undefined, undefined, undefined, ["cap.rfc.0010.capture.v1"]],
+      [undefined, undefined, undefined, ["cap.rfc.0011.cache.v1"]],
     ],
   );
   assert.deepEqual(built[4]!.nodes[0]!["cache"], { ttl_ms: 30_000, stale_ms: 5 });

@@ -54,6 +54,7 @@ const capabilities = [
   "cap.rfc.0009.vectors.v1",
   "cap.rfc.0010.capture.v1",
   "cap.rfc.0011.cache.v1",
+  "cap.rfc.0012.hedge.v1",
 ];
 const skip = existsSync(join(folder, "bad_plans.ndjson")) ? false : "the table is not there";
 

@@ -121,7 +121,8 @@ auto bind_node(const plan& loaded, const plan_node& node, const bind_context& wi
           .options = bound_options(node, with.declared),
           .fallback = node.fallback,
           .timeout = node.timeout_ms ? std::chrono::milliseconds(*node.timeout_ms) : braid::duration::max(),
-          .retries = node.retries};
+          .retries = node.retries,
+          .hedge = std::chrono::milliseconds(node.hedge_ms)};
 }
 
 /// Of models that were found.

@@ -44,6 +44,7 @@ struct bound_node {
   std::optional<node_fallback> fallback = {};
   braid::duration timeout = braid::duration::max();  ///< it has failed when it has not ended by then; max: none
   std::int64_t retries = 0;                          ///< so often it is run again where the store fails it for a moment
+  braid::duration hedge{};                           ///< so late its reads are asked a second time; zero: they are not
   extra_use extras = extra_use::read;                ///< what uses the column that the operator adds of its own accord
   std::uint32_t extra_key = 0;                       ///< that of this column
 };

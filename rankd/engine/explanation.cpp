@@ -236,6 +236,10 @@ auto to_json(const explanation& what) -> std::string {
     append_count(out, "asked", what.reads->asked);
     out += ',';
     append_count(out, "shared", what.reads->shared);
+    if (what.reads->hedged != 0) {
+      out += ',';
+      append_count(out, "hedged", what.reads->hedged);
+    }
     out += '}';
   }
   if (!what.arms.empty()) {

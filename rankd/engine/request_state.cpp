@@ -2,6 +2,7 @@
 #include <rankd/engine/detail/request_state.hpp>
 
 #include <rankd/op/row_change.hpp>
+#include <rankd/store/hedging_stores.hpp>
 
 #include <braid/base/config.hpp>
 #include <braid/coro/scope.hpp>
@@ -173,8 +174,11 @@ auto plan_nodes::ask(braid::node_index node) -> braid::task<braid::node_status> 
   const braid::trace::activity shown = activity_of(node);
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
+  std::optional<hedging_stores> hedging;
+  if (what.hedge != braid::duration::zero()) hedging.emplace(*state_->stores, what.hedge);
   for (;;) {
     node_context context = context_of(node);
+    if (hedging) context.stores = hedging->list();
     braid::task<op_result<row_set>> work = what.op->start(context);
     op_result<row_set> result = co_await std::move(work);
     if (result || slot.retries == what.retries || !is_momentary(result.error().code))

@@ -22,7 +22,8 @@ constexpr std::size_t max_doc = 1000;
 constexpr std::array<std::string_view, 9> reserved_namespaces{"core",   "test",  "constructor", "draft",    "then",
                                                               "choose", "graph", "switch",      "prototype"};
 /// What every operator takes beside its options, in artifacts and in TypeScript.
-constexpr std::array<std::string_view, 5> reserved_options{"trace", "as", "timeout_ms", "retries", "capture"};
+constexpr std::array<std::string_view, 6> reserved_options{"trace",   "as",      "timeout_ms",
+                                                           "retries", "capture", "hedge_ms"};
 
 constexpr std::array<std::pair<std::uint32_t, std::string_view>, 4> key_types{std::pair{RANKD_TYPE_INT, "int"},
                                                                               {RANKD_TYPE_FLOAT, "float"},

@@ -296,7 +296,7 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }  // namespace
 
 auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
-  static const std::array<std::string_view, 11> all{rankd::capability_of(node_op::div),
+  static const std::array<std::string_view, 12> all{rankd::capability_of(node_op::div),
                                                     fragment_capability,
                                                     bound_params_capability,
                                                     fallback_capability,
@@ -306,7 +306,8 @@ auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
                                                     retry_capability,
                                                     vectors_capability,
                                                     capture_capability,
-                                                    cache_capability};
+                                                    cache_capability,
+                                                    hedge_capability};
   return all;
 }
 

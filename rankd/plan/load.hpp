@@ -33,6 +33,9 @@ inline constexpr std::string_view timeout_capability = "cap.rfc.0007.timeouts.v1
 /// What a plan requires of which a node is run again when the store fails it.
 inline constexpr std::string_view retry_capability = "cap.rfc.0008.retries.v1";
 
+/// What a plan requires of which a node has its reads asked a second time.
+inline constexpr std::string_view hedge_capability = "cap.rfc.0012.hedge.v1";
+
 /// What a plan requires to look for vectors, to multiply them, and to keep rows apart by them.
 inline constexpr std::string_view vectors_capability = "cap.rfc.0009.vectors.v1";
 

@@ -121,6 +121,7 @@ auto fields_of(const plan_node& node, const plan& of, const registries& declared
     fields.push_back({name_of_field(param), text_of(param, of, declared), param.kind});
   if (node.timeout_ms) fields.push_back({"timeout_ms", std::to_string(*node.timeout_ms), param_kind::int64});
   if (node.retries != 0) fields.push_back({"retries", std::to_string(node.retries), param_kind::int64});
+  if (node.hedge_ms != 0) fields.push_back({"hedge_ms", std::to_string(node.hedge_ms), param_kind::int64});
   if (node.fallback) fields.push_back({"fallback", fallback_text(*node.fallback, of, declared), param_kind::string});
   if (node.capture) fields.push_back({"capture", capture_text(*node.capture, declared), param_kind::string});
   if (node.cache) fields.push_back({"cache", cache_text(*node.cache), param_kind::string});

@@ -1,4 +1,4 @@
-// rankd/plan/node_limits.cpp: reading the time limit and the retries of a node.
+// rankd/plan/node_limits.cpp: reading the time limit, the retries and the hedge of a node.
 #include <rankd/plan/detail/node_limits.hpp>
 
 #include <rankd/registry/names.hpp>
@@ -20,9 +20,24 @@ void require_capability(object_reader& node, std::string_view field, std::string
               "add " + quote_name(capability) + " to `capabilities_required`");
 }
 
-auto reads_store(const op_shape& shape) -> bool {
+/// Whether it asks an endpoint, and none of that kind.
+auto asks_other_than(const op_shape& shape, std::string_view kind) -> bool {
   const auto endpoint = std::ranges::find(shape.params, param_kind::endpoint_ref, &param_shape::kind);
-  return endpoint != shape.params.end() && std::ranges::find(endpoint->choices, "vectors") == endpoint->choices.end();
+  return endpoint != shape.params.end() && std::ranges::find(endpoint->choices, kind) == endpoint->choices.end();
+}
+
+auto reads_store(const op_shape& shape) -> bool { return asks_other_than(shape, "vectors"); }
+
+void read_hedge_ms(object_reader& node, const op_shape* shape, const draft& into, plan_node& out) {
+  const auto after = node.integer("hedge_ms", presence::optional, timeout_range);
+  if (!after) return;
+  out.hedge_ms = *after;
+  require_capability(node, "hedge_ms", hedge_capability, into);
+  if (shape != nullptr && !(reads_store(*shape) && asks_other_than(*shape, "http")))
+    node.report("hedge_ms", "bad_value", quote_name(shape->name) + " reads no store that could be asked again",
+                "leave out `hedge_ms`");
+  else if (out.timeout_ms && *after >= *out.timeout_ms)
+    node.report("hedge_ms", "bad_value", "the time of the node is over by then", "choose less than its `timeout_ms`");
 }
 
 }  // namespace
@@ -30,6 +45,7 @@ auto reads_store(const op_shape& shape) -> bool {
 void read_limits(object_reader& node, const op_shape* shape, draft& into, plan_node& out) {
   out.timeout_ms = node.integer("timeout_ms", presence::optional, timeout_range);
   if (out.timeout_ms) require_capability(node, "timeout_ms", timeout_capability, into);
+  read_hedge_ms(node, shape, into, out);
   const auto retries = node.integer("retries", presence::optional, retries_range);
   if (!retries) return;
   out.retries = *retries;

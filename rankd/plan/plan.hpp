@@ -85,6 +85,7 @@ struct plan_node {
   std::vector<node_index> wakers = {};
   std::optional<std::int64_t> timeout_ms = {};  ///< it has failed when it has not ended by then
   std::int64_t retries = 0;                     ///< so often it is run again where the store fails it for a moment
+  std::int64_t hedge_ms = 0;                    ///< so late its reads are asked a second time; 0: they are not
   std::optional<node_capture> capture = {};
   std::optional<node_cache> cache = {};
 

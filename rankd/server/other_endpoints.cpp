@@ -242,6 +242,25 @@ void shard::write_scrub(exposition& out) const {
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, each.is_damaged ? 1.0 : 0.0);
 }
 
+namespace {
+
+/// Of endpoints with nodes whose reads may be sent a second time.
+void write_hedges(exposition& out, std::vector<std::pair<std::string_view, read_counts>> of) {
+  std::erase_if(of, [](const auto& each) { return each.second.hedged + each.second.unhedged == 0; });
+  if (of.empty()) return;
+  out.family("rankd_store_hedges_total", exposition::kind::counter, "Reads without an answer when a plan hedges them.");
+  for (const auto& [name, sum] : of) {
+    const auto sample = [&](std::string_view result, std::uint64_t count) {
+      out.sample({{"endpoint", name}, {"result", result}}, static_cast<double>(count));
+    };
+    sample("won", sum.won);
+    sample("lost", sum.hedged - sum.won);
+    sample("refused", sum.unhedged);
+  }
+}
+
+}  // namespace
+
 void shard::write_endpoints(exposition& out) const {
   std::vector<std::pair<std::string_view, endpoint_metrics>> all;
   std::vector<std::pair<std::string_view, read_counts>> reads;  // of endpoints whose reads are shared
@@ -252,8 +271,7 @@ void shard::write_endpoints(exposition& out) const {
     if (stores_[at]->answers_at_once() || !is_store(all_->context.declared->endpoints()[at])) continue;
     auto& [same_name, counts] = reads.emplace_back(name, read_counts());
     for (const auto& each : all_->shards) {
-      counts.asked += each->reads_of(at).asked;
-      counts.shared += each->reads_of(at).shared;
+      counts.add(each->reads_of(at));
     }
   }
   using kind = exposition::kind;
@@ -270,6 +288,7 @@ void shard::write_endpoints(exposition& out) const {
   for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.asked));
   out.family("rankd_store_reads_shared_total", kind::counter, "Reads that had the answer of an equal one.");
   for (const auto& [name, sum] : reads) out.sample({{"endpoint", name}}, static_cast<double>(sum.shared));
+  write_hedges(out, reads);
 }
 
 /// Of the loops, workers and threads of all shards.

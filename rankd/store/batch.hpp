@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/registry/row_id.hpp>
+#include <rankd/store/read_hedge.hpp>
 #include <rankd/store/record.hpp>
 
 #include <cstdint>
@@ -17,6 +18,7 @@ struct key_batch {
 
   std::string_view prefix;  ///< at most longest_prefix bytes
   std::span<const std::int64_t> ids;
+  read_hedge hedge = {};
 };
 
 /// One field of each hash, in the order of the keys; nothing where the hash or the field is absent.

@@ -1,6 +1,8 @@
 // rankd/store/named_read.hpp: a read of values whose keys have names of their own, many at once, and its answer.
 #pragma once
 
+#include <rankd/store/read_hedge.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -48,6 +50,7 @@ struct named_read {
   std::optional<score_range> range = {};                            ///< of a sorted set: those whose scores lie in it
   std::span<const std::string_view> fields = {};                    ///< what `fields` reads of each key, at least one
   std::span<const std::span<const std::string_view>> members = {};  ///< of `members` and `scores`: for each key
+  read_hedge hedge = {};
 };
 
 /// An element, a member, or what is known of one text that was asked for.

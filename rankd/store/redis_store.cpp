@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <span>
@@ -73,63 +74,82 @@ redis_store::redis_store(redis_store_options options) : options_(std::move(optio
 }
 
 template <typename Redis>
-auto redis_store::keep(redis_store& owner, const braid::loop& on, Redis& redis) -> braid::task<void> {
-  const detail::per_loop<connections>::entry known(owner.loops_, on, &redis);
+auto redis_store::keep(detail::per_loop<connections>& in, const braid::loop& on, Redis& redis) -> braid::task<void> {
+  const detail::per_loop<connections>::entry known(in, on, &redis);
   braid::event never;
   co_await never;
 }
 
-/// Owns the connections of a loop until the loop stops.
-auto redis_store::keep_connections(redis_store& owner, braid::loop& on) -> braid::task<void> {
+/// Owns connections of a loop until the loop stops. What a replica has not answered is asked of its master.
+auto redis_store::keep_connections(redis_store& owner, braid::loop& on, read_attempt attempt) -> braid::task<void> {
   const redis_address& server = owner.options_.server;
+  const bool is_second = attempt == read_attempt::second;
+  detail::per_loop<connections>& known = is_second ? owner.seconds_ : owner.loops_;
   if (server.is_cluster()) {
-    braid::redis_cluster nodes(on, server.as_cluster());
-    auto keeping = keep(owner, on, nodes);
+    braid::redis_cluster::options how = server.as_cluster();
+    if (is_second) how.reads = braid::redis_cluster::reads::masters;
+    braid::redis_cluster nodes(on, std::move(how));
+    auto keeping = keep(known, on, nodes);
     co_await std::move(keeping);
   } else {
-    braid::redis_pool pool(on, server, owner.options_.connections);
-    auto keeping = keep(owner, on, pool);
+    braid::redis_pool pool(on, server, is_second ? 1 : owner.options_.connections);
+    auto keeping = keep(known, on, pool);
     co_await std::move(keeping);
   }
 }
 
 /// The connections of a loop; null where it stops already.
-auto redis_store::connections_of(braid::home& where) -> connections {
-  if (const connections known = loops_.find(where); known != connections()) return known;
+auto redis_store::connections_of(braid::home& where, read_attempt attempt) -> connections {
+  detail::per_loop<connections>& known = attempt == read_attempt::second ? seconds_ : loops_;
+  if (const connections there = known.find(where); there != connections()) return there;
   auto* const on = dynamic_cast<braid::loop*>(&where);
   BRAID_EXPECTS(on != nullptr, "a Redis store is asked by tasks of an event loop");
-  on->spawn(keep_connections(*this, *on));
-  return loops_.find(where);
+  on->spawn(keep_connections(*this, *on, attempt));
+  return known.find(where);
+}
+
+/// Those for the second attempt connect with the first, so that no read has to wait for that.
+auto redis_store::connections_for(braid::home& where, read_hedge hedge) -> connections {
+  const connections first = connections_of(where, read_attempt::first);
+  if (hedge.after == braid::duration::zero()) return first;
+  const connections second = connections_of(where, read_attempt::second);
+  return hedge.attempt == read_attempt::second ? second : first;
+}
+
+/// The second time ends when the first does, so that a read takes no longer than without it.
+auto redis_store::time_for(read_hedge hedge) const noexcept -> braid::duration {
+  if (hedge.attempt == read_attempt::first) return braid::redis_pool::default_timeout;
+  return std::max<braid::duration>(options_.server.request_timeout - hedge.after, std::chrono::milliseconds(1));
 }
 
 /// Sends a batch and waits for all of it. The first reply that is an error is that of the batch.
-auto redis_store::run(redis_store& self, braid::redis_id_batch batch, braid::arena& arena)
+auto redis_store::run(redis_store& self, braid::redis_id_batch batch, read_hedge hedge, braid::arena& arena)
     -> braid::task<store_result<std::span<const resp_value>>> {
   braid::scope& around = co_await braid::this_scope();
-  const connections whom = self.connections_of(around.where());
+  const connections whom = self.connections_for(around.where(), hedge);
   if (whom == connections()) co_return braid::fail(braid::errc::closed);
   braid::result<std::span<const resp_value>> replies;
   if (auto* const* cluster = std::get_if<braid::redis_cluster*>(&whom)) {
     braid::redis_batch all(batch.expected);
     all.add_each(batch);
-    auto asking = (*cluster)->run(all, arena);
+    auto asking = (*cluster)->run(all, arena, self.time_for(hedge));
     replies = co_await std::move(asking);
   } else {
-    replies = co_await std::get<braid::redis_pool*>(whom)->run(batch, arena);
+    replies = co_await std::get<braid::redis_pool*>(whom)->run(batch, arena, self.time_for(hedge));
   }
   co_return without_errors(replies);
 }
 
-auto redis_store::run(redis_store& self, const braid::redis_batch& batch, braid::arena& arena)
+auto redis_store::run(redis_store& self, const braid::redis_batch& batch, read_hedge hedge, braid::arena& arena)
     -> braid::task<store_result<std::span<const resp_value>>> {
   braid::scope& around = co_await braid::this_scope();
-  const connections whom = self.connections_of(around.where());
+  const connections whom = self.connections_for(around.where(), hedge);
   if (whom == connections()) co_return braid::fail(braid::errc::closed);
   if (auto* const* cluster = std::get_if<braid::redis_cluster*>(&whom)) {
-    auto asking = (*cluster)->run(batch, arena);
+    auto asking = (*cluster)->run(batch, arena, self.time_for(hedge));
     co_return without_errors(co_await std::move(asking));
   }
-  co_return without_errors(co_await std::get<braid::redis_pool*>(whom)->run(batch, arena));
+  co_return without_errors(co_await std::get<braid::redis_pool*>(whom)->run(batch, arena, self.time_for(hedge)));
 }
 
 auto redis_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
@@ -140,7 +160,7 @@ auto redis_store::hget(key_batch keys, std::string_view field, braid::arena& are
                       .ids = keys.ids,
                       .rest = {&field, 1},
                       .expected = braid::redis_replies::text},
-                     arena);
+                     keys.hedge, arena);
   const auto replies = co_await std::move(running);
   if (!replies) co_return std::unexpected(replies.error());
   const auto out = arena.filled(replies->size(), std::optional<std::string_view>());
@@ -153,7 +173,7 @@ auto redis_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<st
   auto running = run(
       *this,
       {.name = "HGETALL", .prefix = keys.prefix, .ids = keys.ids, .rest = {}, .expected = braid::redis_replies::texts},
-      arena);
+      keys.hedge, arena);
   const auto replies = co_await std::move(running);
   if (!replies) co_return std::unexpected(replies.error());
   const auto out = arena.filled(replies->size(), std::span<const hash_field>());
@@ -177,7 +197,7 @@ auto redis_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& 
                       .ids = keys.ids,
                       .rest = range,
                       .expected = braid::redis_replies::texts},
-                     arena);
+                     keys.hedge, arena);
   const auto replies = co_await std::move(running);
   if (!replies) co_return std::unexpected(replies.error());
   const auto lists = arena.filled(replies->size(), std::span<const std::int64_t>());
@@ -194,7 +214,7 @@ auto redis_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& 
 auto redis_store::read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> {
   const auto spread = options_.server.is_cluster() ? detail::key_spread::by_slot : detail::key_spread::one_server;
   const braid::redis_batch batch = detail::commands_of(what, spread);
-  auto running = run(*this, batch, arena);
+  auto running = run(*this, batch, what.hedge, arena);
   const auto replies = co_await std::move(running);
   if (!replies) co_return std::unexpected(replies.error());
   const auto found = detail::answer_of(what, *replies, arena, spread);

@@ -27,12 +27,13 @@ struct redis_store_options {
 };
 
 /// Each batch is one pipeline, sent at once, for which its task waits. The first batch of a loop makes that loop's
-/// connections, which end with it. A batch fails as a whole; a server that is away costs the time that its connection
-/// is refused in, and at most the timeouts of the options. Nothing is asked twice of a server; a cluster is asked
-/// again, where its keys have moved to or what was asked has no reply, until the timeout. What it answers is what the
-/// embedded store answers on the same data. Threads: any event loops at once; batches are awaited by tasks of
-/// `braid::loop`s. Lifetime: outlives these loops. Errors: those of `redis_connection`, with WRONGTYPE as
-/// store_errc::wrong_type.
+/// connections, which end with it. A read that may be asked a second time has connections of its own for that, made
+/// with the first such read of a loop; in a cluster whose replicas answer reads, they lead to masters. A batch fails as
+/// a whole; a server that is away costs the time that its connection is refused in, and at most the timeouts of the
+/// options. Nothing is asked twice of a server; a cluster is asked again, where its keys have moved to or what was
+/// asked has no reply, until the timeout. What it answers is what the embedded store answers on the same data. Threads:
+/// any event loops at once; batches are awaited by tasks of `braid::loop`s. Lifetime: outlives these loops. Errors:
+/// those of `redis_connection`, with WRONGTYPE as store_errc::wrong_type.
 class redis_store final : public store {
  public:
   /// Connects to no server yet. Requires a connection.
@@ -50,17 +51,20 @@ class redis_store final : public store {
  private:
   using connections = std::variant<braid::redis_pool*, braid::redis_cluster*>;  // null: the loop stops
 
-  auto connections_of(braid::home& where) -> connections;
-  static auto keep_connections(redis_store& owner, braid::loop& on) -> braid::task<void>;
+  auto connections_of(braid::home& where, read_attempt attempt) -> connections;
+  auto connections_for(braid::home& where, read_hedge hedge) -> connections;
+  [[nodiscard]] auto time_for(read_hedge hedge) const noexcept -> braid::duration;
+  static auto keep_connections(redis_store& owner, braid::loop& on, read_attempt attempt) -> braid::task<void>;
   template <typename Redis>
-  static auto keep(redis_store& owner, const braid::loop& on, Redis& redis) -> braid::task<void>;
-  static auto run(redis_store& self, braid::redis_id_batch batch, braid::arena& arena)
+  static auto keep(detail::per_loop<connections>& in, const braid::loop& on, Redis& redis) -> braid::task<void>;
+  static auto run(redis_store& self, braid::redis_id_batch batch, read_hedge hedge, braid::arena& arena)
       -> braid::task<store_result<std::span<const braid::resp_value>>>;
-  static auto run(redis_store& self, const braid::redis_batch& batch, braid::arena& arena)
+  static auto run(redis_store& self, const braid::redis_batch& batch, read_hedge hedge, braid::arena& arena)
       -> braid::task<store_result<std::span<const braid::resp_value>>>;
 
   redis_store_options options_;
   detail::per_loop<connections> loops_;
+  detail::per_loop<connections> seconds_;  // for reads that are asked a second time
 };
 
 }  // namespace rankd

@@ -5,6 +5,7 @@
 
 #include <braid/coro/scope.hpp>
 #include <braid/coro/synchronization.hpp>
+#include <braid/coro/with_scope.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -18,8 +19,10 @@ namespace {
 // Copies of questions and answers. A question outlives the task that asked first, and an answer lies in the memory of
 // each task that asked, as if it had read itself: so what a node takes does not depend on which one came first.
 
-auto copy_of(const key_batch& keys, braid::arena& memory) -> key_batch {
-  return {.prefix = memory.copied(keys.prefix), .ids = memory.copied(keys.ids)};
+auto copy_of(const key_batch& keys, braid::arena& memory, read_attempt attempt) -> key_batch {
+  return {.prefix = memory.copied(keys.prefix),
+          .ids = memory.copied(keys.ids),
+          .hedge = {.after = keys.hedge.after, .attempt = attempt}};
 }
 
 auto copy_of(std::span<const std::string_view> texts, braid::arena& memory) -> std::span<const std::string_view> {
@@ -28,8 +31,9 @@ auto copy_of(std::span<const std::string_view> texts, braid::arena& memory) -> s
   return out;
 }
 
-auto copy_of(const named_read& what, braid::arena& memory) -> named_read {
+auto copy_of(const named_read& what, braid::arena& memory, read_attempt attempt) -> named_read {
   named_read out = what;
+  out.hedge.attempt = attempt;
   out.keys = copy_of(what.keys, memory);
   out.fields = copy_of(what.fields, memory);
   const auto members = memory.uninitialized<std::span<const std::string_view>>(what.members.size());
@@ -88,6 +92,12 @@ struct shared_reads::flight {
   std::size_t waiting = 0;
   bool is_given_up = false;
   braid::scope* inside = nullptr;  // that of its task, while it runs
+  bool is_over = false;            // its task has ended: without an answer, or with a failure, a second one may follow
+
+  // Of the second time that it was sent.
+  std::unique_ptr<braid::arena> second_memory;  // null: it was not
+  bool is_second_under_way = false;
+  braid::scope* second_inside = nullptr;
 
   /// Whether a request that asks the same may take it.
   [[nodiscard]] auto is_useful() const noexcept -> bool {
@@ -130,7 +140,11 @@ auto shared_reads::for_request() -> std::shared_ptr<request_reads> { return std:
 
 auto shared_reads::counts(std::size_t endpoint) const noexcept -> read_counts {
   const endpoint_counts& of = counts_[endpoint];
-  return {.asked = of.asked.load(braid::relaxed), .shared = of.shared.load(braid::relaxed)};
+  return {.asked = of.asked.load(braid::relaxed),
+          .shared = of.shared.load(braid::relaxed),
+          .hedged = of.hedged.load(braid::relaxed),
+          .won = of.won.load(braid::relaxed),
+          .unhedged = of.unhedged.load(braid::relaxed)};
 }
 
 auto shared_reads::find(std::string_view question) const -> std::shared_ptr<flight> {
@@ -156,14 +170,29 @@ void shared_reads::give_up(flight& one) {
   const auto found = under_way_.find(one.question);
   if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);
   if (one.inside != nullptr) one.inside->request_stop();
+  if (one.second_inside != nullptr) one.second_inside->request_stop();
 }
 
 template <typename T>
 auto shared_reads::ask(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
     -> braid::task<void> {
-  one->answer = co_await std::move(work);
+  store_result<T> got = co_await std::move(work);
+  if (one->landed.is_set()) co_return;
+  const bool is_answer = got.has_value();
+  one->answer = std::move(got);
+  if (!is_answer && one->is_second_under_way) co_return;  // that may answer; else this is why there is no answer
   owner.land(*one);
+  if (one->second_inside != nullptr) one->second_inside->request_stop();
 }
+
+namespace {
+
+template <typename Flight>
+auto until_landed(Flight& one) -> braid::task<void> {
+  co_await one.landed;
+}
+
+}  // namespace
 
 /// Runs in the root scope of the loop, because the task that asked first may end before the others. The scope of the
 /// read is its own, so that it can be stopped alone.
@@ -181,13 +210,53 @@ auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::
     one->thrown = std::current_exception();
   }
   one->inside = nullptr;
-  if (!one->landed.is_set()) owner.land(*one);
+  one->is_over = true;
+  if (one->landed.is_set() || one->is_second_under_way) co_return;
+  owner.land(*one);
 }
 
 template <typename T>
-auto shared_reads::wait_for(shared_reads& owner, std::shared_ptr<flight> one, braid::arena& memory)
-    -> braid::task<store_result<T>> {
+auto shared_reads::ask_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
+                             braid::task<store_result<T>> work) -> braid::task<void> {
+  store_result<T> got = co_await std::move(work);
+  if (!got || one->landed.is_set()) co_return;
+  one->answer = std::move(got);
+  one->thrown = nullptr;
+  of.won.fetch_add(1, braid::relaxed);
+  owner.land(*one);
+  if (one->inside != nullptr) one->inside->request_stop();
+}
+
+/// The same for the second time that a read is sent. Its failure is none of the read as long as the first may answer.
+template <typename T>
+auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
+                             braid::task<store_result<T>> work) -> braid::task<void> {
+  if (!one->landed.is_set() && !one->is_given_up) {
+    braid::scope& around = co_await braid::this_scope();
+    braid::scope inside(around);
+    one->second_inside = &inside;
+    inside.spawn(ask_again(owner, one, of, std::move(work)));
+    try {
+      co_await inside.join();
+    } catch (...) {
+      // The first answers, or says why not.
+    }
+    one->second_inside = nullptr;
+  }
+  one->is_second_under_way = false;
+  if (one->is_over && !one->landed.is_set()) owner.land(*one);
+}
+
+/// `again` sends the read a second time, or counts why it may not.
+template <typename T, typename Again>
+auto shared_reads::wait_for(shared_reads& owner, std::shared_ptr<flight> one, braid::duration after, const Again& again,
+                            braid::arena& memory) -> braid::task<store_result<T>> {
   const waiting counted(owner, *one);
+  if (after != braid::duration::zero() && !one->landed.is_set()) {
+    auto landing = braid::with_timeout(after, until_landed(*one));
+    const braid::result<void> in_time = co_await std::move(landing);
+    if (!in_time && !one->landed.is_set() && one->second_memory == nullptr) again();
+  }
   if (!one->landed.is_set()) co_await one->landed;
   if (one->thrown) std::rethrow_exception(one->thrown);
   const auto* const got = std::get_if<store_result<T>>(&one->answer);
@@ -212,18 +281,24 @@ class request_reads::client final : public store {
       -> braid::task<store_result<field_batch>> override {
     braid::scope& around = co_await braid::this_scope();
     const joined to = of_ids(detail::store_call::hget, keys, field, 0);
-    braid::arena& kept = to.one->memory;
-    begin(around, to, [&] { return behind_->hget(copy_of(keys, kept), kept.copied(field), kept); });
-    auto waiting = shared_reads::wait_for<field_batch>(*of_->from_, to.one, memory);
+    const auto ask = [&](braid::arena& into, read_attempt attempt) {
+      return behind_->hget(copy_of(keys, into, attempt), into.copied(field), into);
+    };
+    begin(around, to, ask);
+    const auto again = [&] { begin_again<field_batch>(around, to, ask); };
+    auto waiting = shared_reads::wait_for<field_batch>(*of_->from_, to.one, keys.hedge.after, again, memory);
     co_return co_await std::move(waiting);
   }
 
   auto hgetall(key_batch keys, braid::arena& memory) -> braid::task<store_result<hash_batch>> override {
     braid::scope& around = co_await braid::this_scope();
     const joined to = of_ids(detail::store_call::hgetall, keys, {}, 0);
-    braid::arena& kept = to.one->memory;
-    begin(around, to, [&] { return behind_->hgetall(copy_of(keys, kept), kept); });
-    auto waiting = shared_reads::wait_for<hash_batch>(*of_->from_, to.one, memory);
+    const auto ask = [&](braid::arena& into, read_attempt attempt) {
+      return behind_->hgetall(copy_of(keys, into, attempt), into);
+    };
+    begin(around, to, ask);
+    const auto again = [&] { begin_again<hash_batch>(around, to, ask); };
+    auto waiting = shared_reads::wait_for<hash_batch>(*of_->from_, to.one, keys.hedge.after, again, memory);
     co_return co_await std::move(waiting);
   }
 
@@ -231,9 +306,12 @@ class request_reads::client final : public store {
       -> braid::task<store_result<id_batch>> override {
     braid::scope& around = co_await braid::this_scope();
     const joined to = of_ids(detail::store_call::lrange_ids, keys, {}, first);
-    braid::arena& kept = to.one->memory;
-    begin(around, to, [&] { return behind_->lrange_ids(copy_of(keys, kept), first, kept); });
-    auto waiting = shared_reads::wait_for<id_batch>(*of_->from_, to.one, memory);
+    const auto ask = [&](braid::arena& into, read_attempt attempt) {
+      return behind_->lrange_ids(copy_of(keys, into, attempt), first, into);
+    };
+    begin(around, to, ask);
+    const auto again = [&] { begin_again<id_batch>(around, to, ask); };
+    auto waiting = shared_reads::wait_for<id_batch>(*of_->from_, to.one, keys.hedge.after, again, memory);
     co_return co_await std::move(waiting);
   }
 
@@ -243,14 +321,15 @@ class request_reads::client final : public store {
     detail::put_head(out, of_->from_->scratch_, what);
     detail::put_keys(out, what);
     const joined to = of_->join(endpoint_);
-    braid::arena& kept = to.one->memory;
-    begin(around, to, [&] {
+    const auto ask = [&](braid::arena& into, read_attempt attempt) {
       // The task refers to the question, which lies in the memory of the read.
-      const auto place = kept.uninitialized<named_read>(1);
-      place[0] = copy_of(what, kept);
-      return behind_->read(place[0], kept);
-    });
-    auto waiting = shared_reads::wait_for<item_batch>(*of_->from_, to.one, memory);
+      const auto place = into.uninitialized<named_read>(1);
+      place[0] = copy_of(what, into, attempt);
+      return behind_->read(place[0], into);
+    };
+    begin(around, to, ask);
+    const auto again = [&] { begin_again<item_batch>(around, to, ask); };
+    auto waiting = shared_reads::wait_for<item_batch>(*of_->from_, to.one, what.hedge.after, again, memory);
     co_return co_await std::move(waiting);
   }
 
@@ -278,14 +357,30 @@ class request_reads::client final : public store {
     return of_->join(endpoint_);
   }
 
-  /// `make` gives the read, if it is new. One that cannot be begun is none that others may wait for.
-  template <typename Make>
-  void begin(braid::scope& around, const joined& to, const Make& make) {
+  /// `ask` gives the read, if it is new. One that cannot be begun is none that others may wait for.
+  template <typename Ask>
+  void begin(braid::scope& around, const joined& to, const Ask& ask) {
     if (!to.is_new) return;
     try {
-      around.where().root().spawn(shared_reads::fly(*of_->from_, to.one, make()));
+      around.where().root().spawn(shared_reads::fly(*of_->from_, to.one, ask(to.one->memory, read_attempt::first)));
     } catch (...) {
       of_->from_->give_up(*to.one);
+      throw;
+    }
+  }
+
+  /// Sends it a second time, where that is within the budget.
+  template <typename T, typename Ask>
+  void begin_again(braid::scope& around, const joined& to, const Ask& ask) {
+    if (!of_->may_ask_again(endpoint_)) return;
+    shared_reads::flight& one = *to.one;
+    one.second_memory = std::make_unique<braid::arena>();
+    one.is_second_under_way = true;
+    try {
+      around.where().root().spawn(shared_reads::fly_again<T>(*of_->from_, to.one, of_->from_->counts_[endpoint_],
+                                                             ask(*one.second_memory, read_attempt::second)));
+    } catch (...) {
+      one.is_second_under_way = false;
       throw;
     }
   }
@@ -324,9 +419,18 @@ auto request_reads::join(std::size_t endpoint) -> joined {
     of_endpoint.shared.fetch_add(1, braid::relaxed);
   } else {
     out = {.one = from_->add(question), .is_new = true};
+    of_endpoint.budget.sent_a_read();
   }
   known_.try_emplace(out.one->question, out.one);
   return out;
+}
+
+auto request_reads::may_ask_again(std::size_t endpoint) -> bool {
+  shared_reads::endpoint_counts& of = from_->counts_[endpoint];
+  const bool may = of.budget.try_take();
+  (may ? of.hedged : of.unhedged).fetch_add(1, braid::relaxed);
+  ++(may ? counts_.hedged : counts_.unhedged);
+  return may;
 }
 
 }  // namespace rankd

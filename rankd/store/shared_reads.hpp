@@ -1,8 +1,10 @@
 // rankd/store/shared_reads.hpp: single flight: reads that are equal, of one request or at the same time, are sent once.
 #pragma once
 
+#include <rankd/store/read_hedge.hpp>
 #include <rankd/store/store.hpp>
 
+#include <braid/base/clock.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <cstddef>
@@ -20,6 +22,17 @@ namespace rankd {
 struct read_counts {
   std::uint64_t asked = 0;
   std::uint64_t shared = 0;
+  std::uint64_t hedged = 0;    ///< reads that were sent a second time
+  std::uint64_t won = 0;       ///< of these, the ones whose second answer came first
+  std::uint64_t unhedged = 0;  ///< reads that were due for it, with no `hedge_budget` left
+
+  void add(const read_counts& other) noexcept {
+    asked += other.asked;
+    shared += other.shared;
+    hedged += other.hedged;
+    won += other.won;
+    unhedged += other.unhedged;
+  }
 };
 
 class request_reads;
@@ -27,7 +40,9 @@ class request_reads;
 /// The stores of one loop, for requests that share their reads: a question that is under way for another request is
 /// not sent again. Its answer, or its failure, is that of all that wait for it; a task that is stopped leaves the
 /// others as they are, and the read ends when no task waits for it any more.
-/// Stores that answer at once are asked as often as requests ask them.
+/// A read with a `read_hedge` that has no answer by then is sent a second time, at most once, whichever request asks
+/// for that. The first answer is the read's, and the other one is stopped; where neither succeeds, it has failed as
+/// the first did. Stores that answer at once are asked as often as requests ask them.
 /// Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop; the stores outlive it.
 /// Cost: a copy of the question and of the answer, and two tasks, for each read.
 class shared_reads {
@@ -51,8 +66,12 @@ class shared_reads {
   struct flight;
   struct waiting;
   struct endpoint_counts {
-    braid::atomic<std::uint64_t> asked{0};   // written by the loop
-    braid::atomic<std::uint64_t> shared{0};  // the same
+    braid::atomic<std::uint64_t> asked{0};     // written by the loop
+    braid::atomic<std::uint64_t> shared{0};    // the same
+    braid::atomic<std::uint64_t> hedged{0};    // the same
+    braid::atomic<std::uint64_t> won{0};       // the same
+    braid::atomic<std::uint64_t> unhedged{0};  // the same
+    hedge_budget budget;                       // of the loop
   };
 
   auto find(std::string_view question) const -> std::shared_ptr<flight>;
@@ -66,8 +85,14 @@ class shared_reads {
   static auto fly(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
       -> braid::task<void>;
   template <typename T>
-  static auto wait_for(shared_reads& owner, std::shared_ptr<flight> one, braid::arena& memory)
-      -> braid::task<store_result<T>>;
+  static auto ask_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
+                        braid::task<store_result<T>> work) -> braid::task<void>;
+  template <typename T>
+  static auto fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
+                        braid::task<store_result<T>> work) -> braid::task<void>;
+  template <typename T, typename Again>
+  static auto wait_for(shared_reads& owner, std::shared_ptr<flight> one, braid::duration after, const Again& again,
+                       braid::arena& memory) -> braid::task<store_result<T>>;
 
   std::vector<store*> behind_;
   std::vector<endpoint_counts> counts_;
@@ -95,6 +120,7 @@ class request_reads {
   struct joined;
 
   auto join(std::size_t endpoint) -> joined;
+  auto may_ask_again(std::size_t endpoint) -> bool;
 
   shared_reads* from_;
   read_counts counts_;

@@ -16,12 +16,12 @@ from .caches import CACHE
 from .branches import BOUND_PARAMS, BRANCH
 from .fallbacks import FALLBACK
 from .expressions import FORMULAS
-from .limits import RETRIES, TIMEOUTS
+from .limits import HEDGE, RETRIES, TIMEOUTS
 from .vectors import VECTORS, VectorFile, as_float32
 
 Row = dict[str, Any]
 
-CAPABILITIES = [CAPABILITY, BOUND_PARAMS, FALLBACK, BRANCH, FORMULAS, TIMEOUTS, RETRIES, VECTORS, CACHE]
+CAPABILITIES = [CAPABILITY, BOUND_PARAMS, FALLBACK, BRANCH, FORMULAS, TIMEOUTS, RETRIES, VECTORS, CACHE, HEDGE]
 
 REGISTRY = Path(__file__).resolve().parents[2] / "registry"
 ID, COUNTRY, COUNT = 1, 3001, 4002

@@ -57,7 +57,7 @@ struct counted_server {
   }
 };
 
-/// Passes on what it is asked, once it is let.
+/// Passes on what it is asked, once it is let, or at once where it is asked a second time.
 class held_store final : public store {
  public:
   explicit held_store(store& behind) : behind_(&behind) {}
@@ -65,7 +65,7 @@ class held_store final : public store {
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)
       -> braid::task<store_result<field_batch>> override {
     ++asked;
-    while (!is_let) co_await let;
+    while (!is_let && keys.hedge.attempt == read_attempt::first) co_await let;
     co_return co_await behind_->hget(keys, field, arena);
   }
   auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
@@ -74,7 +74,7 @@ class held_store final : public store {
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<store_result<id_batch>> override {
     ++asked;
-    while (!is_let) co_await let;
+    while (!is_let && keys.hedge.attempt == read_attempt::first) co_await let;
     co_return co_await behind_->lrange_ids(keys, first, arena);
   }
   auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
@@ -170,4 +170,24 @@ TEST_CASE("a store that answers at once is asked directly, and its reads are not
   const ranking answer = in.rank(plan, R"({"user_id":1,"explain":true})");
   CHECK(!answer.explained->reads);
   CHECK(in.ranker().reads_of(0).asked == 0);
+}
+
+TEST_CASE("a node whose reads have no answer in time asks again, and the explanation counts that") {
+  held_store from(*reference_project::get().stores.front());
+  engine_world in(reference_project::get().declared, {&from, nullptr}, 1);
+  const auto hedged = [](std::string node) {
+    node.pop_back();
+    return node + R"(,"hedge_ms":1})";
+  };
+  const bound_plan& plan =
+      in.bind(artifact_of(hedged(node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})")) + "," +
+                              hedged(node("f", "core::follow", "v", R"({"endpoint":"ep_0001","fanout":100})")),
+                          R"("f")", R"("capabilities_required":["cap.rfc.0012.hedge.v1"],)"));
+  const ranking answer = in.rank(plan, R"({"user_id":1,"explain":true})");
+  CHECK(error_of(answer) == "fine");
+  CHECK(!answer.rows.empty());
+  REQUIRE(answer.explained->reads);
+  CHECK(answer.explained->reads->hedged == answer.explained->reads->asked);
+  CHECK(to_json(*answer.explained).find(R"(,"hedged":)") != std::string::npos);
+  CHECK(in.ranker().reads_of(0).won == answer.explained->reads->hedged);
 }

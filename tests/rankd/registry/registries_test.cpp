@@ -247,9 +247,9 @@ TEST_CASE("the base set of the repository is what the document says") {
   CHECK(read->find_param("blocklist_regex")->nullable);
   CHECK(read->index_of(*read->find_param("esr_cutoff")) == 2);
   CHECK(read->features().empty());
-  REQUIRE(read->capabilities().size() == 11);
+  REQUIRE(read->capabilities().size() == 12);
   CHECK(read->capabilities().front().id == "cap.rfc.0001.arithmetic.v1");
-  CHECK(read->capabilities().back().id == "cap.rfc.0011.cache.v1");
+  CHECK(read->capabilities().back().id == "cap.rfc.0012.hedge.v1");
 }
 
 TEST_CASE("the endpoints of the base set differ between environments only in who answers") {

@@ -17,12 +17,15 @@
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/net/redis_connection.hpp>
 #include <braid/net/redis_options.hpp>
 #include <braid/runtime/runtime.hpp>
 
+#include <array>
 #include <functional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -111,6 +114,32 @@ TEST_CASE("a server answers all three commands as the embedded store does") {
   CHECK(ask.follow(from, users, 2)->malformed == 1);
   CHECK(ask.follow(from, users, 0)->lists.size() == 3);
   CHECK(ask.country(from, {})->empty());
+}
+
+TEST_CASE("the second time a read is asked by a connection of its own") {
+  const redis_server server;
+  fill(at(server), data);
+  redis_store from = store_at(at(server));
+  asker ask;
+  const ids users{1};
+  const auto first =
+      ask.on->run(from.hget({.prefix = "user:", .ids = users, .hedge = {.after = 5ms}}, "country", ask.arena));
+  REQUIRE(first.has_value());
+  CHECK((*first)[0] == "US");
+  const read_hedge again{.after = 5ms, .attempt = read_attempt::second};
+  const auto second = ask.on->run(from.lrange_ids({.prefix = "follow:", .ids = users, .hedge = again}, 1, ask.arena));
+  REQUIRE(second.has_value());
+  CHECK((ids(second->lists[0].begin(), second->lists[0].end()) == ids{5}));
+
+  std::string clients;  // each with its last command
+  braid::testing::run_on_loop([&](braid::loop& io) -> braid::task<void> {
+    braid::redis_connection redis(io, at(server));
+    braid::arena memory;
+    const std::array<std::string_view, 2> list{"CLIENT", "LIST"};
+    clients = (co_await redis.command(list, memory)).value().text();
+  });
+  CHECK(clients.find("cmd=hget") != std::string::npos);
+  CHECK(clients.find("cmd=lrange") != std::string::npos);
 }
 
 TEST_CASE("a batch that is larger than what may be under way is answered in order") {

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 14> capabilities{
     "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",    "cap.rfc.0004.aging.v1",
     "cap.rfc.0004.fallback.v1",     "cap.rfc.0005.branch.v1",  "cap.rfc.0006.formulas.v1",
     "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1", "cap.rfc.0009.vectors.v1",
-    "cap.rfc.0010.capture.v1",      "cap.rfc.0011.cache.v1"};
+    "cap.rfc.0010.capture.v1",      "cap.rfc.0011.cache.v1",   "cap.rfc.0012.hedge.v1"};
 
 auto rules() -> plan_rules { return {.ops = all_op_shapes(), .declared = op_world(), .capabilities = capabilities}; }
 
@@ -82,7 +82,7 @@ TEST_CASE("each plan with bad branches or options that are bound wrongly gets it
 }
 
 TEST_CASE("each plan with bad limits of nodes gets its diagnostics and no others") {
-  check_table("bad_limits.ndjson", table_file("good_limits.json"), 15, found_in);
+  check_table("bad_limits.ndjson", table_file("good_limits.json"), 24, found_in);
 }
 
 TEST_CASE("each plan with bad captures gets its diagnostics and no others") {

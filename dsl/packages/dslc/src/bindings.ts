@@ -1,5 +1,5 @@
 // bindings.ts: registries and operators as TypeScript: one token each, one method each.
-import { readsStore } from "./limits.js";
+import { mayHedge, readsStore } from "./limits.js";
 import type { Entry, Op, OpParam, Registries } from "./project.js";
 
 const string = (text: string): string => JSON.stringify(text);
@@ -209,7 +209,7 @@ function options(op: Op): string {
       `  readonly ${optionOf(param)}${isOptional(param) ? "?" : ""}: ${typeOf(op, param)};\n`,
   );
   const name = typeName(op) + "Options";
-  const base = readsStore(op) ? "StoreNodeOptions" : "NodeOptions";
+  const base = mayHedge(op) ? "StoreNodeOptions" : readsStore(op) ? "ServerNodeOptions" : "NodeOptions";
   return `/** Options of ${op.name}. */\nexport interface ${name}${generics(op, "declare")} extends ${base} {\n${fields.join("")}}\n`;
 }
 
@@ -322,10 +322,16 @@ export interface NodeCapture {
   readonly side?: "out" | "in" | "both";
 }
 
-/** What every operator takes that reads a store. */
-export interface StoreNodeOptions extends NodeOptions {
+/** What every operator takes that asks a store, or a server of models. */
+export interface ServerNodeOptions extends NodeOptions {
   /** So often it is run again where the store does not answer for a moment: 1 to 5. */
   readonly retries?: number;
+}
+
+/** What every operator takes that reads a store. */
+export interface StoreNodeOptions extends ServerNodeOptions {
+  /** A read that has no answer after so many milliseconds is asked a second time. */
+  readonly hedgeMs?: number;
 }
 `;
 

@@ -130,6 +130,7 @@ const nodeOption = "as";
 const limitOptions: ReadonlyMap<string, string> = new Map([
   ["timeoutMs", "timeout_ms"],
   ["retries", "retries"],
+  ["hedgeMs", "hedge_ms"],
   ["capture", "capture"],
   ["cache", "cache"],
 ]);

@@ -1,5 +1,5 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities 6b44e5f957f873e689fa431f1767c3ccea3ff6df3149570fd196ea43df6ca9c2
+// digest capabilities 166ca206a2c1e6ec1692f3733ed0e3ef212ff051a4295c455f4d88fbcf38ef2c
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
@@ -79,22 +79,6 @@ export interface NodeOptions {
   readonly timeoutMs?: number;
   /** Rows at this node are kept as data, where the server has a folder for them. */
   readonly capture?: NodeCapture;
-  /** Rows of this node are kept for other requests, where the server has a cache. */
-  readonly cache?: NodeCache;
-}
-
-/** How long the rows of a node are kept; what they depend on is derived. */
-export interface NodeCache {
-  /** So old they are taken as they are: 1 to 86400000. */
-  readonly ttlMs: number;
-  /** So long after that they are still taken, while new ones are made; not at all where absent. */
-  readonly staleMs?: number;
-  /** More rows are not kept: 1 to 1000000; 10000 where absent. */
-  readonly maxRows?: number;
-  /** What they depend on, as its author knows it: another key is a mistake, and the plan is not compiled. */
-  readonly by?: readonly (
-    "user" | ParamToken<"int"> | ParamToken<"float"> | ParamToken<"string"> | ParamToken<"bool">
-  )[];
 }
 
 /** Which rows at a node are captured, and of which requests. */
@@ -109,10 +93,16 @@ export interface NodeCapture {
   readonly side?: "out" | "in" | "both";
 }
 
-/** What every operator takes that reads a store. */
-export interface StoreNodeOptions extends NodeOptions {
+/** What every operator takes that asks a store, or a server of models. */
+export interface ServerNodeOptions extends NodeOptions {
   /** So often it is run again where the store does not answer for a moment: 1 to 5. */
   readonly retries?: number;
+}
+
+/** What every operator takes that reads a store. */
+export interface StoreNodeOptions extends ServerNodeOptions {
+  /** A read that has no answer after so many milliseconds is asked a second time. */
+  readonly hedgeMs?: number;
 }
 
 /** What stands in for a node that fails. */
@@ -146,7 +136,7 @@ export interface CallModelsOptions extends NodeOptions {
 }
 
 /** Options of core::call_remote_model. */
-export interface CallRemoteModelOptions<RowsPerCall extends number | bigint> extends StoreNodeOptions {
+export interface CallRemoteModelOptions<RowsPerCall extends number | bigint> extends ServerNodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"http">;
   /** `model`. */
