@@ -1,5 +1,5 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities 166ca206a2c1e6ec1692f3733ed0e3ef212ff051a4295c455f4d88fbcf38ef2c
+// digest capabilities 9879802cfe3d993c9492761de6896f33f0f343cec90b308725e9fce850cb1628
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
@@ -79,6 +79,22 @@ export interface NodeOptions {
   readonly timeoutMs?: number;
   /** Rows at this node are kept as data, where the server has a folder for them. */
   readonly capture?: NodeCapture;
+  /** Rows of this node are kept for other requests, where the server has a cache. */
+  readonly cache?: NodeCache;
+}
+
+/** How long the rows of a node are kept; what they depend on is derived. */
+export interface NodeCache {
+  /** So old they are taken as they are: 1 to 86400000. */
+  readonly ttlMs: number;
+  /** So long after that they are still taken, while new ones are made; not at all where absent. */
+  readonly staleMs?: number;
+  /** More rows are not kept: 1 to 1000000; 10000 where absent. */
+  readonly maxRows?: number;
+  /** What they depend on, as its author knows it: another key is a mistake, and the plan is not compiled. */
+  readonly by?: readonly (
+    "user" | ParamToken<"int"> | ParamToken<"float"> | ParamToken<"string"> | ParamToken<"bool">
+  )[];
 }
 
 /** Which rows at a node are captured, and of which requests. */
