@@ -276,7 +276,7 @@ class Traced(unittest.TestCase):
         heads = [at for at in range(0, len(rings), 8) if rings[at : at + 8] != bytes(8)]
         chance = random.Random(7)
         damaged = [b"", rings[:100], rings[: len(rings) // 2], rings[: len(rings) - 4096], b"braidrng" + bytes(len(rings) - 8)]
-        for _ in range(25):
+        for _ in range(12):
             bad = bytearray(rings)
             for at in chance.sample(heads, 20) + [chance.choice(heads[:40])]:
                 bad[at : at + 8] = chance.choice((bytes(8), b"\xff" * 8, chance.randbytes(8), b"\x03" + bytes(7)))
