@@ -63,11 +63,13 @@ class endless_record {
     if (::mkfifo(file_.c_str(), 0600) != 0) throw std::runtime_error("no pipe can be made");
   }
   [[nodiscard]] auto file() const -> const std::filesystem::path& { return file_; }
-  /// Requires that it is being read: waits for that otherwise.
-  void end() const { std::ofstream(file_).flush(); }
+  /// Returns once something reads it.
+  void wait_for_reader() { out_.open(file_); }
+  void end() { out_.close(); }
 
  private:
   std::filesystem::path file_;
+  std::ofstream out_;
 };
 
 /// Requests to `reels_plan_a`, recorded once by a server.

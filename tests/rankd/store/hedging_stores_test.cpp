@@ -264,16 +264,6 @@ TEST_CASE("a tenth of the reads may be asked again, and ten before there were th
   CHECK(in.counts().unhedged == 2);
   in.let(in.behind.first);
   for (std::size_t who = 0; who < 12; ++who) CHECK(in.heard[who] == "first");
-
-  hedge_budget budget;
-  int taken = 0;
-  while (budget.try_take()) ++taken;
-  CHECK(taken == 10);
-  for (int reads = 0; reads < 9; ++reads) budget.sent_a_read();
-  CHECK(!budget.try_take());
-  budget.sent_a_read();
-  CHECK(budget.try_take());
-  CHECK(!budget.try_take());
 }
 
 TEST_CASE("reads of names are marked as well, in a copy that outlives the question") {
