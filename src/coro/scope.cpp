@@ -13,7 +13,7 @@ scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_)
   deadline_ = std::min(deadline, parent.deadline_);
   if (parent.stop_.requested()) {
     parent.keep(*this);
-    stop_here(parent.stop_.reason());
+    stop_from_outside(parent.stop_.reason());
     return;
   }
   parent.link(*this);
@@ -27,10 +27,8 @@ scope::~scope() {
 }
 
 void scope::spawn(task<void> child) {
-  if (stop_.requested())
-    is_cut_short_ = true;
-  else
-    begin(std::move(child), *this);
+  if (!stop_.requested()) return begin(std::move(child), *this);
+  if (is_stopped_from_outside_) is_cut_short_ = true;
 }
 
 /// Of a task that was spawned. A call of its own would be a nanosecond of the eleven that such a task takes.
@@ -114,13 +112,18 @@ void scope::stop_posted(job& self, action /*what*/) {
 void scope::parent_stopped(stop_callback& self) noexcept {
   auto& child = static_cast<scope&>(self);
   child.parent_->keep(child);
-  child.stop_here(child.parent_->stop_.reason());
+  child.stop_from_outside(child.parent_->stop_.reason());
 }
 
 void detail::deaf_wait::no_stop(stop_callback& /*self*/) noexcept {}
 
 void scope::deadline_passed(timer& self) noexcept {
-  static_cast<deadline_timer&>(self).owner->stop_here(errc::deadline_exceeded);
+  static_cast<deadline_timer&>(self).owner->stop_from_outside(errc::deadline_exceeded);
+}
+
+void scope::stop_from_outside(errc reason) noexcept {
+  if (callback_state_ == callback_state::pending) is_stopped_from_outside_ = true;
+  stop_here(reason);
 }
 
 void scope::stop_here(errc reason) noexcept {

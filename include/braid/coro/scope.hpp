@@ -125,7 +125,8 @@ class BRAID_API scope : private job, private stop_callback {
   [[nodiscard]] auto tasks() const noexcept -> std::size_t { return tasks_; }
   /// How many tasks failed after the first one did.
   [[nodiscard]] auto further_errors() const noexcept -> std::size_t { return further_errors_; }
-  /// Whether a stop of this scope has ended one of its tasks early, or kept one from starting.
+  /// Whether a stop from outside, that of a scope around or of the deadline, has ended one of its tasks early, or kept
+  /// one from starting.
   [[nodiscard]] auto is_cut_short() const noexcept -> bool { return is_cut_short_; }
 
   /// Calls `callback` when a stop comes. Requires that none has come.
@@ -184,6 +185,7 @@ class BRAID_API scope : private job, private stop_callback {
 
   inline void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;  // for scope.cpp alone
   void stop_here(errc reason) noexcept;
+  void stop_from_outside(errc reason) noexcept;
   void post_stop() noexcept;
   auto remote_is_over() noexcept -> bool;
   auto idle_continuation() noexcept -> std::coroutine_handle<>;
@@ -211,6 +213,7 @@ class BRAID_API scope : private job, private stop_callback {
   atomic<remote_stop> remote_{remote_stop::none};  // one stop at most is posted, by the first thread that requests it
   stop_flag stop_;
   enum class callback_state : std::uint8_t { pending, called } callback_state_ = callback_state::pending;
+  bool is_stopped_from_outside_ = false;  // before it was stopped otherwise
   bool is_cut_short_ = false;
 };
 
@@ -232,7 +235,7 @@ auto scope::ended(detail::promise_base& root, detail::ending how) noexcept -> st
     promise.end_at_home(how);
     return {};
   }
-  if (how == detail::ending::stopped && self.stop_.requested()) self.is_cut_short_ = true;
+  if (how == detail::ending::stopped && self.is_stopped_from_outside_) self.is_cut_short_ = true;
   const auto frame = std::coroutine_handle<detail::task_promise<T>>::from_promise(promise);
   static_cast<Owner*>(promise.context())->root_ended(frame);
   return self.root_left();

@@ -77,15 +77,15 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
   scope children(around);
   task<outcome<T>> all = detail::joined<T>(children, std::ref(body));
   outcome<T> ended = co_await std::move(all);
-  const bool is_incomplete = ended.has_value() && children.is_cut_short() && around.stop().requested();
-  if (ended.is_stopped() || is_incomplete) co_await stop_here();
+  if (ended.is_stopped() || (ended.has_value() && children.is_cut_short())) co_await stop_here();
   co_return ended.take();
 }
 
 /// Runs `work` until `when` at the latest. Gives a result<T> with its value, or errc::deadline_exceeded once it has
 /// ended by the stop that the deadline caused; work that gives a result<T> by itself gives just that. What it throws is
-/// rethrown; a value that it gives in spite of the stop wins. Tasks that it spawned into its own scope are joined, as
-/// in `with_scope`. Threads: any; `work` runs at home. Errors: errc::deadline_exceeded; what `work` throws.
+/// rethrown; a value that it gives in spite of the stop wins, unless the stop has ended tasks that it spawned into its
+/// own scope. These are joined, as in `with_scope`. Threads: any; `work` runs at home. Errors: errc::deadline_exceeded;
+/// what `work` throws.
 template <typename T>
 auto with_deadline(time_point when, task<T> work) -> task<detail::limited_t<T>> {
   co_await resume_home();
@@ -93,7 +93,7 @@ auto with_deadline(time_point when, task<T> work) -> task<detail::limited_t<T>> 
   scope limited(around, when);
   task<outcome<T>> all = detail::joined<T>(limited, [&work](scope&) noexcept { return std::move(work); });
   outcome<T> ended = co_await std::move(all);
-  if (ended.is_stopped()) {
+  if (ended.is_stopped() || (ended.has_value() && limited.is_cut_short())) {
     const bool by_deadline = limited.stop().reason() == errc::deadline_exceeded && !around.stop().requested();
     if (!by_deadline) co_await stop_here();
     co_return fail(errc::deadline_exceeded);

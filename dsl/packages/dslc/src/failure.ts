@@ -13,10 +13,20 @@ export function failure(code: string, message: string): Failure {
   return { code, message, hint: "", span: 0, stack: "" };
 }
 
-/** How long this process has computed since then. A plan is not slower for what else the machine does. */
-export function processorMsSince(begin: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(begin);
-  return (user + system) / 1000;
+/** When something began, by the clock and by what this process had computed. */
+export interface Begin {
+  readonly at: number;
+  readonly usage: NodeJS.CpuUsage;
+}
+
+export function now(): Begin {
+  return { at: Date.now(), usage: process.cpuUsage() };
+}
+
+/** How long it takes since then: by the clock, but not more than this process has computed on a busy machine. */
+export function processorMsSince({ at, usage }: Begin): number {
+  const { user, system } = process.cpuUsage(usage);
+  return Math.min(Date.now() - at, (user + system) / 1000);
 }
 
 /** A plan that computes for too long. */

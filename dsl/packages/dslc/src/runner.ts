@@ -1,7 +1,7 @@
 // runner.ts: the worker in which plans run: started when first needed, ended when it hangs, replaced when it fails.
 import { Worker } from "node:worker_threads";
 
-import { failure, processorMsSince, timeLimit, type Failure } from "./failure.js";
+import { failure, now, processorMsSince, timeLimit, type Failure } from "./failure.js";
 import type { Outcome, Setup, Task } from "./sandbox.js";
 
 /** What a worker gets beyond the processor time of its plan, before it is ended. */
@@ -66,7 +66,7 @@ export class Runner {
   /** What the worker says next, or `otherwise` when it has said nothing in so much processor time of this process. */
   private async hear(withinMs: number, otherwise: Failure, ask: () => void): Promise<Outcome | "ready" | Failure> {
     return await new Promise((resolve) => {
-      const begin = process.cpuUsage();
+      const begin = now();
       const giveUpAt = Date.now() + Math.max(startMs, withinMs);
       const look = (): void => {
         const leftMs = withinMs - processorMsSince(begin);

@@ -12,7 +12,7 @@ import {
   type QuickJSWASMModule,
 } from "quickjs-emscripten-core";
 
-import { failure, processorMsSince, timeLimit, type Failure } from "./failure.js";
+import { failure, now, processorMsSince, timeLimit, type Failure } from "./failure.js";
 
 /** A module as JavaScript with CommonJS imports. */
 export interface Module {
@@ -191,7 +191,7 @@ function run(runtime: QuickJSRuntime, { limits, library }: Setup, task: Task): O
     }
     const start = context.unwrapResult(context.evalCode(prelude, "sandbox"));
     handles.push(start);
-    const begin = process.cpuUsage();
+    const begin = now();
     runtime.setInterruptHandler(() => processorMsSince(begin) > limits.timeMs);
     const entry = context.newString(task.entry);
     handles.push(entry);
