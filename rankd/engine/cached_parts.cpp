@@ -35,18 +35,21 @@ void put(packed_writer& out, const scalar& value) {
       value);
 }
 
+/// A request without a user has rows of its own: where nodes choose, the part may read none for it.
+void put(packed_writer& out, const std::optional<row_id>& user) {
+  if (!user) return out.number(std::variant_size_v<row_id>);
+  out.number(user->index());
+  if (const auto* text = std::get_if<std::string>(&*user))
+    out.text(*text);
+  else
+    out.integer(std::get<std::int64_t>(*user));
+}
+
 /// All that the rows are a function of, besides what the stores hold.
 auto key_of(const bound_cache& cache, const rank_request& request) -> std::string {
   std::string key = cache.digest;
   packed_writer out(key);
-  if (cache.reads_user) {
-    const row_id& user = *request.user_id;
-    out.number(user.index());
-    if (const auto* text = std::get_if<std::string>(&user))
-      out.text(*text);
-    else
-      out.integer(std::get<std::int64_t>(user));
-  }
+  if (cache.reads_user) put(out, request.user_id);
   for (const std::size_t param : cache.params) put(out, request.params[param]);
   return key;
 }

@@ -11,7 +11,7 @@ from . import arithmetic
 from . import vocabulary as words
 from .branches import BOUND_PARAMS, BRANCH, bindings_of
 from .expressions import FORMULA_OPS, FORMULAS
-from .fallbacks import FALLBACK, KINDS, add_fallbacks
+from .fallbacks import FALLBACK, KINDS, add_fallbacks, substitute
 from .interpreter import edges_into
 from .caches import add_caches
 from .limits import add_limits
@@ -987,6 +987,23 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
 }
 
 
+def _always_needed(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """The nodes that run for every request, and perhaps others: not what only a choice may take."""
+    by_id = {node["node_id"]: node for node in plan["nodes"]}
+    needed: dict[str, dict[str, Any]] = {}
+    open_ids = list(plan["outputs"])
+    while open_ids:
+        node = by_id[open_ids.pop()]
+        if node["node_id"] in needed:
+            continue
+        needed[node["node_id"]] = node
+        other = substitute(node)
+        open_ids += [] if other is None else [other]
+        if node["op"] != "core::choose":
+            open_ids += edges_into(node)
+    return list(needed.values())
+
+
 def make_request(world: World, seed: str, plan: dict[str, Any]) -> dict[str, Any]:
     """A request; one in thirty has a fault."""
     rng = random.Random(f"request {seed}")
@@ -994,7 +1011,7 @@ def make_request(world: World, seed: str, plan: dict[str, Any]) -> dict[str, Any
     others = words.TEXT_IDS if world.text_ids else [number for number in words.IDS if number > 0]
     user = rng.choice(world.popular_ids if rng.random() < 0.5 else others)
     request: dict[str, Any] = {"user_id": str(user) if rng.random() < 0.3 else user}
-    if rng.random() < 0.3 and all(node["op"] != "core::viewer" for node in plan["nodes"]):
+    if rng.random() < 0.3 and all(node["op"] != "core::viewer" for node in _always_needed(plan)):
         del request["user_id"]
     sources = [node for node in plan["nodes"] if node["op"] == "core::candidates"]
     if sources:

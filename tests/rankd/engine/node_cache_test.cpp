@@ -303,6 +303,27 @@ TEST_CASE("a choice among inputs has rows of its own for each outcome, and runs 
   CHECK(world.counts().hits == 2);
 }
 
+TEST_CASE("a request without a user has rows of its own where a choice leaves out what reads the user") {
+  caching_world world;
+  const std::string nodes =
+      node("a", "core::list", "", R"({"endpoint":"ep_0001","key":"follow:2","count":9})") + "," +
+      node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})") + "," +
+      node("f", "core::follow", "v", R"({"endpoint":"ep_0001","fanout":10})") +
+      R"(,{"node_id":"c","op":"core::choose","inputs":["a","f"],"params":{"pred_ids":["p"]},"cache":{"ttl_ms":1000}},)" +
+      node("t", "core::take", "c", R"({"count":5})");
+  const bound_plan& plan = world.in.bind(plan_of(
+      nodes, R"("t")", R"("pred_table":{"p":{"op":"in","lhs":{"op":"param_ref","param_id":11},"list":["feed"]}},)"));
+  for (int n = 0; n < 2; ++n) CHECK((ids_of(world.in.rank(plan, "{}")) == std::vector<std::int64_t>{11}));
+  CHECK(world.counts().misses == 1);
+  CHECK(world.counts().hits == 1);
+  rank_request of_zero = value_of(parse_request("{}", op_world()));  // which no text asks for
+  of_zero.user_id = std::int64_t{0};
+  CHECK(ids_of(world.in.on().run(world.in.ranker().rank(plan, of_zero))).size() == 1);
+  CHECK(world.counts().misses == 2);
+  CHECK(world.in.rank(plan, R"({"user_id":1,"param_overrides":{"surface":"reels"}})").rows.size() == 3);
+  CHECK(world.counts().misses == 3);
+}
+
 TEST_CASE("rows that are too many are given and not kept") {
   caching_world world;
   const bound_plan& plan = world.in.bind(plan_of(followed(cache(1000, R"(,"max_rows":2)")), R"("t")"));
