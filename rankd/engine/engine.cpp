@@ -167,6 +167,11 @@ auto count_cached(const request_state& state) -> std::size_t {
   }));
 }
 
+/// Whether a part did not run for this request alone, so that its time says little about the plan.
+auto shares_work(const request_state& state) -> bool {
+  return std::ranges::any_of(state.cached, [](const cached_node& each) { return each.use != cache_use::miss; });
+}
+
 /// The times of the path and the rest add up to the total, because the rest is what is left of it.
 auto explanation_of(const run_picture& run, const ranking& answer, const registries& declared) -> explanation {
   explanation all = explain(run, declared);
@@ -195,6 +200,7 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
   answer.memory = state;
   answer.experiments = state->plan->experiments;
   answer.arms = request.arms;
+  answer.shares_work = shares_work(*state);
   if (run.failure) {
     answer.error = error_of(run, *state);
   } else {
@@ -324,6 +330,7 @@ auto engine::rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_req
   if (!check_needs(again, route_of(*plan->substitute, again.params)->needs, *plan->declared).empty()) co_return first;
   auto second_task = rank_alone({.plan = plan->substitute, .caches = caches}, std::move(again), std::move(stores));
   ranking second = co_await std::move(second_task);
+  first.shares_work = second.shares_work = first.shares_work || second.shares_work;
   if (second.error) {
     first.failed_after = std::make_shared<const ranking>(std::move(second));
     co_return first;

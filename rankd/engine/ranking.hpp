@@ -71,6 +71,7 @@ struct ranking {
   std::shared_ptr<const plan_experiments> experiments = {};  ///< of the plan, where it has some
   std::vector<chosen_arm> arms = {};                         ///< of these, those that the request is in
   std::size_t cached_nodes = 0;                              ///< that had rows which had been there
+  bool shares_work = false;                                  ///< a node left its part to a run for other requests
   std::vector<degradation> degraded = {};                    ///< in the order of the plan; empty where all went well
   std::shared_ptr<const ranking> failed_before = {};         ///< of the plan itself, where another one stood in
   std::shared_ptr<const ranking> failed_after = {};          ///< of the plan that was to stand in, where it failed, too
