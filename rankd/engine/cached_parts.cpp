@@ -117,7 +117,7 @@ auto cached_parts::look_up(const std::shared_ptr<const bound_plan>& plan, const 
   }
   out.use = cache_use::stale;
   table_.count_stale();
-  if (find(out.key) == nullptr) begin(plan, cache, request, out.key, root)->renews = true;
+  if (may_renew(out.key)) begin(plan, cache, request, out.key, root, true);
   return out;
 }
 
@@ -128,7 +128,7 @@ auto cached_parts::make(const std::shared_ptr<const bound_plan>& plan, const bou
   into.use = one == nullptr ? cache_use::miss : cache_use::shared;
   if (one == nullptr) {
     table_.count_miss();
-    one = begin(plan, cache, request, into.key, around.where().root());
+    one = begin(plan, cache, request, into.key, around.where().root(), false);
   } else {
     table_.count_shared();
   }
@@ -144,16 +144,23 @@ auto cached_parts::find(std::string_view key) const -> std::shared_ptr<flight> {
   return found == under_way_.end() ? nullptr : found->second;
 }
 
+auto cached_parts::may_renew(std::string_view key) const -> bool {
+  return renewals_ < max_renewals && find(key) == nullptr && !table_.has_failed_lately(key);
+}
+
 /// One that cannot be begun is none that others may wait for.
 auto cached_parts::begin(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache,
-                         const rank_request& request, std::string_view key, braid::scope& root)
+                         const rank_request& request, std::string_view key, braid::scope& root, bool renews)
     -> std::shared_ptr<flight> {
   auto one = std::make_shared<flight>(key, plan, cache, request, table_.now());
   under_way_.insert_or_assign(one->key, one);
+  one->renews = renews;
+  if (renews) ++renewals_;
   try {
     root.spawn(fly(*this, one));
   } catch (...) {
     give_up(*one);
+    if (renews) --renewals_;
     throw;
   }
   return one;
@@ -163,6 +170,10 @@ auto cached_parts::begin(const std::shared_ptr<const bound_plan>& plan, const bo
 void cached_parts::land(flight& one) {
   const auto found = under_way_.find(one.key);
   if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);
+  if (one.renews) {
+    --renewals_;
+    if (one.result.rows == nullptr) table_.note_failure(one.key);
+  }
   one.landed.set();
 }
 

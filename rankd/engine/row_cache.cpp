@@ -1,6 +1,7 @@
 // rankd/engine/row_cache.cpp: a list in the order of use, and where each key stands in it.
 #include <rankd/engine/row_cache.hpp>
 
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -9,6 +10,8 @@ namespace {
 
 /// What a list node, a slot of the table and the rows' own object take, as near as that is worth knowing.
 constexpr std::size_t fixed_bytes = 256;
+
+constexpr auto time_between_attempts = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -48,6 +51,16 @@ auto row_cache::keep(std::string_view key, std::shared_ptr<const kept_rows> rows
   bytes_.fetch_add(bytes, braid::relaxed);
   count_.store(entries_.size(), braid::relaxed);
   return true;
+}
+
+void row_cache::note_failure(std::string_view key) {
+  if (const auto found = by_key_.find(key); found != by_key_.end()) found->second->failed = now();
+}
+
+auto row_cache::has_failed_lately(std::string_view key) const -> bool {
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end() || !found->second->failed) return false;
+  return now() - *found->second->failed < time_between_attempts;
 }
 
 void row_cache::drop(entry_list::iterator which) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -68,6 +69,11 @@ class row_cache {
   /// Keeps rows in place of those that have the key, and drops others until all fit. False where they cannot fit.
   auto keep(std::string_view key, std::shared_ptr<const kept_rows> rows) -> bool;
 
+  /// Notes that rows which have the key could not be renewed; nothing where there are none.
+  void note_failure(std::string_view key);
+  /// Whether that was noted within the last second.
+  [[nodiscard]] auto has_failed_lately(std::string_view key) const -> bool;
+
   [[nodiscard]] auto now() const noexcept -> braid::time_point { return options_.clock->now(); }
   [[nodiscard]] auto counts() const noexcept -> cache_counts;
 
@@ -82,6 +88,7 @@ class row_cache {
     std::string key;
     std::shared_ptr<const kept_rows> rows;
     std::size_t bytes = 0;
+    std::optional<braid::time_point> failed = {};
   };
   using entry_list = std::list<entry>;
 

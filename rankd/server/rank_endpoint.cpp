@@ -233,8 +233,8 @@ void shard::note_degraded(reply_place to, request_record& record, const ranking&
 }
 
 /// What a request takes once it is let in; its wait before says how many came, and not how many at a time are too many.
-/// An error that comes at once says nothing about how busy the server is, and nor do rows that were there already: beside
-/// them, those that are made would look like overload.
+/// An error that comes at once says nothing about how busy the server is, and nor do rows that were there already:
+/// beside them, those that are made would look like overload.
 void shard::learn(const ranking& result, const known_plan& plan, braid::duration took,
                   const admission_gate::pass& pass) {
   if (result.shares_work) return;

@@ -63,17 +63,21 @@ class cached_parts {
   struct waiting;
 
   auto find(std::string_view key) const -> std::shared_ptr<flight>;
+  [[nodiscard]] auto may_renew(std::string_view key) const -> bool;
   auto begin(const std::shared_ptr<const bound_plan>& plan, const bound_cache& cache, const rank_request& request,
-             std::string_view key, braid::scope& root) -> std::shared_ptr<flight>;
+             std::string_view key, braid::scope& root, bool renews) -> std::shared_ptr<flight>;
   void land(flight& one);
   void give_up(flight& one);
   void keep(const flight& one, const ranking& answer, part_result& into);
   static auto run(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void>;
   static auto fly(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void>;
 
+  static constexpr std::size_t max_renewals = 64;  // no request waits for them, and so no gate holds them up
+
   row_cache table_;
   run_fn run_;
   std::unordered_map<std::string_view, std::shared_ptr<flight>> under_way_;  // by their keys
+  std::size_t renewals_ = 0;                                                 // of these
 };
 
 }  // namespace rankd

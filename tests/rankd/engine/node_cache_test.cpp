@@ -166,6 +166,42 @@ TEST_CASE("rows that are stale are taken while new ones are made, once") {
   CHECK(report_of(world.in.rank(plan, user_1_explained), "f").cache == cache_use::miss);
 }
 
+TEST_CASE("rows whose renewal has failed are taken for a second before the next one") {
+  caching_world world;
+  const bound_plan& plan = world.in.bind(plan_of(followed(cache(1000, R"(,"stale_ms":86400000)")), R"("t")"));
+  world.in.rank(plan, R"({"user_id":1})");
+  world.clock.advance(1500ms);
+  world.from.refusal = std::make_error_code(std::errc::io_error);
+  const std::size_t before = world.from.asked.size();
+  while (world.from.asked.size() == before) CHECK(world.in.rank(plan, R"({"user_id":1})").cached_nodes == 1);
+  const std::size_t once = world.from.asked.size();
+  for (int n = 0; n < 20; ++n) CHECK(world.in.rank(plan, R"({"user_id":1})").cached_nodes == 1);
+  CHECK(world.from.asked.size() == once);
+  while (world.from.asked.size() == once) {
+    world.clock.advance(1s);
+    CHECK(world.in.rank(plan, R"({"user_id":1})").cached_nodes == 1);
+  }
+}
+
+TEST_CASE("a loop renews so many rows at a time, and no more") {
+  constexpr int users = 70;
+  constexpr int most = 64;
+  caching_world world;
+  const bound_plan& plan = world.in.bind(plan_of(followed(cache(1000, R"(,"stale_ms":86400000)")), R"("t")"));
+  const auto ask = [&](int user) {
+    return world.in.rank(plan, R"({"user_id":)" + std::to_string(user) + "}").cached_nodes;
+  };
+  for (int user = 1; user <= users; ++user) CHECK(ask(user) == 0);
+  CHECK(world.from.begun == users);
+  world.clock.advance(1500ms);
+  world.from.is_let = false;
+  for (int user = 1; user <= users; ++user) CHECK(ask(user) == 1);
+  while (world.from.begun < users + most) ask(users);
+  for (int n = 0; n < 20; ++n) CHECK(ask(users) == 1);
+  CHECK(world.from.begun == users + most);
+  world.in.close();
+}
+
 TEST_CASE("requests at the same time have the part run once, and one whose time is over leaves it to the others") {
   caching_world world;
   world.from.is_let = false;
