@@ -42,12 +42,15 @@ auto row_cache::keep(std::string_view key, std::shared_ptr<const kept_rows> rows
   if (const auto known = by_key_.find(key); known != by_key_.end()) drop(known->second);
   const std::size_t bytes = rows->memory.reserved() + key.size() + fixed_bytes;
   if (bytes > options_.bytes || options_.entries == 0) return false;
-  while (entries_.size() >= options_.entries || bytes_.load(braid::relaxed) + bytes > options_.bytes) {
+  while (!entries_.empty() &&
+         (entries_.size() >= options_.entries || bytes_.load(braid::relaxed) + bytes > options_.bytes)) {
     drop(std::prev(entries_.end()));
     evicted_.fetch_add(1, braid::relaxed);
   }
-  entries_.push_front({.key = std::string(key), .rows = std::move(rows), .bytes = bytes});
-  by_key_.emplace(entries_.front().key, entries_.begin());
+  entry_list made;  // moved in when nothing can fail any more
+  made.push_front({.key = std::string(key), .rows = std::move(rows), .bytes = bytes});
+  by_key_.emplace(made.front().key, made.begin());
+  entries_.splice(entries_.begin(), made);
   bytes_.fetch_add(bytes, braid::relaxed);
   count_.store(entries_.size(), braid::relaxed);
   return true;

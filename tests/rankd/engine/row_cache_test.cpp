@@ -1,6 +1,8 @@
 // tests/rankd/engine/row_cache_test.cpp: rows by key: their age, and what has to go when there is no room.
 #include <rankd/engine/row_cache.hpp>
 
+#include <tests/support/scarce_memory.hpp>
+
 #include <chrono>
 #include <memory>
 #include <string>
@@ -82,4 +84,20 @@ TEST_CASE("new rows of a key take the place of the old ones, which live on where
   CHECK(cache.counts().entries == 1);
   CHECK(cache.counts().bytes == bytes);
   CHECK(first.use_count() == 1);
+}
+
+TEST_CASE("rows that cannot be kept for want of memory leave the table as it was, and it takes others") {
+  braid::testing::fail_everywhere([] {
+    row_cache cache({.bytes = 4096, .entries = 2});
+    for (const char* key : {"a", "b", "c"}) {
+      const auto rows = rows_of(cache);
+      const bool kept = braid::testing::survives([&] { cache.keep(key, rows); });
+      CHECK((cache.find(key, 1h) != nullptr) == kept);
+      CHECK(cache.counts().entries <= 2);
+      CHECK((cache.counts().bytes == 0) == (cache.counts().entries == 0));
+    }
+    for (const char* key : {"a", "b", "c"}) CHECK(cache.find(key, 0ns) == nullptr);
+    CHECK(cache.counts().entries == 0);
+    CHECK(cache.counts().bytes == 0);
+  });
 }
