@@ -184,17 +184,25 @@ void cached_parts::give_up(flight& one) {
   if (one.inside != nullptr) one.inside->request_stop();
 }
 
-/// The rows are copied out of the memory of the run even where they are not kept, for that is much larger.
+/// The rows are copied out of the memory of the run, which is much larger, unless they are too many to be kept: then
+/// those that wait share that memory.
 void cached_parts::keep(const flight& one, const ranking& answer, part_result& into) {
   auto made = std::make_shared<kept_rows>(one.begun);
-  made->rows = copied_rows(answer.rows, made->memory);
+  const bool fits = answer.rows.size() <= one.cache->how.max_rows;
+  if (fits) {
+    made->rows = copied_rows(answer.rows, made->memory);
+  } else {
+    made->rows = answer.rows;
+    made->run = answer.memory;
+  }
   const std::span<const node_slot> nodes = answer.memory->nodes;
   for (node_index at = 0; at < nodes.size(); ++at)
     if (nodes[at].malformed_ids + nodes[at].malformed_values != 0)
       made->malformed.push_back({at, nodes[at].malformed_ids, nodes[at].malformed_values});
   into.rows = made;
-  const bool fits = made->rows.size() <= one.cache->how.max_rows;
-  if (!fits || !table_.keep(one.key, std::move(made))) table_.count_refused();
+  if (fits && table_.keep(one.key, std::move(made))) return;
+  table_.count_refused();
+  table_.note_failure(one.key);
 }
 
 auto cached_parts::run(cached_parts& owner, std::shared_ptr<flight> one) -> braid::task<void> {
@@ -213,9 +221,9 @@ auto cached_parts::fly(cached_parts& owner, std::shared_ptr<flight> one) -> brai
   if (one->is_given_up) co_return;
   braid::scope& around = co_await braid::this_scope();
   braid::scope inside(around);
-  one->inside = &inside;
-  inside.spawn(run(owner, one));
   try {
+    one->inside = &inside;
+    inside.spawn(run(owner, one));
     co_await inside.join();
   } catch (...) {
     one->thrown = std::current_exception();

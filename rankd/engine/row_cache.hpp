@@ -38,7 +38,8 @@ struct kept_rows {
   explicit kept_rows(braid::time_point begun) noexcept : made(begun) {}
 
   braid::arena memory{1024};
-  row_set rows;                             ///< in `memory`
+  row_set rows;                             ///< in `memory`, or in that of `run`
+  std::shared_ptr<const void> run = {};     ///< what gave them, where they were too many to be copied; or null
   std::vector<malformed_counts> malformed;  ///< of the nodes of its part that have met any
   braid::time_point made;                   ///< when the first of their reads began
 };
