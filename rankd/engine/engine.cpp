@@ -167,6 +167,20 @@ auto count_cached(const request_state& state) -> std::size_t {
   }));
 }
 
+/// What nodes of parts have met is reported as theirs, unless they run for this request as well. Requires that all
+/// nodes have ended: until then it is open which of them only substitutes need.
+void count_malformed_of_parts(request_state& state) {
+  for (node_index node = 0; node < state.nodes.size(); ++node) {
+    const cached_node* const taken = state.cached_of(node);
+    if (taken == nullptr || taken->rows == nullptr) continue;
+    for (const malformed_counts& each : taken->rows->malformed) {
+      if (each.node != node && !state.is_idle(each.node)) continue;
+      state.nodes[each.node].malformed_ids = each.ids;
+      state.nodes[each.node].malformed_values = each.values;
+    }
+  }
+}
+
 /// Whether a part did not run for this request alone, so that its time says little about the plan.
 auto shares_work(const request_state& state) -> bool {
   return std::ranges::any_of(state.cached, [](const cached_node& each) { return each.use != cache_use::miss; });
@@ -208,6 +222,7 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
     answer.fields = fields_of(answer.rows, request, declared);
     answer.cached_nodes = count_cached(*state);
     answer.degraded = degraded_of(*state);
+    count_malformed_of_parts(*state);
     for (node_index node = 0; node < state->nodes.size(); ++node) {
       if (!state->failure_of(node).empty()) continue;  // it may run on, and what it found is not shown
       answer.malformed_ids += state->nodes[node].malformed_ids;
@@ -359,7 +374,7 @@ auto engine::rank_alone(run_target of, rank_request request, request_stores stor
   if (!takes_cached(*of.plan, request, options_)) of.caches = nullptr;
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
   if (around.deadline() < own) request.deadline_from = deadline_source::request;  // the deadline is not of this request
-  const node_timing timing = timing_of(request);
+  const node_timing timing = of.part == nullptr ? timing_of(request) : node_timing::off;  // a part is no request
   auto state =
       std::make_shared<request_state>(std::move(of), std::move(request), std::move(stores), braid::steady_time().now(),
                                       timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});

@@ -206,7 +206,6 @@ auto plan_nodes::take_cached(braid::node_index node) -> braid::task<braid::node_
   co_return ended(node, own);
 }
 
-/// What nodes of the part have met is reported as theirs, unless they run for this request as well.
 auto plan_nodes::ended(braid::node_index node, const cached_node& own) -> braid::node_status {
   node_slot& slot = state_->nodes[node];
   slot.ended.store(now().time_since_epoch().count(), braid::relaxed);
@@ -218,11 +217,6 @@ auto plan_nodes::ended(braid::node_index node, const cached_node& own) -> braid:
   if (state_->used.is_bounded() && !state_->used.claim(position, {.rows = own.rows->rows.size(), .bytes = 0})) {
     slot.error = over_budget().error();
     return braid::node_status::failed;
-  }
-  for (const malformed_counts& each : own.rows->malformed) {
-    if (each.node != node && !state_->route->bypasses(each.node)) continue;
-    state_->nodes[each.node].malformed_ids = each.ids;
-    state_->nodes[each.node].malformed_values = each.values;
   }
   slot.output = own.rows->rows;
   return braid::node_status::done;

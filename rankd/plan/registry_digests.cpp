@@ -42,7 +42,8 @@ auto read_entry(object_reader& in, const std::string& id, std::string_view artif
   const std::optional<std::string> theirs = read_digest(in, id);
   if (!theirs) return {.id = id, .name = {}, .sha256 = {}};
   const std::string named = word_for(ours.name) + " " + quote_name(id);
-  const auto found = std::ranges::find(ours.entries, id, &entry_digest::id);
+  auto found = std::ranges::lower_bound(ours.entries, id, {}, &entry_digest::id);
+  if (found != ours.entries.end() && found->id != id) found = ours.entries.end();
   if (found == ours.entries.end())
     in.report(id, code, named + ", with which " + std::string(artifact) + " built, is no longer declared",
               "declare it again, or build without it");

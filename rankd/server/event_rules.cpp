@@ -59,7 +59,19 @@ class counter_reader {
   }
 
  private:
+  /// A hash has one end. A counter without any ends with the hash.
   void check_end(const event_counter& of) {
+    const auto ends_otherwise = [&of](const event_counter& other) {
+      const bool same_hash =
+          other.endpoint == of.endpoint && other.key.literals == of.key.literals && other.key.holes == of.key.holes;
+      const bool both_end = other.window_s + other.idle_s != 0 && of.window_s + of.idle_s != 0;
+      return same_hash && both_end && (other.window_s != of.window_s || other.idle_s != of.idle_s);
+    };
+    const auto& before = rules_->counters();
+    if (const auto other = std::ranges::find_if(before, ends_otherwise); other != before.end())
+      row_->report(of.idle_s != 0 ? "idle_s" : "window_s", "bad_value",
+                   "the counter " + quote_name(other->name) + " ends the same hash otherwise",
+                   "give both the same end, or leave one out");
     if (of.window_s == 0) return;
     if (of.idle_s != 0)
       row_->report("window_s", "bad_value", "the hash ends by `idle_s` already", "leave out one of the two");

@@ -196,8 +196,10 @@ auto shard::run(reply_place to, request_record& record, ready_request& ready) ->
   request.is_timed = has_spans;
   if (record.trace && braid::trace::is_on()) request.trace_id = record.trace->trace_id_text();
   const std::chrono::milliseconds time = request.time;
-  auto ranking_task = ranker_->rank(plan.bound, std::move(request),
-                                    ready.recorded == nullptr ? request_stores() : ready.recorded->stores());
+  request_stores own;  // none: those of the engine, and its cache
+  if (ready.recorded != nullptr) own = ready.recorded->stores();
+  if (own.list == nullptr && ready.shadow != nullptr) own = ranker_->stores_of_request();  // which is compared
+  auto ranking_task = ranker_->rank(plan.bound, std::move(request), std::move(own));
   const ranking result = co_await std::move(ranking_task);
   const braid::time_point ended = io_->now();
   metrics_.count_run(plan.name, result.error ? result.error->code : "ok", ended - record.begun,

@@ -801,6 +801,20 @@ class Comparing(unittest.TestCase):
         self.assertIsNotNone(self.different({"final_score": 0}, malformed_values=1))
         self.assertIsNotNone(self.different({"final_score": 0}, error={"code": "x"}))
 
+    def test_where_rows_are_kept_another_node_may_fail_and_nothing_else(self) -> None:
+        cached = plan_of(VIEWER | {"cache": {"ttl_ms": 1}})
+
+        def different(expected: Failure, plan: dict[str, Any] = cached, **error: str) -> str | None:
+            return compare.difference(expected, {"error": error}, compare.Pair(plan, {}))
+
+        of_node = Failure("null_value", "a")
+        self.assertIsNone(different(of_node, code="bad_regex", node="b"))
+        self.assertIsNotNone(different(of_node, code="internal_error", node="a"))
+        self.assertIsNotNone(different(of_node, code="stopped", node="a"))
+        self.assertIsNotNone(different(of_node, code="missing_field"))
+        self.assertIsNotNone(different(Failure("missing_field"), code="null_value", node="a"))
+        self.assertIsNotNone(different(of_node, plan_of(VIEWER), code="bad_regex", node="b"))
+
     def test_a_project_is_read_as_it_is_written(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             for seed in range(8):

@@ -121,7 +121,9 @@ class CheckDsl(ToolCase):
 
     def test_floats_are_spelled_as_in_scripts(self):
         spelled = load("check_dsl").spelled
-        for number, text in ((0.0, "0"), (0.5, "0.5"), (1e21, "1e+21"), (1e-7, "1e-7"), (1.5e300, "1.5e+300"), (100.0, "100")):
+        for number, text in ((0.0, "0"), (0.5, "0.5"), (1e21, "1e+21"), (1e-7, "1e-7"), (1.5e300, "1.5e+300"), (100.0, "100"),
+                             (1e-5, "0.00001"), (1.5e-6, "0.0000015"), (-1.5e-6, "-0.0000015"), (-0.0, "0"),
+                             (1.2345678901234568e20, "123456789012345680000"), (123456.75, "123456.75")):
             self.assertEqual(spelled(number), text)
 
 

@@ -35,6 +35,8 @@ TEST_CASE("numbers are printed as ECMAScript prints them") {
   CHECK(number(1e21) == "1e+21");
   CHECK(number(1.5e300) == "1.5e+300");
   CHECK(number(0.000001) == "0.000001");
+  CHECK(number(1e-5) == "0.00001");
+  CHECK(number(1.5e-6) == "0.0000015");
   CHECK(number(1e-7) == "1e-7");
   CHECK(number(5e-324) == "5e-324");
   CHECK(number(std::numeric_limits<double>::infinity()) == "null");

@@ -64,6 +64,15 @@ TEST_CASE("a file of counters that is wrong is refused where it is wrong") {
         "bad_value /counter/0/window_s\n");
   CHECK(problems_of(rules_of(counter(in_redis + "half_life_s = 1\n") + "[[counter]]\nname = \"c_at\"\nevent = " +
                              "\"purchase\"\n" + in_redis)) == "duplicate_value /counter/1/name\n");
+  const auto two = [&](const std::string& first, const std::string& key, const std::string& second) {
+    return problems_of(rules_of(counter(in_redis + first) + "[[counter]]\nname = \"d\"\nevent = \"purchase\"\n" +
+                                "endpoint = \"ep_0001\"\nkey = \"" + key + "\"\n" + second));
+  };
+  CHECK(two("window_s = 1\n", "k", "window_s = 2\n") == "bad_value /counter/1/window_s\n");
+  CHECK(two("window_s = 1\n", "k", "idle_s = 1\n") == "bad_value /counter/1/idle_s\n");
+  CHECK(two("window_s = 1\n", "k", "window_s = 1\n").empty());
+  CHECK(two("window_s = 1\n", "l", "window_s = 2\n").empty());
+  CHECK(two("idle_s = 1\n", "k", "").empty());
   CHECK(problems_of(rules_of(counter("key = \"k\"\nwhen = 1\n"))) ==
         "missing_field /counter/0\nunknown_field /counter/0/when\n");
   CHECK(problems_of(rules_of("[[counter]]\nname = \"c\"\nevent = \"buy\"\nendpoint = \"ep_0001\"\nkey = \"\"\n")) ==
