@@ -87,6 +87,16 @@ test("what is wrong with a draft has its characters", async () => {
   assert.equal(text.split("\n")[line - 1]?.slice(column - 1, endColumn - 1), "intrest");
 });
 
+test("an answer repeats the number of its question, and a line ends at a line feed alone", async () => {
+  const text = `${readFileSync(source, "utf8")}// \u2028`;
+  const line = JSON.stringify({ number: 7, do: "draft", plan: "home", text }).replace("\u2028", "\\u2028");
+  const answer = (await say(line)) as Answer & { number: number };
+  assert.equal(answer.number, 7);
+  assert.equal(answer.error, undefined);
+  const refused = (await ask({ number: 8, do: "guess", plan: "home" })) as Answer & { number: number };
+  assert.equal(refused.number, 8);
+});
+
 test("what may follow are the names of the registries that begin so", async () => {
   const text = readFileSync(source, "utf8");
   const at = text.indexOf("Key.interest") + "Key.in".length;
@@ -109,6 +119,7 @@ test("saving writes source and artifact, also of a text that is wrong, unless th
   const saved = await ask({ do: "save", plan: "home", text: next, digest: sha256(text) });
   assert.deepEqual(saved, { file: "plans/home.plan.ts", digest: sha256(next), diagnostics: [] });
   assert.equal(readFileSync(source, "utf8"), next);
+  assert.deepEqual(await ask({ do: "save", plan: "home", text: next, digest: sha256(text) }), saved);
   const compiled = readFileSync(artifact, "utf8");
   assert.notEqual(compiled, before);
   assert.ok(existsSync(join(folder, "plans/home.tests.json")));

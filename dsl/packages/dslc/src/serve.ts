@@ -17,6 +17,7 @@ import { reasonOf, replaceFile } from "./write.js";
 
 /** What is asked. */
 interface Question {
+  readonly number: number;
   readonly do: string;
   readonly plan: string;
   readonly text: string;
@@ -51,21 +52,27 @@ class Answers {
     this.completer = new Completer(project.root, bindings(project.declared));
   }
 
-  /** Never rejects: what cannot be answered is `{error: {code, message}}`. */
-  async to(line: string): Promise<unknown> {
+  /** Never rejects: what cannot be answered is `{error: {code, message}}`. Each answer repeats the number. */
+  async to(line: string): Promise<object> {
+    let number: unknown;
     try {
       const question = JSON.parse(line) as Question;
-      const file = this.sourceOf(question.plan);
-      if (question.do === "source") return this.source(file);
-      if (question.do === "draft") return await this.draft(file, question.text);
-      if (question.do === "complete") return this.completer.at(file, question.text, question.offset);
-      if (question.do === "save") return await this.save(file, question);
-      throw new Refusal("unknown_question", `there is no question ${question.do}`);
+      number = question.number;
+      return { number, ...(await this.answer(question)) };
     } catch (error) {
       const code =
         error instanceof Refusal ? error.code : error instanceof ProjectError ? "bad_project" : "compiler_failed";
-      return { error: { code, message: reasonOf(error) } };
+      return { number, error: { code, message: reasonOf(error) } };
     }
+  }
+
+  private async answer(question: Question): Promise<object> {
+    const file = this.sourceOf(question.plan);
+    if (question.do === "source") return this.source(file);
+    if (question.do === "draft") return await this.draft(file, question.text);
+    if (question.do === "complete") return this.completer.at(file, question.text, question.offset);
+    if (question.do === "save") return await this.save(file, question);
+    throw new Refusal("unknown_question", `there is no question ${question.do}`);
   }
 
   private sourceOf(plan: string): string {
@@ -79,28 +86,37 @@ class Answers {
     return relative(this.project.root, file).split(sep).join("/");
   }
 
-  private source(file: string): unknown {
+  private source(file: string): object {
     const text = readFileSync(file, "utf8");
     return { file: this.shown(file), text, digest: sha256(text) };
   }
 
-  private async draft(file: string, text: string): Promise<unknown> {
+  private async draft(file: string, text: string): Promise<object> {
     const [compiled] = await this.compiler.compile([file], new Map([[file, text]]));
     return { file: this.shown(file), diagnostics: compiled!.diagnostics, artifact: compiled!.artifact ?? null };
   }
 
-  /** As `dslc build` of the plan and its tests; a text that does not compile is kept all the same. */
-  private async save(file: string, { text, digest }: Question): Promise<unknown> {
-    if (sha256(readFileSync(file, "utf8")) !== digest)
+  /**
+   * As `dslc build` of the plan and its tests; a text that does not compile is kept all the same. A save that was cut
+   * off once the text was written may be asked for again.
+   */
+  private async save(file: string, { text, digest }: Question): Promise<object> {
+    const there = readFileSync(file, "utf8");
+    if (there !== text && sha256(there) !== digest)
       throw new Refusal("source_changed", `${this.shown(file)} has changed since it was read`);
     replaceFile(file, text);
-    const tests = file.replace(/\.plan\.ts$/, testSource);
-    const compiled: Compiled[] = await this.compiler.compile(existsSync(tests) ? [file, tests] : [file]);
-    writeArtifacts(compiled, this.project.plans);
-    return {
-      file: this.shown(file),
-      digest: sha256(text),
-      diagnostics: compiled.flatMap((each) => each.diagnostics),
-    };
+    return { file: this.shown(file), digest: sha256(text), diagnostics: await this.build(file) };
+  }
+
+  /** The text is saved whatever becomes of its artifact, so nothing that goes wrong here is an error of the save. */
+  private async build(file: string): Promise<readonly object[]> {
+    try {
+      const tests = file.replace(/\.plan\.ts$/, testSource);
+      const compiled: Compiled[] = await this.compiler.compile(existsSync(tests) ? [file, tests] : [file]);
+      writeArtifacts(compiled, this.project.plans);
+      return compiled.flatMap((each) => each.diagnostics);
+    } catch (error) {
+      return [{ code: "not_built", message: reasonOf(error), hint: "", place: null, pointer: "" }];
+    }
   }
 }
