@@ -2,6 +2,7 @@
 #include <rankd/cli/detail/serve_arguments.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>
+#include <rankd/cli/report.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -31,7 +32,8 @@ auto made_token() -> std::string {
 auto run_studio(serve_command_options options) -> exit_status {
   options.page_token = made_token();
   auto tokens = token_list::parse("studio [force, shadow, edit] " + options.page_token, "studio");
-  if (tokens) options.server.tokens = std::move(*tokens);
+  if (!tokens) return report(tokens.error());
+  options.server.tokens = std::move(*tokens);
   return serve_command(options);
 }
 
