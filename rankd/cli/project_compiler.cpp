@@ -45,8 +45,7 @@ auto open_drafts(const workspace& in, const std::string& compiler) -> std::uniqu
     return nullptr;
   }
   return std::make_unique<draft_plans>(
-      draft_plans::settings{.declared = &in.declared,
-                            .compiler = {.program = std::move(program), .project = in.where.root},
+      draft_plans::settings{.compiler = {.program = std::move(program), .project = in.where.root},
                             .bind = [&in](const std::string& artifact, const std::string& name) {
                               return in.load_plan_text(artifact, name);
                             }});

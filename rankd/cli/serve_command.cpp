@@ -276,6 +276,7 @@ struct control {
       }
       stopping = true;
       notify_service_manager("STOPPING=1");
+      if (by.context.drafts != nullptr) by.context.drafts->close();
       by.server->announce_stop();
       by.on->spawn(stop_later(by));
     }

@@ -9,6 +9,7 @@
 #include <braid/io/process.hpp>
 #include <braid/runtime/runtime.hpp>
 
+#include <csignal>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -17,6 +18,7 @@ namespace rankd {
 namespace {
 
 constexpr std::size_t max_answer = std::size_t{64} << 20U;
+constexpr std::string_view stopping = "the server is about to stop";
 
 auto failed(const std::string& program, std::string_view why) -> std::unexpected<braid::diagnostics> {
   return refused("compiler_failed", "`" + program + " serve` gave no answer: " + std::string(why),
@@ -55,20 +57,54 @@ auto compiler_process::end() -> braid::task<void> {
   co_return;
 }
 
-auto compiler_process::ask(std::string question) -> braid::checked<std::string> {
+auto compiler_process::kill() -> braid::task<void> {
+  if (running_ != nullptr) static_cast<void>(running_->process.kill(SIGKILL));
+  co_return;
+}
+
+auto compiler_process::is_closed() const -> bool {
+  const std::scoped_lock lock(closing_);
+  return is_closed_;
+}
+
+void compiler_process::close() {
+  const std::scoped_lock lock(closing_);
+  is_closed_ = true;
+  // A question that waits for the process ends by that.
+  if (on_ != nullptr) static_cast<void>(on_->post(kill()));
+}
+
+void compiler_process::begin_anew() {
   const std::scoped_lock alone(mutex_);
-  if (on_ == nullptr) {
-    auto made = braid::runtime::create({.workers = 1, .name = "dslc"});
-    if (!made) return std::unexpected(no_runtime(made.error()));
-    on_ = std::move(*made);
-  }
+  if (on_ != nullptr) on_->run(end());
+}
+
+auto compiler_process::start() -> braid::checked<void> {
+  const std::scoped_lock lock(closing_);
+  if (is_closed_ || on_ != nullptr) return {};
+  auto made = braid::runtime::create({.workers = 1, .name = "dslc"});
+  if (!made) return std::unexpected(no_runtime(made.error()));
+  on_ = std::move(*made);
+  return {};
+}
+
+auto compiler_process::ask(std::string question, const std::function<bool(const std::string&)>& fits)
+    -> braid::checked<std::string> {
+  const std::scoped_lock alone(mutex_);
+  if (auto started = start(); !started) return std::unexpected(std::move(started.error()));
+  if (is_closed()) return failed(how_.program, stopping);
   question += '\n';
-  return on_->run(ask_here(question));
+  return on_->run(ask_here(question, fits));
 }
 
 /// A process that was there before may have been killed meanwhile: then another one is asked.
-auto compiler_process::ask_here(const std::string& question) -> braid::task<braid::checked<std::string>> {
+auto compiler_process::ask_here(const std::string& question, const std::function<bool(const std::string&)>& fits)
+    -> braid::task<braid::checked<std::string>> {
   for (;;) {
+    if (is_closed()) {
+      running_.reset();
+      co_return failed(how_.program, stopping);
+    }
     const bool is_new = running_ == nullptr;
     if (is_new) {
       auto begun = braid::child_process::start(on_->io(), {.program = how_.program,
@@ -80,8 +116,9 @@ auto compiler_process::ask_here(const std::string& question) -> braid::task<brai
     }
     auto asking = braid::with_timeout(how_.max_wait, running_->ask(question));
     braid::result<std::string> answer = co_await std::move(asking);
-    if (answer) co_return std::move(*answer);
+    if (answer && (!fits || fits(*answer))) co_return std::move(*answer);
     running_.reset();
+    if (answer) co_return failed(how_.program, "what it wrote answers another question");
     if (is_new || answer.error() == braid::errc::deadline_exceeded)
       co_return failed(how_.program, answer.error().message());
   }

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,19 +34,32 @@ class compiler_process {
   compiler_process(const compiler_process&) = delete;
   auto operator=(const compiler_process&) -> compiler_process& = delete;
 
-  /// The line that answers a question without a line feed. Blocks: until it is there. Errors: compiler_failed,
-  /// no_runtime.
-  auto ask(std::string question) -> braid::checked<std::string>;
+  /// The line that answers a question without a line feed. A line that `fits` refuses answers another question: then
+  /// the process is killed. Blocks: until it is there. Errors: compiler_failed, no_runtime.
+  auto ask(std::string question, const std::function<bool(const std::string&)>& fits = {})
+      -> braid::checked<std::string>;
+
+  /// The next question goes to a new process: this one may know what has changed meanwhile. Blocks: for a question.
+  void begin_anew();
+
+  /// Kills the process. What is asked, and will be, is refused.
+  void close();
 
  private:
   struct running;
 
-  auto ask_here(const std::string& question) -> braid::task<braid::checked<std::string>>;
+  auto start() -> braid::checked<void>;
+  [[nodiscard]] auto is_closed() const -> bool;
+  auto ask_here(const std::string& question, const std::function<bool(const std::string&)>& fits)
+      -> braid::task<braid::checked<std::string>>;
+  auto kill() -> braid::task<void>;
   auto end() -> braid::task<void>;
 
   settings how_;
   std::mutex mutex_;                    // held by one question from its begin to its end
-  std::unique_ptr<braid::runtime> on_;  // under it; null before the first
+  mutable std::mutex closing_;          // taken last
+  bool is_closed_ = false;              // under it; true for good
+  std::unique_ptr<braid::runtime> on_;  // set once, under it; null before the first question
   std::unique_ptr<running> running_;    // on the loop of that; null where there is no process
 };
 

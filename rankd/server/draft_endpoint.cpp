@@ -52,6 +52,42 @@ auto read_edit_text(std::string_view body, edit_fields fields) -> braid::checked
   return std::unexpected(std::move(problems));
 }
 
+/// Why what was saved is not what serves now; empty where it is.
+auto unserved(const std::string& plan, const braid::checked<reload_report>& read, const plan_changes& plans)
+    -> braid::diagnostics {
+  if (!read) return read.error();
+  braid::diagnostics out;
+  for (const left_out_plan& each : read->left_out)
+    if (each.name == plan) out.append(each.problems);
+  for (const plan_version_info& each : plans.versions())
+    if (each.name == plan && each.pinned)
+      out.add({.code = "plan_pinned",
+               .pointer = {},
+               .message = quote_name(plan) + " is pinned to version " + std::to_string(each.number) +
+                          ", so what was saved does not serve",
+               .hint = "unpin it with POST /v1/plans/NAME/unpin",
+               .node = {},
+               .source = {}});
+  return out;
+}
+
+/// The answer of a save, whose list of diagnostics has these, too. They have no place in the source.
+auto with_findings(const std::string& saved, const braid::diagnostics& problems) -> std::string {
+  if (problems.empty()) return saved;
+  using ordered = nlohmann::ordered_json;
+  ordered answer = ordered::parse(saved, nullptr, false);
+  if (!answer.is_object()) return saved;
+  ordered all = answer.value("diagnostics", ordered::array());
+  for (const braid::diagnostic& each : problems)
+    all.push_back({{"code", each.code},
+                   {"message", each.message},
+                   {"hint", each.hint},
+                   {"place", nullptr},
+                   {"pointer", each.pointer}});
+  answer["diagnostics"] = std::move(all);
+  return answer.dump(-1, ' ', false, ordered::error_handler_t::replace) + "\n";
+}
+
 auto status_of_edit(const braid::diagnostics& problems) -> http_status {
   const std::string& code = problems.front().code;
   if (code == "no_source") return http_status::not_found;
@@ -179,8 +215,9 @@ auto shard::save(braid::http_exchange& x) -> braid::task<void> {
                       is = std::move(*what)]() -> braid::checked<std::string> {
     auto saved = drafts->save(name, is.text, is.digest);
     if (!saved || plans == nullptr) return saved;
-    if (const auto read = plans->reload(); !read) return std::unexpected(read.error());
-    return saved;
+    const auto read = plans->reload();
+    if (read && read->registries_changed) drafts->forget();
+    return with_findings(*saved, unserved(name, read, *plans));
   };
   auto asking = ask_compiler(x, which, write);
   co_await std::move(asking);

@@ -18,11 +18,18 @@ using ordered = nlohmann::ordered_json;
 auto dumped(const ordered& what) -> std::string { return what.dump(-1, ' ', false, ordered::error_handler_t::replace); }
 
 /// The object that answers a question.
-auto answer_of(compiler_process& compiler, const ordered& question) -> braid::checked<ordered> {
-  const auto line = compiler.ask(dumped(question));
+auto answer_of(compiler_process& compiler, std::uint64_t number, ordered question) -> braid::checked<ordered> {
+  question["number"] = number;
+  ordered answer;
+  const auto fits = [&answer, number](const std::string& line) {
+    answer = ordered::parse(line, nullptr, false);
+    const auto repeated = answer.find("number");
+    return answer.is_object() && repeated != answer.end() && *repeated == number;
+  };
+  // Readers of lines may take more characters than the line feed for the end of one, so all is ASCII.
+  const auto line = compiler.ask(question.dump(-1, ' ', true, ordered::error_handler_t::replace), fits);
   if (!line) return std::unexpected(line.error());
-  ordered answer = ordered::parse(*line, nullptr, false);
-  if (!answer.is_object()) return refused("compiler_failed", "the compiler's answer is no object of JSON");
+  answer.erase("number");
   const auto error = answer.find("error");
   if (error == answer.end()) return answer;
   if (!error->is_object()) return refused("compiler_failed", "the compiler's answer is not as it should be");
@@ -49,21 +56,24 @@ auto relayed(const braid::checked<ordered>& answer) -> braid::checked<std::strin
 }  // namespace
 
 auto draft_plans::source(const std::string& plan) -> braid::checked<std::string> {
-  return relayed(answer_of(compiler_, {{"do", "source"}, {"plan", plan}}));
+  return relayed(answer_of(compiler_, next_number(), {{"do", "source"}, {"plan", plan}}));
 }
 
 auto draft_plans::save(const std::string& plan, const std::string& text, const std::string& digest)
     -> braid::checked<std::string> {
-  return relayed(answer_of(compiler_, {{"do", "save"}, {"plan", plan}, {"text", text}, {"digest", digest}}));
+  return relayed(
+      answer_of(compiler_, next_number(), {{"do", "save"}, {"plan", plan}, {"text", text}, {"digest", digest}}));
 }
 
 auto draft_plans::complete(const std::string& plan, const std::string& text, std::size_t offset)
     -> braid::checked<std::string> {
-  return relayed(answer_of(compiler_, {{"do", "complete"}, {"plan", plan}, {"text", text}, {"offset", offset}}));
+  return relayed(
+      answer_of(compiler_, next_number(), {{"do", "complete"}, {"plan", plan}, {"text", text}, {"offset", offset}}));
 }
 
 auto draft_plans::compile(const std::string& plan, const std::string& text) -> braid::checked<std::string> {
-  auto answer = answer_of(compiler_, {{"do", "draft"}, {"plan", plan}, {"text", text}});
+  const std::uint64_t number = next_number();
+  auto answer = answer_of(compiler_, number, {{"do", "draft"}, {"plan", plan}, {"text", text}});
   if (!answer) return std::unexpected(std::move(answer.error()));
   plan_handle made;
   const auto artifact = answer->find("artifact");
@@ -79,14 +89,14 @@ auto draft_plans::compile(const std::string& plan, const std::string& text) -> b
   if (made == nullptr) {
     out += "null";
   } else {
-    out += graph_json(graph_of(*made, *how_.declared));
+    out += graph_json(graph_of(*made, *made->declared));
     out.erase(out.find_last_not_of('\n') + 1);
   }
   const std::scoped_lock lock(mutex_);
-  if (made == nullptr)
-    drafts_.erase(plan);
-  else
-    drafts_[plan] = std::move(made);
+  if (number <= forgotten_) return out + "}\n";
+  // A question that was asked later may have its answer already.
+  draft& kept = drafts_[plan];
+  if (kept.number < number) kept = {.number = number, .plan = std::move(made)};
   if (drafts_.size() > max_drafts)
     drafts_.erase(drafts_.begin()->first == plan ? std::next(drafts_.begin()) : drafts_.begin());
   return out + "}\n";
@@ -95,7 +105,21 @@ auto draft_plans::compile(const std::string& plan, const std::string& text) -> b
 auto draft_plans::find(std::string_view plan) const -> plan_handle {
   const std::scoped_lock lock(mutex_);
   const auto found = drafts_.find(plan);
-  return found == drafts_.end() ? nullptr : found->second;
+  return found == drafts_.end() ? nullptr : found->second.plan;
+}
+
+auto draft_plans::next_number() -> std::uint64_t {
+  const std::scoped_lock lock(mutex_);
+  return ++asked_;
+}
+
+void draft_plans::forget() {
+  {
+    const std::scoped_lock lock(mutex_);
+    forgotten_ = asked_;
+    drafts_.clear();
+  }
+  compiler_.begin_anew();
 }
 
 }  // namespace rankd

@@ -3,12 +3,12 @@
 
 #include <rankd/engine/bound_plan.hpp>
 #include <rankd/engine/plan_set.hpp>
-#include <rankd/registry/registries.hpp>
 #include <rankd/server/compiler_process.hpp>
 
 #include <braid/base/error.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -19,15 +19,14 @@ namespace rankd {
 
 /// The sources of a project's plans, by way of its compiler, and of each plan the draft that was compiled last. A draft
 /// is bound as the plan of its name, with that plan's budget; it lies in memory, and no request can name it.
-/// Threads: any. Lifetime: `declared` outlives it, and what `bind` uses.
+/// Threads: any. Lifetime: what `bind` uses outlives it.
 class draft_plans {
  public:
   static constexpr std::size_t max_drafts = 32;  ///< the plans with the lowest names lose theirs first
 
   struct settings {
-    const registries* declared = nullptr;
     compiler_process::settings compiler = {};
-    /// Binds an artifact that was made of the source of a plan; the second text is its name.
+    /// Binds an artifact that was made of the source of a plan, to the registries of now; the second text is its name.
     std::function<braid::checked<bound_plan>(const std::string&, const std::string&)> bind;
   };
 
@@ -45,14 +44,29 @@ class draft_plans {
   /// What may stand at an offset of the text, in UTF-16 units: `{start, entries}`.
   auto complete(const std::string& plan, const std::string& text, std::size_t offset) -> braid::checked<std::string>;
 
+  /// For the end of the server: what is asked, and will be, is refused.
+  void close() { compiler_.close(); }
+
+  /// Drops all drafts, and asks a new compiler from now on: what it and they were made by is outdated.
+  void forget();
+
   /// The draft that `compile` made last; null where there is none, or its text was wrong.
   [[nodiscard]] auto find(std::string_view plan) const -> plan_handle;
 
  private:
+  struct draft {
+    std::uint64_t number = 0;  // of its question
+    plan_handle plan;          // null where its text was wrong
+  };
+
+  auto next_number() -> std::uint64_t;
+
   settings how_;
   compiler_process compiler_;
   mutable std::mutex mutex_;
-  std::map<std::string, plan_handle, std::less<>> drafts_;  // under it
+  std::uint64_t asked_ = 0;                           // under it: the number of the last question
+  std::uint64_t forgotten_ = 0;                       // under it: drafts up to this one are outdated
+  std::map<std::string, draft, std::less<>> drafts_;  // under it
 };
 
 }  // namespace rankd

@@ -10,7 +10,7 @@ const pauseMs = 120; // in typing, before the text is compiled
  */
 export class Source {
   constructor(page) {
-    Object.assign(this, { page, plan: '', file: '', digest: '', kept: '', diagnostics: [], timer: 0, isAsking: false, isOld: false });
+    Object.assign(this, { page, plan: '', file: '', digest: '', kept: '', diagnostics: [], timer: 0, isAsking: false, isOld: false, isSaving: false });
     window.addEventListener('beforeunload', (event) => { if (this.isChanged) event.preventDefault(); });
   }
 
@@ -102,16 +102,28 @@ export class Source {
     }
   }
 
+  /** One at a time: the next one needs the digest that this one gives. */
   async save() {
+    if (this.isSaving) return;
+    this.isSaving = true;
+    try {
+      await this.saveNow();
+    } finally {
+      this.isSaving = false;
+    }
+  }
+
+  async saveNow() {
     const { plan } = this;
     const text = this.area.value;
     const file = text.replaceAll('\n', this.lineEnd);
     const saved = await this.page.ask(`${this.path}/source`, JSON.stringify({ text: file, digest: this.digest }));
+    if (this.plan !== plan) return; // it was discarded meanwhile
     Object.assign(this, { digest: saved.digest, kept: text, diagnostics: saved.diagnostics });
     this.paint();
     if (saved.diagnostics.length === 0) await this.page.saved(plan);
     this.page.say(saved.diagnostics.length === 0 ? `${this.file} is saved, and served`
-      : `${this.file} is saved; it does not compile, so the plan stays as it was`);
+      : `${this.file} is saved, and not served: see what is listed below the text`);
   }
 
   async discard() {

@@ -17,11 +17,17 @@ TEST_CASE("a program that is not there, or gives no answer, is told") {
   REQUIRE_FALSE(none);
   CHECK(none.error().front().code == "compiler_failed");
   const braid::testing::scratch_folder folder;
-  const auto program = folder.write("dslc", "#!/bin/sh\nsleep 60\n");
+  const auto program = folder.write("dslc", "#!/bin/sh\nexec sleep 60\n");
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   compiler_process silent(
       {.program = program.string(), .project = folder.path(), .max_wait = std::chrono::milliseconds(20)});
-  CHECK_FALSE(silent.ask("{}"));
+  const auto late = silent.ask("{}");
+  REQUIRE_FALSE(late);
+  CHECK(late.error().front().message.contains(make_error_code(braid::errc::deadline_exceeded).message()));
+  silent.close();
+  const auto closed = silent.ask("{}");
+  REQUIRE_FALSE(closed);
+  CHECK(closed.error().front().message.contains("stop"));
 }
 
 TEST_CASE("a process answers as long as it stays, and is started again where it has ended") {

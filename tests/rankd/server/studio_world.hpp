@@ -2,6 +2,7 @@
 // writes.
 #pragma once
 
+#include <rankd/registry/file.hpp>
 #include <rankd/server/draft_plans.hpp>
 #include <rankd/server/traffic_images.hpp>
 #include <rankd/server/traffic_writer.hpp>
@@ -40,18 +41,19 @@ inline auto reels_artifact(double cutoff) -> std::string {
 /// file `go` is there. A draft has the artifact in the file `artifact`.
 inline constexpr std::string_view fake_compiler = R"sh(#!/bin/sh
 while read -r line; do
+  number="\"number\":${line##*\"number\":}"; number=${number%\}}
   case "$line" in
-    *'"plan":"none"'*) echo '{"error":{"code":"no_source","message":"there is none"}}' ;;
-    *'"plan":"stale"'*) echo '{"error":{"code":"source_changed","message":"it has changed"}}' ;;
-    *'"plan":"bad"'*) echo '{"error":{"code":"bad_project","message":"it is bad"}}' ;;
+    *'"plan":"none"'*) printf '{%s,"error":{"code":"no_source","message":"there is none"}}\n' "$number" ;;
+    *'"plan":"stale"'*) printf '{%s,"error":{"code":"source_changed","message":"it has changed"}}\n' "$number" ;;
+    *'"plan":"bad"'*) printf '{%s,"error":{"code":"bad_project","message":"it is bad"}}\n' "$number" ;;
     *'"plan":"nonsense"'*) echo 'nonsense' ;;
     *'"plan":"dead"'*) exit 1 ;;
-    *'"plan":"slow"'*) while [ ! -e "$3/go" ]; do sleep 0.01; done; echo '{}' ;;
+    *'"plan":"slow"'*) while [ ! -e "$3/go" ]; do sleep 0.01; done; printf '{%s}\n' "$number" ;;
     *'"do":"draft"'*'wrong'*)
-      printf '%s%s\n' '{"file":"p","artifact":null,"diagnostics":[{"code":"type_error","message":"m",' \
+      printf '{%s,%s%s\n' "$number" '"file":"p","artifact":null,"diagnostics":[{"code":"type_error","message":"m",' \
         '"hint":"","place":null,"pointer":""}]}' ;;
-    *'"do":"draft"'*) printf '{"file":"p","diagnostics":[],"artifact":%s}\n' "$(cat "$3/artifact")" ;;
-    *) printf '{"asked":%s}\n' "$line" ;;
+    *'"do":"draft"'*) printf '{%s,"file":"p","diagnostics":[],"artifact":%s}\n' "$number" "$(cat "$3/artifact")" ;;
+    *) printf '{%s,"asked":%s}\n' "$number" "${line%,\"number\":*}}" ;;
   esac
 done
 )sh";
@@ -103,8 +105,7 @@ class studio_world {
   explicit studio_world(serve_options options = {}, clients who = clients::any,
                         std::vector<std::filesystem::path> traffic = {recorded_visits::get().folder()})
       : compiler_(folder_.write("dslc", fake_compiler)),
-        drafts_({.declared = &reference_project::get().declared,
-                 .compiler = {.program = compiler_.string(), .project = folder_.path()},
+        drafts_({.compiler = {.program = compiler_.string(), .project = folder_.path()},
                  .bind = [](const std::string& artifact, const std::string& name) { return bind(artifact, name); }}) {
     std::filesystem::permissions(compiler_, std::filesystem::perms::owner_all);
     will_compile(reels_artifact(1));
