@@ -4,6 +4,7 @@
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
+#include <braid/coro/sleep.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
 
@@ -51,6 +52,11 @@ struct held_store final : memory_store {
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<store_result<id_batch>> override {
     ++begun;
+    struct end {
+      int* count;
+      ~end() { ++*count; }
+    };
+    const end counted{&ended};
     while (!is_let) co_await let;
     auto work = memory_store::lrange_ids(keys, first, arena);
     co_return co_await std::move(work);
@@ -59,6 +65,7 @@ struct held_store final : memory_store {
   braid::event let;  // these on the loop
   bool is_let = true;
   int begun = 0;
+  int ended = 0;  // stopped ones as well
 };
 
 /// An engine that keeps rows, on a store whose questions are counted, with a clock of its own.
@@ -202,28 +209,30 @@ TEST_CASE("a loop renews so many rows at a time, and no more") {
   world.in.close();
 }
 
-TEST_CASE("requests at the same time have the part run once, and one whose time is over leaves it to the others") {
+TEST_CASE("requests at the same time have the part run once, and the first that is stopped leaves it to the others") {
   caching_world world;
   world.from.is_let = false;
   const bound_plan& plan = world.in.bind(plan_of(followed(), R"("t")"));
   constexpr std::size_t others = 15;
   std::vector<ranking> answers;
-  const auto keep = [&](std::string_view text) -> braid::task<void> {
-    auto work = world.in.ranker().rank(plan, value_of(parse_request(text, op_world())));
+  const auto keep = [&]() -> braid::task<void> {
+    auto work = world.in.ranker().rank(plan, value_of(parse_request(R"({"user_id":1})", op_world())));
     answers.push_back(co_await std::move(work));
-    if (answers.size() > 1) co_return;
+  };
+  const auto all = [&](braid::scope& inside) -> braid::task<void> {
+    braid::scope first(inside);
+    first.spawn(keep());
+    while (world.counts().misses == 0) co_await braid::yield();
+    for (std::size_t n = 0; n < others; ++n) inside.spawn(keep());
+    while (world.counts().shared < others) co_await braid::yield();
+    first.request_stop();
+    co_await first.join();
     world.from.is_let = true;
     world.from.let.set();
   };
-  const auto all = [&](braid::scope& inside) -> braid::task<void> {
-    inside.spawn(keep(R"({"user_id":1,"deadline_ms":1})"));
-    for (std::size_t n = 0; n < others; ++n) inside.spawn(keep(R"({"user_id":1})"));
-    co_return;
-  };
   world.in.on().run(braid::with_scope(std::ref(all)));
-  REQUIRE(answers.size() == 1 + others);
-  CHECK(error_of(answers[0]) == "deadline_exceeded f");
-  for (std::size_t n = 1; n <= others; ++n) CHECK(ids_of(answers[n]).size() == 3);
+  REQUIRE(answers.size() == others);
+  for (const ranking& each : answers) CHECK(ids_of(each).size() == 3);
   CHECK(world.from.begun == 1);
   CHECK(world.counts().misses == 1);
   CHECK(world.counts().shared == others);
@@ -233,11 +242,30 @@ TEST_CASE("a part that no request waits for any more is stopped, and the next on
   caching_world world;
   world.from.is_let = false;
   const bound_plan& plan = world.in.bind(plan_of(followed(), R"("t")"));
-  CHECK(error_of(world.in.rank(plan, R"({"user_id":1,"deadline_ms":1})")) == "deadline_exceeded f");
+  const auto ask = [&]() -> braid::task<void> {
+    auto work = world.in.ranker().rank(plan, value_of(parse_request(R"({"user_id":1})", op_world())));
+    co_await std::move(work);
+  };
+  const auto ask_and_stop = [&](braid::scope& inside) -> braid::task<void> {
+    braid::scope alone(inside);
+    alone.spawn(ask());
+    while (world.from.begun == 0) co_await braid::yield();
+    alone.request_stop();
+    co_await alone.join();
+    while (world.from.ended == 0) co_await braid::yield();
+  };
+  world.in.on().run(braid::with_scope(std::ref(ask_and_stop)));
   CHECK(world.counts().entries == 0);
   world.from.is_let = true;
   CHECK(ids_of(world.in.rank(plan, R"({"user_id":1})")).size() == 3);
   CHECK(world.counts().misses == 2);
+}
+
+TEST_CASE("a request has its own deadline while it waits for a part") {
+  caching_world world;
+  world.from.is_let = false;
+  const bound_plan& plan = world.in.bind(plan_of(followed(), R"("t")"));
+  CHECK(error_of(world.in.rank(plan, R"({"user_id":1,"deadline_ms":1})")) == "deadline_exceeded f");
 }
 
 TEST_CASE("another user, and another value of a param that is read, have rows of their own") {
@@ -405,12 +433,9 @@ TEST_CASE("the limit of a node with a cache is on that node alone, and its failu
   CHECK(world.counts().entries == 0);
 }
 
-TEST_CASE("a loop that stops ends parts that run, and the requests that wait for them") {
+TEST_CASE("a loop that stops ends the renewal of stale rows") {
   caching_world world;
-  world.from.is_let = false;
   const bound_plan& plan = world.in.bind(plan_of(followed(cache(1, R"(,"stale_ms":1000)")), R"("t")"));
-  CHECK(error_of(world.in.rank(plan, R"({"user_id":1,"deadline_ms":1})")) == "deadline_exceeded f");
-  world.from.is_let = true;
   world.in.rank(plan, R"({"user_id":1})");
   world.from.is_let = false;
   world.clock.advance(5ms);
