@@ -96,3 +96,15 @@ for (const [table, good] of [
     assert.equal(wrong.join("\n"), "");
     console.log(`${rows.length} artifacts`);
   });
+
+test("rows that the time of a request goes into are not kept", { skip }, () => {
+  const registry = join(folder, "registry");
+  const declared = loadRegistries(registry, "dev", join(repository, "registry/ops.toml"));
+  const params = declared.params.map((each) => ({ ...each, clock: each.name === "weight" }));
+  const { value } = parseExact(readFileSync(join(folder, "good_caches.json")));
+  const said = validate(value, { declared: { ...declared, params }, capabilities });
+  assert.deepEqual(
+    said.map(({ code, pointer, node, message }) => [code, pointer, node, message]),
+    [["uncacheable", "/nodes/3/cache", "s", "the rows depend on the time of the request, which param `weight` has"]],
+  );
+});

@@ -5,8 +5,10 @@
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
+#include <chrono>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -56,8 +58,8 @@ TEST_CASE("the rows of a node depend on the user and the params that its part re
 }
 
 TEST_CASE("a diagnostic says which node or param keeps rows from being kept") {
-  const auto message = [](const std::string& nodes, const std::string& more = "") {
-    const auto refused = bound(nodes, more);
+  const auto message = [](const std::string& nodes) {
+    const auto refused = bound(nodes);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().front().code == "uncacheable");
     return refused.error().front().message;
@@ -66,7 +68,23 @@ TEST_CASE("a diagnostic says which node or param keeps rows from being kept") {
         "the rows are made of the candidates of the request, which `c` reads");
   CHECK(message(cached(source("s", 1)) + "," + cached(node("t", "core::take", "s", R"({"count":1})"))) ==
         "the rows are made of those of `s`, which has a cache itself");
-  CHECK(message(source("s", 1) + "," + cached(node("t", "core::vm", "s", R"({"out_key":1001,"expr_id":"e"})")),
-                R"("expr_table":{"e":{"op":"param_ref","param_id":23}},)") ==
-        "the rows depend on the time of the request, which param `moment` has");
+}
+
+TEST_CASE("rows that the time of a request goes into are not kept") {
+  const registries declared = registries_of(
+      "[[key]]\nkey_id = 1\nname = \"id\"\ntype = \"int\"\nnullable = false\nallow_write = false\n"
+      "[[key]]\nkey_id = 1001\nname = \"score\"\ntype = \"float\"\nnullable = true\n",
+      "[[param]]\nparam_id = 5\nname = \"moment\"\ntype = \"int\"\nnullable = true\nsource = \"context\"\n"
+      "clock = \"milliseconds\"\n",
+      "");
+  const std::string nodes = source("s", 1) + "," + node("t", "core::vm", "s", R"({"out_key":1001,"expr_id":"e"})");
+  const std::string table = R"("expr_table":{"e":{"op":"param_ref","param_id":5}},)";
+  plan kept = value_of(parse_plan(artifact_of(nodes, R"("t")", table), "t.json", {all_op_shapes(), declared}));
+  kept.nodes[0].cache = node_cache{.ttl = std::chrono::milliseconds(5), .pointer = "/nodes/0/cache"};
+  CHECK(check_caches(kept, declared).empty());
+  kept.nodes[1].cache = std::exchange(kept.nodes[0].cache, std::nullopt);
+  const braid::diagnostics found = check_caches(kept, declared);
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().code == "uncacheable");
+  CHECK(found.front().message == "the rows depend on the time of the request, which param `moment` has");
 }

@@ -418,7 +418,9 @@ TEST_CASE("all that an explanation says of a node is described") {
                   .failure = "f",
                   .used = "empty",
                   .retries = 1,
-                  .looked_at = 2};
+                  .looked_at = 2,
+                  .cache = cache_use::hit,
+                  .cached = braid::duration(4)};
   explanation what;
   what.nodes.push_back(all);
   all.waits = true;
