@@ -21,7 +21,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 102> words{
+constexpr std::array<std::string_view, 104> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",
@@ -260,12 +260,12 @@ auto load_odd_operator() -> bool {
 }
 
 /// Those of the corpus, as if the engine had code for them.
-constexpr std::array<std::string_view, 14> capabilities{
+constexpr std::array<std::string_view, 15> capabilities{
     "cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",    "cap.rfc.0002.fragments.v1",
     "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",    "cap.rfc.0004.aging.v1",
     "cap.rfc.0004.fallback.v1",     "cap.rfc.0005.branch.v1",  "cap.rfc.0006.formulas.v1",
     "cap.rfc.0007.timeouts.v1",     "cap.rfc.0008.retries.v1", "cap.rfc.0009.vectors.v1",
-    "cap.rfc.0010.capture.v1",      "cap.rfc.0012.hedge.v1"};
+    "cap.rfc.0010.capture.v1",      "cap.rfc.0011.cache.v1",   "cap.rfc.0012.hedge.v1"};
 
 void run(std::string_view text) {
   static const bool loaded_once = load_odd_operator();

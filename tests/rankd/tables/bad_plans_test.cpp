@@ -21,7 +21,7 @@ namespace {
 auto good_plan() -> std::string { return table_file("good_plan.json"); }
 
 /// The table is about the form of capabilities: `math`, `more` and `aging` stand for some that an engine has code for.
-constexpr std::array<std::string_view, 14> capabilities{
+constexpr std::array<std::string_view, 15> capabilities{
     "cap.rfc.0001.arithmetic.v1",   "cap.rfc.0001.math.v1",    "cap.rfc.0002.fragments.v1",
     "cap.rfc.0003.bound_params.v1", "cap.rfc.0003.more.v1",    "cap.rfc.0004.aging.v1",
     "cap.rfc.0004.fallback.v1",     "cap.rfc.0005.branch.v1",  "cap.rfc.0006.formulas.v1",
