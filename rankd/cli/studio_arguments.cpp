@@ -62,7 +62,7 @@ void add_studio(CLI::App& app, std::function<exit_status()>& chosen) {
   command
       ->add_option("--traffic", options->traffic,
                    "Files of `rankd serve --record`, or folders with NAME.rec, on which the page compares plans; "
-                   "default: the project's folder")
+                   "default: the project")
       ->check(check_not_empty)
       ->type_name("FILE|DIR");
   command

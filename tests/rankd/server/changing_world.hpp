@@ -8,12 +8,14 @@
 #include <tests/support/http_caller.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -34,7 +36,8 @@ inline auto mark_in(const std::string& body) -> int {
 class changing_world {
  public:
   explicit changing_world(bool clients_change = true, std::optional<token_list> tokens = {},
-                          bad_plans on_bad_plan = bad_plans::refuse_all, bool shows_page = false)
+                          bad_plans on_bad_plan = bad_plans::refuse_all, bool shows_page = false,
+                          std::vector<std::filesystem::path> traffic = {})
       : library(reference_project::get().declared, {.on_bad_plan = on_bad_plan}) {
     write("a", 1);
     value_of(changes.reload());
@@ -48,7 +51,8 @@ class changing_world {
     server_ = value_of(rank_server::start({.declared = &reference_project::get().declared,
                                            .stores = reference_project::get().stores,
                                            .plans = &plans_,
-                                           .changes = &changes},
+                                           .changes = &changes,
+                                           .traffic_places = std::move(traffic)},
                                           std::move(options)));
   }
 

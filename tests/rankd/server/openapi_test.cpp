@@ -18,6 +18,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -339,6 +341,22 @@ void explore_changes(explorer& out) {
   explore_changes(out, guarded, "a");
 }
 
+/// Two versions of a plan that are bound to different registries.
+void explore_other_registries(explorer& out) {
+  const braid::testing::scratch_folder traffic;
+  changing_world world(true, {}, bad_plans::refuse_all, true, {traffic.path()});
+  const auto others =
+      std::make_shared<const registries>(rankd::testing::value_of(registries::load("registry", "test")));
+  rankd::testing::value_of(world.library.reload(world.folder.path(), std::nullopt, std::nullopt, others));
+  const auto ask = [&world](const std::string& what) {
+    auto one = world.caller();
+    one.say(what + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}");
+    return one.hear().value();
+  };
+  out.note("post /v1/plans/{name}/diff/answers", ask("POST /v1/plans/a/diff/answers?version=1"));
+  out.note("get /v1/plans/{name}/diff/traffic", ask("GET /v1/plans/a/diff/traffic?version=1"));
+}
+
 /// Every operation under the name of another host, of a server that shows the page to this machine.
 void explore_hosts(explorer& out) {
   changing_world world(true, {}, bad_plans::refuse_all, true);
@@ -389,6 +407,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
   explore_busy_traffic(found);
   explore_full_studio(found);
   explore_changes(found);
+  explore_other_registries(found);
   explore_hosts(found);
 
   const auto promised = operations();

@@ -147,8 +147,7 @@ function interpret(limits: Limits, error: unknown): Failure {
   const { name, message, stack } = error as { name?: string; message?: string; stack?: string };
   const text = `${name}: ${message}`;
   const place = { stack: stack ?? "" };
-  if (text.includes("interrupted"))
-    return { ...timeLimit(limits.timeMs), ...place };
+  if (text.includes("interrupted")) return { ...timeLimit(limits.timeMs), ...place };
   if (text.includes("out of memory"))
     return { ...failure("memory_limit", `the plan needs more than ${limits.memoryMb} MB of memory`), ...place };
   if (text.includes("stack overflow")) return { ...failure("stack_limit", "the plan's calls go too deep"), ...place };
