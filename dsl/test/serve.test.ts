@@ -1,6 +1,6 @@
 // serve.test.ts: the questions of rankd studio about the sources of a project, and their answers.
 import assert from "node:assert/strict";
-import { cpSync, existsSync, readFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { after, before, test } from "node:test";
@@ -11,6 +11,7 @@ import type { Diagnostic } from "../packages/dslc/dist/diagnostic.js";
 import { sha256 } from "../packages/dslc/dist/json.js";
 import { loadProject } from "../packages/dslc/dist/project.js";
 import { serve } from "../packages/dslc/dist/serve.js";
+import { replaceFile } from "../packages/dslc/dist/write.js";
 import { repository, scratchFolder } from "./support.js";
 
 interface Answer {
@@ -127,4 +128,17 @@ test("saving writes source and artifact, also of a text that is wrong, unless th
   assert.equal(wrong.diagnostics?.[0]?.code, "syntax_error");
   assert.equal(readFileSync(source, "utf8"), `${next}!`);
   assert.equal(readFileSync(artifact, "utf8"), compiled);
+});
+
+test("a file that is replaced keeps its mode, and a link leads to the new text", () => {
+  const at = scratchFolder();
+  const file = join(at, "file");
+  const link = join(at, "link");
+  writeFileSync(file, "a");
+  chmodSync(file, 0o640);
+  symlinkSync("file", link);
+  replaceFile(link, "b");
+  assert.ok(lstatSync(link).isSymbolicLink());
+  assert.equal(readFileSync(file, "utf8"), "b");
+  assert.equal(statSync(file).mode & 0o777, 0o640);
 });

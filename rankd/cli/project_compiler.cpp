@@ -8,6 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 namespace rankd {
 namespace {
 
@@ -20,17 +23,28 @@ auto is_program(const fs::path& file) -> bool {
   return !error && fs::is_regular_file(status) && (status.permissions() & any) != fs::perms::none;
 }
 
+/// Whether a folder is of this user or of root, and other users may not write to it.
+auto is_trusted(const fs::path& folder) -> bool {
+  struct ::stat found{};
+  if (::stat(folder.c_str(), &found) != 0) return false;
+  return (found.st_uid == ::geteuid() || found.st_uid == 0) && (found.st_mode & S_IWOTH) == 0;
+}
+
 }  // namespace
 
+/// Above the project others may own a folder, such as /tmp: what stands there would run with this user's rights.
 auto find_compiler(const fs::path& root, const std::string& path) -> std::string {
   std::error_code error;
-  for (fs::path folder = fs::absolute(root, error); !folder.empty(); folder = folder.parent_path()) {
+  const fs::path project = fs::absolute(root, error);
+  for (fs::path folder = project; !folder.empty(); folder = folder.parent_path()) {
+    if (folder != project && !is_trusted(folder)) break;
     if (const fs::path own = folder / "node_modules" / ".bin" / "dslc"; is_program(own)) return own.string();
     if (folder == folder.parent_path()) break;
   }
   for (std::string_view rest = path; !rest.empty();) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
-    if (const fs::path file = fs::path(folder) / "dslc"; !folder.empty() && is_program(file)) return file.string();
+    if (const fs::path file = fs::path(folder) / "dslc"; folder.starts_with('/') && is_program(file))
+      return file.string();
     rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
   }
   return {};

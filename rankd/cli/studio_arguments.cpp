@@ -28,6 +28,15 @@ auto made_token() -> std::string {
   return out;
 }
 
+/// Text and token go through plain HTTP, and the token lets files be written.
+auto check_loopback(const std::string& text) -> std::string {
+  const auto at = braid::socket_address::parse(text);
+  if (!at || !at->is_ip()) return "wants ADDRESS:PORT, by numbers: 127.0.0.1:8080, [::1]:8080";
+  const std::string host = at->host();
+  if (host.starts_with("127.") || host == "::1") return {};
+  return "studio listens on this machine alone (127.0.0.1 or [::1]): reach it from elsewhere by `ssh -L`";
+}
+
 /// Every error of a plan is shown on the page, so one that is wrong does not keep the others from it.
 auto run_studio(serve_command_options options) -> exit_status {
   options.page_token = made_token();
@@ -57,7 +66,7 @@ void add_studio(CLI::App& app, std::function<exit_status()>& chosen) {
             options->server.listen = braid::socket_address::parse(text).value_or(options->server.listen);
           },
           "Address and port; port 0 for any that is free, which is printed; default: 127.0.0.1:8080")
-      ->check(check_listen)
+      ->check(check_loopback)
       ->type_name("ADDR:PORT");
   command
       ->add_option("--traffic", options->traffic,

@@ -510,4 +510,5 @@ async function begin() {
 }
 
 listen();
+window.addEventListener('hashchange', () => attempt(begin));
 attempt(begin);

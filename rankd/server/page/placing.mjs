@@ -4,6 +4,7 @@ import { layout } from './layout.mjs';
 
 const maxAtOnce = 500; // nodes: a few milliseconds
 let worker = null;
+let policy = null; // a name can be taken once
 let asked = 0;
 const waiting = new Map(); // by number
 
@@ -11,7 +12,8 @@ const waiting = new Map(); // by number
 function workerUrl() {
   const url = new URL('./layout_worker.mjs', import.meta.url).href;
   if (!globalThis.trustedTypes) return url;
-  return globalThis.trustedTypes.createPolicy('layout', { createScriptURL: () => url }).createScriptURL('');
+  policy ??= globalThis.trustedTypes.createPolicy('layout', { createScriptURL: () => url });
+  return policy.createScriptURL('');
 }
 
 function start() {
@@ -21,6 +23,7 @@ function start() {
     waiting.delete(number);
   });
   worker.addEventListener('error', () => {
+    worker = null; // the next plan starts another one
     for (const each of waiting.values()) each.reject(new Error('the layout of the graph failed'));
     waiting.clear();
   });

@@ -10,7 +10,7 @@ const pauseMs = 120; // in typing, before the text is compiled
  */
 export class Source {
   constructor(page) {
-    Object.assign(this, { page, plan: '', file: '', digest: '', kept: '', diagnostics: [], timer: 0, isAsking: false, isOld: false, isSaving: false });
+    Object.assign(this, { page, plan: '', wanted: '', file: '', digest: '', kept: '', diagnostics: [], timer: 0, isAsking: false, isOld: false, isSaving: false });
     window.addEventListener('beforeunload', (event) => { if (this.isChanged) event.preventDefault(); });
   }
 
@@ -24,18 +24,23 @@ export class Source {
 
   /** Shows the source of a plan; text that is not saved stays. */
   async open(plan) {
-    if (this.plan === plan) return;
+    if (this.plan === plan) {
+      await this.compile(); // the graph of another plan may have been shown meanwhile
+      return;
+    }
     if (this.isChanged) throw new Error(`${this.file} has changes: save them, or choose “Discard” in the tab Source`);
-    this.plan = '';
+    Object.assign(this, { plan: '', wanted: plan });
     byId('panel-source').replaceChildren(nothingYet('Reading the source …'));
     let read;
     try {
       read = await this.page.ask(`v1/plans/${encodeURIComponent(plan)}/source`);
     } catch (error) {
+      if (this.wanted !== plan) return;
       byId('panel-source').replaceChildren(nothingYet(error.message));
       if (error.code === 'no_source') return;
       throw error;
     }
+    if (this.wanted !== plan) return; // another one was opened meanwhile
     const lineEnd = read.text.includes('\r\n') ? '\r\n' : '\n'; // a text area has the second one alone
     Object.assign(this, { plan, file: read.file, digest: read.digest, lineEnd, diagnostics: [] });
     this.build(read.text);

@@ -54,6 +54,15 @@ TEST_CASE("a studio answers nobody without the token that it prints, and leaves 
   CHECK(studio.wait() == 0);
 }
 
+TEST_CASE("a studio listens on this machine alone") {
+  const project_copy project;
+  for (const std::string at : {"0.0.0.0:0", "[::]:0", "10.1.2.3:0"}) {
+    braid::testing::started_process studio({RANKD_BINARY, "studio", ".", "--listen", at}, project.path());
+    CHECK(studio.wait() == 2);
+    CHECK(studio.err().find("studio listens on this machine alone") != std::string::npos);
+  }
+}
+
 TEST_CASE("the compiler is that of the project's packages, or else the first in the path") {
   const braid::testing::scratch_folder folder;
   const fs::path project = folder.path() / "a/project";
@@ -71,6 +80,8 @@ TEST_CASE("the compiler is that of the project's packages, or else the first in 
   CHECK(rankd::find_compiler(project, folders) == in_path);
   const std::string above = program("node_modules/.bin/dslc");
   CHECK(rankd::find_compiler(project, folders) == above);
+  fs::permissions(folder.path(), fs::perms::all);
+  CHECK(rankd::find_compiler(project, folders) == in_path);  // anyone may have put it above
   const std::string own = program("a/project/node_modules/.bin/dslc");
   CHECK(rankd::find_compiler(project, folders) == own);
 }

@@ -1,22 +1,41 @@
 // write.ts: files that are replaced whole, or not at all.
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 
 import { ProjectError } from "./project.js";
 
-/** Puts `text` in the place of a file, whose folder is made where it is missing. What was there stays where that fails. */
+/**
+ * Puts `text` in the place of a file, whose folder is made where it is missing. What was there stays where that fails;
+ * its mode is kept, and of a link the file that it leads to is replaced.
+ */
 export function replaceFile(file: string, text: string): void {
-  const aside = `${file}.${process.pid}.new`;
+  const known = existsSync(file);
+  const target = known ? realpathSync(file) : file;
+  const aside = `${target}.${randomBytes(6).toString("hex")}.new`;
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    const opened = openSync(aside, "w");
+    mkdirSync(dirname(target), { recursive: true });
+    const opened = openSync(aside, "wx");
     try {
+      if (known) fchmodSync(opened, statSync(target).mode & 0o7777);
       writeFileSync(opened, text);
       fsyncSync(opened);
     } finally {
       closeSync(opened);
     }
-    renameSync(aside, file);
+    renameSync(aside, target);
   } catch (error) {
     try {
       rmSync(aside);
