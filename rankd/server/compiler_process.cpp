@@ -49,7 +49,9 @@ struct compiler_process::running {
 compiler_process::compiler_process(settings how) : how_(std::move(how)) {}
 
 compiler_process::~compiler_process() {
-  if (on_ != nullptr && running_ != nullptr) on_->run(end());
+  if (on_ == nullptr) return;
+  on_->run(end());
+  static_cast<void>(on_->shutdown(braid::shutdown_mode::drain));  // what `close` has posted refers to this
 }
 
 auto compiler_process::end() -> braid::task<void> {

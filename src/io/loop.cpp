@@ -53,7 +53,7 @@ loop::loop(loop::options options, std::unique_ptr<io_backend> backend)
     : options_(std::move(options)),
       clock_(options_.clock != nullptr ? options_.clock : &steady_time()),
       backend_(std::move(backend)),
-      job_times_(*clock_),
+      job_times_(steady_time()),  // threads that post read it, and a clock of the program may be for one thread
       wheel_(clock_->now()),
       root_(*this) {
   static_cast<void>(inbox_.close());
