@@ -312,8 +312,10 @@ void trace_session::keep_last() {
       requests.swap(requests_);
       if (!requests.empty()) now = requests.front().ticks;
     }
+    // edge trace.signalled: observe, what was noted before the signal is taken next
+    const bool by_signal = signalled_.exchange(0, acquire) != 0;
     const bool found = recorder.take_new(now);
-    if (signalled_.exchange(0, relaxed) != 0) recorder.save("SIGUSR2", boot_nanoseconds(), true);
+    if (by_signal) recorder.save("SIGUSR2", boot_nanoseconds(), true);
     for (save_request& each : requests) {
       if (each.bytes)
         each.bytes->set_value(recorder.read(each.reason, each.ticks, each.span_ns));
@@ -370,7 +372,7 @@ auto trace_session::read_last(std::uint64_t span_ns) -> result<std::string> {
 }
 
 void trace_session::save_for_signal() noexcept {
-  signalled_.fetch_add(1, relaxed);
+  signalled_.fetch_add(1, release);  // edge trace.signalled: publish, the file has what was noted before
   wake_writer();
 }
 
