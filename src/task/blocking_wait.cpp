@@ -120,12 +120,14 @@ auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optio
   bool may_leave = false;
   while (!wait.is_over()) {
     if (deadline && steady_time().now() >= *deadline) return false;
-    fork_exchange::answer_if_asked(self);  // what the job has forked may be what it waits for
+    if (may_leave || self.forks.wanted())
+      self.exchange->share(self);  // what the job has forked may be what it waits for
     if (awaited != nullptr && may_help(pause) && run_awaited(self, *awaited)) continue;
     if (self.wanted.load(relaxed) != 0 || (may_leave && others.has_work(self))) {
+      const std::uint32_t own_helps = self.helps;  // of this stack
       if (others.try_release(self)) {
         const bool in_time = sleep_until(wait, deadline);
-        others.reacquire(self);
+        others.reacquire(self, own_helps);
         return in_time || wait.is_over();
       }
       if (may_help(pause) && help(*self.pool)) continue;

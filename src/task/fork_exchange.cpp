@@ -17,8 +17,16 @@ void fork_exchange::answer(worker& self) noexcept {
   asleep_.wake_for({.how = placement::verdict::urgent});
 }
 
+void fork_exchange::share(worker& self) noexcept {
+  if (self.forks.private_size() == 0) return;
+  if (self.forks.shared_size() == 0) self.forks.ask();
+  answer(self);
+}
+
 auto fork_exchange::steal(worker& self) noexcept -> fork_record* {
   if (fork_record* const shared = steal_shared(self); shared != nullptr) return shared;
+  if (self.absent != 0)
+    if (fork_record* const left = steal_own(self); left != nullptr) return left;
   if (!somebody_holds_back(self)) return nullptr;
   for (int i = 0; i < pauses_for_an_answer; ++i) cpu_pause();
   if (fork_record* const shared = steal_shared(self); shared != nullptr) return shared;
@@ -31,6 +39,12 @@ auto fork_exchange::steal_shared(worker& self) noexcept -> fork_record* {
   for (const std::size_t index : self.victims)
     if (fork_record* const oldest = workers_[index]->forks.steal(); oldest != nullptr) return oldest;
   return nullptr;
+}
+
+/// What jobs have forked whose threads wait elsewhere, away from the worker: these may wait for it.
+auto fork_exchange::steal_own(worker& self) noexcept -> fork_record* {
+  share(self);
+  return self.forks.steal();
 }
 
 auto fork_exchange::somebody_holds_back(const worker& self) const noexcept -> bool {
@@ -72,7 +86,8 @@ auto fork_exchange::steal_back(worker& self, const fork_record& stolen) noexcept
   worker* const thief = stolen.thief.load(relaxed);
   if (thief == nullptr || self.helps >= max_helps) return nullptr;
   if (fork_record* const shared = thief->forks.steal(); shared != nullptr) return shared;
-  return self.helps >= max_helps_elsewhere ? thief->forks.take() : nullptr;  // else `steal` takes, after a pause
+  if (thief == &self || self.helps < max_helps_elsewhere) return nullptr;  // `steal` takes, after a pause
+  return thief->forks.take();
 }
 
 void fork_exchange::wait_for(worker& self, fork_record& stolen) noexcept {

@@ -94,7 +94,7 @@ auto spare_threads::hand_over(worker& self, spare_list& done) noexcept -> bool {
   return true;
 }
 
-void spare_threads::reacquire(worker& self) noexcept {
+void spare_threads::reacquire(worker& self, std::uint32_t helps) noexcept {
   returning here{.context = &self};
   {
     const std::lock_guard lock(mutex_);
@@ -107,11 +107,13 @@ void spare_threads::reacquire(worker& self) noexcept {
   // edge spare_threads.context: observe, the state of the context is seen
   while (here.has_it.load(acquire) == 0) futex_wait(here.has_it, 0);
   --self.absent;
+  self.helps = helps;
   self.thread.store(::gettid(), relaxed);
 }
 
 void spare_threads::yield_context(worker& self) noexcept {
   if (self.wanted.load(relaxed) == 0) return;
+  const std::uint32_t helps = self.helps;
   {
     const std::lock_guard lock(mutex_);
     ++self.absent;  // first, because the other one has the context at once
@@ -120,7 +122,7 @@ void spare_threads::yield_context(worker& self) noexcept {
       return;
     }
   }
-  reacquire(self);
+  reacquire(self, helps);
 }
 
 void spare_threads::pause(worker& self) noexcept { futex_wait(self.wanted, 0, steady_time().now() + max_pause); }
@@ -166,6 +168,7 @@ auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
 auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool {
   const worker_scope here(context);
   context.thread.store(::gettid(), relaxed);
+  context.helps = 0;  // nothing lies on this stack
   duration pause = first_pause;
   auto why = search::routine;
   context.pace.paused();  // the job that waits does not keep others at this context from running any more

@@ -1,5 +1,6 @@
 // tests/task/fork_join_stress.cpp: random trees of forks, groups, loops and failures give what they give on one thread.
 #include <braid/task/fork_join.hpp>
+#include <braid/task/future.hpp>
 #include <braid/task/parallel.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
@@ -19,6 +20,7 @@
 #include <ranges>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 using braid::relaxed;
@@ -101,6 +103,28 @@ class tree {
   bool fails_;
 };
 
+/// A join in which one call waits for what another one makes, in any order; what was made, and what the third call
+/// gave.
+auto join_with_a_wait(std::uint64_t number) -> std::uint64_t {
+  braid::random_source random(number);
+  const auto spins = random.below(2000);
+  braid::promise<std::uint64_t> made;
+  auto ahead = made.get_future();
+  const auto waits = [&] { return ahead.get(); };
+  const auto makes = [&] {
+    for (auto left = spins; left != 0; --left) asm volatile("");
+    static_cast<void>(made.set_value(number));
+    return std::uint64_t{0};
+  };
+  const auto another = [&] { return spins; };
+  const auto sum = [](const auto& three) { return std::get<0>(three) + std::get<1>(three) + std::get<2>(three); };
+  switch (random.below(3)) {
+    case 0: return sum(braid::fork_join(waits, makes, another)) - spins;
+    case 1: return sum(braid::fork_join(another, waits, makes)) - spins;
+    default: return sum(braid::fork_join(makes, another, waits)) - spins;
+  }
+}
+
 constexpr std::uint64_t failed = UINT64_MAX;
 
 auto nodes_of(pool& where, const tree& which, int height) -> std::uint64_t {
@@ -150,6 +174,20 @@ TEST_CASE_FIXTURE(watched, "many threads from outside and posted jobs share a po
   for (std::thread& each : threads) each.join();
   CHECK(wrong.load(relaxed) == 0);
   CHECK(where.wait_idle());
+}
+
+TEST_CASE_FIXTURE(watched, "calls that wait for others of their join end, however few workers there are") {
+  const std::uint64_t seed = braid::testing::printed_seed() % 1'000'000;
+  for (const unsigned workers : {1U, 2U, 4U}) {
+    CAPTURE(workers);
+    pool where({.workers = workers});
+    for (std::uint64_t i = 0; i < scaled(100); ++i) {
+      std::vector<braid::future<std::uint64_t>> joins;
+      for (std::uint64_t job = 0; job < 16; ++job)
+        joins.push_back(spawn(where, [=] { return join_with_a_wait(seed + job); }));
+      for (std::uint64_t job = 0; job < 16; ++job) REQUIRE(joins[job].get() == seed + job);
+    }
+  }
 }
 
 TEST_CASE_FIXTURE(watched, "workers fall asleep between short bursts, and wake for each") {

@@ -45,6 +45,35 @@ void with_each_scheduler(unsigned workers, Scene&& scene) {
 
 }  // namespace
 
+TEST_CASE("a fork may wait for what another of the same join makes, on one worker too") {
+  with_each_scheduler(1, [](pool& where) {
+    promise<int> made;
+    auto ahead = made.get_future();
+    int seen = 0;
+    run_in(where, [&] { fork_join([&] { seen = ahead.get(); }, [&] { REQUIRE(made.set_value(7).has_value()); }); });
+    CHECK(seen == 7);
+    CHECK(where.statistics().spare_threads == 1);
+  });
+}
+
+TEST_CASE("what a fork has forked is run although each of them waits") {
+  constexpr int depth = 40;  // more than the stolen forks that one stack may hold
+  with_each_scheduler(1, [](pool& where) {
+    std::array<promise<int>, depth> made;
+    std::array<future<int>, depth> ahead;
+    for (int i = 0; i < depth; ++i) ahead[i] = made[i].get_future();
+    std::array<int, depth> seen{};
+    const auto descend = [&](const auto& self, int level) -> void {
+      if (level < depth)
+        fork_join([&] { seen[level] = ahead[level].get(); }, [&] { self(self, level + 1); });
+      else
+        for (int i = 0; i < depth; ++i) static_cast<void>(made[i].set_value(i + 1));
+    };
+    run_in(where, [&] { descend(descend, 0); });
+    for (int i = 0; i < depth; ++i) CHECK(seen[i] == i + 1);
+  });
+}
+
 TEST_CASE("a job goes on although one that waits for it was begun while it waited") {
   with_each_scheduler(1, [](pool& where) {
     promise<void> from_outside;

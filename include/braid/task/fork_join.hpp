@@ -38,8 +38,8 @@ concept forkable = std::move_constructible<Fn> && std::invocable<Fn&>;
 /// Calls all functions and gives all results as a tuple: nothing is a std::monostate there, an lvalue reference stays
 /// one. Gives nothing where none of them gives anything. The first runs on this thread, the others perhaps on other
 /// workers of its pool; from a thread that is no worker, everything runs in `default_pool`.
-/// That they run at the same time is not promised: none may wait for what another one does, as for a promise that it
-/// sets. With one worker, or where the other workers are busy, that wait never ends (docs/pools.md, "Waits in forks").
+/// That they run at the same time is not promised: none should wait for what another one does, as for a promise that
+/// it sets. A spare thread runs that one where it can (docs/pools.md, "Waits in forks").
 /// Blocks: until all have ended. While it waits for what a thief took, the worker runs forks of others, and no posted
 /// jobs. Errors: what one of them throws, when those that had begun have ended; the others are not called then.
 /// Cost: next to that of the calls, while no thief asks for work.

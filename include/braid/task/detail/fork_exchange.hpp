@@ -27,10 +27,8 @@ class BRAID_API fork_exchange {
   /// A thief has asked: shares forks, and wakes a sleeping worker.
   void answer(worker& self) noexcept;
 
-  /// The same for a worker that waits: only where a thief has asked, and something is there to share.
-  static void answer_if_asked(worker& self) noexcept {
-    if (self.exchange != nullptr && self.forks.private_size() != 0 && self.forks.wanted()) self.exchange->answer(self);
-  }
+  /// Of a worker that waits: answers a thief, and shares also where none has asked, unless something is shared already.
+  void share(worker& self) noexcept;
 
   /// Returns when the record has ended, which a thief has taken. Requires that nothing lies in the worker's deque.
   void wait_for(worker& self, fork_record& stolen) noexcept;
@@ -46,7 +44,8 @@ class BRAID_API fork_exchange {
 
   // --- workers without a job ---
 
-  /// The oldest fork of the nearest worker that has shared one; where none has, all have been asked.
+  /// The oldest fork of the nearest worker that has shared one; where none has, all have been asked. Also one of the
+  /// worker's own where a thread is away from it that waits in the middle of a job.
   [[nodiscard]] auto steal(worker& self) noexcept -> fork_record*;
 
   /// What was stolen, and what that left behind in the worker's deque.
@@ -74,6 +73,7 @@ class BRAID_API fork_exchange {
   static constexpr int pauses_for_an_answer = 64;  // about a microsecond
 
   auto steal_shared(worker& self) noexcept -> fork_record*;
+  auto steal_own(worker& self) noexcept -> fork_record*;
   [[nodiscard]] auto somebody_holds_back(const worker& self) const noexcept -> bool;
 
   auto steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record*;

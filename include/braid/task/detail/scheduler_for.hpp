@@ -327,11 +327,12 @@ auto scheduler_for<Policy>::run_awaited(worker& self, job& awaited) noexcept -> 
 }
 
 /// A job waits for something that is no fork. What it has forked is for others meanwhile; what they have forked it runs
-/// if nothing of its own is left, so that a thief has nothing in its deque but what belongs to the stolen fork.
+/// if nothing of its own is left, so that a thief has nothing in its deque but what belongs to the stolen fork. A spare
+/// thread also runs what the waiting job has forked.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::help_with_forks(worker& self) noexcept -> bool {
   if (self.forks.private_size() != 0 && self.forks.wanted()) forks_.answer(self);
-  return fork_exchange::has_none(self) && forks_.help(self);
+  return (self.absent != 0 || fork_exchange::has_none(self)) && forks_.help(self);
 }
 
 /// A batch of jobs begins: at most every ten microseconds or so, and at least every 64 jobs.

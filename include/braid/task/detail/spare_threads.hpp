@@ -46,8 +46,8 @@ class BRAID_API spare_threads {
   /// Another thread gets the context, until `reacquire`. False when there is none: then the caller keeps it.
   [[nodiscard]] auto try_release(worker& self) noexcept -> bool;
 
-  /// Blocks until the caller has the context again that it had left.
-  void reacquire(worker& self) noexcept;
+  /// Blocks until the caller has the context again that it had left. `helps` is what it had there for its stack.
+  void reacquire(worker& self, std::uint32_t helps) noexcept;
 
   /// Hands the context to the first thread that has come back for it, and returns when the caller owns it again.
   void yield_context(worker& self) noexcept;
