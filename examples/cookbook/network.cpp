@@ -106,16 +106,20 @@ auto serve_until_sigterm(braid::http_server& server, braid::stream_listener list
 // [/sigterm]
 
 // [drain]
-/// Answers lines until the client leaves, or `closing` is set: what has been read is answered, and no more is read.
+/// Answers lines until the client leaves. Once `closing` is set its reads give what has come, and then fail.
 auto answer_lines(braid::stream_socket client, braid::async_event& closing) -> task<void> {
-  std::array<std::byte, 4096> room;
-  for (;;) {
-    const auto first = co_await braid::when_any(client.read_some(room), closing);
-    if (first.index == 1) co_return;
-    const auto& got = std::get<0>(first.value);
-    if (!got || *got == 0) co_return;
-    if (!co_await client.write_all(std::span(room).first(*got))) co_return;
-  }
+  auto answer = [&](scope& own) -> task<void> {
+    own.spawn([&]() -> task<void> {
+      co_await closing;
+      client.end_read_waits();
+    });
+    std::array<std::byte, 4096> room;
+    while (const auto got = co_await client.read_some(room)) {
+      if (*got == 0 || !co_await client.write_all(std::span(room).first(*got))) break;
+    }
+    own.request_stop();  // the client has left: no need to wait for `closing`
+  };
+  co_await braid::with_scope(answer);
 }
 
 auto serve_until_closing(braid::stream_listener& listener, braid::async_event& closing) -> task<void> {
