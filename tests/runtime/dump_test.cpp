@@ -8,9 +8,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 using namespace braid;
 using testing::eventually;
@@ -53,4 +56,8 @@ TEST_CASE("tasks are counted by what they wait for, without their names") {
   CHECK(sleepers() == 0);
   for (int i = 0; i < 3; ++i) CHECK(post(*mine, dozes()));
   CHECK(eventually([&] { return sleepers() == 3; }));
+  const auto ahead = std::array{spawn(*mine, dozes()), spawn(*mine, dozes())};
+  CHECK(eventually([&] { return sleepers() == 5; }));
+  const auto all = detail::count_waits(1s);
+  CHECK(std::ranges::find(all, "none of these", &std::pair<std::string, std::size_t>::first) == all.end());
 }
