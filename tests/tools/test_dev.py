@@ -1,0 +1,52 @@
+# tests/tools/test_dev.py: what ./dev does where there is no network.
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from tree import TOOLS
+
+FUNCTION = r'''
+say() { echo "== $*"; }
+eval "$(sed -n '/^install_python()/,/^}/p' "$1")"
+install_python
+'''
+
+
+class Python(unittest.TestCase):
+    def ask(self, timeout):
+        """What is said, and what was asked of pip: of a `timeout` that ends with that status."""
+        with tempfile.TemporaryDirectory() as folder:
+            there = Path(folder)
+            (there / "tests/package").mkdir(parents=True)
+            (there / "tests/package/requirements.txt").write_text("# those\none==1.2\ntwo==3\n", encoding="utf-8")
+            for name, text in (("python3", "mkdir -p build/python"),
+                               ("timeout", f'echo "$*" >> asked; {timeout}')):
+                (there / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+                (there / name).chmod(0o755)
+            done = subprocess.run(["bash", "-c", FUNCTION, "bash", str(TOOLS.parent / "dev")], cwd=folder, text=True,
+                                  env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}, capture_output=True,
+                                  check=True)
+            is_done = (there / "build/python/.installed").exists()
+            return done.stdout, (there / "asked").read_text(encoding="utf-8").splitlines(), is_done
+
+    def test_an_index_that_does_not_answer_is_asked_once_and_for_a_short_time(self):
+        said, asked, is_done = self.ask("exit 124")
+        self.assertIn("no index of Python packages answered", said)
+        self.assertIn("PIP_INDEX_URL", said)
+        self.assertEqual([each.split()[-1] for each in asked], ["one"])
+        self.assertLessEqual(int(asked[0].split()[0]), 30)
+        self.assertFalse(is_done)
+
+    def test_packages_are_installed_from_one_that_answers(self):
+        said, asked, is_done = self.ask("exit 0")
+        self.assertEqual([" install " in each for each in asked], [False, True])
+        self.assertTrue(is_done)
+        said, _, is_done = self.ask('case "$*" in *" install "*) exit 1 ;; esac')
+        self.assertIn("they could not be had", said)
+        self.assertFalse(is_done)
+
+
+if __name__ == "__main__":
+    unittest.main()
