@@ -51,6 +51,41 @@ test("without a manifest a project has all plans below its folder of plans", () 
   );
 });
 
+test("where ids are strings an operator for integers is refused at its call", async () => {
+  const text = `import { definePlan, EP, Key } from "@rankd/plan";
+export default definePlan({
+  name: "a",
+  build: (ctx) =>
+    ctx
+      .viewer({ endpoint: EP.redis_default })
+      .follow({ endpoint: EP.redis_default, fanout: 2 })
+      .fetchFeatures({ endpoint: EP.redis_default, keys: [Key.model_score_1] })
+      .sort({ by: Key.model_score_1, order: "desc" }),
+});
+`;
+  const { root } = newProject({ "plans/a.plan.ts": text });
+  const keys = join(root, "registry/keys.toml");
+  const declared = readFileSync(keys, "utf8");
+  writeFileSync(keys, declared.replace(/(name = "id"\ntype = )"int"/, '$1"string"'));
+  const compiler = new Compiler(loadProject(root), { limits: { timeMs: 20_000, memoryMb: 64 } });
+  const [compiled] = await compiler.compile([join(root, "plans/a.plan.ts")]);
+  await compiler.close();
+  const refused = (op: string, line: number, hint: string): unknown[] => [
+    "string_ids",
+    `operator \`${op}\` is for ids that are integers; those of this project are strings`,
+    hint,
+    line,
+    8,
+  ];
+  assert.deepEqual(
+    compiled!.diagnostics.map(({ code, message, hint, place }) => [code, message, hint, place.line, place.column]),
+    [
+      refused("core::follow", 7, "core::list reads the same by `key`: follow:{id}"),
+      refused("core::fetch_features", 8, "core::hash reads the same by `key`: features:{id}"),
+    ],
+  );
+});
+
 test("an index lists artifacts, and no list of other things", () => {
   const folder = scratchFolder();
   writeFiles(folder, { "a.json": "{}", "index.json": "{}", "manifest.json": "{}" });

@@ -17,6 +17,7 @@ import { checkExtract } from "./features.js";
 import { checkFeed, checkPages } from "./feed.js";
 import { checkFragments, fragmentCapability } from "./fragments.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
+import { checkIds } from "./integer_ids.js";
 import { itemRule, itemValue, nameProblem } from "./items.js";
 import { checkHoles, checkNamed, parseTemplate } from "./key_template.js";
 import { limitCapabilities, readLimits } from "./limits.js";
@@ -565,6 +566,7 @@ class Validator {
       }
     for (const node of this.nodes) {
       const before = this.problems.length;
+      checkIds(node, this.declared, this.problems);
       checkBindings(node, node.op?.params ?? [], this.declared, this.problems);
       for (const param of node.op?.params ?? []) this.bindParam(node, param);
       if (this.problems.length === before) checkMap(node, this.declared, this.problems);
