@@ -1,6 +1,16 @@
 // serve.test.ts: the questions of rankd studio about the sources of a project, and their answers.
 import assert from "node:assert/strict";
-import { chmodSync, cpSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { after, before, test } from "node:test";
@@ -108,6 +118,20 @@ test("what may follow are the names of the registries that begin so", async () =
     ["interest"],
   );
   assert.match(found.entries[0]!.about, /KeyToken/);
+});
+
+test("a file that others write meanwhile is read again", async () => {
+  const shared = join(folder, "plans/shared.ts");
+  writeFileSync(shared, "export const own = { first: 1 };\n");
+  const text = 'import { own } from "./shared.js";\nown.';
+  const names = async (): Promise<string[]> => {
+    const found = await say(JSON.stringify({ do: "complete", plan: "home", text, offset: text.length }));
+    return (found as Completions).entries.map(({ name }) => name);
+  };
+  assert.deepEqual(await names(), ["first"]);
+  writeFileSync(shared, "export const own = { first: 1, second: 2 };\n");
+  assert.deepEqual(await names(), ["first", "second"]);
+  rmSync(shared);
 });
 
 test("saving writes source and artifact, also of a text that is wrong, unless the source has changed", async () => {

@@ -38,8 +38,8 @@ export class Completer {
     this.service = ts.createLanguageService({
       getCompilationSettings: () => compilerOptions,
       getScriptFileNames: () => [this.file, ...libraryRoots],
-      // What is on the disk may change; texts do with each question.
-      getScriptVersion: (file) => (resolve(file) === this.file ? String(this.version) : "0"),
+      // The text that is asked about changes with each question, and others may write files meanwhile.
+      getScriptVersion: (file) => (resolve(file) === this.file ? String(this.version) : this.files.versionOf(file)),
       getScriptSnapshot: (file) => {
         const text = this.files.read(file);
         return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);

@@ -1,5 +1,5 @@
 // plan_files.ts: what a plan may read: files of its project, the authoring package, and texts in place of files.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 
@@ -53,6 +53,14 @@ export class PlanFiles {
     } catch {
       return undefined;
     }
+  }
+
+  /** Another one when what is on the disk has changed; of texts that stand in for files always the same. */
+  versionOf(file: string): string {
+    const path = resolve(file);
+    if (path === bindingsFile || this.texts.has(path)) return "0";
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? "" : `${found.ino} ${found.mtimeNs} ${found.size}`;
   }
 
   exists(file: string): boolean {
