@@ -13,7 +13,7 @@ import { compilerFor, expectedIn, repository, scratchFolder, writeFiles } from "
 const command = join(repository, "dsl/packages/dslc/bin/dslc.js");
 const head = 'import { defineTests, EP, Key } from "@rankd/plan";\n';
 const whole = `${head}export default defineTests("feed", ({ store, test }) => {
-  store.hash("user:1", { country: "US", age: 3, big: 9007199254740993n, new: true });
+  store.hash("user:1", { country: "US", age: 3, big: 9007199254740993n, new: true, taste: [0.5, -1] });
   test("one", ({ store, request, fault, expect }) => {
     store.list("follow:1", [2, "x"]);
     store.set("seen:1", [2]);
@@ -61,7 +61,12 @@ test("tests compile to records, requests, faults and expectations, each with its
   assert.equal(document["tests_of"], "feed");
   assert.equal(document["schema_version"], 1);
   assert.deepEqual(document["records"], [
-    { record: { hash: "user:1", fields: { country: "US", age: "3", big: "9007199254740993", new: "true" } } },
+    {
+      record: {
+        hash: "user:1",
+        fields: { country: "US", age: "3", big: "9007199254740993", new: "true", taste: [0.5, -1] },
+      },
+    },
   ]);
   const [one, two] = document["tests"] as Record<string, unknown>[];
   assert.deepEqual(one, {

@@ -22,7 +22,8 @@ export type StoredText = string | number | bigint | boolean;
 
 /** Records of a store, under their keys. A test that names a key again has that record in place of the shared one. */
 export interface TestStore {
-  readonly hash: (key: string, fields: Readonly<Record<string, StoredText>>) => void;
+  /** An array of numbers is the vector of a key of that type. */
+  readonly hash: (key: string, fields: Readonly<Record<string, StoredText | readonly number[]>>) => void;
   readonly list: (key: string, values: readonly (Id | string)[]) => void;
   readonly set: (key: string, members: readonly (Id | string)[]) => void;
   readonly sortedSet: (key: string, scores: Readonly<Record<string, number>>) => void;
@@ -202,7 +203,7 @@ function storeOf(records: unknown[]): TestStore {
   };
   return {
     hash: (key, fields) => {
-      add("hash", key, "fields", mapped(fields, storedText));
+      add("hash", key, "fields", mapped(fields, storedField));
     },
     list: (key, values) => {
       add("list", key, "values", elements(values));
@@ -232,6 +233,14 @@ function mapped(given: unknown, convert: (value: unknown, span: SpanId) => unkno
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, convert(value, spans[name] ?? argumentSpan(1))]),
   );
+}
+
+function storedField(value: unknown, span: SpanId): unknown {
+  if (!Array.isArray(value)) return storedText(value, span);
+  return value.map((number: unknown) => {
+    if (typeof number !== "number" || !Number.isFinite(number)) throw wrongType("a finite number", number, span);
+    return plain(number, span);
+  });
 }
 
 function storedText(value: unknown, span: SpanId): string {
