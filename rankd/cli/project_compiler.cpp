@@ -50,18 +50,19 @@ auto find_compiler(const fs::path& root, const std::string& path) -> std::string
   return {};
 }
 
-auto open_drafts(const workspace& in, const std::string& compiler) -> std::unique_ptr<draft_plans> {
+auto open_drafts(const fs::path& root, plan_library& library, const std::string& compiler)
+    -> std::unique_ptr<draft_plans> {
   const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nothing of ours changes it
-  std::string program = compiler.empty() ? find_compiler(in.where.root, path == nullptr ? "" : path) : compiler;
+  std::string program = compiler.empty() ? find_compiler(root, path == nullptr ? "" : path) : compiler;
   if (program.empty()) {
     std::fputs("rankd: dslc is not installed, so the page shows plans and does not edit them (docs/plans.md)\n",
                stderr);
     return nullptr;
   }
   return std::make_unique<draft_plans>(
-      draft_plans::settings{.compiler = {.program = std::move(program), .project = in.where.root},
-                            .bind = [&in](const std::string& artifact, const std::string& name) {
-                              return in.load_plan_text(artifact, name);
+      draft_plans::settings{.compiler = {.program = std::move(program), .project = root},
+                            .bind = [&library](const std::string& artifact, const std::string& name) {
+                              return library.try_artifact(artifact, name);
                             }});
 }
 

@@ -1,7 +1,7 @@
 // rankd/cli/project_compiler.hpp: which dslc a project is edited with.
 #pragma once
 
-#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/plan_library.hpp>
 #include <rankd/server/draft_plans.hpp>
 
 #include <filesystem>
@@ -14,8 +14,9 @@ namespace rankd {
 /// the variable PATH has it; empty where there is none.
 [[nodiscard]] auto find_compiler(const std::filesystem::path& root, const std::string& path) -> std::string;
 
-/// Drafts for the plans of a project. Null where no compiler is there, which standard error then says.
-/// Lifetime: the workspace outlives it.
-[[nodiscard]] auto open_drafts(const workspace& in, const std::string& compiler) -> std::unique_ptr<draft_plans>;
+/// Drafts for the plans of a project, bound as the library would bind them then. Null where no compiler is there, which
+/// standard error then says. Lifetime: the library outlives it.
+[[nodiscard]] auto open_drafts(const std::filesystem::path& root, plan_library& library, const std::string& compiler)
+    -> std::unique_ptr<draft_plans>;
 
 }  // namespace rankd

@@ -339,8 +339,9 @@ auto traffic_places_of(const serve_command_options& options, const workspace& in
 }
 
 /// Null where there is no studio.
-auto drafts_of(const serve_command_options& options, const workspace& in) -> std::unique_ptr<draft_plans> {
-  return options.page_token.empty() ? nullptr : open_drafts(in, options.compiler);
+auto drafts_of(const serve_command_options& options, const workspace& in, plan_library& library)
+    -> std::unique_ptr<draft_plans> {
+  return options.page_token.empty() ? nullptr : open_drafts(in.where.root, library, options.compiler);
 }
 
 auto library_options_of(const serve_command_options& options, const workspace& in) -> plan_library_options {
@@ -388,9 +389,10 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!traffic) return report(traffic.error());
   const auto events = event_takers::open(options, *in, log);
   if (!events) return remove_record(options), report(events.error());
-  const std::unique_ptr<draft_plans> drafts = drafts_of(options, *in);
+  const std::unique_ptr<draft_plans> drafts = drafts_of(options, *in, library);
   plan_changes changes(library, in->where.plans, log);
   read_anew(changes, *in, *traffic == nullptr ? recording::off : recording::on);
+  if (drafts != nullptr) changes.after_registries([&drafts] { drafts->forget(); });
   control by{.options = options,
              .context = {.declared = &in->declared,
                          .stores = stores->pointers(),

@@ -120,11 +120,6 @@ auto workspace::load_plan_file(const fs::path& file) const -> braid::checked<bou
                          file);
 }
 
-auto workspace::load_plan_text(const std::string& text, const std::string& name) const -> braid::checked<bound_plan> {
-  const std::string file = name + ".json";
-  return with_substitute(*this, bound_to(*this, parse_plan(text, file, {all_op_shapes(), declared}), file), file);
-}
-
 auto workspace::embedded_folder() const -> braid::checked<fs::path> {
   for (const endpoint_entry& endpoint : declared.endpoints())
     if (is_embedded(endpoint)) return folder_of(endpoint, where.root);

@@ -34,10 +34,6 @@ struct workspace {
   /// The same of a file that may have any name and lie anywhere: no index is asked. Errors: all that is wrong with it.
   [[nodiscard]] auto load_plan_file(const std::filesystem::path& file) const -> braid::checked<bound_plan>;
 
-  /// The same of the text of an artifact, which becomes the plan of that name. Errors: all that is wrong with it.
-  [[nodiscard]] auto load_plan_text(const std::string& text, const std::string& name) const
-      -> braid::checked<bound_plan>;
-
   /// The folder of the first endpoint whose resolver is the embedded store. Errors: no_embedded_store.
   [[nodiscard]] auto embedded_folder() const -> braid::checked<std::filesystem::path>;
 };

@@ -101,6 +101,26 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   return report;
 }
 
+auto plan_library::try_artifact(std::string text, std::string name) -> braid::checked<bound_plan> {
+  const std::scoped_lock alone(reloads_);
+  const artifact_image image{.name = name, .file = name + ".json", .text = std::move(text), .problems = {}};
+  model_folder models(options_.models, *declared_, options_.read);
+  vector_folder vectors(options_.root);
+  auto found = bind(image, {.budgets = options_.budgets,
+                            .experiments = options_.experiments,
+                            .models = models,
+                            .vectors = vectors,
+                            .declared = declared_,
+                            .now = experiment_time()});
+  if (!found) return std::unexpected(std::move(found.error()));
+  bound_plan plan = found->bound ? std::move(*found->bound) : found->same->plan;
+  if (substitute_name(plan).empty()) return plan;
+  braid::diagnostics problems = add_substitute(plan, current()->find(substitute_name(plan)));
+  if (problems.empty()) return plan;
+  problems.set_source(image.file.string());
+  return std::unexpected(std::move(problems));
+}
+
 /// Whether one of these plans has a version that goes on.
 auto plan_library::would_serve(const std::vector<left_out_plan>& left_out) const -> bool {
   const std::scoped_lock lock(changes_);

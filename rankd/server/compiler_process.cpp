@@ -77,8 +77,14 @@ void compiler_process::close() {
 }
 
 void compiler_process::begin_anew() {
-  const std::scoped_lock alone(mutex_);
-  if (on_ != nullptr) on_->run(end());
+  const std::scoped_lock lock(closing_);
+  is_outdated_ = true;
+}
+
+/// Whether the process is to end, once for each time that this was said.
+auto compiler_process::was_outdated() -> bool {
+  const std::scoped_lock lock(closing_);
+  return std::exchange(is_outdated_, false);
 }
 
 auto compiler_process::start() -> braid::checked<void> {
@@ -95,6 +101,7 @@ auto compiler_process::ask(std::string question, const std::function<bool(const 
   const std::scoped_lock alone(mutex_);
   if (auto started = start(); !started) return std::unexpected(std::move(started.error()));
   if (is_closed()) return failed(how_.program, stopping);
+  if (was_outdated()) on_->run(end());
   question += '\n';
   return on_->run(ask_here(question, fits));
 }

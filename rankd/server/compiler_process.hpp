@@ -39,7 +39,8 @@ class compiler_process {
   auto ask(std::string question, const std::function<bool(const std::string&)>& fits = {})
       -> braid::checked<std::string>;
 
-  /// The next question goes to a new process: this one may know what has changed meanwhile. Blocks: for a question.
+  /// The next question goes to a new process: this one may know what has changed meanwhile. It goes then,
+  /// so that this waits for no question that is under way.
   void begin_anew();
 
   /// Kills the process. What is asked, and will be, is refused.
@@ -50,6 +51,7 @@ class compiler_process {
 
   auto start() -> braid::checked<void>;
   [[nodiscard]] auto is_closed() const -> bool;
+  auto was_outdated() -> bool;
   auto ask_here(const std::string& question, const std::function<bool(const std::string&)>& fits)
       -> braid::task<braid::checked<std::string>>;
   auto kill() -> braid::task<void>;
@@ -59,6 +61,7 @@ class compiler_process {
   std::mutex mutex_;                    // held by one question from its begin to its end
   mutable std::mutex closing_;          // taken last
   bool is_closed_ = false;              // under it; true for good
+  bool is_outdated_ = false;            // under it: the process is to end before the next question
   std::unique_ptr<braid::runtime> on_;  // set once, under it; null before the first question
   std::unique_ptr<running> running_;    // on the loop of that; null where there is no process
 };

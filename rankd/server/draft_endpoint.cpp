@@ -216,7 +216,6 @@ auto shard::save(braid::http_exchange& x) -> braid::task<void> {
     auto saved = drafts->save(name, is.text, is.digest);
     if (!saved || plans == nullptr) return saved;
     const auto read = plans->reload();
-    if (read && read->registries_changed) drafts->forget();
     return with_findings(*saved, unserved(name, read, *plans));
   };
   auto asking = ask_compiler(x, which, write);

@@ -55,6 +55,11 @@ void plan_changes::registries_by(
   read_registries_ = std::move(read);
 }
 
+void plan_changes::after_registries(std::function<void()> done) {
+  const std::scoped_lock alone(reloading_);
+  after_registries_ = std::move(done);
+}
+
 auto plan_changes::refuse(std::string_view event, braid::diagnostics problems) -> std::unexpected<braid::diagnostics> {
   refused_.fetch_add(1, braid::relaxed);
   for (const braid::diagnostic& each : problems)
@@ -113,6 +118,7 @@ auto plan_changes::reload() -> braid::checked<reload_report> {
     (*others)();
     log_.note(log_level::info, "credentials_loaded");
   }
+  if (report->registries_changed && after_registries_) after_registries_();
   done_.fetch_add(1, braid::relaxed);
   log_reload(*report);
   return report;

@@ -50,6 +50,9 @@ class plan_changes {
   /// Where reloads get the registries, with which all plans are then bound again; it is given those of now.
   void registries_by(std::function<braid::checked<registry_change>(std::shared_ptr<const registries>)> read);
 
+  /// What is done after each reload that took other registries, by a request or by a signal. Called as the step is.
+  void after_registries(std::function<void()> done);
+
   /// Those of `plan_library`. Where anything is wrong nothing changes, plans that the library leaves out excepted.
   /// Blocks: on the disk, for `reload`.
   auto reload() -> braid::checked<reload_report>;
@@ -76,6 +79,7 @@ class plan_changes {
   std::function<braid::checked<plan_budgets>()> read_budgets_;
   std::function<braid::checked<experiment_set>(const registries&)> read_experiments_;
   std::function<braid::checked<registry_change>(std::shared_ptr<const registries>)> read_registries_;
+  std::function<void()> after_registries_;
   braid::atomic<std::uint64_t> done_{0};
   braid::atomic<std::uint64_t> refused_{0};
 };

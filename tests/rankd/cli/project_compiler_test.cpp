@@ -1,7 +1,6 @@
 // tests/rankd/cli/project_compiler_test.cpp: rankd studio: its clients, what it offers, and the compiler that it finds.
 #include <rankd/cli/project_compiler.hpp>
 
-#include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
 #include <tests/support/eventually.hpp>
@@ -84,15 +83,4 @@ TEST_CASE("the compiler is that of the project's packages, or else the first in 
   CHECK(rankd::find_compiler(project, folders) == in_path);  // anyone may have put it above
   const std::string own = program("a/project/node_modules/.bin/dslc");
   CHECK(rankd::find_compiler(project, folders) == own);
-}
-
-TEST_CASE("the text of an artifact is bound as the plan of its name, or refused with its faults") {
-  const auto in = rankd::workspace::open(".").value();
-  const std::string text = rankd::read_text_file("plans/compiled/reels_plan_a.json").value();
-  const auto bound = in.load_plan_text(text, "reels_plan_a");
-  REQUIRE(bound);
-  CHECK(bound->digest == in.load_plan_of("reels_plan_a").value().digest);
-  const auto refused = in.load_plan_text("{}", "reels_plan_a");
-  REQUIRE_FALSE(refused);
-  CHECK(refused.error().front().source == "reels_plan_a.json");
 }

@@ -144,6 +144,21 @@ TEST_CASE(
   CHECK(mark_now(world, library, "c") == "unknown_plan");
 }
 
+TEST_CASE("the text of an artifact is bound as the plan of its name, or refused with its faults, and kept nowhere") {
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  plan_library library(declared());
+  value_of(library.reload(folder.path()));
+  const bound_plan other = value_of(library.try_artifact(marked_plan("a", 2), "a"));
+  CHECK(other.digest != value_of(library.find("a"))->digest);
+  const bound_plan same = value_of(library.try_artifact(marked_plan("a", 1), "a"));
+  CHECK(same.digest == value_of(library.find("a"))->digest);
+  const auto refused = library.try_artifact("{}", "a");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().front().source == "a.json");
+  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1}));
+}
+
 TEST_CASE("versions are counted by plan, also over a reload that is refused and one that has the plan no more") {
   const scratch_folder folder;
   write_plan(folder, "a", 1);

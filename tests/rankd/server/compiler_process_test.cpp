@@ -40,4 +40,7 @@ TEST_CASE("a process answers as long as it stays, and is started again where it 
   CHECK(one.ask("{1}").value() == "serve --project here: {1}");
   CHECK(one.ask("{2}").value() == "again: {2}");
   CHECK(one.ask("{3}").value() == "serve --project here: {3}");
+  one.begin_anew();
+  CHECK(one.ask("{4}").value() == "serve --project here: {4}");
+  CHECK(one.ask("{5}").value() == "again: {5}");
 }

@@ -1,4 +1,5 @@
 // tests/rankd/server/rolling_reload_test.cpp: registries and plans change together under servers that share a project.
+#include <rankd/registry/file.hpp>
 #include <rankd/registry/registry_change.hpp>
 #include <rankd/server/plan_changes.hpp>
 #include <rankd/server/rank_server.hpp>
@@ -118,6 +119,8 @@ class replica {
         {.declared = &first_, .stores = {nullptr}, .plans = &plans_, .changes = &changes}, std::move(options)));
   }
 
+  auto library() -> plan_library& { return library_; }
+
   [[nodiscard]] auto caller() const -> http_caller { return http_caller(server_->address()); }
 
   [[nodiscard]] auto ask(std::string_view path, std::string_view body = {}) const -> heard_answer {
@@ -230,6 +233,24 @@ TEST_CASE("requests are read by the registries of the version that runs for them
   CHECK(code_in(one.ask("/v1/rank", with_new)) == "unknown_param");
   CHECK(one.ask("/v1/plans/a/unpin").status == 200);
   CHECK(version_in(one.ask("/v1/rank", with_new)) == 2);
+}
+
+TEST_CASE("texts of artifacts are bound by the registries of the last reload, whoever asked for it") {
+  shared_project project;
+  replica one(project);
+  int forgotten = 0;
+  one.changes.after_registries([&] { ++forgotten; });
+  project.write(2);
+  const std::string text = value_of(read_text_file(project.folder.path() / "plans/a.json"));
+  CHECK_FALSE(one.library().try_artifact(text, "a").has_value());
+  value_of(one.changes.reload());
+  CHECK(forgotten == 1);
+  CHECK(value_of(one.library().try_artifact(text, "a")).declared == one.library().current()->declared());
+  value_of(one.changes.reload());
+  CHECK(forgotten == 1);
+  project.write(3);
+  one.reload();
+  CHECK(forgotten == 2);
 }
 
 TEST_CASE("registries that are wrong, or do not fit the plans, change nothing") {
