@@ -167,7 +167,7 @@ void add_serve(CLI::App& app, std::function<exit_status()>& chosen) {
   certificate->needs(key);
   command
       ->add_flag("--allow-changes", options->server.clients_change_plans,
-                 "Clients may also list, pin and roll back versions of plans, and reload them")
+                 "Clients whose token has the right `edit` may pin and roll back versions of plans, and reload them")
       ->needs("--token-file");
   command->add_flag("--ui", options->server.shows_page,
                     "Show plans on a page for browsers at /ui; on a loopback address, unless there are tokens");

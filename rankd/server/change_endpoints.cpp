@@ -153,7 +153,7 @@ auto shard::compare(braid::http_exchange& x) -> braid::task<void> {
 // A change of what is served waits for a reload that is under way, on a thread that may wait.
 
 auto shard::pin(braid::http_exchange& x) -> braid::task<void> {
-  if (!may_ask(x, endpoint::pin)) co_return;
+  if (!may_edit(x, endpoint::pin)) co_return;
   const auto number = number_in(x.value("number"));
   if (!number) co_return no_version(x, endpoint::pin, x.value("number"));
   const auto pin_it = [plans = all_->context.changes, name = std::string(x.value("name")), version = *number] {
@@ -165,7 +165,7 @@ auto shard::pin(braid::http_exchange& x) -> braid::task<void> {
 }
 
 auto shard::roll_back(braid::http_exchange& x) -> braid::task<void> {
-  if (!may_ask(x, endpoint::roll_back)) co_return;
+  if (!may_edit(x, endpoint::roll_back)) co_return;
   const auto roll_it_back = [plans = all_->context.changes, name = std::string(x.value("name"))] {
     return plans->roll_back(name);
   };
@@ -175,7 +175,7 @@ auto shard::roll_back(braid::http_exchange& x) -> braid::task<void> {
 }
 
 auto shard::unpin(braid::http_exchange& x) -> braid::task<void> {
-  if (!may_ask(x, endpoint::unpin)) co_return;
+  if (!may_edit(x, endpoint::unpin)) co_return;
   const auto unpin_it = [plans = all_->context.changes, name = std::string(x.value("name"))] {
     return plans->unpin(name);
   };
@@ -187,7 +187,7 @@ auto shard::unpin(braid::http_exchange& x) -> braid::task<void> {
 
 /// The disk is waited for by a thread that may wait.
 auto shard::reload(braid::http_exchange& x) -> braid::task<void> {
-  if (!may_ask(x, endpoint::reload)) co_return;
+  if (!may_edit(x, endpoint::reload)) co_return;
   const auto read_anew = [plans = all_->context.changes] { return plans->reload(); };
   auto reading = braid::offload(on_->blocking(), read_anew);
   const braid::checked<reload_report> report = co_await std::move(reading);

@@ -111,7 +111,7 @@ auto shard::may_edit(braid::http_exchange& x, endpoint which) -> bool {
   if (const auto client = client_of(x); client && (client->may_edit || tokens_ == nullptr)) return true;
   reply(x, which,
         answer_error(http_status::forbidden, "edit_forbidden",
-                     "only a client whose token has the right `edit` reads, tries and writes the sources of plans",
+                     "only a client whose token has the right `edit` works on sources of plans and changes what serves",
                      given_request_id(x.request())));
   return false;
 }

@@ -17,7 +17,7 @@ struct token_client {
   bool may_force = false;        ///< it may put its requests into arms of experiments
   bool may_see_shadows = false;  ///< it may see what came of candidates that run beside plans
   bool may_send_events = false;
-  bool may_edit = false;  ///< it may try plans that are not served, and write the files of the project
+  bool may_edit = false;  ///< it may try plans that are not served, write sources, and change what serves
 };
 
 /// Tokens of clients. Threads: any.

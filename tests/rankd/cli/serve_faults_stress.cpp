@@ -376,7 +376,7 @@ struct bad_weather_project {
       std::filesystem::create_directory(project.path() / folder);
     }
     project.write("data/reference/owned.ndjson", owned_data());
-    project.write("tokens", "test 0123456789abcdef\n");
+    project.write("tokens", "test [edit] 0123456789abcdef\n");
     project.write("plans/compiled/marked.json", marked_plan("marked", 1));
     std::string mine = artifact_of(follow_nodes(), R"("f")");
     mine.replace(mine.find("\"t\""), 3, "\"mine\"");

@@ -209,6 +209,22 @@ TEST_CASE("clients change nothing where nobody allowed it") {
   CHECK(world.ask("GET", "/v1/plans/a/versions").status == 200);
 }
 
+TEST_CASE("of clients with tokens those with the right to edit change what serves, and no others") {
+  changing_world world(true, value_of(token_list::parse("[edit] 0123456789abcdef\nfeed fedcba9876543210\n", "tokens")));
+  const auto status = [&](const std::string& path, const std::string& token) {
+    auto one = world.caller();
+    one.say(braid::testing::request_text("POST", path, "Authorization: Bearer " + token + "\r\n"));
+    return one.hear().value().status;
+  };
+  world.write("a", 2);
+  for (const char* path : {"/v1/reload", "/v1/plans/a/rollback", "/v1/plans/a/versions/1/pin", "/v1/plans/a/unpin"})
+    CHECK_MESSAGE(status(path, "fedcba9876543210") == 403, path);
+  CHECK(world.library.versions().size() == 1);
+  for (const char* path : {"/v1/reload", "/v1/plans/a/rollback", "/v1/plans/a/versions/1/pin", "/v1/plans/a/unpin"})
+    CHECK_MESSAGE(status(path, "0123456789abcdef") == 200, path);
+  CHECK(world.library.versions().size() == 2);
+}
+
 TEST_CASE("versions that are kept are described and compared, and so are two plans") {
   changing_world world;
   world.write("a", 2);
