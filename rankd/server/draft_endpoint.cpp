@@ -139,9 +139,9 @@ auto shard::read_edit(braid::http_exchange& x, endpoint which, held_body& body) 
   std::error_code why = read->error();
   if (why.category() != braid::detail::http_category()) why = braid::http_errc::truncated;
   const auto fault = static_cast<braid::http_errc>(why.value());
-  reply(
-      x, which,
-      answer_error(braid::status_of(fault), std::string(code_of(fault)), why.message(), given_request_id(x.request())));
+  reply(x, which,
+        answer_error(braid::status_of(fault), std::string(code_of(fault)), sentence_of(fault, all_->options.limits),
+                     given_request_id(x.request())));
   co_return false;
 }
 

@@ -153,4 +153,14 @@ auto code_of(http_errc why) noexcept -> std::string_view {
   return "internal_error";
 }
 
+auto sentence_of(http_errc why, const braid::http_limits& limits) -> std::string {
+  const auto with = [why](std::uint64_t most, std::string_view option) {
+    return make_error_code(why).message() + ": this server takes up to " + std::to_string(most) + " bytes (" +
+           std::string(option) + ")";
+  };
+  if (why == http_errc::body_too_large) return with(limits.body_bytes, "--max-body-bytes");
+  if (why == http_errc::head_too_large) return with(limits.head_bytes, "--max-header-bytes");
+  return make_error_code(why).message();
+}
+
 }  // namespace rankd

@@ -45,4 +45,7 @@ auto answer_error(const rank_error& error, std::string_view request_id) -> error
 /// The code that stands for a fault of the message itself: `head_too_large`.
 auto code_of(braid::http_errc why) noexcept -> std::string_view;
 
+/// Its sentence: where the message is larger than the server takes, with the limit and the option that changes it.
+auto sentence_of(braid::http_errc why, const braid::http_limits& limits) -> std::string;
+
 }  // namespace rankd

@@ -325,7 +325,9 @@ void shard::fail_body(braid::http_exchange& x, request_record& record, std::erro
   if (why == braid::errc::full) return overloaded(x, record);
   if (why.category() != braid::detail::http_category()) why = braid::http_errc::truncated;
   const auto fault = static_cast<braid::http_errc>(why.value());
-  fail(x, record, answer_error(braid::status_of(fault), std::string(code_of(fault)), why.message(), record.request_id));
+  fail(x, record,
+       answer_error(braid::status_of(fault), std::string(code_of(fault)), sentence_of(fault, all_->options.limits),
+                    record.request_id));
 }
 
 /// Must cost less than what it saves: the words are made once, and only the id is filled in.

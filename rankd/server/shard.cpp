@@ -35,9 +35,11 @@ struct refusal_message {
   std::string message;
 };
 
-auto message_of(const braid::http_server::refusal& refusal) -> refusal_message {
-  if (refusal.why && refusal.why.category() == braid::detail::http_category())
-    return {std::string(code_of(static_cast<braid::http_errc>(refusal.why.value()))), refusal.why.message()};
+auto message_of(const braid::http_server::refusal& refusal, const braid::http_limits& limits) -> refusal_message {
+  if (refusal.why && refusal.why.category() == braid::detail::http_category()) {
+    const auto fault = static_cast<braid::http_errc>(refusal.why.value());
+    return {std::string(code_of(fault)), sentence_of(fault, limits)};
+  }
   switch (refusal.status) {
     case braid::http_status::not_found: return {"unknown_path", "there is no endpoint at this path"};
     case braid::http_status::method_not_allowed:
@@ -170,7 +172,7 @@ void shard::begin_stop(braid::duration grace) {
 }
 
 auto shard::format_refusal(const braid::http_server::refusal& refusal) -> braid::http_server::refusal_text {
-  refusal_message words = message_of(refusal);
+  refusal_message words = message_of(refusal, all_->options.limits);
   const std::string_view id = refusal.request != nullptr ? given_request_id(*refusal.request) : std::string_view();
   error_answer answer = answer_error(refusal.status, std::move(words.code), words.message, id);
   metrics_.count_answer(endpoint::other, refusal.status);
@@ -195,7 +197,7 @@ void shard::refuse_method(braid::http_exchange& x, braid::http_router::method_se
   if (x.request().method == braid::http_method::options)
     return reply(x, endpoint::other, braid::http_status::no_content, {}, {});
   constexpr auto status = braid::http_status::method_not_allowed;
-  refusal_message words = message_of({.status = status});
+  refusal_message words = message_of({.status = status}, all_->options.limits);
   reply(x, endpoint::other, answer_error(status, std::move(words.code), words.message, given_request_id(x.request())));
 }
 

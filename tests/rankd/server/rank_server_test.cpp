@@ -126,6 +126,12 @@ TEST_CASE("a message that is too large or no message is refused as JSON") {
   small.limits = {.head_bytes = 1024, .body_bytes = 100};
   serve_world world(small);
   CHECK(error_of(world.rank(std::string(101, ' '))) == "413 body_too_large -");
+  CHECK(world.rank(std::string(101, ' ')).body.contains("up to 100 bytes (--max-body-bytes)"));
+  auto in_pieces = world.caller();
+  in_pieces.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n" +
+                std::string(101, ' '));
+  CHECK(in_pieces.hear().value().body.contains("up to 100 bytes (--max-body-bytes)"));
+  CHECK(world.rank({}, "X: " + std::string(2000, 'x') + "\r\n").body.contains("up to 1024 bytes (--max-header-bytes)"));
   CHECK(error_of(world.rank({}, "X: " + std::string(2000, 'x') + "\r\n")) == "431 head_too_large -");
   auto liar = world.caller();
   liar.say("nonsense\r\n\r\n");
