@@ -289,14 +289,17 @@ class sender {
   const data_check* checked_;
   detail::load_mark at_;  ///< behind the last record that was put into a batch
   braid::redis_batch batch_;
-  bool is_last_ = false;  ///< the batch
+  bool is_last_ = false;    ///< the batch
+  bool has_begun_ = false;  ///< the server has said how far the load has come
   load_report report_;
 };
 
 auto sender::refused(std::string_view code, const std::string& why) const -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics(
-      make_diagnostic(code, "the load failed: " + why, "the next load of the same files goes on where this one ended",
-                      place_of(*server_))));
+  const std::string hint = has_begun_ ? "the next load of the same files goes on where this one ended"
+                                      : "nothing was written: check that the server answers there, and that the user "
+                                        "and the password are right and may write";
+  return std::unexpected(
+      braid::diagnostics(make_diagnostic(code, "the load failed: " + why, hint, place_of(*server_))));
 }
 
 auto sender::failed(std::error_code why) const -> std::unexpected<braid::diagnostics> {
@@ -311,6 +314,7 @@ auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<vo
   const auto reply = co_await redis.command(words, memory);
   if (!reply) co_return self.failed(reply.error());
   if (auto fine = self.first_error(std::span(&*reply, 1)); !fine) co_return fine;
+  self.has_begun_ = true;
   const bool is_text = reply->type() == braid::resp_type::bulk_string;
   auto mark = is_text ? detail::parse_load_mark(reply->text()) : std::nullopt;
   if (!mark || mark->made_from != self.at_.made_from || mark->file > self.files_.size()) co_return {};

@@ -202,11 +202,15 @@ TEST_CASE("what a server refuses is said in its words, with its place") {
     const auto loaded = load_redis(at(full), data, {});
     REQUIRE(code_of(loaded) == "store_overloaded");
     CHECK(loaded.error().front().message.find("OOM") != std::string::npos);
+    CHECK(loaded.error().front().hint.find("goes on where this one ended") != std::string::npos);
     CHECK(loaded.error().front().source == "redis://127.0.0.1:" + std::to_string(full.port()) + "/0");
   }
   {
     const redis_server closed({"--requirepass", "secret"});
-    CHECK(code_of(load_redis(at(closed), data, {})) == "store_unauthorized");
+    const auto loaded = load_redis(at(closed), data, {});
+    REQUIRE(code_of(loaded) == "store_unauthorized");
+    CHECK(loaded.error().front().message.find("the server says: NOAUTH ") != std::string::npos);
+    CHECK(loaded.error().front().hint.starts_with("nothing was written: "));
   }
   {
     const redis_server other;
