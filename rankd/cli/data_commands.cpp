@@ -53,6 +53,12 @@ auto data_of(const load_command_options& options) -> braid::checked<std::vector<
   return files_of(data);
 }
 
+/// Nothing outside of a project: its keys are not known.
+auto lengths_here(const fs::path& project) -> vector_lengths {
+  const auto in = workspace::open(project);
+  return in ? lengths_of(in->declared) : vector_lengths();
+}
+
 /// A load that is done, and the place that was filled.
 struct done_load {
   load_report report;
@@ -65,8 +71,10 @@ auto load_folder(const load_command_options& options) -> braid::checked<done_loa
   const auto files = data_of(options);
   if (!files) return std::unexpected(files.error());
   progress_bar bar("loading");
-  auto loaded = load_store(
-      *store, *files, {.mode = options.replace ? load_mode::replace : load_mode::merge, .progress = bar.for_load()});
+  auto loaded = load_store(*store, *files,
+                           {.mode = options.replace ? load_mode::replace : load_mode::merge,
+                            .progress = bar.for_load(),
+                            .vectors = lengths_here(options.project)});
   if (!loaded) return std::unexpected(std::move(loaded.error()));
   return done_load{*loaded, store->string()};
 }
@@ -78,7 +86,7 @@ auto load_server(const load_command_options& options) -> braid::checked<done_loa
   const auto files = data_of(options);
   if (!files) return std::unexpected(files.error());
   progress_bar bar("loading");
-  auto loaded = load_redis(*server, *files, {.progress = bar.for_load()});
+  auto loaded = load_redis(*server, *files, {.progress = bar.for_load(), .vectors = lengths_here(options.project)});
   if (!loaded) return std::unexpected(std::move(loaded.error()));
   return done_load{*loaded, place_of(*server)};
 }

@@ -123,7 +123,7 @@ class tests_reader {
   braid::diagnostics problems_;
   std::vector<std::string> files_;
   std::string plan_;
-  record_parser parser_;
+  record_parser parser_{lengths_of(declared_)};
 };
 
 /// The diagnostics, each with its place in the author's file at the end of its message.

@@ -159,7 +159,8 @@ auto open_all_stores(const workspace& in, server_messages words) -> braid::check
     if (endpoint.kind == endpoint_entry::kind_type::vectors) continue;
     if (is_embedded(endpoint) && in.where.data) {
       progress_bar bar("loading " + printable(in.where.data->filename().string()));
-      auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data, {.progress = bar.for_load()});
+      auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data,
+                                    {.progress = bar.for_load(), .vectors = lengths_of(in.declared)});
       if (!loaded) return std::unexpected(std::move(loaded.error()));
     }
     auto opened = open_store(endpoint, in.where.root, words);

@@ -46,7 +46,7 @@ class load_job {
  public:
   load_job(const fs::path& folder, std::span<const fs::path> files, const load_options& options,
            std::optional<store_manifest> old)
-      : folder_(folder), files_(files), options_(options), old_(old) {}
+      : folder_(folder), files_(files), options_(options), old_(old), parser_(options.vectors) {}
 
   auto run() -> braid::checked<load_report>;
 

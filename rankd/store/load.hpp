@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/store/folder.hpp>
+#include <rankd/store/vector_lengths.hpp>
 
 #include <braid/base/error.hpp>
 
@@ -35,6 +36,7 @@ struct load_options {
   std::size_t first_map_bytes = 0;                               ///< room to begin with; 0 for a guess from the files
   std::size_t save_bytes = std::size_t{32} << 20U;               ///< what an interruption may cost; kept in memory
   std::function<void(const load_progress&)> progress = nullptr;  ///< at each step, and for each MiB read
+  vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
 };
 
 struct load_report {

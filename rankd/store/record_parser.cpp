@@ -14,6 +14,7 @@
 #include <charconv>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <simdjson.h>
@@ -96,6 +97,8 @@ auto in_backquotes(std::string_view name) -> std::string { return "`" + std::str
 /// The parser's buffers, and what is known of the current line.
 class record_parser::machine {
  public:
+  explicit machine(vector_lengths lengths) : lengths_(std::move(lengths)) {}
+
   auto run(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;
 
  private:
@@ -122,6 +125,7 @@ class record_parser::machine {
   auto digits(std::int64_t id) -> std::string_view;
   void check_dump(std::string_view key, std::string_view pointer, std::span<const std::byte> bytes, std::size_t read);
 
+  vector_lengths lengths_;
   dom::parser parser_;
   record_builder builder_;
   braid::arena scratch_;
@@ -254,6 +258,12 @@ auto record_parser::machine::read_vector(dom::array numbers, std::string_view fi
   if (index > max_dimensions)
     report("too_many_items", pointer,
            "the vector has " + std::to_string(index) + " numbers, " + std::to_string(max_dimensions) + " are allowed");
+  const auto known = lengths_.find(field);
+  if (index != 0 && index <= max_dimensions && known != lengths_.end() && index != known->second)
+    report("wrong_length", pointer,
+           "the vector has " + std::to_string(index) + " numbers, and the key " + quote_name(known->first) + " has " +
+               std::to_string(known->second) + " dimensions",
+           "write as many numbers as keys.toml says; with another length the field would be read as null");
   return scratch_.copied(std::string_view(bytes));
 }
 
@@ -423,7 +433,7 @@ auto record_parser::machine::run(const text_line& line, std::uint32_t file)
   return parsed_record{key, bytes};
 }
 
-record_parser::record_parser() : machine_(std::make_unique<machine>()) {}
+record_parser::record_parser(vector_lengths lengths) : machine_(std::make_unique<machine>(std::move(lengths))) {}
 record_parser::~record_parser() = default;
 
 auto record_parser::parse(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>> {

@@ -3,6 +3,7 @@
 
 #include <rankd/store/line_reader.hpp>
 #include <rankd/store/record.hpp>
+#include <rankd/store/vector_lengths.hpp>
 
 #include <braid/base/error.hpp>
 
@@ -31,7 +32,8 @@ class record_parser {
   /// Diagnostics about one line before the rest of it is left unread.
   static constexpr std::size_t max_diagnostics = 16;
 
-  record_parser();
+  /// Vectors in fields of these names have these lengths.
+  explicit record_parser(vector_lengths lengths = {});
   record_parser(record_parser&&) = delete;
   auto operator=(record_parser&&) -> record_parser& = delete;
   ~record_parser();

@@ -52,8 +52,8 @@ auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnosti
 /// The lines of several files as records, from a place on.
 class record_source {
  public:
-  record_source(std::span<const fs::path> files, std::uint32_t file, line_position start)
-      : files_(files), file_(file), line_(start) {}
+  record_source(std::span<const fs::path> files, std::uint32_t file, line_position start, vector_lengths vectors = {})
+      : files_(files), file_(file), line_(start), parser_(std::move(vectors)) {}
 
   /// The next record; nothing behind the last file. After diagnostics about a line it may be called again.
   auto next() -> braid::checked<std::optional<parsed_record>>;
@@ -113,7 +113,7 @@ auto record_source::next() -> braid::checked<std::optional<parsed_record>> {
 /// What all files together say, before any of it is sent.
 class data_check {
  public:
-  explicit data_check(std::span<const fs::path> files) : files_(files) {}
+  data_check(std::span<const fs::path> files, const vector_lengths& vectors) : files_(files), vectors_(&vectors) {}
 
   auto run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void>;
   [[nodiscard]] auto total_bytes() const noexcept -> std::uint64_t { return total_; }
@@ -127,6 +127,7 @@ class data_check {
   void look_at(const parsed_record& record);
 
   std::span<const fs::path> files_;
+  const vector_lengths* vectors_;
   std::vector<std::uint64_t> ends_;
   std::uint64_t total_ = 0;
   std::unordered_map<std::string, record_origin> keys_;
@@ -163,7 +164,7 @@ void data_check::look_at(const parsed_record& record) {
 auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void> {
   measure();
   if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
-  record_source source(files_, 0, {});
+  record_source source(files_, 0, {}, *vectors_);
   std::uint64_t reported = 0;
   while (diagnostics_.size() < max_load_diagnostics) {
     auto record = source.next();
@@ -441,7 +442,7 @@ auto run_and_stop(sender& work, braid::loop& on, braid::outcome<braid::checked<l
 
 auto load_redis(const redis_address& server, std::span<const fs::path> files, const redis_load_options& options)
     -> braid::checked<load_report> {
-  data_check checked(files);
+  data_check checked(files, options.vectors);
   const auto reading = [&](std::uint64_t done) {
     if (options.progress) options.progress({load_stage::reading, done, 2 * checked.total_bytes()});
   };

@@ -3,6 +3,7 @@
 
 #include <rankd/store/load.hpp>
 #include <rankd/store/redis_options.hpp>
+#include <rankd/store/vector_lengths.hpp>
 
 #include <braid/base/error.hpp>
 
@@ -20,6 +21,7 @@ inline constexpr std::string_view redis_load_key = "rankd:load";
 struct redis_load_options {
   std::size_t piece_bytes = std::size_t{256} << 10U;             ///< about what one transaction takes
   std::function<void(const load_progress&)> progress = nullptr;  ///< for each MiB read, and for each transaction
+  vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
 };
 
 /// Gives each key of `files` the value that stands there, in transactions of many keys; keys that the files do not name

@@ -74,12 +74,12 @@ def _features(world: World, rng: random.Random, share: float) -> dict[str, Any]:
 
 
 def _feature(row: dict[str, Any], rng: random.Random) -> str | list[float]:
-    """A vector is now and then of another length, or a text."""
+    """A vector is now and then a text, whose bytes are of another length, or those of two numbers."""
     if row["type"] != "vector":
         return words.feature(rng, row["type"])
     if rng.random() < 0.05:
         return "no vector"
-    return vector_of(rng, row["dimensions"] if rng.random() < 0.95 else 2)
+    return vector_of(rng, row["dimensions"]) if rng.random() < 0.95 else "of eight"
 
 
 def make_models(world: World, seed: int) -> dict[str, dict[str, Any]]:

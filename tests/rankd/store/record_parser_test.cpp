@@ -237,6 +237,18 @@ TEST_CASE("an array of numbers is a field with the bytes of a vector") {
   CHECK(errors_of(long_one + "]}}").front().code == "too_many_items");
 }
 
+TEST_CASE("a vector has the length that the key of its field declares") {
+  record_parser parser({{"v", 2}});
+  const padded right(R"({"hash":"item:7","fields":{"v":[1,-0.5],"other":[1]}})");
+  CHECK(parser.parse(right.line, 0).has_value());
+  const padded wrong(R"({"hash":"item:7","fields":{"v":[1,2,3]}})");
+  const auto parsed = parser.parse(wrong.line, 0);
+  REQUIRE_FALSE(parsed.has_value());
+  CHECK(parsed.error().front().code == "wrong_length");
+  CHECK(parsed.error().front().pointer == "/fields/v");
+  CHECK(parsed.error().front().message == "line 17: the vector has 3 numbers, and the key `v` has 2 dimensions");
+}
+
 TEST_CASE("a list of integers is packed, a list with text keeps text") {
   record_parser parser;
   const padded ids(R"({"list":"follow:1","values":[3,-2,9223372036854775807,-9223372036854775808,-0]})");

@@ -1,0 +1,24 @@
+// rankd/store/vector_lengths.hpp: how many numbers a vector has in a field of a hash, by the name of the field.
+#pragma once
+
+#include <rankd/registry/registries.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace rankd {
+
+/// Of the fields that plans read as vectors; one that is not in it may be of any length.
+using vector_lengths = std::map<std::string, std::uint32_t, std::less<>>;
+
+/// Those of a project: plans read a field under the key of its name.
+[[nodiscard]] inline auto lengths_of(const registries& declared) -> vector_lengths {
+  vector_lengths all;
+  for (const key_entry& each : declared.keys())
+    if (each.dimensions > 0) all.emplace(each.name, each.dimensions);
+  return all;
+}
+
+}  // namespace rankd
