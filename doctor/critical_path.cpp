@@ -108,10 +108,9 @@ class path_walk {
   void outside() {
     const std::uint64_t from = bound();
     const trace_place& begun = bounds_.back();
-    const std::string_view around = at_.slice != no_slice ? std::string_view(name(slice_at(at_).name)) : "";
     if (begun.thread == at_.thread && unit_at(begun) == no_slice) {
       run(from);
-    } else if (around == "timers") {
+    } else if (is_called(at_, "timers")) {
       add(from, at_.when, path_kind::timer, at_.thread, "a timer");
     } else if (last_call(at_.when, from) != nullptr) {
       polled(from, at_.when, at_.thread, "I/O");
@@ -140,17 +139,37 @@ class path_walk {
     const std::string& waits_for = name(wait->name);
     const std::uint64_t from = std::max(wait->at.when, bound());
     const std::string what = waits_for + " in " + name(coroutine.name);
+    if (is_called(at_, "stop")) return stopped(*wait, from, what);
     switch (kind_of_wait(waits_for).value_or(path_kind::unknown)) {
       case path_kind::timer: slept(*wait, from, what); break;
       case path_kind::io: polled(from, at_.when, at_.thread, what); break;
       case path_kind::lock:
         add(from, at_.when, path_kind::lock, wait->at.thread, what + ", had by " + doer(at_));
         break;
-      default:
-        if (wait->at.when > bound()) bounds_.push_back(wait->at);
-        return;
+      default: return follow(*wait);
     }
     at_ = wait->at;
+  }
+
+  /// The walk goes on in what made it ready, and then where the wait began.
+  void follow(const recorded_wait& wait) {
+    if (wait.at.when > bound()) bounds_.push_back(wait.at);
+  }
+
+  /// What stopped it: a timer of the loop, as that of a deadline, or other code.
+  void stopped(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
+    const bool by_timer = unit_at(at_) == no_slice && is_called({at_.thread, at_.when, around(at_)}, "timers");
+    if (!by_timer) return follow(wait);
+    add(from, at_.when, path_kind::timer, at_.thread, "a timer, which stopped " + what);
+    at_ = wait.at;
+  }
+
+  /// The slice around the innermost one of a place.
+  [[nodiscard]] auto around(const trace_place& place) const -> std::size_t { return slice_at(place).parent; }
+
+  /// Whether the innermost slice of a place is one of the library's own by that name.
+  [[nodiscard]] auto is_called(const trace_place& place, std::string_view text) const -> bool {
+    return place.slice != no_slice && slice_at(place).cause == 0 && name(slice_at(place).name) == text;
   }
 
   void slept(const recorded_wait& wait, std::uint64_t from, const std::string& what) {

@@ -99,7 +99,7 @@ void awaiter_base::trace_end() const noexcept {
 void awaiter_base::resume_traced() noexcept {
   trace_task(trace_kind::task_runs, *promise_->where());
   const trace_slice slice(trace_group::tasks, trace_kind::coroutine_begin, trace_wait_number(this), code_of(handle_));
-  resume(handle_);
+  resume(state_ == state::stopped ? promise_->stop() : handle_);
 }
 
 void awaiter_base::trace_ready() const noexcept {
@@ -115,10 +115,16 @@ void awaiter_base::complete_later() noexcept {
   where().post_resumption(*this);
 }
 
+/// The slice tells a trace that what is ready within it was stopped. A kernel that still has the operation gives it
+/// back by itself: what brings the end about is the stop.
 void awaiter_base::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<awaiter_base&>(self);
   scope& in = *waiting.promise_->where();
-  switch (waiting.how_->withdraw(waiting)) {
+  const trace_slice shown(trace_group::tasks, "stop");
+  const withdrawal how = waiting.how_->withdraw(waiting);
+  if (is_traced() && how != withdrawal::too_late) [[unlikely]]
+    waiting.trace_ready();
+  switch (how) {
     case withdrawal::done: return waiting.stop_later();
     case withdrawal::later: return in.keep(waiting);
     case withdrawal::too_late: return;
@@ -128,8 +134,6 @@ void awaiter_base::stopped(stop_callback& self) noexcept {
 void awaiter_base::stop_later() noexcept {
   if (is_linked()) unlink();
   state_ = state::stopped;
-  if (is_traced()) [[unlikely]]
-    trace_ready();
   // Not at once: the stop may come from the middle of a task of the same scope.
   where().post_resumption(*this);
 }
@@ -141,7 +145,7 @@ void awaiter_base::resumed(job& self, action /*what*/) {
     case state::comes_home: return resume(waited.begin());
     case state::stopped:
       if (is_traced()) [[unlikely]]
-        waited.trace_end();
+        return waited.resume_traced();
       return resume(waited.promise_->stop());
     default: return waited.complete();
   }

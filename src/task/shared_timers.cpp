@@ -118,7 +118,10 @@ auto shared_timers::state::run_once() noexcept -> std::optional<time_point> {
   lock_type lock(mutex);
   begin_serving(lock);
   wheel.advance(now, due);
-  while (!closed && !due.empty()) hand_out(lock, *due.pop_front(), &timer::fire);
+  if (!due.empty()) {
+    const detail::trace_slice shown(detail::trace_group::io, "timers");
+    while (!closed && !due.empty()) hand_out(lock, *due.pop_front(), &timer::fire);
+  }
   const auto next = closed ? std::nullopt : wheel.next_event();
   end_serving(next);
   return next;

@@ -138,6 +138,53 @@ TEST_CASE("queues, computing and timers, and what was in front") {
         "cpu loop handle: 6\n");
 }
 
+TEST_CASE("a wait that a timer has stopped is that timer's, and the time before it is the coroutine's") {
+  written_trace trace;
+  trace.slice(0, 0, "mine", wait);
+  trace.request(0, 10);
+  trace.mark(0, 30, "semaphore", other_wait);
+  trace.ends(0, 31);
+  trace.slice(0, 70, "timers");
+  trace.slice(0, 71, "stop");
+  trace.mark(0, 72, "ready", other_wait);
+  trace.mark(0, 73, "post", job);
+  trace.ends(0, 74);
+  trace.ends(0, 75);
+  trace.slice(0, 80, "resume", job);
+  trace.slice(0, 82, "mine", other_wait);
+  trace.request_ends(0, 85);
+  trace.ends(0, 86);
+  trace.ends(0, 87);
+  CHECK(path_of(trace.bytes()) ==
+        "cpu loop mine: 20\n"
+        "timer loop a timer, which stopped semaphore in mine: 42\n"
+        "queued loop until loop came to it: 10\n"
+        "cpu loop mine: 3\n");
+}
+
+TEST_CASE("what stops a wait is followed, and not what the wait was for") {
+  written_trace trace;
+  trace.slice(0, 0, "mine", wait);
+  trace.request(0, 10);
+  trace.mark(0, 20, "sleep", other_wait);
+  trace.due(0, 20, other_wait, 1000);
+  trace.ends(0, 21);
+  trace.slice(1, 5, "theirs", 0x9001);
+  trace.slice(1, 70, "stop");
+  trace.mark(1, 71, "ready", other_wait);
+  trace.ends(1, 72);
+  trace.ends(1, 73);
+  trace.slice(0, 75, "mine", other_wait);
+  trace.request_ends(0, 80);
+  trace.ends(0, 81);
+  CHECK(path_of(trace.bytes()) ==
+        "cpu loop mine: 10\n"
+        "cpu worker theirs: 50\n"
+        "cpu worker stop: 1\n"
+        "queued loop until loop came to it: 4\n"
+        "cpu loop mine: 5\n");
+}
+
 TEST_CASE("a lock is had by the coroutine that gives it back") {
   written_trace trace;
   trace.slice(0, 0, "mine", wait);

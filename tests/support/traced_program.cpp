@@ -166,12 +166,46 @@ auto queue_wait(braid::runtime& on) -> task<void> {
   co_await braid::offload(on.workers(), std::move(own));
 }
 
+auto waits_for_nobody() -> task<void> {
+  braid::event never;
+  co_await never;
+}
+
+/// The deadline ends a sleep and a wait for another task, each inside of another task.
+auto times_out() -> task<void> {
+  const braid::trace::activity shown("request timed_out");
+  spin("before_the_wait", 2ms);
+  static_cast<void>(co_await braid::with_timeout(10ms, long_nap()));
+  static_cast<void>(co_await braid::with_timeout(20ms, waits_for_nobody()));
+}
+
+/// The same where no loop has the timers.
+auto times_out_on_a_pool() -> task<void> {
+  const braid::trace::activity shown("request timed_out_on_a_pool");
+  static_cast<void>(co_await braid::with_timeout(20ms, waits_for_nobody()));
+}
+
+/// Another task ends the wait, after it has computed.
+auto stopped_by_another() -> task<void> {
+  const braid::trace::activity shown("request stopped");
+  auto both = [](braid::scope& here) -> task<void> {
+    here.spawn(long_nap());
+    spin("before_the_stop", 10ms);
+    here.request_stop();
+    co_return;
+  };
+  co_await braid::with_scope(both);
+}
+
 void planted() {
   const auto runtime = braid::runtime::create({.workers = 1, .name = "planted"}).value();
   runtime->run(slow_node(*runtime));
   runtime->run(convoy());
   runtime->run(stalled_loop());
   runtime->run(queue_wait(*runtime));
+  runtime->run(times_out());
+  runtime->run(stopped_by_another());
+  spawn(runtime->workers(), times_out_on_a_pool()).get();
 }
 
 /// A runtime with three tasks that wait, until nobody writes to stdin any more.

@@ -382,6 +382,19 @@ class Traced(unittest.TestCase):
         spent, _, what = longest("queued", "queued")
         self.assertTrue(spent >= 1_000 and what.endswith("behind in_front"), paths)
 
+    def test_a_critical_path_goes_through_a_timeout_and_a_stop(self):
+        self.whole(self.trace_of("planted"))
+        paths = self.path_of()
+        steps = {(kind, what.split(None, 1)[-1]): spent for spent, kind, what in paths["request timed_out"]}
+        self.assertGreaterEqual(steps.get(("cpu", "before_the_wait"), 0), 1_900, paths)
+        self.assertGreaterEqual(steps.get(("timer", "a timer, which stopped sleep in long_nap()"), 0), 9_000, paths)
+        self.assertGreaterEqual(steps.get(("timer", "a timer, which stopped event in waits_for_nobody()"), 0), 19_000, paths)
+        (step,) = [step for step in paths["request timed_out_on_a_pool"] if step[1] == "timer"]
+        self.assertTrue(step[0] >= 19_000 and step[2].endswith("a timer"), paths)
+        self.assertIn("before_the_stop", str(paths["request stopped"]))
+        self.assertNotIn("unknown", str(paths["request timed_out_on_a_pool"]))
+        self.assertNotIn("timer", str(paths["request stopped"]))
+
     def test_tracks_of_the_slowest_become_tracks_of_the_trace(self):
         self.trace_of("planted")
         paths = self.path_of("--tracks")
