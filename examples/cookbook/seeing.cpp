@@ -28,6 +28,16 @@ auto slow_request() -> task<int> {
 }
 // [/trace]
 
+// [activity]
+auto monthly_report() -> task<int> {
+  const braid::trace::activity shown("monthly report");  // a track of its own, wherever its parts run
+  shown.is_now("asks for rows");
+  co_await braid::sleep_for(1ms);
+  shown.is_now("renders them");
+  co_return co_await braid::offload(braid::default_runtime().workers(), [] { return render(1000); });
+}
+// [/activity]
+
 // [task_local]
 inline constinit braid::task_local<std::string> request_id;
 
@@ -81,6 +91,7 @@ auto report_of(int jobs) -> int {
 
 auto program() -> task<void> {
   std::printf("cells %d\n", co_await braid::spawn(braid::default_runtime(), {.name = "slow request"}, slow_request()));
+  std::printf("report %d\n", co_await monthly_report());
   co_await request_id.bind("r-17", handle());
   co_await log("after it");
 }

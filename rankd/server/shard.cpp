@@ -26,6 +26,7 @@ auto server_options_of(const serve_options& options, shard_shares shares) -> bra
   out.head_timeout = options.head_timeout;
   out.body_timeout = options.body_timeout;
   out.idle_timeout = options.idle_timeout;
+  out.activities = false;  // the engine has those of requests
   return out;
 }
 

@@ -115,7 +115,7 @@ void awaiter_base::complete_later() noexcept {
   where().post_resumption(*this);
 }
 
-/// The slice tells a trace that what is ready within it was stopped. A kernel that still has the operation gives it
+/// What is ready within the slice was stopped, for a trace. A kernel that still has the operation gives it
 /// back by itself: what brings the end about is the stop.
 void awaiter_base::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<awaiter_base&>(self);

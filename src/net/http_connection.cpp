@@ -217,6 +217,19 @@ void http_connection::begin_request() {
   work_->body_deadline.reset();
 }
 
+/// The request in a trace of the process. Paths without a handler are of the client's choice, so that there might be
+/// any number of names.
+auto http_connection::shown() const noexcept -> trace::activity {
+  if (!trace::is_on() || !by_->options.activities) return {};
+  try {
+    const std::string_view pattern = match().pattern();
+    return trace::activity(
+        std::string(name_of(head().method)).append(" ").append(pattern.empty() ? "(no handler)" : pattern));
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 auto http_connection::call_handler(http_exchange& exchange) -> called {
   called out;
   const http_router::handler* const handler = work_->match.handler();

@@ -14,6 +14,7 @@
 #include <braid/net/detail/http_parser.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/trace/detail/metric_source.hpp>
+#include <braid/trace/trace.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -125,6 +126,7 @@ class http_connection : public list_hook {
   [[nodiscard]] auto is_late() const noexcept -> bool { return by_->on.now() >= deadline_; }
   [[nodiscard]] static auto was_ended(const result<std::size_t>& got) noexcept -> bool;
   void begin_request();
+  [[nodiscard]] auto shown() const noexcept -> trace::activity;
   auto call_handler(http_exchange& exchange) -> called;
   void answer_without_handler();
   void finish_answer(const outcome<void>& ended);

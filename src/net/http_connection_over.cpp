@@ -41,6 +41,7 @@ auto http_connection_over<Stream>::run() -> task<void> {
     if (what == next::refuse) break;
     if (what == next::serve) {
       begin_request();
+      const trace::activity activity = shown();
       http_exchange exchange = open_exchange();
       called handled = call_handler(exchange);
       if (handled.rest) {

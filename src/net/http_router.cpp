@@ -9,6 +9,7 @@ namespace braid {
 
 struct http_router::route {
   http_router::handler handler;
+  std::string pattern;
   std::vector<std::string> names;
 };
 
@@ -67,6 +68,7 @@ void http_router::insert(http_method method, std::string_view pattern, http_rout
   BRAID_EXPECTS(pattern.starts_with('/'), "a pattern begins with a slash");
   auto made = std::make_unique<route>();
   made->handler = std::move(handler);
+  made->pattern = pattern;
   node* at = root_.get();
   while (!pattern.empty()) {
     const std::string_view segment = next_segment(pattern);
@@ -128,6 +130,10 @@ auto http_router::search(const node& at, http_method method, std::string_view re
 
 auto http_router::match::handler() const noexcept -> const http_router::handler* {
   return route_ == nullptr ? nullptr : &route_->handler;
+}
+
+auto http_router::match::pattern() const noexcept -> std::string_view {
+  return route_ == nullptr ? std::string_view() : route_->pattern;
 }
 
 auto http_router::match::value(std::string_view name) const noexcept -> std::optional<std::string_view> {

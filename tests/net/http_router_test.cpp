@@ -67,6 +67,17 @@ TEST_CASE("a name stands for one segment that is not empty") {
   CHECK(all.at("/users/a/posts").handler() == nullptr);
 }
 
+TEST_CASE("a match has the pattern as it was added") {
+  marked_router all;
+  all.add(http_method::get, "/users/{id}");
+  all.add(http_method::post, "/files/{path...}");
+  CHECK(all.at("/users/7").pattern() == "/users/{id}");
+  CHECK(all.at("/users/7", http_method::head).pattern() == "/users/{id}");
+  CHECK(all.at("/files/a/b", http_method::post).pattern() == "/files/{path...}");
+  CHECK(all.at("/files/a/b").pattern().empty());
+  CHECK(all.at("/users").pattern().empty());
+}
+
 TEST_CASE("a rest takes everything that is left, but not nothing") {
   marked_router all;
   const auto* files = all.add(http_method::get, "/files/{path...}");

@@ -5,6 +5,9 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/io/sockets.hpp>
+#include <braid/net/http_client.hpp>
+#include <braid/net/http_server.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/fork_join.hpp>
@@ -208,6 +211,46 @@ void planted() {
   spawn(runtime->workers(), times_out_on_a_pool()).get();
 }
 
+// --- requests of a server ---
+
+auto get(braid::http_client& client, std::string at) -> task<void> {
+  const auto answer = co_await client.get(at);
+  if (!answer) std::printf("%s: %s\n", at.c_str(), answer.error().message().c_str());
+}
+
+/// Asks a server for a path that waits, one without a handler, and one that answers at once.
+auto ask_server(braid::loop& io, braid::http_server::options how) -> task<void> {
+  braid::http_router routes;
+  routes.get("/items/{id}", [](braid::http_exchange& x) -> task<void> {
+    co_await braid::sleep_for(20ms);
+    x.reply(braid::http_status::ok, "item");
+  });
+  routes.get("/", [](braid::http_exchange& x) { x.reply(braid::http_status::ok, "all"); });
+  auto listener = braid::or_throw(braid::stream_listener::listen(io, braid::socket_address::loopback(0)));
+  const std::string at = "http://" + listener.local_address().value().to_string();
+  braid::http_server server(io, routes, std::move(how));
+  braid::http_client client(io);
+  auto asks = [&](braid::scope& here) -> task<void> {
+    auto serving = spawn(here, server.serve(std::move(listener)));
+    co_await get(client, at + "/items/7");
+    co_await get(client, at + "/no/such/path");
+    co_await get(client, at + "/");
+    co_await server.stop(1s);
+    static_cast<void>(co_await std::move(serving));
+  };
+  co_await braid::with_scope(std::ref(asks));
+}
+
+void http() {
+  const auto runtime = braid::runtime::create({.workers = 1, .name = "served"}).value();
+  runtime->run(ask_server(runtime->io(), {}));
+}
+
+void http_without_activities() {
+  const auto runtime = braid::runtime::create({.workers = 1, .name = "served"}).value();
+  runtime->run(ask_server(runtime->io(), {.activities = false}));
+}
+
 /// A runtime with three tasks that wait, until nobody writes to stdin any more.
 void until_input_ends() {
   const auto runtime = braid::runtime::create({.workers = 1, .name = "watched"}).value();
@@ -326,6 +369,8 @@ int main(int count, char** words) {
     if (word == "spans") spans();
     if (word == "activities") activities();
     if (word == "planted") planted();
+    if (word == "http") http();
+    if (word == "http_without_activities") http_without_activities();
     if (word == "fork") fork_a_child();
     if (word == "flood") flood();
     if (word == "bursts") bursts();

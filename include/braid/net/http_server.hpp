@@ -159,6 +159,8 @@ class BRAID_API http_router {
     [[nodiscard]] auto handler() const noexcept -> const http_router::handler*;
     /// What stands in the path where the pattern has `{name}`; as it came.
     [[nodiscard]] auto value(std::string_view name) const noexcept -> std::optional<std::string_view>;
+    /// The pattern that fits, as it was added; empty where none does, or has no handler of the method.
+    [[nodiscard]] auto pattern() const noexcept -> std::string_view;
     /// The methods that the path has handlers for; empty where no pattern fits it.
     [[nodiscard]] auto allowed() const noexcept -> http_router::method_set { return allowed_; }
 
@@ -230,6 +232,9 @@ class BRAID_API http_server {
     /// Handlers that are tasks run with `trace_context::current` bound to a span of the trace that the request belongs
     /// to, so that calls of an `http_client` in them carry it on (<braid/net/trace_context.hpp>).
     bool traces = false;
+    /// In a trace of the process each request is an activity, from its head to the end of its handler, that has the
+    /// name of the method and the pattern: `GET /users/{id}`. Without it a program has its own.
+    bool activities = true;
   };
 
   /// What a server has done so far.
