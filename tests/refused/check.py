@@ -2,7 +2,7 @@
 
     check.py COMPILER ARGUMENT…      which are those that compile a program of the library
 
-`clang says` is for what g++ 12 refuses without a reason of ours.
+`clang says` is for what g++ 12 refuses without a reason of ours, or does not see.
 """
 import re
 import subprocess

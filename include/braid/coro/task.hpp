@@ -63,6 +63,11 @@ class task;
 namespace detail {
 
 template <typename T>
+inline constexpr bool is_result = false;
+template <typename T>
+inline constexpr bool is_result<result<T>> = true;
+
+template <typename T>
 class task_promise_base : public promise_base {
  public:
   void unhandled_exception() noexcept { outcome_.set_exception(std::current_exception()); }
@@ -153,6 +158,12 @@ class [[nodiscard("a task that nothing awaits or spawns never begins")]] task {
       return detail::transfer_to(child_);
     }
     auto await_resume() -> T { return child().result().take(); }
+    /// A failure is not lost in silence: clang warns at the `co_await`, g++ 12 does not.
+    [[nodiscard]] auto await_resume() -> T
+      requires detail::is_result<T>
+    {
+      return child().result().take();
+    }
 
    private:
     [[nodiscard]] auto child() const noexcept -> promise_type& {
