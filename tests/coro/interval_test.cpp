@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <system_error>
 
 using namespace braid;
 using testing::deaths;
@@ -143,4 +144,20 @@ TEST_CASE("waits that a deadline ends leave the tick where it was, also before t
     while (!here.run_through(impatient(ticks), 1ms).take()) REQUIRE(++waits < 10);
     CHECK(is_about(here.now() - begin, 50ms));
   }
+}
+
+TEST_CASE("an interval that is not positive is refused with the code that schedules have for it") {
+  const auto error_of = [](duration span) {
+    try {
+      static_cast<void>(every(span));
+    } catch (const std::system_error& error) {
+      return error.code();
+    }
+    return std::error_code();
+  };
+  CHECK(error_of(0s) == errc::bad_interval);
+  CHECK(error_of(-1ms) == errc::bad_interval);
+  CHECK(error_of(1ns) == std::error_code());
+  CHECK_THROWS_WITH_AS(interval({.mode = every_mode::fixed_delay}),
+                       "the interval between two ticks: the interval is not positive, or too long", std::system_error);
 }

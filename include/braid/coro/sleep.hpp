@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/clock.hpp>
-#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/coro/detail/after.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <system_error>
 
 namespace braid {
 
@@ -108,10 +109,11 @@ class interval {
  public:
   /// Without `first` the first tick is an interval after the first call of `next`. With `missed_ticks::skip` it is at
   /// the next time that is still to come when a tick was missed, with `delay` at once and counted from then on, with
-  /// `burst` each is made up for. Requires an interval that is positive.
-  explicit interval(every_options how) noexcept
+  /// `burst` each is made up for. Errors: throws std::system_error with errc::bad_interval, which `post_every` gives as
+  /// well, for an interval that is not positive.
+  explicit interval(every_options how)
       : rule_{.interval = how.interval.value(), .mode = how.mode, .missed = how.missed}, first_(how.first) {
-    BRAID_EXPECTS(rule_.repeats(), "the interval between two ticks is positive");
+    if (!rule_.repeats()) throw std::system_error(errc::bad_interval, "the interval between two ticks");
   }
 
   /// Waits for the next tick. The result, a std::uint64_t, says how many ticks before it were left out, because they
@@ -159,8 +161,8 @@ class interval {
 };
 
 /// The ticks of an interval, the first one of which comes after the first: `auto ticks = every(1s);`. What is missed is
-/// left out and counted.
-[[nodiscard]] inline auto every(detail::time_span span) noexcept -> interval { return interval({.interval = span}); }
+/// left out and counted. Errors: throws as `interval` does.
+[[nodiscard]] inline auto every(detail::time_span span) -> interval { return interval({.interval = span}); }
 
 namespace detail {
 
