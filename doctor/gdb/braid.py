@@ -6,6 +6,7 @@
 import os
 import re
 import struct
+import time
 
 import gdb
 
@@ -210,8 +211,8 @@ def nodes(memory, head, next_offset, budget):
 class Tree:
     """Which task belongs to which, as src/coro/dump_tree.cpp has it."""
 
-    def __init__(self, walk, names):
-        self.walk, self.names = walk, names
+    def __init__(self, walk, names, now):
+        self.walk, self.names, self.now = walk, names, now
         scopes = walk.scopes
         self.tasks_in = [[] for _ in scopes]
         self.scopes_in = [[] for _ in scopes]
@@ -280,7 +281,7 @@ class Tree:
         if task.stopped_for:
             head += f", stopped: {self.names.reason(task.stopped_for)}"
         if task.deadline != NEVER:
-            head += ", with a deadline"
+            head += deadline_text(task.deadline, self.now)
         yield margin + head
         levels = [(self.names.function(code), at) for code, at in reversed(task.levels)]
         shown = [level for level in levels if not is_of_the_library(level[0])] or levels[-1:]
@@ -288,6 +289,29 @@ class Tree:
             place = self.names.place(at)
             yield margin + "  " + name + (f" at {place}" if place else "")
         yield margin + "  waits for " + task.waits_for
+
+
+def deadline_text(deadline, now):
+    """As src/coro/dump_text.cpp has it; a process that is gone has no time of day."""
+    if now is None:
+        return ", with a deadline"
+    left = (deadline - now) / 1e9
+    span = f"{abs(left):.1f} s" if abs(left) >= 1 else f"{1e3 * abs(left):.1f} ms"
+    return f", deadline in {span}" if left >= 0 else f", deadline {span} ago"
+
+
+def now_of_process():
+    """The clock of deadlines, in nanoseconds: that of this machine, where the process runs here and has no other one."""
+    inferior = gdb.selected_inferior()
+    connection = getattr(inferior, "connection", None)
+    try:
+        if connection is None or connection.type != "native":
+            return None
+        if os.readlink("/proc/self/ns/time") != os.readlink(f"/proc/{inferior.pid}/ns/time"):
+            return None
+    except OSError:
+        return None
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 def margin_of(depth):
@@ -374,6 +398,7 @@ def all_lines():
     table = Table(memory)
     names = Names(memory)
     budget = [MAX_STEPS]
+    now = now_of_process()
     for home in homes(memory, table):
         if isinstance(home, str):
             yield f"damaged: {home}"
@@ -385,7 +410,7 @@ def all_lines():
             walk.through(memory.word(home + table.home_root))
         except Damaged as error:
             walk.problems.append(str(error))
-        yield from Tree(walk, names).lines()
+        yield from Tree(walk, names, now).lines()
         for problem in walk.problems[:10]:
             yield f"  damaged: {problem}"
 

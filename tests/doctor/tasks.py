@@ -140,6 +140,7 @@ def by_gdb(expected, folder):
         for name, lines in expected.items():
             check(found.get(name) == lines, f"gdb: {name}: {found.get(name)} and not {lines}")
         check(len(found) == len(expected), "gdb finds as many tasks")
+        check(re.search(r'"deadline", deadline in 8[56]\d{3}\.\d s\n', end.stdout), f"time is left: {end.stdout}")
         core = folder / "core"
         subprocess.run(["gdb", "-nx", "-q", "-batch", "-p", str(running.pid), "-ex", f"generate-core-file {core}"],
                        capture_output=True, timeout=100, check=True, stdin=subprocess.DEVNULL)
@@ -150,6 +151,7 @@ def from_core(expected, core):
     end = tasks("--core", str(core))
     check(end.returncode == 0 and end.stderr == "", f"a core file: {end.stderr}")
     check(by_name(end.stdout) == expected, f"a core file gives the same: {end.stdout}")
+    check('"deadline", with a deadline\n' in end.stdout, f"no time is left of what is gone: {end.stdout}")
     end = tasks("--core", str(core), "/bin/true")
     check(end.returncode == 1 and end.stderr.count("\n") == 1, f"the wrong program: {end.stderr}")
 
@@ -190,6 +192,10 @@ def bounds():
         walk.guard(lambda promise=promise: walk.chain(4096 + promise, 4096))
     check(walk.budget == [0] and len(walk.problems) == 1000, "levels have a bound in all tasks together")
     check(len(script["margin_of"](1_000_000)) < 1000, "margins have a bound")
+    second, text = 10**9, script["deadline_text"]
+    shown = [text(5 * second, now) for now in (3 * second, 5 * second - 10**7, 5 * second, 9 * second, None)]
+    check(shown == [", deadline in 2.0 s", ", deadline in 10.0 ms", ", deadline in 0.0 ms", ", deadline 4.0 s ago",
+                    ", with a deadline"], f"deadlines: {shown}")
     looked_at = []
     script["short_name"] = lambda name: looked_at.append(len(name)) or name
     script["Names"].symbol(4096)
