@@ -481,6 +481,7 @@ class Traced(unittest.TestCase):
             self.whole(each)
             requests = [name for name in each.tracks.values() if name.startswith("request ")]
             self.assertEqual(len(requests), 1, each.tracks)
+            self.assertEqual([name for name in each.tracks.values() if name.startswith(("POST ", "GET "))], [])
             self.assertTrue(requests[0].endswith(" of plan slow in trace 0af7651916cd43dd8448eb211c80319c"), requests)
 
     @unittest.skipUnless(shutil.which("protoc"), "protoc is missing")
