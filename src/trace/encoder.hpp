@@ -74,7 +74,7 @@ class trace_encoder {
     std::uint64_t hidden = 0;     // slices, inside of those, that the full file does not have
     std::uint64_t lost_here = 0;  // records that the file had no room for
 
-    [[nodiscard]] auto has_begun() const noexcept -> bool { return sequence.last_ns != 0; }
+    [[nodiscard]] auto has_begun() const noexcept -> bool { return sequence.id != 0; }
   };
 
   trace_encoder(trace_output to, const tick_line& line, symbol_table& symbols);

@@ -281,6 +281,7 @@ class Traced(unittest.TestCase):
             for at in chance.sample(heads, 20) + [chance.choice(heads[:40])]:
                 bad[at : at + 8] = chance.choice((bytes(8), b"\xff" * 8, chance.randbytes(8), b"\x03" + bytes(7)))
             damaged.append(bytes(bad))
+        damaged.append(rings[:48] + bytes(8) + b"\x03" + bytes(7) + rings[64:])  # a clock that stands at 0
         made = 0
         for bad in damaged:
             self.file.write_bytes(trace)
