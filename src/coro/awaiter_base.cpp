@@ -115,8 +115,8 @@ void awaiter_base::complete_later() noexcept {
   where().post_resumption(*this);
 }
 
-/// What is ready within the slice was stopped, for a trace. A kernel that still has the operation gives it
-/// back by itself: what brings the end about is the stop.
+/// A wait that becomes ready within the slice was stopped: so a trace says it. That holds also where the kernel has yet
+/// to give the operation back: what brings the end about is the stop.
 void awaiter_base::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<awaiter_base&>(self);
   scope& in = *waiting.promise_->where();
