@@ -1,4 +1,6 @@
 # tests/tools/test_bench_runs.py: how programs are run, what of their output is believed, and what the report says of it.
+import contextlib
+import io
 import json
 import tempfile
 import time
@@ -52,6 +54,30 @@ class Programs(unittest.TestCase):
         self.assertFalse(runs.failures)
         self.assertEqual((self.folder / "said").read_text().split(),
                          "--case c --contender who0 --rounds-in-process 1 --n 1".split())
+
+    def build_folder(self, name, wall_ns):
+        """With a program of ours that takes so long for each of a batch of jobs."""
+        (self.folder / name / "bin").mkdir(parents=True)
+        line = LINE | {"subject": "jobs", "case": "basic", "items": 1, "wall_ns": wall_ns}
+        self.program(f"{name}/bin/bench_jobs_braid", f"echo '{json.dumps(line)}'\n[ $1 = --list ] || echo {name} >> {self.folder}/order\n")
+        return str(self.folder / name)
+
+    def test_two_builds_run_by_turns_and_are_compared(self):
+        folders = [self.build_folder("old", 100), self.build_folder("new", 200)]
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            status = BENCH.main(["pair", *folders, "jobs", "--case", "basic", "--rounds", "8", "--output", str(self.folder)])
+        self.assertEqual(status, 1, said.getvalue())
+        self.assertRegex(said.getvalue(), r"slower: [1-9]\d*\n  jobs/basic.* \| braid: 100 → 200 .*, 2.00 times")
+        by_round = (self.folder / "order").read_text().split()
+        points = len(by_round) // 16
+        self.assertEqual(by_round, (["old", "new"] * points + ["new", "old"] * points) * 4)
+        for side in ("old", "new"):
+            self.assertEqual(len(results.read_samples(self.folder / side / "samples.jsonl")), 8 * points)
+
+    def test_a_folder_without_programs_is_refused(self):
+        with self.assertRaisesRegex(SystemExit, "has no bin/bench_"):
+            BENCH.main(["pair", str(self.folder), str(self.folder), "jobs"])
 
     def test_who_begins_changes_from_round_to_round(self):
         name = f"basename $0 >> {self.folder}/order\n"

@@ -154,3 +154,14 @@ class Runner:
             sample["extra"] |= {"others_cpu_ms": round(done.others_cpu_ms), "host_cpu_ms": round(done.host_cpu_ms),
                                 "program_ms": round(done.wall_ms)}
         self.samples += samples
+
+
+class ByTurns:
+    """Two runners that measure each point one right after the other; which one begins changes from round to round."""
+
+    def __init__(self, *sides):
+        self.sides = sides
+
+    def run_round(self, point, number):
+        for side in self.sides[:: 1 if number % 2 == 0 else -1]:
+            side.run_round(point, number)
