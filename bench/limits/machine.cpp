@@ -51,6 +51,19 @@ auto exchange(const parameters& given) -> sample {
   return repeated(given, [&](std::uint64_t i) { alone.value.exchange(static_cast<std::uint32_t>(i)); });
 }
 
+/// What notes a time as cheaply as can be; a virtual machine may make it dear.
+auto time_stamp(const parameters& given) -> sample {
+  std::uint64_t last = 0;
+  return repeated(given, [&](std::uint64_t) {
+#if defined(__x86_64__)
+    last = __builtin_ia32_rdtsc();
+#else
+    last = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+    asm volatile("" : : "r"(last));
+  });
+}
+
 auto allocation(const parameters& given) -> sample {
   return repeated(given, [](std::uint64_t) {
     void* memory = std::malloc(64);
@@ -166,6 +179,7 @@ auto main(int count, char** arguments) -> int {
                             {{"call", machine, call},
                              {"indirect_call", machine, indirect_call},
                              {"exchange", machine, exchange},
+                             {"time_stamp", machine, time_stamp},
                              {"allocation", machine, allocation},
                              {"line_transfer", machine, line_transfer},
                              {"futex_wake", machine, futex_wake},
