@@ -2,7 +2,11 @@
 #include <bench/ramp/leaves.hpp>
 
 #include <braid/coro/fork_task.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/graph/run.hpp>
+#include <braid/graph/shape.hpp>
 #include <braid/graph/static_graph.hpp>
+#include <braid/runtime/runtime.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/job_slab.hpp>
@@ -16,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <latch>
+#include <memory>
 #include <ranges>
 #include <span>
 #include <string>
@@ -167,16 +172,109 @@ void graph(pool& /*on*/, leaves& each) {
   built.run();
 }
 
+/// What the workers did beyond the leaves, by leaf: it must not grow with their number.
+void note_counts(sample& measured, const pool::totals& before, const pool::totals& after) {
+  const auto by_leaf = [&](std::uint64_t pool::totals::* count) {
+    return static_cast<double>(after.*count - before.*count) / measured.items;
+  };
+  measured.extra["wakes_by_leaf_count"] = by_leaf(&pool::totals::wakes);
+  measured.extra["steals_by_leaf_count"] = by_leaf(&pool::totals::steals);
+  measured.extra["stolen_forks_by_leaf_count"] = by_leaf(&pool::totals::forks);
+  measured.extra["sleeps_by_leaf_count"] = by_leaf(&pool::totals::sleeps);
+}
+
+auto counted(pool& on, leaves& each, form chosen) -> sample {
+  const pool::totals before = on.statistics();
+  sample measured = each.timed([&] { chosen(on, each); });
+  note_counts(measured, before, on.statistics());
+  return measured;
+}
+
+auto options_of(const parameters& given) -> pool::options {
+  return {.workers = given.workers(), .scheduler = scheduler_of(given.word("scheduler", "work_stealing"))};
+}
+
 auto from_outside(const parameters& given, form chosen) -> sample {
   leaves each(given);
-  pool on({.workers = given.workers(), .scheduler = scheduler_of(given.word("scheduler", "work_stealing"))});
-  return each.timed([&] { chosen(on, each); });
+  pool on(options_of(given));
+  return counted(on, each, chosen);
 }
 
 auto by_a_worker(const parameters& given, form chosen) -> sample {
   leaves each(given);
-  pool on({.workers = given.workers(), .scheduler = scheduler_of(given.word("scheduler", "work_stealing"))});
-  return braid::run_in(on, [&] { return each.timed([&] { chosen(on, each); }); });
+  pool on(options_of(given));
+  return braid::run_in(on, [&] { return counted(on, each, chosen); });
+}
+
+auto runtime_of(const parameters& given, braid::runtime_shape shape) -> std::unique_ptr<braid::runtime> {
+  return braid::runtime::create({.workers = given.workers(),
+                                 .scheduler = scheduler_of(given.word("scheduler", "work_stealing")),
+                                 .shape = shape})
+      .value();
+}
+
+/// The workers of a merged runtime wait in loops.
+auto merged(const parameters& given, form chosen) -> sample {
+  leaves each(given);
+  const auto all = runtime_of(given, braid::runtime_shape::merged);
+  return counted(all->workers(), each, chosen);
+}
+
+auto merged_by_a_worker(const parameters& given, form chosen) -> sample {
+  leaves each(given);
+  const auto all = runtime_of(given, braid::runtime_shape::merged);
+  return braid::run_in(all->workers(), [&] { return counted(all->workers(), each, chosen); });
+}
+
+/// Satisfies `graph_nodes`: nodes that compute on workers.
+class leaf_nodes {
+ public:
+  explicit leaf_nodes(leaves& each) : each_(&each) {}
+
+  [[nodiscard]] auto mode(braid::node_index /*node*/) const noexcept -> braid::node_mode {
+    return braid::node_mode::worker;
+  }
+  [[nodiscard]] auto timeout(braid::node_index /*node*/) const noexcept -> braid::duration {
+    return braid::duration::max();
+  }
+  auto run(braid::node_index node, const braid::stop_flag& /*stop*/) -> braid::node_status {
+    if (node != 0 && node <= each_->count()) (*each_)(node - 1);
+    return braid::node_status::done;
+  }
+  auto start(braid::node_index /*node*/) -> braid::task<braid::node_status> { co_return braid::node_status::done; }
+
+ private:
+  leaves* each_;
+};
+
+/// One node, the leaves, one node.
+auto shape_of(std::size_t leaf_count) -> braid::graph_shape {
+  std::vector<braid::graph_shape::edge> edges;
+  const auto last = static_cast<braid::node_index>(leaf_count + 1);
+  for (braid::node_index leaf = 1; leaf < last; ++leaf) {
+    edges.push_back({0, leaf});
+    edges.push_back({leaf, last});
+  }
+  return braid::graph_shape::make(leaf_count + 2, edges).value();
+}
+
+auto run_graph(braid::pool& on, const braid::graph_shape& shape, leaf_nodes& nodes) -> braid::task<void> {
+  braid::scope inside(co_await braid::this_scope());
+  braid::graph_run run(shape, nodes, on, inside);
+  run.start();
+  co_await run.settled();
+  co_await run.join();
+}
+
+auto task_graph(const parameters& given, braid::runtime_shape where) -> sample {
+  leaves each(given);
+  const auto all = runtime_of(given, where);
+  const braid::graph_shape shape = shape_of(each.count());
+  leaf_nodes nodes(each);
+  const pool::totals before = all->workers().statistics();
+  sample measured = each.timed([&] { all->run(run_graph(all->workers(), shape, nodes)); });
+  note_counts(measured, before, all->workers().statistics());
+  return measured;
 }
 
 auto slab(const parameters& given) -> sample {
@@ -195,24 +293,39 @@ auto slab(const parameters& given) -> sample {
 
 auto main(int count, char** arguments) -> int {
   const bench::contender braid = bench::braid_contender();
+  const bench::contender of_loops = bench::braid_contender("braid merged");
   std::vector<bench::solution> all;
-  const auto add = [&](const char* name, auto (*run)(const parameters&, form)->sample, form chosen) {
-    all.push_back({name, braid, [run, chosen](const parameters& given) { return run(given, chosen); }});
+  const auto add = [&](const char* name, auto (*run)(const parameters&, form)->sample, form chosen,
+                       const bench::contender& who) {
+    all.push_back({name, who, [run, chosen](const parameters& given) { return run(given, chosen); }});
   };
-  add("post", from_outside, post);
-  add("spawn", from_outside, spawn);
-  add("post_by_a_job", from_outside, post_by_a_job);
-  add("tree", by_a_worker, tree);
-  add("spine", by_a_worker, spine);
-  add("group", by_a_worker, group);
-  add("two_groups", by_a_worker, two_groups);
-  add("for", by_a_worker, parallel_for);
-  add("for_each", by_a_worker, parallel_for_each);
-  add("nested_for", by_a_worker, nested_for);
-  add("reduce", by_a_worker, reduce);
-  add("coro_tree", from_outside, task_tree);
-  add("coro_each", from_outside, fork_each);
-  add("graph", by_a_worker, graph);
+  const auto add_outside = [&](const char* name, form chosen) {
+    add(name, from_outside, chosen, braid);
+    add(name, merged, chosen, of_loops);
+  };
+  const auto add_inside = [&](const char* name, form chosen) {
+    add(name, by_a_worker, chosen, braid);
+    add(name, merged_by_a_worker, chosen, of_loops);
+  };
+  const auto add_graph = [&](const bench::contender& who, braid::runtime_shape shape) {
+    all.push_back({"task_graph", who, [shape](const parameters& given) { return task_graph(given, shape); }});
+  };
+  add_outside("post", post);
+  add_outside("spawn", spawn);
+  add_outside("post_by_a_job", post_by_a_job);
+  add_inside("tree", tree);
+  add_inside("spine", spine);
+  add_inside("group", group);
+  add_inside("two_groups", two_groups);
+  add_inside("for", parallel_for);
+  add_inside("for_each", parallel_for_each);
+  add_inside("nested_for", nested_for);
+  add_inside("reduce", reduce);
+  add_outside("coro_tree", task_tree);
+  add_outside("coro_each", fork_each);
+  add_inside("graph", graph);
+  add_graph(braid, braid::runtime_shape::separate);
+  add_graph(of_loops, braid::runtime_shape::merged);
   all.push_back({"slab", braid, slab});
   return bench::run_program(count, arguments, "ramp", all);
 }
