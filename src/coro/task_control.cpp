@@ -6,6 +6,7 @@
 #include <braid/trace/detail/hooks.hpp>
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -14,13 +15,13 @@ namespace {
 
 constinit atomic<std::uint64_t> last_number{0};  // of a task; written by the spawning threads
 
-constinit thread_local unsigned depth = 0;
+constinit thread_local unsigned depth __attribute__((tls_model("initial-exec"))) = 0;
 
 }  // namespace
 
 constinit const char task_info_key = 0;
 
-task_control::task_control(std::string name)
+task_control::task_control(std::string&& name)
     : info_{.id = {.number = last_number.fetch_add(1, relaxed) + 1}, .name = std::move(name)} {}
 
 /// Not with the lock held: a stop may run steps of the task here, where an executor has refused its home.

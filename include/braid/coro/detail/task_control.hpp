@@ -5,10 +5,10 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/sync/detail/small_mutex.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -19,7 +19,7 @@ namespace braid::detail {
 /// until none of them is under way. Protocol: docs/design/cancellation.md
 class BRAID_API task_control {
  public:
-  explicit task_control(std::string name);
+  explicit task_control(std::string&& name);
   task_control(const task_control&) = delete;
   auto operator=(const task_control&) -> task_control& = delete;
 
@@ -43,9 +43,9 @@ class BRAID_API task_control {
  private:
   task_info info_;
   bool is_traced_ = false;  // its begin is in the trace
-  std::mutex lock_;         // around all that follows
+  small_mutex lock_;        // around all that follows
+  unsigned stopping_ = 0;   // threads that are about to stop the scope
   scope* running_ = nullptr;
-  unsigned stopping_ = 0;  // threads that are about to stop the scope
   home* home_ = nullptr;
   job* last_ = nullptr;
   std::optional<errc> requested_;  // before there was a scope

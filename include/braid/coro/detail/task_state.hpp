@@ -42,7 +42,7 @@ class task_state final : public future_state<T> {
       : future_state<T>(act, where), work_(std::move(work)), control_(std::move(how.name)) {}
 
   /// Begins the task in `in`, on whose home the caller is.
-  [[nodiscard]] static auto spawn(scope& in, spawn_options how, task<T> work) -> future<T> {
+  [[nodiscard]] static auto spawn(scope& in, spawn_options&& how, task<T>&& work) -> future<T> {
     auto& made = make_state<task_state>(nullptr, in.where().id(), std::move(how), std::move(work));
     auto made_future = future_access::make<T>(made);
     made.begin(in);
@@ -50,7 +50,7 @@ class task_state final : public future_state<T> {
   }
 
   /// Begins it by `act`, one of the two below, on `where`. Where it `is_detached`, the caller will not use the future.
-  [[nodiscard]] static auto post(executor& where, job::act_fn act, spawn_options how, task<T> work,
+  [[nodiscard]] static auto post(executor& where, job::act_fn act, spawn_options&& how, task<T>&& work,
                                  bool is_detached = false) -> posted_task<T> {
     auto& made = make_state<task_state>(act, where.id(), std::move(how), std::move(work));
     made.is_detached_ = is_detached;
