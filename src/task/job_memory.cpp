@@ -2,8 +2,9 @@
 // exchange batches.
 #include <braid/task/detail/job_memory.hpp>
 
-#include <braid/sync/detail/thread_end.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
+#include <braid/sync/detail/thread_end.hpp>
 
 #include <algorithm>
 #include <array>
@@ -20,10 +21,10 @@ constexpr std::size_t batch = 32;  // blocks that go to or come from the central
 constexpr unsigned char max_passes =
     15;                          // a central free list that is empty costs a lock; so often it is not asked again
 constexpr std::size_t lead = 4;  // a block that another thread has freed is fetched when so many are before it
-// Of each class the central free list keeps so much, but so many chains in any case; the rest goes back to operator
-// delete.
-constexpr std::size_t central_list_bytes = std::size_t{2} << 20U;
-constexpr std::size_t central_list_chains = 128;
+// All central free lists together keep about so much, but so many chains of each class in any case; the rest goes back
+// to operator delete.
+constexpr std::size_t central_bytes = std::size_t{16} << 20U;
+constexpr std::size_t min_central_chains = 64;
 
 // Under the address sanitizer every block comes from operator new in its own size, so that a stale access is seen and
 // one beyond the end too.
@@ -84,18 +85,21 @@ void release_all(chain blocks) noexcept {
   while (blocks.first != nullptr) ::operator delete(blocks.pop());
 }
 
-/// How many chains a class keeps for other threads.
-constexpr auto max_chains(std::size_t index) noexcept -> std::size_t {
-  return std::max(central_list_chains, central_list_bytes / (batch * class_bytes * (index + 1)));
-}
+/// Of a class; those of threads that end are shorter, and count as whole ones.
+constexpr auto chain_bytes(std::size_t index) noexcept -> std::size_t { return batch * class_bytes * (index + 1); }
+
+/// What all central free lists hold.
+constinit atomic<std::size_t> central_total{0};
 
 /// Full batches of one class, waiting for a thread that needs them.
 class central_list {
  public:
-  void give(chain blocks, std::size_t max_count) noexcept {
+  /// `bytes` is the size of a chain of this class.
+  void give(chain blocks, std::size_t bytes) noexcept {
     {
       const std::lock_guard lock(mutex_);
-      if (chains_ < max_count) {
+      if (chains_ < min_central_chains || central_total.load(relaxed) + bytes <= central_bytes) {
+        central_total.fetch_add(bytes, relaxed);
         blocks.first->count = blocks.count;
         blocks.first->next_chain = std::exchange(first_, blocks.first);
         ++chains_;
@@ -105,17 +109,13 @@ class central_list {
     release_all(blocks);
   }
 
-  auto take() noexcept -> chain {
+  auto take(std::size_t bytes) noexcept -> chain {
     const std::lock_guard lock(mutex_);
     if (first_ == nullptr) return {};
     --chains_;
+    central_total.fetch_sub(bytes, relaxed);
     block* const taken = std::exchange(first_, first_->next_chain);
     return {taken, taken->count};
-  }
-
-  [[nodiscard]] auto chains() noexcept -> std::size_t {
-    const std::lock_guard lock(mutex_);
-    return chains_;
   }
 
  private:
@@ -153,7 +153,7 @@ void empty_cache(void* of_thread) noexcept {
   auto& own = *static_cast<thread_cache*>(of_thread);
   own.state = cache_state::gone;
   for (std::size_t i = 0; i < classes; ++i)
-    if (own.lists[i].first != nullptr) central_lists()[i].give(std::exchange(own.lists[i], chain{}), max_chains(i));
+    if (own.lists[i].first != nullptr) central_lists()[i].give(std::exchange(own.lists[i], chain{}), chain_bytes(i));
 }
 
 const detail::thread_end at_thread_end(&empty_cache);
@@ -182,7 +182,7 @@ auto is_listed(std::size_t index) noexcept -> bool { return uses_lists && index 
     if (unsigned char& passes = own->passes[index]; passes > 0) {
       --passes;
     } else {
-      list = central_lists()[index].take();
+      list = central_lists()[index].take(chain_bytes(index));
       if (list.first != nullptr) return list.pop();
       passes = max_passes;
     }
@@ -191,7 +191,7 @@ auto is_listed(std::size_t index) noexcept -> bool { return uses_lists && index 
 }
 
 [[gnu::noinline]] void give_half(chain& list, std::size_t index) noexcept {
-  central_lists()[index].give(list.split(batch), max_chains(index));
+  central_lists()[index].give(list.split(batch), chain_bytes(index));
 }
 
 [[gnu::noinline]] void free_elsewhere(void* memory, std::size_t index) noexcept {
@@ -213,9 +213,7 @@ auto allocate_job(std::size_t size) -> void* {
 }
 
 auto idle_job_memory() noexcept -> std::size_t {
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < classes; ++i) bytes += central_lists()[i].chains() * batch * class_bytes * (i + 1);
-  return bytes;
+  return central_total.load(relaxed);
 }
 
 void free_job(void* memory, std::size_t size) noexcept {

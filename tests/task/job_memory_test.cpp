@@ -160,28 +160,31 @@ TEST_CASE("what a thread keeps in its lists is there for others after its end") 
   free_job(found, size);
 }
 
-TEST_CASE("threads that only free do not hoard") {
+TEST_CASE("what threads only free is kept for others, up to a bound, and the rest is given back") {
   constexpr std::size_t size = 960;
   const auto blocks = take(40'000, size);
   std::thread([&] { give(blocks, size); }).join();
+  if constexpr (blocks_are_reused) {
+    CHECK(braid::detail::idle_job_memory() > (std::size_t{15} << 20U));  // about 16 MiB in all
+    CHECK(braid::detail::idle_job_memory() < (std::size_t{34} << 20U));  // and of each class some in any case
+  }
   const auto after = take(40'000, size);
   const auto before = distinct(blocks);
   const auto reused = std::count_if(after.begin(), after.end(), [&](void* block) { return before.contains(block); });
-  if constexpr (blocks_are_reused) CHECK(reused >= 4'000);  // the central free list keeps 128 batches of 32
+  if constexpr (blocks_are_reused) CHECK(reused >= 12'000);
   give(after, size);
   CHECK(distinct(after).size() == 40'000);
 }
 
-TEST_CASE("of small blocks more are kept for other threads than of large ones") {
-  constexpr std::size_t size = 60;
-  const auto blocks = take(40'000, size);
-  std::thread([&] { give(blocks, size); }).join();
-  const auto after = take(40'000, size);
-  const auto before = distinct(blocks);
-  const auto reused = std::count_if(after.begin(), after.end(), [&](void* block) { return before.contains(block); });
-  if constexpr (blocks_are_reused) CHECK(reused >= 32'000);  // the central free list keeps 2 MiB
-  give(after, size);
-  CHECK(distinct(after).size() == 40'000);
+TEST_CASE("of a class some is kept also where others have used up what all may keep") {
+  constexpr std::size_t large = 1'024;
+  constexpr std::size_t small = 60;
+  const auto filling = take(40'000, large);
+  std::thread([&] { give(filling, large); }).join();
+  const auto blocks = take(4'000, small);
+  const std::size_t full = braid::detail::idle_job_memory();
+  std::thread([&] { give(blocks, small); }).join();
+  if constexpr (blocks_are_reused) CHECK(braid::detail::idle_job_memory() - full >= std::size_t{60 * 32 * 64});
 }
 
 TEST_CASE("blocks that travel between threads keep nothing of what was in them, and all are there again") {

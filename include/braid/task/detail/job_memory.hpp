@@ -16,7 +16,7 @@ namespace braid::detail {
 /// Gives a block back. `size` is what it was asked for with. Threads: any. Cost: as `allocate_job`.
 BRAID_API void free_job(void* block, std::size_t size) noexcept;
 
-/// About how many bytes lie in the central free lists. Threads: any. Cost: sixteen short locks.
+/// About how many bytes lie in the central free lists. Threads: any.
 [[nodiscard]] BRAID_API auto idle_job_memory() noexcept -> std::size_t;
 
 }  // namespace braid::detail
