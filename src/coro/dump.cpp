@@ -70,10 +70,6 @@ auto name_of_thread(::pid_t number) -> std::string {
   return name;
 }
 
-auto is_of_a_task(const seen_scope& scope) noexcept -> bool {
-  return scope.owner.id.number != 0 && scope.around != seen_scope::none;
-}
-
 }  // namespace
 
 /// Protocol: docs/design/dump.md
@@ -106,8 +102,7 @@ class dump_round {
       if (!seen) continue;
       std::size_t tasks = 0;
       for (const seen_scope& scope : seen->scopes) tasks += scope.tasks;
-      // a spawned task counts in its own scope and in the one around it
-      tasks -= std::min<std::size_t>(tasks, std::ranges::count_if(seen->scopes, &is_of_a_task));
+      tasks -= std::min<std::size_t>(tasks, std::ranges::count_if(seen->scopes, &seen_scope::counts_around));
       for (const seen_task& task : seen->tasks) ++found[task.waits_for];
       if (tasks > seen->tasks.size()) found["none of these"] += tasks - seen->tasks.size();
     }

@@ -85,11 +85,11 @@ class wait_graph {
       scope_node& made = scopes_.emplace_back();
       made.all = each.tasks;
       if (each.around != none) made.around = first + each.around;
-      if (each.owner.id.number != 0) {
+      if (each.counts_around()) ++scopes_[made.around].known;
+      if (each.is_of_a_task()) {
         made.owner = place;
         made.info = &each.owner;
         owners_.emplace(each.owner.id.number, place);
-        if (made.around != none) ++scopes_[made.around].known;
       } else if (made.around != none) {
         made.owner = scopes_[made.around].owner;
       }

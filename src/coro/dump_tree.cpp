@@ -36,7 +36,7 @@ class relations {
     for (std::size_t i = 0; i < seen.scopes.size(); ++i) {
       const seen_scope& each = seen.scopes[i];
       if (each.around == none) continue;
-      if (each.owner.id.number != 0) ++in[each.around].known;
+      if (each.counts_around()) ++in[each.around].known;
       if (!is_held[i]) in[each.around].scopes.push_back(i);
     }
   }
@@ -57,7 +57,7 @@ class relations {
     if (found == places_.end()) return;
     contents& around = in[found->second];
     ++around.known;
-    if (task.is_owner && seen_->scopes[found->second].owner.id.number != 0 && around.owner == none)
+    if (task.is_owner && seen_->scopes[found->second].is_of_a_task() && around.owner == none)
       around.owner = number;
     else
       around.tasks.push_back(number);
@@ -141,9 +141,10 @@ auto dump_tree::of(const seen_home& seen) -> std::vector<task_dump::entry> {
     } else if (at.task != none) {
       listed.push_back(shown(seen, seen.tasks[at.task], at.depth));
       leave_held(at.task, at.depth + 1);
-    } else if (const task_info& owner = seen.scopes[at.scope].owner; owner.id.number == 0) {
+    } else if (!seen.scopes[at.scope].is_of_a_task()) {
       leave_contents(at.scope, at.depth);
     } else {
+      const task_info& owner = seen.scopes[at.scope].owner;
       const std::size_t main = all.in[at.scope].owner;
       listed.push_back(main == none ? task_dump::entry{.depth = at.depth} : shown(seen, seen.tasks[main], at.depth));
       listed.back().id = owner.id;

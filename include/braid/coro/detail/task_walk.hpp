@@ -31,6 +31,10 @@ struct seen_scope {
   std::size_t around = none;  ///< place of the scope around it
   std::size_t tasks = 0;      ///< that have not ended
   task_info owner = {};       ///< of the task that was spawned with this scope; number 0: none
+
+  [[nodiscard]] auto is_of_a_task() const noexcept -> bool { return owner.id.number != 0; }
+  /// Whether its task is one of those that the scope around it counts as well, and so is counted twice.
+  [[nodiscard]] auto counts_around() const noexcept -> bool { return is_of_a_task() && around != none; }
 };
 
 /// A suspended coroutine.
