@@ -3,19 +3,36 @@
 # Needs no debug information: the table braid_debug_layout says where everything lies. A program may have been stopped
 # in the middle of a change, and a core file may be damaged: each address is checked by reading it, each walk is bounded,
 # and nothing is looked at twice.
+import ctypes
 import os
 import re
+import socket
 import struct
 import time
+import types
 
 import gdb
 
-WORDS = ("home_parts is_scope is_wait is_deaf task_info_key part_count part_bytes part_homes hook_next callback_code "
-         "home_hook home_root scope_hook scope_callbacks scope_deaf scope_tasks scope_deadline scope_key scope_value "
-         "scope_stop awaiter_hook awaiter_how awaiter_promise awaiter_handle operation_name deaf_hook deaf_joined "
-         "deaf_promise deaf_handle promise_parent promise_continuation promise_context promise_scope promise_at "
-         "promise_bytes info_number info_name").split()
-VERSION = 1
+
+def beside(name):
+    """A part of this script, from its folder, where nothing is to be written beside it."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    with open(path, encoding="utf-8") as text:
+        made = types.ModuleType(name)
+        exec(compile(text.read(), path, "exec"), made.__dict__)
+    return made
+
+
+cycles = beside("braid_cycles")
+
+WORDS_1 = ("home_parts is_scope is_wait is_deaf task_info_key part_count part_bytes part_homes hook_next callback_code "
+           "home_hook home_root scope_hook scope_callbacks scope_deaf scope_tasks scope_deadline scope_key scope_value "
+           "scope_stop awaiter_hook awaiter_how awaiter_promise awaiter_handle operation_name deaf_hook deaf_joined "
+           "deaf_promise deaf_handle promise_parent promise_continuation promise_context promise_scope promise_at "
+           "promise_bytes info_number info_name").split()
+WORDS = {1: WORDS_1, 2: WORDS_1 + "operation_layout scope_idle scope_idle_context".split()}  # by version
+ADDRESSES = ("home_parts", "is_scope", "is_wait", "is_deaf", "task_info_key")
+TIME, DESCRIPTOR, LOCK, FUTURE = 1, 2, 3, 4  # kinds of wait_layout
 MAX_OFFSET = 1 << 16   # of a member in an object
 MAX_HOMES = 100_000
 MAX_SCOPES = 1_000_000
@@ -78,11 +95,13 @@ class Table:
         magic, version, words = struct.unpack("<8sQQ", memory.bytes(address, 24))
         if magic != b"braidtab":
             raise Damaged("braid_debug_layout is no table: the program and the core file do not belong together")
-        if version != VERSION or words != len(WORDS):
-            raise Damaged(f"the program has version {version} of braid_debug_layout, and this script reads {VERSION}")
+        if version not in WORDS or words != len(WORDS[version]):
+            raise Damaged(f"the program has version {version} of braid_debug_layout with {words} words, and this script "
+                          f"reads versions 1 to {max(WORDS)}: take the one that was installed with the program's library")
+        self.has_details = version >= 2
         read = struct.unpack(f"<{words}Q", memory.bytes(address + 24, 8 * words))
-        for name, value in zip(WORDS, read):
-            if name not in ("home_parts", "is_scope", "is_wait", "is_deaf", "task_info_key") and value > MAX_OFFSET:
+        for name, value in zip(WORDS[version], read):
+            if name not in ADDRESSES and value > MAX_OFFSET:
                 raise Damaged(f"braid_debug_layout.{name} is {value}")
             setattr(self, name, value)
 
@@ -91,13 +110,16 @@ class Scope:
     def __init__(self, address, around):
         self.address, self.around = address, around
         self.tasks, self.owner, self.name = 0, 0, ""
+        self.result = 0  # the address of the task's future, where it waits for its own tasks
 
 
 class Task:
     def __init__(self):
-        self.within, self.is_owner = 0, False
-        self.levels, self.inner = [], []
+        self.within, self.is_owner, self.result = 0, False, 0  # its scope, whether that is its own, and its future
+        self.levels, self.inner, self.joins = [], [], 0
         self.waits_for, self.deadline, self.stopped_for = "", NEVER, 0
+        self.until, self.descriptor, self.side = None, None, ""  # of a sleep, and of a wait for I/O
+        self.lock_of, self.future, self.maker = 0, 0, 0          # a task, an address, and the task that makes that
 
 
 class Walk:
@@ -136,6 +158,8 @@ class Walk:
             info = memory.word(address + t.scope_value)
             made.owner = memory.word(info + t.info_number)
             made.name = memory.string(info + t.info_name)
+            if t.has_details and memory.word(address + t.scope_idle):
+                made.result = memory.word(address + t.scope_idle_context)
         self.places[address] = len(self.scopes)
         self.scopes.append(made)
 
@@ -150,9 +174,12 @@ class Walk:
             self.enter(hook - t.scope_hook, place)
         elif code == t.is_wait:
             wait = hook - t.awaiter_hook
-            name = memory.text(memory.word(memory.word(wait + t.awaiter_how) + t.operation_name))
+            how = memory.word(wait + t.awaiter_how)
+            name = memory.text(memory.word(how + t.operation_name))
             made = self.chain(memory.word(wait + t.awaiter_promise), memory.word(wait + t.awaiter_handle))
             made.waits_for = name
+            if t.has_details:
+                self.guard(lambda: self.add_details(made, wait, memory.word(how + t.operation_layout)))
         elif code == t.is_deaf:
             wait = hook - t.deaf_hook
             joined = memory.word(wait + t.deaf_joined)
@@ -160,6 +187,26 @@ class Walk:
             made.waits_for = "tasks of a scope" if joined else "offload"
             if joined:
                 made.inner.append(joined)
+                made.joins = joined
+
+    def add_details(self, task, wait, layout):
+        """What `describe` and `needs` of the wait read."""
+        if layout == 0:
+            return
+        kind, flag, hops, first, second = struct.unpack("<5Q", self.memory.bytes(layout, 40))
+        if hops > 1 or max(flag, first, second) > MAX_OFFSET:
+            raise Damaged(f"the layout of a wait at {layout:#x} is none")
+        place = self.memory.word(wait + first) + second if hops else wait + first
+        is_flagged = flag != 0 and self.memory.bytes(wait + flag, 1) != b"\0"
+        if kind == TIME:
+            task.until = struct.unpack("<q", self.memory.bytes(place, 8))[0]
+        elif kind == DESCRIPTOR:
+            task.descriptor = struct.unpack("<i", self.memory.bytes(place, 4))[0]
+            task.side = "write" if is_flagged else "read"
+        elif kind == LOCK and is_flagged:  # else it was handed the lock, and has not gone on yet
+            task.lock_of = self.memory.word(place)
+        elif kind == FUTURE:
+            task.future = self.memory.word(place)
 
     def chain(self, promise, handle):
         t, memory = self.table, self.memory
@@ -184,7 +231,8 @@ class Walk:
                 made.inner.append(scope)
             promise, handle = parent, word_in(read, t.promise_continuation)
         made.within = scope
-        made.is_owner = word_in(read, t.promise_context) != scope
+        made.result = word_in(read, t.promise_context)
+        made.is_owner = made.result != scope
         self.tasks.append(made)
         return made
 
@@ -211,8 +259,8 @@ def nodes(memory, head, next_offset, budget):
 class Tree:
     """Which task belongs to which, as src/coro/dump_tree.cpp has it."""
 
-    def __init__(self, walk, names, now):
-        self.walk, self.names, self.now = walk, names, now
+    def __init__(self, walk, names, peers, now):
+        self.walk, self.names, self.peers, self.now = walk, names, peers, now
         scopes = walk.scopes
         self.tasks_in = [[] for _ in scopes]
         self.scopes_in = [[] for _ in scopes]
@@ -255,8 +303,7 @@ class Tree:
                 self.leave(left, number, depth)
             else:
                 scope, main = self.walk.scopes[number], self.owner[number]
-                head = f"task {scope.owner}" + (f' "{scope.name}"' if scope.name else "")
-                yield from self.task(head, self.walk.tasks[main] if main is not None else None, depth)
+                yield from self.task(cycles.head_of(scope), self.walk.tasks[main] if main is not None else None, depth)
                 self.leave(left, number, depth + 1)
                 if main is not None:
                     left += [("scope", each, depth + 1) for each in reversed(self.held[main])]
@@ -288,30 +335,98 @@ class Tree:
         for name, at in shown:
             place = self.names.place(at)
             yield margin + "  " + name + (f" at {place}" if place else "")
-        yield margin + "  waits for " + task.waits_for
+        yield margin + "  waits for " + task.waits_for + self.details(task)
+
+    def details(self, task):
+        if task.until is not None:
+            return time_text(task.until, self.now)
+        if task.descriptor is not None:
+            return f", {task.side} of fd {task.descriptor}" + self.peers.text(task.descriptor)
+        if task.lock_of:
+            return f", taken by task {task.lock_of}"
+        return f", of task {task.maker}" if task.maker else ""
 
 
 def deadline_text(deadline, now):
     """As src/coro/dump_text.cpp has it; a process that is gone has no time of day."""
     if now is None:
         return ", with a deadline"
-    left = (deadline - now) / 1e9
-    span = f"{abs(left):.1f} s" if abs(left) >= 1 else f"{1e3 * abs(left):.1f} ms"
-    return f", deadline in {span}" if left >= 0 else f", deadline {span} ago"
+    left = deadline - now
+    return f", deadline in {span_text(left)}" if left >= 0 else f", deadline {span_text(-left)} ago"
+
+
+def time_text(until, now):
+    if until == NEVER:
+        return ", for ever"
+    if now is None:
+        return ""
+    return f", {span_text(until - now)} left" if until > now else ", due"
+
+
+def span_text(nanoseconds):
+    return f"{nanoseconds / 1e9:.1f} s" if nanoseconds >= 1e9 else f"{nanoseconds / 1e6:.1f} ms"
+
+
+def process_here():
+    """The number of the process, where it runs on this machine; else null."""
+    inferior = gdb.selected_inferior()
+    connection = getattr(inferior, "connection", None)
+    return inferior.pid if connection is not None and connection.type == "native" else None
 
 
 def now_of_process():
     """The clock of deadlines, in nanoseconds: that of this machine, where the process runs here and has no other one."""
-    inferior = gdb.selected_inferior()
-    connection = getattr(inferior, "connection", None)
+    process = process_here()
     try:
-        if connection is None or connection.type != "native":
-            return None
-        if os.readlink("/proc/self/ns/time") != os.readlink(f"/proc/{inferior.pid}/ns/time"):
+        if process is None or os.readlink("/proc/self/ns/time") != os.readlink(f"/proc/{process}/ns/time"):
             return None
     except OSError:
         return None
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+class Peers:
+    """Peers of sockets, asked of the kernel by a copy of the descriptor, which is closed at once. A process that is gone
+    has none."""
+    GETFD = 438  # pidfd_getfd(2), which Python has no function for; the number is that of all architectures
+
+    def __init__(self):
+        self.process = None
+        try:
+            if process := process_here():
+                self.process = os.pidfd_open(process)
+        except (OSError, AttributeError):  # an older kernel, or an older Python
+            pass
+
+    def text(self, number):
+        if self.process is None or number < 0:
+            return ""
+        copy = ctypes.CDLL(None).syscall(self.GETFD, self.process, number, 0)
+        if copy < 0:
+            return ""
+        try:
+            known = socket.socket(fileno=copy)
+        except OSError:  # no socket
+            os.close(copy)
+            return ""
+        with known:
+            try:
+                return ", " + address_text(known.family, known.getpeername())
+            except OSError:  # not connected
+                return ""
+
+
+def address_text(family, peer):
+    """As braid::socket_address::to_string has it."""
+    if family == socket.AF_INET:
+        return f"{peer[0]}:{peer[1]}"
+    if family == socket.AF_INET6:
+        host = peer[0].split("%")[0]
+        return f"[{host}%{peer[3]}]:{peer[1]}" if peer[3] else f"[{host}]:{peer[1]}"
+    if family != socket.AF_UNIX:
+        return "none"
+    name = os.fsencode(peer)
+    return "unix:" + ("@" + printable(name[1:]) if name[:1] == b"\0" else printable(name))
 
 
 def margin_of(depth):
@@ -399,18 +514,27 @@ def all_lines():
     names = Names(memory)
     budget = [MAX_STEPS]
     now = now_of_process()
+    found = []
     for home in homes(memory, table):
         if isinstance(home, str):
-            yield f"damaged: {home}"
+            found.append((f"damaged: {home}", Walk(memory, table, budget)))
             continue
-        walk = Walk(memory, table, budget)
+        walk, kind = Walk(memory, table, budget), "home"  # stripped: which is not known
         try:
-            kind = names.symbol(memory.word(home))
-            yield next((word for name, word in HOMES if name in kind), "home")  # stripped: which is not known
+            symbol = names.symbol(memory.word(home))
+            kind = next((word for name, word in HOMES if name in symbol), kind)
             walk.through(memory.word(home + table.home_root))
         except Damaged as error:
             walk.problems.append(str(error))
-        yield from Tree(walk, names, now).lines()
+        found.append((kind, walk))
+    walks = [walk for _, walk in found]
+    cycles.find_makers(walks)
+    if any(task.lock_of or task.maker for walk in walks for task in walk.tasks):
+        yield from ("deadlock: " + each for each in cycles.Cycles(walks).texts())
+    peers = Peers()
+    for head, walk in found:
+        yield head
+        yield from Tree(walk, names, peers, now).lines()
         for problem in walk.problems[:10]:
             yield f"  damaged: {problem}"
 

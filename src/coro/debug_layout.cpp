@@ -3,12 +3,17 @@
 
 #include "home_part.hpp"
 
+#include <braid/coro/bridge.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
+#include <braid/coro/detail/lock_awaiter.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/synchronization.hpp>
 #include <braid/task/executor.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -28,7 +33,7 @@ struct debug_layout {
     constexpr std::uint64_t next = offsetof(list_hook, next_);
     return {
         .magic = {'b', 'r', 'a', 'i', 'd', 't', 'a', 'b'},
-        .version = 1,
+        .version = 2,
         .words = (sizeof(braid_debug_table) - offsetof(braid_debug_table, home_parts)) / sizeof(std::uint64_t),
         .home_parts = &first_home_part,
         .is_scope = &scope::parent_stopped,
@@ -67,7 +72,39 @@ struct debug_layout {
         .promise_bytes = sizeof(promise_base),
         .info_number = offsetof(task_info, id),
         .info_name = offsetof(task_info, name),
+        .operation_layout = offsetof(awaiter_base::operation, layout),
+        .scope_idle = offsetof(scope, idle_),
+        .scope_idle_context = offsetof(scope, idle_context_),
     };
+  }
+
+  /// Where the awaiter_base of a wait lies, from which offsets count: it begins with its `next`.
+  template <typename Awaiter>
+  static constexpr std::uint64_t base = offsetof(Awaiter, next);
+  static_assert(offsetof(awaiter_base, next) == 0);
+
+  template <typename When>
+  static constexpr auto sleep() noexcept -> wait_layout {
+    using waiting = sleep_awaiter<When>;
+    return {.what = wait_layout::kind::time,
+            .flag = 0,
+            .hops = 0,
+            .path = {offsetof(waiting, timer_) + offsetof(typename waiting::wake_timer, when) - base<waiting>, 0}};
+  }
+  static constexpr auto lock() noexcept -> wait_layout {
+    using waiting = lock_awaiter<async_semaphore>;
+    return {.what = wait_layout::kind::lock,
+            .flag = offsetof(waiting, queued_) - base<waiting>,
+            .hops = 1,
+            .path = {offsetof(waiting, of_) - base<waiting>, offsetof(async_semaphore, taken_by_)}};
+  }
+  template <typename T>
+  static constexpr auto future() noexcept -> wait_layout {
+    using waiting = future_awaiter<T>;
+    return {.what = wait_layout::kind::future,
+            .flag = 0,
+            .hops = 1,
+            .path = {offsetof(waiting, of_) - base<waiting>, offsetof(awaited_future<T>, from_)}};
   }
 
 #if !defined(BRAID_MODEL)  // whose atomics are objects of the explorer, and whose programs no debugger reads
@@ -75,9 +112,18 @@ struct debug_layout {
   static_assert(sizeof(stop_flag) == 1 && sizeof(std::source_location) == sizeof(void*));
   static_assert(sizeof(std::coroutine_handle<>) == sizeof(void*) && sizeof(time_point) == sizeof(std::uint64_t));
   static_assert(std::is_same_v<decltype(task_id::number), std::uint64_t> && sizeof(std::string) == 32);
+  static_assert(sizeof(wait_layout) == 5 * sizeof(std::uint64_t) && sizeof(bool) == 1);
   static_assert(sizeof(intrusive_list<stop_callback>) == sizeof(list_hook), "a list is its head");
 #endif
 };
+
+constinit const wait_layout sleep_wait_layout = debug_layout::sleep<at_time>();
+constinit const wait_layout lock_wait_layout = debug_layout::lock();
+constinit const wait_layout future_wait_layout = debug_layout::future<void>();
+
+// What a sleep is for, and what a future gives, does not move these.
+static_assert(debug_layout::sleep<at_time>() == debug_layout::sleep<after_span<std::chrono::years>>());
+static_assert(debug_layout::future<void>() == debug_layout::future<std::string>());
 
 #pragma GCC diagnostic pop
 

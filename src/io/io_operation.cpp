@@ -4,10 +4,12 @@
 #include "sockets.hpp"
 
 #include <braid/base/config.hpp>
+#include <braid/coro/detail/debug_layout.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/io/sockets.hpp>
 
 #include <cerrno>
+#include <cstddef>
 #include <utility>
 
 namespace braid::detail {
@@ -51,6 +53,29 @@ io_operation::io_operation(io_operation&& other) noexcept
       io_transfer(other.registration(), other.side(), other.wants_bytes() ? aim::bytes : aim::readiness,
                   answered_normally),
       on_(other.on_) {}
+
+// No standard layout: the offsets are those of this compiler, which is what is asked for. An awaiter_base begins with
+// its `next`.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+constinit const wait_layout io_operation::layout = {
+    .what = wait_layout::kind::descriptor,
+    .flag = offsetof(io_operation, side_) - offsetof(io_operation, next),
+    .hops = 1,
+    .path = {offsetof(io_operation, registration_) - offsetof(io_operation, next),
+             offsetof(io_registration, descriptor_)},
+};
+
+constinit const wait_layout readiness_awaiter::layout = {
+    .what = wait_layout::kind::descriptor,
+    .flag = offsetof(readiness_awaiter, watch_) + offsetof(io_watch, interest) - offsetof(readiness_awaiter, next),
+    .hops = 0,
+    .path = {offsetof(readiness_awaiter, watch_) + offsetof(io_watch, descriptor) - offsetof(readiness_awaiter, next),
+             0},
+};
+
+#pragma GCC diagnostic pop
 
 auto io_operation::begin(awaiter_base& self) noexcept -> std::coroutine_handle<> {
   auto& starting = static_cast<io_operation&>(self);

@@ -47,28 +47,38 @@ def tasks(*words):
 
 
 def by_name(text):
-    """The lines of each task that has a name, without what differs from one look to the next or that only the program
-    itself knows."""
+    """The lines of each task that has a name, and cycles by "deadlock", without what differs from one look to the
+    next."""
     found = {}
     name = None
     for line in text.splitlines():
-        head = re.match(r'  task \d+ "([^"]*)"(.*)', line)
+        line = re.sub(r", deadline in [^,]*|, with a deadline", ", a deadline", line)
+        line = re.sub(r"\d+\.\d m?s left", "TIME left", re.sub(r"fd \d+", "fd N", re.sub(r":\d{4,5}$", ":PORT", line)))
+        head = re.match(r'  (task \d+ "([^"]*)".*)', line)
         if head:
-            name = head[1]
-            found[name] = [re.sub(r"deadline in .*", "a deadline", head[2]).replace("with a", "a")]
+            name = head[2]
+            found[name] = [head[1]]
         elif line.startswith("   ") and name:
-            line = re.sub(r"(task) \d+", r"\1", line)
-            line = re.sub(r", deadline in [^,]*|, with a deadline", ", a deadline", line)
-            found[name].append(re.sub(r"(waits for [^,]*),.*", r"\1", line))
+            found[name].append(line)
+        elif line.startswith("deadlock: "):
+            found.setdefault("deadlock", []).append(line)
         else:
             name = None
     return found
 
 
+def of_what_is_gone(tasks_of):
+    """What a core file has of them: no time of day, and no sockets."""
+    return {name: [re.sub(r", TIME left$|, 127\.0\.0\.1:PORT$", "", line) for line in lines]
+            for name, lines in tasks_of.items()}
+
+
 def expect_all(text, what):
     for expected in ('"chain"', "calls_dozes() at waiting_program.cpp:", "dozes() at waiting_program.cpp:",
                      "waits for channel with a value", "waits for event", "waits for future", "waits for offload",
-                     "waits for tasks of a scope", "waits for I/O", "waits for lock", "waits for sleep"):
+                     "waits for tasks of a scope", "waits for I/O, read of fd ", "waits for lock, taken by task 10\n",
+                     "waits for sleep, 8", "waits for readiness, read of fd ", "waits for future, of task 13\n",
+                     "waits for future, of task 15\n", ", 127.0.0.1:"):
         check(expected in text, f"{what}: {expected}")
 
 
@@ -137,6 +147,7 @@ def by_gdb(expected, folder):
             return None
         check(end.stderr == "", f"gdb is quiet: {end.stderr}")
         found = by_name(end.stdout)
+        expect_all(end.stdout, "gdb")
         for name, lines in expected.items():
             check(found.get(name) == lines, f"gdb: {name}: {found.get(name)} and not {lines}")
         check(len(found) == len(expected), "gdb finds as many tasks")
@@ -150,10 +161,33 @@ def by_gdb(expected, folder):
 def from_core(expected, core):
     end = tasks("--core", str(core))
     check(end.returncode == 0 and end.stderr == "", f"a core file: {end.stderr}")
-    check(by_name(end.stdout) == expected, f"a core file gives the same: {end.stdout}")
+    found, left = by_name(end.stdout), of_what_is_gone(expected)
+    for name, lines in left.items():
+        check(found.get(name) == lines, f"a core file: {name}: {found.get(name)} and not {lines}")
+    check(len(found) == len(left), "a core file has as many tasks")
     check('"deadline", with a deadline\n' in end.stdout, f"no time is left of what is gone: {end.stdout}")
     end = tasks("--core", str(core), "/bin/true")
     check(end.returncode == 1 and end.stderr.count("\n") == 1, f"the wrong program: {end.stderr}")
+
+
+def other_versions(expected, core):
+    """The table as that of an older library, whose waits have no layouts, and as one that is not known."""
+    whole = core.read_bytes()
+    head = re.search(rb"braidtab" + re.escape(struct.pack("<Q", 2)) + rb"(.{8})", whole, re.DOTALL)
+    check(head is not None, "a core file has the table")
+    if head is None:
+        return
+    old_words = struct.unpack("<Q", head[1])[0] - 3
+    of_core = core.with_name("other")
+    of_core.write_bytes(whole.replace(head[0], b"braidtab" + struct.pack("<QQ", 1, old_words)))
+    end = tasks("--core", str(of_core), program)
+    bare = {name: [re.sub(r"(waits for [^,]*),.*", r"\1", line) for line in lines]
+            for name, lines in expected.items() if name != "deadlock"}
+    check(end.returncode == 0 and by_name(end.stdout) == bare, f"an older table is read: {end.stdout}{end.stderr}")
+    of_core.write_bytes(whole.replace(head[0], b"braidtab" + struct.pack("<QQ", 3, old_words + 3)))
+    end = tasks("--core", str(of_core), program)
+    check(end.returncode == 1 and "the program has version 3 of braid_debug_layout" in end.stderr,
+          f"version 3 is refused: {end.stderr}")
 
 
 def damaged(core, seed):
@@ -171,16 +205,21 @@ def damaged(core, seed):
         check(end.returncode == 0 or end.stderr.startswith("braid-doctor: tasks: "), "one sentence says why")
 
 
-def bounds():
-    """Of the script alone, with a chain of coroutines that has no end and that many waits may share."""
+def load_script():
+    """The script alone, without gdb."""
     gdb = types.ModuleType("gdb")
     gdb.error, gdb.COMMAND_STACK = RuntimeError, 0
     gdb.Command = type("Command", (), {"__init__": lambda *_, **__: None})
     gdb.execute = lambda *_, **__: "a" * 1_000_000 + " in section .text"
     sys.modules["gdb"] = gdb
-    script = {}
-    exec((pathlib.Path(__file__).parents[2] / "doctor/gdb/braid.py").read_text(), script)
+    path = pathlib.Path(__file__).parents[2] / "doctor/gdb/braid.py"
+    script = {"__file__": str(path)}
+    exec(path.read_text(), script)
+    return script
 
+
+def bounds(script):
+    """With a chain of coroutines that has no end and that many waits may share."""
     def read(address, size):
         return struct.pack("<5Q", address + 4096, 4096, address + 4096, 4096, 0)[:size]
 
@@ -202,6 +241,133 @@ def bounds():
     check(looked_at == [4000], "symbols have a bound")
 
 
+def tables(script):
+    """Of versions that are known, and of none."""
+    sys.modules["gdb"].parse_and_eval = lambda _: 4096
+
+    def refusal(version, words, value=8):
+        table = struct.pack("<8s102Q", b"braidtab", version, words, *[value] * 100)
+        try:
+            script["Table"](types.SimpleNamespace(bytes=lambda address, size: table[address - 4096:][:size]))
+        except script["Damaged"] as error:
+            return str(error)
+        return ""
+
+    words = len(script["WORDS"][1]), len(script["WORDS"][2])
+    check(words == (37, 40) and refusal(1, 37) == "" and refusal(2, 40) == "", "both versions are read")
+    for version, count in ((0, 0), (1, 40), (2, 37), (3, 40), (2**64 - 1, 2**64 - 1)):
+        check(f"version {version} of braid_debug_layout with {count} words" in refusal(version, count),
+              f"version {version} with {count} words is refused")
+    check("braid_debug_layout.part_count is " in refusal(2, 40, 1 << 40), "an offset is refused")
+
+
+def details(script, seed):
+    """Of waits, from layouts that are right, and from any others."""
+    bytes_at = {}
+
+    def read(address, size):
+        return b"".join(bytes_at.get(at, b"\0") for at in range(address, address + size))
+
+    def write(address, form, *values):
+        for at, each in enumerate(struct.pack(form, *values)):
+            bytes_at[address + at] = bytes([each])
+
+    memory = types.SimpleNamespace(bytes=read, word=lambda address: struct.unpack("<Q", read(address, 8))[0])
+    walk = script["Walk"](memory, None, [1000])
+    tree = script["Tree"](walk, None, types.SimpleNamespace(text=lambda number: f", peer of {number}"), 10**9)
+
+    def shown(*layout):
+        write(9000, "<5Q", *layout)
+        task = script["Task"]()
+        walk.add_details(task, 5000, 9000)
+        return tree.details(task)
+
+    write(5008, "<q", 3 * 10**9)
+    write(5016, "<Q", 6000)
+    write(6004, "<i", 7)
+    write(6008, "<Q", 21)
+    write(5024, "<B", 1)
+    got = [shown(*layout) for layout in ((1, 0, 0, 8, 0), (2, 24, 1, 16, 4), (2, 25, 1, 16, 4), (3, 24, 1, 16, 8),
+                                         (3, 25, 1, 16, 8), (9, 0, 0, 8, 0))]
+    check(got == [", 2.0 s left", ", write of fd 7, peer of 7", ", read of fd 7, peer of 7", ", taken by task 21", "", ""],
+          f"details of waits: {got}")
+    times = [script["time_text"](until, now) for until, now in ((5, 5), (10**9 + 5, 5), (2**63 - 1, None), (9, None))]
+    check(times == [", due", ", 1.0 s left", ", for ever", ""], f"times of sleeps: {times}")
+    def is_refused(*layout):
+        try:
+            shown(*layout)
+        except script["Damaged"]:
+            return True
+        return False
+
+    for layout in ((1, 0, 2, 8, 0), (1, 0, 0, 1 << 40, 0), (2, 1 << 40, 0, 8, 0), (2, 24, 1, 16, 1 << 40)):
+        check(is_refused(*layout), f"a layout that is none: {layout}")
+    chance = random.Random(seed)
+    for _ in range(2000):
+        is_refused(*(chance.choice((chance.randrange(6), chance.randrange(5000), chance.getrandbits(64)))
+                     for _ in range(5)))
+    addresses = [script["address_text"](family, peer) for family, peer in (
+        (socket.AF_INET, ("127.0.0.1", 80)), (socket.AF_INET6, ("::1", 80, 0, 0)),
+        (socket.AF_INET6, ("fe80::1%lo", 80, 0, 7)), (socket.AF_UNIX, "/a\nb"), (socket.AF_UNIX, b"\0c"),
+        (socket.AF_UNIX, ""), (socket.AF_NETLINK, (0, 0)))]
+    check(addresses == ["127.0.0.1:80", "[::1]:80", "[fe80::1%7]:80", "unix:/a?b", "unix:@c", "unix:", "none"],
+          f"addresses: {addresses}")
+
+
+def cycles(script, seed):
+    """Of waits that are made up: each line of a scene is a task, with what it waits for. Task N has the scope N."""
+    def walk_of(waits, running=(), owners=None):
+        made = script["Walk"](None, None, [0])
+        for number in range(1 + max(owners or waits)):
+            scope = script["Scope"](1000 + number, 0 if number else None)
+            scope.owner, scope.result = number, 5000 + number
+            scope.tasks = 1 + (number in running)
+            made.places[scope.address] = number
+            made.scopes.append(scope)
+        made.scopes[0].tasks = len(made.scopes) - 1
+        for number, (kind, of) in waits.items():
+            task = script["Task"]()
+            task.within, task.is_owner, task.result = 1000 + number, True, 5000 + number
+            if kind == "lock":
+                task.lock_of = of
+            elif kind == "future":
+                task.future = 5000 + of
+            elif kind == "scope":
+                task.joins = 1000 + of
+            made.tasks.append(task)
+        return made
+
+    def texts(*walks):
+        script["cycles"].find_makers(walks)
+        return list(script["cycles"].Cycles(walks).texts())
+
+    ring = {1: ("lock", 2), 2: ("future", 3), 3: ("lock", 1)}
+    check(texts(walk_of(ring)) == ["task 1 waits for the lock of task 2, which waits for the future of task 3, which waits "
+                                   "for the lock of task 1"], f"a ring: {texts(walk_of(ring))}")
+    check(texts(walk_of(ring | {2: ("sleep", 0)})) == [], "a task that sleeps ends a ring")
+    check(texts(walk_of(ring, running=(2,))) == [], "a task that runs ends a ring")
+    check(texts(walk_of(ring | {4: ("lock", 1)})) == texts(walk_of(ring)), "what waits for a ring is in no other one")
+    check(texts(walk_of({1: ("scope", 2), 2: ("lock", 1)})) ==
+          ["task 1 waits for the end of task 2, which waits for the lock of task 1"], "the end of a task")
+    check(texts(walk_of({1: ("lock", 1)})) == ["task 1 waits for the lock of task 1"], "a lock that is taken twice")
+    halves = walk_of({1: ("lock", 2)}, owners=[1]), walk_of({2: ("lock", 1)})
+    halves[1].scopes[1].owner = 0  # it is in the other home
+    halves[1].scopes[0].tasks = 1
+    check(len(texts(*halves)) == 1, "a ring through two homes")
+    chance = random.Random(seed)
+    found = 0
+    for _ in range(3000):
+        numbers = [chance.randrange(1, 9) for _ in range(chance.randrange(1, 9))]
+        walk = walk_of({number: (chance.choice(("lock", "future", "scope", "lock", "sleep")), chance.randrange(12))
+                        for number in numbers}, running=numbers[:chance.randrange(2)])
+        for scope in walk.scopes[1:]:
+            scope.around = chance.randrange(walk.places[scope.address])
+            scope.tasks += chance.choice((0, 0, 0, -1, 2**64 - 1 - scope.tasks))
+            scope.owner = chance.choice((scope.owner, scope.owner, 0, 1))
+        found += len(texts(walk))
+    check(found > 100, f"seed {seed}: of walks that cannot be, {found} cycles")
+
+
 def wrong_usage():
     for words in ([], ["0"], ["x"], ["1", "2"], ["--core"], ["--core", "/nonexistent"], ["1", "--core", program]):
         end = tasks(*words)
@@ -216,12 +382,18 @@ with tempfile.TemporaryDirectory() as scratch:
     seen = live()
     impostor()
     hostile()
-    bounds()
+    seed_of_run = int(os.environ.get("BRAID_SEED", "1"))
+    loaded = load_script()
+    tables(loaded)
+    details(loaded, seed_of_run)
+    cycles(loaded, seed_of_run)
+    bounds(loaded)
     wrong_usage()
     core_file = by_gdb(seen, pathlib.Path(scratch))
     if core_file:
         from_core(seen, core_file)
-        damaged(core_file, int(os.environ.get("BRAID_SEED", "1")))
+        other_versions(of_what_is_gone(seen), core_file)
+        damaged(core_file, seed_of_run)
 if failures:
     sys.exit(f"{len(failures)} failures")
 print("all as expected")

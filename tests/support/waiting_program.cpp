@@ -9,6 +9,8 @@
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/byte_stream.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/sockets.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <array>
@@ -19,6 +21,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <sys/eventfd.h>
 
 namespace {
 
@@ -34,7 +38,7 @@ auto calls_dozes() -> task<void> {
 /// What the tasks wait for, which lives as long as they do.
 struct things {
   braid::channel<int> empty{1};
-  braid::async_event never;
+  braid::async_event never, connected;
   braid::async_mutex one, two;
   braid::async_barrier both{2};
   braid::promise<int> unkept;
@@ -61,8 +65,25 @@ auto reads(braid::loop& on) -> task<void> {
   static_cast<void>(co_await ends.first.read_some(place));
 }
 
+/// From a listener that accepts nothing.
+auto reads_socket(things& of, braid::loop& on) -> task<void> {
+  const auto listener = braid::stream_listener::listen(on, braid::socket_address::loopback(0)).value();
+  auto connection = (co_await braid::stream_socket::connect(on, listener.local_address().value())).value();
+  of.connected.set();
+  std::array<std::byte, 4> place{};
+  static_cast<void>(co_await connection.read_some(place));
+}
+auto is_never_readable(braid::loop& on) -> task<void> {
+  const int number = ::eventfd(0, EFD_CLOEXEC);
+  static_cast<void>(co_await braid::readable(on, number));
+}
+/// Its own frame has gone: the future waits for what is left in its scope.
+auto leaves_a_task() -> task<void> { (co_await braid::this_scope()).spawn(dozes()); }
+auto awaits(braid::future<void> of) -> task<void> { co_await std::move(of); }
+
 /// Not before all that is ready has run. Then says so.
-auto says_ready() -> task<void> {
+auto says_ready(things& of) -> task<void> {
+  co_await of.connected;
   for (int i = 0; i < 10; ++i) co_await braid::yield();
   std::puts("ready");
   std::fflush(stdout);
@@ -94,8 +115,12 @@ int main(int argc, char** argv) {
   start("descriptor", reads(all->io()));
   start("first", takes(of, of.one, of.two));
   start("second", takes(of, of.two, of.one));
+  start("socket", reads_socket(of, all->io()));
+  start("readiness", is_never_readable(all->io()));
+  start("result", awaits(spawn(all->io(), {.name = "made"}, dozes())));
+  start("rest", awaits(spawn(all->io(), {.name = "left"}, leaves_a_task())));
   if (argc > 1) start("many", sleepers(std::atoi(argv[1])));
-  auto ready = spawn(all->io(), says_ready());
+  auto ready = spawn(all->io(), says_ready(of));
   ready.wait();
   open.front().wait();  // for ever
 }

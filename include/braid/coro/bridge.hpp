@@ -23,6 +23,8 @@ namespace braid {
 
 namespace detail {
 
+extern BRAID_API const wait_layout future_wait_layout;
+
 /// Stands between a future, whose consumer it is, and the task that waits: either may go first.
 template <typename T>
 class awaited_future final : public continuation {
@@ -67,6 +69,7 @@ class awaited_future final : public continuation {
   wait_queue waiting;  // the task
 
  private:
+  friend struct debug_layout;
   void destroy() noexcept {
     from_->drop_reference();
     destroy_state(*this);
@@ -80,6 +83,7 @@ template <typename T>
 class future_awaiter final : public queue_awaiter<future_awaiter<T>> {
  public:
   static constexpr const char* waits_for = "future";
+  static constexpr const wait_layout* layout = &future_wait_layout;
 
   explicit future_awaiter(awaited_future<T>& of) noexcept : queue_awaiter<future_awaiter>(of.lock), of_(&of) {}
   ~future_awaiter() { of_->leave(); }
@@ -92,6 +96,7 @@ class future_awaiter final : public queue_awaiter<future_awaiter<T>> {
   [[nodiscard]] auto needs() const noexcept -> needed_task { return {.task = of_->made_by()}; }
 
  private:
+  friend struct debug_layout;
   awaited_future<T>* of_;
 };
 

@@ -22,6 +22,8 @@ namespace braid {
 
 namespace detail {
 
+extern BRAID_API const wait_layout sleep_wait_layout;
+
 struct at_time {
   time_point when;
   [[nodiscard]] auto due(const home& /*where*/) const noexcept -> time_point { return when; }
@@ -56,6 +58,7 @@ class sleep_awaiter final : awaiter_base {
   }
 
  private:
+  friend struct debug_layout;
   struct wake_timer : timer {
     explicit wake_timer(sleep_awaiter& s) noexcept : timer(&fired), owner(&s) {}
     sleep_awaiter* owner;
@@ -80,10 +83,10 @@ class sleep_awaiter final : awaiter_base {
     const auto& sleeping = static_cast<const sleep_awaiter&>(self);
     describe_time_left(text, sleeping.timer_.when, sleeping.where().now());
   }
-  static constexpr operation how{&start, &withdraw, "sleep", &describe};
+  static constexpr operation how{&start, &withdraw, "sleep", &describe, nullptr, &sleep_wait_layout};
 
+  wake_timer timer_{*this};  // at the same place for each `When`, where debuggers find it
   When when_;
-  wake_timer timer_{*this};
 };
 
 }  // namespace detail

@@ -60,6 +60,7 @@ class async_semaphore {
 
  private:
   friend class detail::lock_awaiter<async_semaphore>;
+  friend struct detail::debug_layout;
 
   auto take(std::uint64_t task = 0) noexcept -> bool {
     if (free_ == 0) return false;

@@ -206,7 +206,8 @@ class readiness_awaiter final : awaiter_base {
     const io_watch& watch = static_cast<const readiness_awaiter&>(self).watch_;
     describe_descriptor(text, watch.interest, watch.descriptor);
   }
-  static constexpr operation how{&start, &withdraw, "readiness", &describe};
+  BRAID_API static const wait_layout layout;
+  static constexpr operation how{&start, &withdraw, "readiness", &describe, nullptr, &layout};
 
   loop* on_;
   wake_watch watch_;

@@ -13,6 +13,8 @@
 
 namespace braid::detail {
 
+struct wait_layout;
+
 /// Whether an operation could be ended before it completed.
 enum class withdrawal : std::uint8_t {
   done,      ///< it will not complete any more
@@ -47,6 +49,8 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     void (*describe)(const awaiter_base& self, std::string& text) = nullptr;
     /// For dumps: the task without which it does not end. Called at home.
     auto (*needs)(const awaiter_base& self) noexcept -> needed_task = nullptr;
+    /// The same two for a debugger, which calls nothing: where they lie.
+    const wait_layout* layout = nullptr;
   };
 
   /// Where it is moved before it is awaited, the derived awaiter makes a new one.

@@ -15,13 +15,31 @@ namespace detail {
 /// Fills the table; a friend of the types whose members it names.
 struct debug_layout;
 
+/// Where the details of a wait lie, which `describe` and `needs` of its operation say. Offsets in bytes.
+struct wait_layout {
+  enum class kind : std::uint64_t {
+    time = 1,    ///< the value is the time_point that ends it
+    descriptor,  ///< the number of a descriptor, and the flag an io_interest
+    lock,        ///< the number of the task that has it, where the flag says that the wait is queued
+    future,      ///< the address of what is awaited: of a `task_state` where a task makes it
+  };
+
+  kind what;
+  std::uint64_t flag;  ///< of a byte, from the awaiter_base on; 0 where there is none
+  std::uint64_t hops;  ///< how many pointers lead to the value: 0 or 1
+  /// Of the first pointer from the awaiter_base on, and of the value from where that points to; or of the value alone.
+  std::array<std::uint64_t, 2> path;
+
+  auto operator==(const wait_layout&) const -> bool = default;
+};
+
 }  // namespace detail
 }  // namespace braid
 
 extern "C" {
 
 /// What share/braid/gdb/braid.py needs to walk from the list of homes to the tasks, without debug information. Its
-/// order is the version: a change of either side changes the number. Offsets are in bytes.
+/// order, and that of `wait_layout`, is the version: a change of either side changes the number. Offsets are in bytes.
 struct braid_debug_table {
   std::array<char, 8> magic;  ///< "braidtab"
   std::uint64_t version;
@@ -41,6 +59,9 @@ struct braid_debug_table {
   std::uint64_t deaf_hook, deaf_joined, deaf_promise, deaf_handle;
   std::uint64_t promise_parent, promise_continuation, promise_context, promise_scope, promise_at, promise_bytes;
   std::uint64_t info_number, info_name;
+  // from version 2 on
+  std::uint64_t operation_layout;
+  std::uint64_t scope_idle, scope_idle_context;
 };
 
 extern BRAID_API const braid_debug_table braid_debug_layout;

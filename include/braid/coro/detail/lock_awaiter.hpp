@@ -14,6 +14,8 @@
 
 namespace braid::detail {
 
+extern BRAID_API const wait_layout lock_wait_layout;
+
 /// Takes the one permit of a semaphore, and says for which task. So it needs the promise, even where the lock is free.
 template <typename Semaphore>
 class lock_awaiter final : public queue_awaiter<lock_awaiter<Semaphore>> {
@@ -21,6 +23,7 @@ class lock_awaiter final : public queue_awaiter<lock_awaiter<Semaphore>> {
 
  public:
   static constexpr const char* waits_for = "lock";
+  static constexpr const wait_layout* layout = &lock_wait_layout;
 
   explicit lock_awaiter(Semaphore& of) noexcept : base(of.lock_), of_(&of) {}
 
@@ -44,6 +47,7 @@ class lock_awaiter final : public queue_awaiter<lock_awaiter<Semaphore>> {
   }
 
  private:
+  friend struct debug_layout;
   auto take_at_once(std::uint64_t task) const noexcept -> bool {
     const std::lock_guard guard(of_->lock_);
     return of_->take(task);

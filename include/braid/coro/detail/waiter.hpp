@@ -34,6 +34,7 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
  private:
   friend class wait_queue;
   friend class wake_list;
+  friend struct debug_layout;
   friend class braid::async_semaphore;
 
   std::mutex* lock_;
@@ -84,7 +85,8 @@ class wait_queue {
 
 /// An awaiter that takes what is there, or else waits in a queue. `Derived` has two functions, which are called under
 /// the lock: `try_take(wake_list&)`, which may be called again where it gave false, and `queue()`; and a literal
-/// `waits_for`, which names the wait. It may have `describe(text)` and `needs()`, as `awaiter_base::operation` has.
+/// `waits_for`, which names the wait. It may have `describe(text)`, `needs()` and `layout`, as
+/// `awaiter_base::operation` has.
 template <typename Derived>
 class queue_awaiter : public waiter {
  public:
@@ -131,6 +133,7 @@ class queue_awaiter : public waiter {
     if constexpr (requires(const Derived& one, std::string& text) { one.describe(text); })
       made.describe = &describe_more;
     if constexpr (requires(const Derived& one) { one.needs(); }) made.needs = &task_needed;
+    if constexpr (requires { Derived::layout; }) made.layout = Derived::layout;
     return made;
   }
   static constexpr operation how = operation_of_derived();

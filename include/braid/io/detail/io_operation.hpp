@@ -81,7 +81,8 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   void go_on(bool over) noexcept;
 
   static void describe(const awaiter_base& self, std::string& text);
-  static constexpr operation how{&begin, &withdraw, "I/O", &describe};
+  static const wait_layout layout;
+  static constexpr operation how{&begin, &withdraw, "I/O", &describe, nullptr, &layout};
   static constexpr answers answered_normally{&moved, &ready};
   static constexpr answers answered_early{&moved_early, &ready_early};  // once `end_read_waits` has asked the kernel
 

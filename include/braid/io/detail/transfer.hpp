@@ -12,6 +12,7 @@
 
 namespace braid::detail {
 
+class io_operation;
 class io_transfer;
 
 /// What a backend knows of an open descriptor. The first transfer that has to wait registers it, once for all that
@@ -57,6 +58,7 @@ class io_registration {
   void set_ends_read_waits(bool ends) noexcept { ends_read_waits_ = ends; }
 
  private:
+  friend class io_operation;  // says where it lies
   static constexpr auto index(io_interest side) noexcept -> std::size_t { return side == io_interest::read ? 0 : 1; }
 
   int descriptor_;
@@ -100,6 +102,7 @@ class io_transfer : public io_transfer_hook {
   void answer_ready() noexcept { answers_->ready(*this); }
 
  private:
+  friend class io_operation;  // says where it lies
   const answers* answers_;
   io_registration* registration_;
   io_interest side_;
