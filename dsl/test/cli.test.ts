@@ -275,7 +275,8 @@ status = "blocked"
     writeFileSync(join(folder, "plans/a.plan.ts"), plan("a").replace(from, to));
     return dslc(folder, "check", "plans/a.plan.ts").err;
   };
-  assert.equal(using("score(2)", "Key.age_days * Key.frozen"), "");
+  // No node writes them, of which there are warnings.
+  assert.doesNotMatch(using("score(2)", "Key.age_days * Key.frozen"), /^(?!\S+ warning: column_missing: ).+/m);
   assert.match(using("outKey: Key.final_score", "outKey: Key.frozen"), /^plans\/a\.plan\.ts:5:62: type_error: /);
   assert.match(using("score(2)", "Key.gone * 2"), /^plans\/a\.plan\.ts:5:97: type_error: .*'gone'/);
 });
@@ -308,7 +309,7 @@ test("what changes while plans are compiled is compiled once more", { timeout: 1
   const file = join(folder, "a.plan.ts");
   const change = (): void => writeFiles(folder, { "a.plan.ts": "// changed" });
   change();
-  const ended = (): Compiled => ({ file, name: "a", artifact: "", diagnostics: [], sources: [file] });
+  const ended = (): Compiled => ({ file, name: "a", artifact: "", diagnostics: [], warnings: [], sources: [file] });
   let runs = 0;
   const status = await watch([file], async () => {
     runs += 1;
@@ -322,4 +323,59 @@ test("what changes while plans are compiled is compiled once more", { timeout: 1
   });
   assert.equal(status, 0);
   assert.equal(runs, 3);
+});
+
+test("a registry that the engine would refuse is refused with its line, and no plan is compiled", () => {
+  const folder = projectFolder();
+  const keys = join(folder, "registry/keys.toml");
+  writeFileSync(keys, readFileSync(keys, "utf8").replace('type = "float"', 'type = "flaot"'));
+  const refused = dslc(folder, "build");
+  assert.equal(refused.status, 1);
+  assert.match(
+    refused.err,
+    /^registry\/keys\.toml:26:1: bad_value: `type` is `flaot`, which is none of: .*`float`\?\n$/,
+  );
+  assert.ok(!existsSync(join(folder, "plans/compiled/a.json")));
+  const { plans, diagnostics } = JSON.parse(dslc(folder, "check", "--json").out) as {
+    plans: unknown[];
+    diagnostics: { code: string; place: { line: number } }[];
+  };
+  assert.deepEqual([plans.length, diagnostics[0]!.code, diagnostics[0]!.place.line], [0, "bad_value", 26]);
+});
+
+test("what is most likely a mistake is a warning, of a plan and of an artifact, and the plan is built", () => {
+  const folder = projectFolder();
+  writeFiles(folder, {
+    "plans/b.plan.ts": `import { definePlan, Key } from "@rankd/plan";
+export default definePlan({
+  name: "b",
+  build: (ctx) =>
+    ctx
+      .test.fixedSource({ rowCount: 9 })
+      .filter({ pred: Key.country == "US", as: "near" })
+      .sort({ by: Key.model_score_1, order: "desc", as: "best" }),
+});
+`,
+  });
+  const built = dslc(folder, "build");
+  assert.equal(built.status, 0, built.err);
+  const missing = (node: string, key: string): string =>
+    `warning: column_missing: node \`${node}\` reads key ${key}, which no node before it writes: it is null in every row\n`;
+  assert.equal(
+    built.err,
+    `plans/b.plan.ts:7:8: ${missing("near", "3001 (country)")}` +
+      `plans/b.plan.ts:8:8: ${missing("best", "1001 (model_score_1)")}` +
+      "dslc: wrote 2 of 2 plans to plans/compiled\n",
+  );
+  const checked = dslc(folder, "check", "plans/compiled/b.json");
+  assert.equal(checked.status, 0);
+  assert.match(
+    checked.err,
+    /^plans\/compiled\/b\.json:1:1: warning: column_missing: \/nodes\/1: reads key 3001 \(country\)/,
+  );
+  const { plans } = JSON.parse(dslc(folder, "check", "--json").out) as { plans: { warnings?: { code: string }[] }[] };
+  assert.deepEqual(
+    plans.map(({ warnings }) => warnings?.map(({ code }) => code)),
+    [undefined, ["column_missing", "column_missing"]],
+  );
 });

@@ -79,3 +79,43 @@ export function casesIn(file: string): { name: string; text: string }[] {
 
 /** A path for messages. */
 export const shown = (path: string): string => relative(repository, path);
+
+type Text = string | { hex: string } | { repeat: string; times: number; from?: number; between?: string } | Text[];
+/** A case of a table. */
+export interface TableRow {
+  case: string;
+  file?: string;
+  text?: Text;
+  replace?: [string, Text][];
+  diagnostics: { code: string; pointer: Text; node?: string }[];
+}
+
+/** A text as the table spells it: see tests/rankd/tables/README.md. */
+export function spelled(text: Text): Buffer {
+  if (typeof text === "string") return Buffer.from(text);
+  if (Array.isArray(text)) return Buffer.concat(text.map(spelled));
+  if ("hex" in text) return Buffer.from(text.hex, "hex");
+  const first = text.from ?? 0;
+  const items = Array.from({ length: text.times }, (_, i) =>
+    text.repeat.replaceAll("<i>", String(first + i)).replaceAll("<i-1>", String(first + i - 1)),
+  );
+  return Buffer.from(items.join(text.between ?? ""));
+}
+
+/** The document of a case, which changes `base` or is given whole. */
+export function documentOf(row: TableRow, base: Buffer): Buffer {
+  if (row.text !== undefined) return spelled(row.text);
+  return row.replace!.reduce((document, [from, to]) => {
+    const at = document.indexOf(from);
+    assert.notEqual(at, -1, `${row.case}: the base has no such text`);
+    return Buffer.concat([document.subarray(0, at), spelled(to), document.subarray(at + Buffer.byteLength(from))]);
+  }, base);
+}
+
+/** The cases of a table. */
+export function rowsOf(file: string): TableRow[] {
+  return readFileSync(file, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as TableRow);
+}

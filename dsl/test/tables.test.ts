@@ -6,36 +6,7 @@ import { test } from "node:test";
 
 import { loadRegistries, parseExact, validate } from "@rankd/dslc";
 
-import { repository } from "./support.js";
-
-type Text = string | { hex: string } | { repeat: string; times: number; from?: number; between?: string } | Text[];
-interface Row {
-  case: string;
-  text?: Text;
-  replace?: [string, Text][];
-  diagnostics: { code: string; pointer: Text; node?: string }[];
-}
-
-/** A text as the table spells it: see tests/rankd/tables/README.md. */
-function spelled(text: Text): Buffer {
-  if (typeof text === "string") return Buffer.from(text);
-  if (Array.isArray(text)) return Buffer.concat(text.map(spelled));
-  if ("hex" in text) return Buffer.from(text.hex, "hex");
-  const first = text.from ?? 0;
-  const items = Array.from({ length: text.times }, (_, i) =>
-    text.repeat.replaceAll("<i>", String(first + i)).replaceAll("<i-1>", String(first + i - 1)),
-  );
-  return Buffer.from(items.join(text.between ?? ""));
-}
-
-function documentOf(row: Row, base: Buffer): Buffer {
-  if (row.text !== undefined) return spelled(row.text);
-  return row.replace!.reduce((document, [from, to]) => {
-    const at = document.indexOf(from);
-    assert.notEqual(at, -1, `${row.case}: the base has no such text`);
-    return Buffer.concat([document.subarray(0, at), spelled(to), document.subarray(at + Buffer.byteLength(from))]);
-  }, base);
-}
+import { documentOf, repository, rowsOf, spelled } from "./support.js";
 
 const folder = join(repository, "tests/rankd/tables");
 /** Some of the table stand for those that an engine has code for. */
@@ -80,10 +51,7 @@ for (const [table, good] of [
       return all.map(({ code, pointer, node }) => `${code} ${pointer}${node === "" ? "" : ` ${node}`}`);
     };
     assert.deepEqual(found(base), []);
-    const rows = readFileSync(join(folder, table), "utf8")
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Row);
+    const rows = rowsOf(join(folder, table));
     const wrong = rows.flatMap((row) => {
       const expected = row.diagnostics.map(
         ({ code, pointer, node }) => `${code} ${spelled(pointer).toString()}${node === undefined ? "" : ` ${node}`}`,

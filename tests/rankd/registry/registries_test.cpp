@@ -1,13 +1,16 @@
 // tests/rankd/registry/registries_test.cpp: the base set, and a table of everything that can be wrong with one.
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/digest.hpp>
+#include <tests/rankd/tables/table.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 using namespace rankd;
 
@@ -16,64 +19,12 @@ namespace {
 using files = std::map<std::string, std::string>;
 using lines = std::vector<std::string>;
 
-/// A small registry without a fault.
+/// A small registry without a fault, which the table changes.
 auto good_files() -> files {
-  return {
-      {"keys.toml", R"([[key]]
-key_id = 1
-name = "id"
-type = "int"
-nullable = false
-allow_write = false
-
-[[key]]
-key_id = 7
-name = "score"
-type = "float"
-nullable = false
-default = 0.5
-
-[[key]]
-key_id = 9
-name = "country"
-type = "string"
-nullable = true
-status = "deprecated"
-replaced_by = 7
-)"},
-      {"params.toml", R"([[param]]
-param_id = 2
-name = "weight"
-type = "float"
-nullable = false
-default = 3
-)"},
-      {"features.toml", R"([[feature]]
-feature_id = 5
-stage = "esr"
-name = "age"
-type = "int"
-nullable = false
-)"},
-      {"capabilities.toml", R"([[capability]]
-id = "cap.rfc.0001.math.v1"
-name = "math"
-payload_schema = { type = "object" }
-)"},
-      {"endpoints.test.toml", R"([[endpoint]]
-endpoint_id = "ep_0001"
-name = "cache"
-kind = "redis"
-resolver = { type = "embedded", path = "x.lmdb" }
-policy = { max_inflight = 3, connect_timeout_ms = 4, request_timeout_ms = 5, connections = 6 }
-
-[[endpoint]]
-endpoint_id = "ep_0002"
-name = "api"
-kind = "http"
-resolver = { type = "static", host = "localhost", port = 80 }
-)"},
-  };
+  files out;
+  for (const char* name : {"keys.toml", "params.toml", "features.toml", "capabilities.toml", "endpoints.test.toml"})
+    out.emplace(name, rankd::testing::table_file("good_registries/" + std::string(name)));
+  return out;
 }
 
 auto load(const files& all, std::string_view environment = "test") -> braid::checked<registries> {
@@ -103,131 +54,31 @@ auto replaced(std::string text, std::string_view from, std::string_view to) -> s
   return text.replace(at, from.size(), to);
 }
 
+/// A change of one file of the good ones that makes it wrong: a line of the table.
 struct bad_edit {
-  std::string_view file;
-  std::string_view from;
-  std::string_view to;
-  lines diagnostics;  ///< "code pointer"
+  std::string name;
+  std::string file;
+  std::string text;
+  lines diagnostics;  ///< "file code pointer"
 };
 
-const std::vector<bad_edit> bad_edits{
-    // ids
-    {"keys",
-     "key_id = 7",
-     "key_id = 4294967301",
-     {"out_of_range /key/1/key_id", "unknown_replacement /key/2/replaced_by"}},
-    {"keys", "key_id = 9", "key_id = 0", {"out_of_range /key/2/key_id"}},
-    {"keys", "key_id = 9", "key_id = -1", {"out_of_range /key/2/key_id"}},
-    {"keys", "key_id = 9", "key_id = 9.0", {"wrong_type /key/2/key_id"}},
-    {"keys", "key_id = 9", "key_id = \"9\"", {"wrong_type /key/2/key_id"}},
-    {"keys", "key_id = 9\n", "", {"missing_field /key/2"}},
-    {"keys", "key_id = 9", "key_id = 7", {"duplicate_id /key/2/key_id", "unknown_replacement /key/2/replaced_by"}},
-    {"keys", "key_id = 9", "kye_id = 9", {"missing_field /key/2", "unknown_field /key/2/kye_id"}},
-    // names
-    {"keys", "\"country\"", "\"score\"", {"duplicate_name /key/2/name"}},
-    {"keys", "\"country\"", "\"a b\"", {"bad_name /key/2/name"}},
-    {"keys", "\"country\"", "\"\"", {"bad_name /key/2/name"}},
-    {"keys", "\"country\"", "true", {"wrong_type /key/2/name"}},
-    // types and defaults
-    {"keys", "\"string\"", "\"strin\"", {"bad_value /key/2/type"}},
-    {"keys", "default = 0.5\n", "", {"missing_default /key/1/default"}},
-    {"keys", "default = 0.5", "default = \"x\"", {"wrong_type /key/1/default"}},
-    {"keys", "default = 0.5", "default = nan", {"non_finite_number /key/1/default"}},
-    {"keys", "default = 0.5", "default = -inf", {"non_finite_number /key/1/default"}},
-    {"keys", "default = 0.5", "default = 9007199254740993", {"out_of_range /key/1/default"}},
-    {"keys", "default = 0.5", "default = 2020-01-01", {"unsupported_value /key/1/default"}},
-    {"keys", "type = \"float\"", "type = \"feature_bundle\"", {"bad_value /key/1/type"}},
-    {"keys",
-     "type = \"float\"",
-     "type = \"vector\"",
-     {"wrong_type /key/1/default", "missing_field /key/1", "bad_value /key/1/nullable"}},
-    {"keys", "type = \"float\"", "type = \"float\"\ndimensions = 3", {"bad_value /key/1/dimensions"}},
-    {"keys", "type = \"string\"", "type = \"vector\"\ndimensions = 0", {"out_of_range /key/2/dimensions"}},
-    {"keys", "type = \"string\"", "type = \"vector\"\ndimensions = 4097", {"out_of_range /key/2/dimensions"}},
-    {"keys", "type = \"float\"", "type = \"int\"", {"wrong_type /key/1/default"}},
-    {"keys", "nullable = true\n", "", {"missing_field /key/2"}},
-    {"keys", "nullable = true", "nullable = 1", {"wrong_type /key/2/nullable"}},
-    {"keys", "status = \"deprecated\"", "status = \"old\"", {"bad_value /key/2/status"}},
-    {"keys", "status = \"deprecated\"", "allow_read = \"yes\"", {"wrong_type /key/2/allow_read"}},
-    {"keys", "status = \"deprecated\"", "doc = 1", {"wrong_type /key/2/doc"}},
-    // replacements
-    {"keys", "replaced_by = 7", "replaced_by = 8", {"unknown_replacement /key/2/replaced_by"}},
-    {"keys", "replaced_by = 7", "replaced_by = 9", {"unknown_replacement /key/2/replaced_by"}},
-    {"keys", "replaced_by = 7", "replaced_by = 4294967303", {"out_of_range /key/2/replaced_by"}},
-    // key 1
-    {"keys", "key_id = 1", "key_id = 2", {"missing_default /key/0/default", "missing_id_key /key"}},
-    {"keys", "name = \"id\"", "name = \"ident\"", {"bad_id_key /key/0/name"}},
-    {"keys", "type = \"int\"", "type = \"float\"", {"bad_id_key /key/0/type"}},
-    {"keys", "allow_write = false", "allow_write = true", {"bad_id_key /key/0/allow_write"}},
-    {"keys", "nullable = false", "nullable = true", {"bad_id_key /key/0/nullable"}},
-    {"keys", "nullable = false", "nullable = false\ndefault = 3", {"bad_id_key /key/0/default"}},
-    {"keys", "nullable = false", "nullable = false\nallow_read = false", {"bad_id_key /key/0/allow_read"}},
-    {"keys", "nullable = false", "nullable = false\nstatus = \"blocked\"", {"bad_id_key /key/0/status"}},
-    // the file as a whole
-    {"keys", "[[key]]", "[[keys]]", {"unknown_field /keys", "missing_id_key /key"}},
-    {"keys", "[[key]]", "version = 1\n[[key]]", {"unknown_field /version"}},
-    {"keys", "key_id = 1", "key_id = ", {"toml_syntax "}},
-    {"keys", "[[key]]", "\xFF[[key]]", {"toml_syntax "}},
-    // params
-    {"params", "param_id = 2", "param_id = 4294967301", {"out_of_range /param/0/param_id"}},
-    {"params", "\"float\"", "\"vector\"", {"bad_value /param/0/type"}},
-    {"params", "default = 3", "default = true", {"wrong_type /param/0/default"}},
-    {"params", "default = 3", "key_id = 3", {"unknown_field /param/0/key_id"}},
-    {"params", "default = 3", "source = \"contxt\"", {"bad_value /param/0/source"}},
-    {"params", "default = 3", "source = 1", {"wrong_type /param/0/source"}},
-    {"params", "default = 3", "source = \"context\"", {"missing_default /param/0/default"}},
-    {"params", "default = 3", "default = true\nsource = \"context\"", {"wrong_type /param/0/default"}},
-    {"params", "default = 3", "required = true", {"bad_required /param/0/required"}},
-    {"params", "default = 3", "required = 1", {"wrong_type /param/0/required"}},
-    {"params", "default = 3", "default = 3\nsource = \"context\"\nrequired = true", {"bad_required /param/0/required"}},
-    {"params", "default = 3", "clock = \"seconds\"", {"bad_clock /param/0/clock"}},
-    {"params", "default = 3", "source = \"context\"\nclock = \"seconds\"", {"bad_clock /param/0/clock"}},
-    {"params",
-     "default = 3",
-     "source = \"context\"\nclock = \"minutes\"",
-     {"bad_value /param/0/clock", "missing_default /param/0/default"}},
-    {"keys", "status = \"deprecated\"", "source = \"context\"", {"unknown_field /key/2/source"}},
-    // features
-    {"features", "feature_id = 5", "feature_id = 4294967296", {"out_of_range /feature/0/feature_id"}},
-    {"features", "\"esr\"", "\"e-sr\"", {"bad_name /feature/0/stage"}},
-    {"features", "\"int\"", "\"vector\"", {"bad_value /feature/0/type"}},
-    // capabilities
-    {"capabilities", "cap.rfc.0001.math.v1", "cap.rfc.1.math.v1", {"bad_capability_id /capability/0/id"}},
-    {"capabilities", "{ type = \"object\" }", "\"object\"", {"wrong_type /capability/0/payload_schema"}},
-    // endpoints
-    {"endpoints.test", "\"ep_0001\"", "\"ep_1\"", {"bad_endpoint_id /endpoint/0/endpoint_id"}},
-    {"endpoints.test", "\"ep_0002\"", "\"ep_0001\"", {"duplicate_id /endpoint/1/endpoint_id"}},
-    {"endpoints.test", "\"api\"", "\"cache\"", {"duplicate_name /endpoint/1/name"}},
-    {"endpoints.test", "\"http\"", "\"vectors\"", {"wrong_resolver /endpoint/1/resolver/type"}},
-    {"endpoints.test",
-     "\"static\", host = \"localhost\", port = 80",
-     "\"file\", path = \"x\"",
-     {"wrong_resolver /endpoint/1/resolver/type"}},
-    {"endpoints.test", "\"http\"", "\"htp\"", {"bad_value /endpoint/1/kind"}},
-    {"endpoints.test", "\"http\"", "\"embedded\"", {"wrong_resolver /endpoint/1/resolver/type"}},
-    {"endpoints.test", "\"redis\"", "\"http\"", {"wrong_resolver /endpoint/0/resolver/type"}},
-    {"endpoints.test", "\"static\"", "\"dns\"", {"bad_value /endpoint/1/resolver/type"}},
-    {"endpoints.test", "host = \"localhost\", ", "", {"missing_field /endpoint/1/resolver"}},
-    {"endpoints.test", "\"localhost\"", "\"local host\"", {"bad_value /endpoint/1/resolver/host"}},
-    {"endpoints.test", "port = 80", "port = 65536", {"out_of_range /endpoint/1/resolver/port"}},
-    {"endpoints.test", "port = 80", "port = 0", {"out_of_range /endpoint/1/resolver/port"}},
-    {"endpoints.test",
-     "port = 80",
-     "prot = 80",
-     {"missing_field /endpoint/1/resolver", "unknown_field /endpoint/1/resolver/prot"}},
-    {"endpoints.test", "\"x.lmdb\"", "\"\"", {"bad_value /endpoint/0/resolver/path"}},
-    {"endpoints.test", "max_inflight = 3", "max_inflight = 0", {"out_of_range /endpoint/0/policy/max_inflight"}},
-    {"endpoints.test",
-     "connect_timeout_ms = 4",
-     "connect_timeout_ms = 0.5",
-     {"wrong_type /endpoint/0/policy/connect_timeout_ms"}},
-    {"endpoints.test",
-     "request_timeout_ms = 5",
-     "request_timeout_ms = 3600001",
-     {"out_of_range /endpoint/0/policy/request_timeout_ms"}},
-    {"endpoints.test", "connections = 6", "connections = 1025", {"out_of_range /endpoint/0/policy/connections"}},
-    {"endpoints.test", "connections = 6", "retries = 6", {"unknown_field /endpoint/0/policy/retries"}},
-};
+auto bad_edits() -> std::vector<bad_edit> {
+  std::vector<bad_edit> out;
+  std::istringstream table(rankd::testing::table_file("bad_registries.ndjson"));
+  for (std::string line; std::getline(table, line);) {
+    const auto row = nlohmann::json::parse(line);
+    const std::string file = row.at("file");
+    bad_edit each{.name = row.at("case"),
+                  .file = file,
+                  .text = rankd::testing::document_of(row, good_files().at(file)),
+                  .diagnostics = {}};
+    for (const auto& item : row.at("diagnostics"))
+      each.diagnostics.push_back(file + " " + item.at("code").get<std::string>() + " " +
+                                 item.at("pointer").get<std::string>());
+    out.push_back(std::move(each));
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -330,13 +181,12 @@ TEST_CASE("what is not declared is not found") {
 }
 
 TEST_CASE("each fault is named by its code and place, and nothing else is said") {
-  for (const bad_edit& edit : bad_edits) {
+  const std::vector<bad_edit> edits = bad_edits();
+  CHECK(edits.size() >= 80);
+  for (const bad_edit& edit : edits) {
     files all = good_files();
-    std::string& text = all[std::string(edit.file) + ".toml"];
-    text = replaced(text, edit.from, edit.to);
-    lines expected;
-    for (const std::string& line : edit.diagnostics) expected.push_back(std::string(edit.file) + ".toml " + line);
-    CHECK_MESSAGE(diagnostics(all) == expected, edit.from << " → " << edit.to);
+    all[edit.file] = edit.text;
+    CHECK_MESSAGE(diagnostics(all) == edit.diagnostics, edit.name);
   }
 }
 

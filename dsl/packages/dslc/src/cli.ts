@@ -5,7 +5,7 @@ import { dirname, relative, resolve } from "node:path";
 import { artifactsOf, writeArtifacts } from "./artifacts.js";
 import { bindings } from "./bindings.js";
 import { type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
-import { printable, toLine } from "./diagnostic.js";
+import { type Diagnostic, printable, toLine } from "./diagnostic.js";
 import { comparePlans, comparisonJson, comparisonText, type RightArtifact } from "./diff_report.js";
 import { parseExact } from "./exact_json.js";
 import { artifactsIn, sourcesOf, testsOf } from "./folder.js";
@@ -14,10 +14,11 @@ import { usesOf } from "./fragments.js";
 import { definesTests, testArtifact } from "./plan_tests.js";
 import { findProject, loadProject, type Project, ProjectError } from "./project.js";
 import type { Problem } from "./reader.js";
+import { RegistryError } from "./registry_files.js";
 import { serve } from "./serve.js";
 import { runTests, withPlans } from "./test_run.js";
 import { typesFolder, writeTypes } from "./types.js";
-import { validate } from "./validate.js";
+import { validate, warningsOf } from "./validate.js";
 import { watch } from "./watch.js";
 import { reasonOf, replaceFile } from "./write.js";
 
@@ -128,9 +129,17 @@ export async function main(args: readonly string[]): Promise<number> {
     return await run(options, project);
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof ProjectError)) throw error;
-    process.stderr.write(`dslc: ${printable(error.message)}\n`);
+    reportError(error, args);
     return error instanceof UsageError || args[0] === "diff" ? 2 : 1;
   }
+}
+
+/** What is wrong with registries has places, as what is wrong with plans has; anything else is one sentence. */
+function reportError(error: Error, args: readonly string[]): void {
+  if (!(error instanceof RegistryError)) process.stderr.write(`dslc: ${printable(error.message)}\n`);
+  else if (args.includes("--json"))
+    process.stdout.write(`${JSON.stringify({ plans: [], diagnostics: error.diagnostics })}\n`);
+  else process.stderr.write(`${error.message}\n`);
 }
 
 async function run(options: Options, project: Project): Promise<number> {
@@ -202,21 +211,23 @@ function checkArtifact(file: string, project: Project, stem: string | undefined)
   if (file.endsWith(testArtifact)) throw new ProjectError(`${file} has tests, which rankd test checks, and no plan`);
   const bytes = readBytes(file);
   const { value, problems } = parseExact(bytes);
-  const said: readonly Problem[] =
-    problems.length > 0 ? problems : validate(value, { declared: project.declared, stem, bytes: bytes.length });
+  const rules = { declared: project.declared, stem, bytes: bytes.length };
+  const said: readonly Problem[] = problems.length > 0 ? problems : validate(value, rules);
   const place = { file, line: 1, column: 1, endLine: 1, endColumn: 1 };
-  const diagnostics = said.map(({ code, pointer, message, hint }) => ({
+  const placed = ({ code, pointer, message, hint }: Problem): Diagnostic => ({
     code,
     pointer,
     message: `${pointer}: ${message}`,
     hint,
     place,
-  }));
+  });
+  const diagnostics = said.map(placed);
   return {
     file,
     name: planNameOf(file),
     artifact: diagnostics.length === 0 ? bytes.toString("utf8") : undefined,
     diagnostics,
+    warnings: diagnostics.length === 0 ? warningsOf(value, rules).map(placed) : [],
     sources: [file],
   };
 }
@@ -226,12 +237,21 @@ function report(compiled: readonly Compiled[], options: Options): void {
   if (options.command === "test" && compiled.every((each) => each.diagnostics.length === 0)) return;
   if (options.isJson) {
     process.stdout.write(
-      `${JSON.stringify({ plans: compiled.map(({ file, name, diagnostics }) => ({ file, name, diagnostics })) })}\n`,
+      `${JSON.stringify({
+        plans: compiled.map(({ file, name, diagnostics, warnings }) => ({
+          file,
+          name,
+          diagnostics,
+          ...(warnings.length === 0 ? {} : { warnings }),
+        })),
+      })}\n`,
     );
     return;
   }
-  for (const each of compiled)
-    for (const diagnostic of each.diagnostics) process.stderr.write(`${toLine(diagnostic)}\n`);
+  for (const { diagnostics, warnings } of compiled) {
+    for (const each of diagnostics) process.stderr.write(`${toLine(each)}\n`);
+    for (const each of warnings) process.stderr.write(`${toLine(each, "warning")}\n`);
+  }
 }
 
 let isStale = false;

@@ -250,3 +250,52 @@ export function checkColumns(nodes: readonly ColumnNode[], declared: Registries,
   found.sort((a, b) => a.node - b.node);
   problems.push(...found.map((each) => each.problem));
 }
+
+/** Every key that a tree reads. */
+function keysIn(tree: unknown): number[] {
+  if (Array.isArray(tree)) return (tree as unknown[]).flatMap(keysIn);
+  if (typeof tree !== "object" || tree === null) return [];
+  const own = integerOf((tree as JsonObject)["key_id"]);
+  return [...(own === undefined ? [] : [Number(own)]), ...Object.values(tree).flatMap(keysIn)];
+}
+
+/** The keys that a node reads besides `id`, which all rows have; each once, ascending. */
+function readKeys(node: ColumnNode, trees: Trees, declared: Registries): number[] {
+  const found = node.op!.params.flatMap((param) => {
+    const value = node.params[param.name];
+    if (param.kind === "expr_id") return keysIn(trees.exprs[String(value)]);
+    if (param.kind === "pred_id") return keysIn(trees.preds[String(value)]);
+    if (param.kind === "key_template")
+      return holesOf(value).flatMap(({ name, from }) =>
+        from === "key" ? (declared.keys.find((key) => key.name === name)?.id ?? []) : [],
+      );
+    if (param.use === "write" || value === undefined || value === null) return [];
+    if (param.kind === "key_id") return [Number(integerOf(value))];
+    return param.kind === "key_ids" ? keysOf(node, param.name)! : [];
+  });
+  return [...new Set(found)].filter((key) => key !== idKey).sort((a, b) => a - b);
+}
+
+/** The formulas of a plan by their ids. */
+export interface Trees {
+  readonly exprs: JsonObject;
+  readonly preds: JsonObject;
+}
+
+/** A warning for each key that a node reads and that the rows of none of its sources can have; nothing is wrong with the nodes. */
+export function missingColumns(nodes: readonly ColumnNode[], trees: Trees, declared: Registries): Problem[] {
+  const { columns } = walk(nodes, declared);
+  return nodes.flatMap((node) => {
+    if (node.sources.length === 0) return [];
+    const given = node.sources.map((source) => givenBy(nodes, columns, source)!);
+    return readKeys(node, trees, declared)
+      .filter((key) => !given.some((has) => has.has(key)))
+      .map((key) => ({
+        code: "column_missing",
+        pointer: node.pointer,
+        message: `reads key ${key} (${declared.keys.find((each) => each.id === key)!.name}), which no node before it writes: it is null in every row`,
+        hint: "",
+        node: node.id,
+      }));
+  });
+}

@@ -24,7 +24,7 @@ import type { Failure } from "./failure.js";
 import type { Limits } from "./sandbox.js";
 import { SpanTable } from "./transform.js";
 import { checkBuckets, checkNames, type FurtherOp, furtherOps } from "./trees.js";
-import { validate } from "./validate.js";
+import { validate, warningsOf } from "./validate.js";
 
 /** Written into artifacts; changes when the same plan would give other bytes. */
 export const builtBy = "dslc 1";
@@ -49,6 +49,8 @@ export interface Compiled {
   /** The artifact, where there are no diagnostics. */
   readonly artifact: string | undefined;
   readonly diagnostics: readonly Diagnostic[];
+  /** What is allowed, and most likely a mistake; where there are no diagnostics. */
+  readonly warnings: readonly Diagnostic[];
   /** What the file of a fragment defines, where there are no diagnostics. */
   readonly fragment?: FragmentVersion | undefined;
   /** Absolute; the plan and what it imports. */
@@ -167,13 +169,18 @@ class PlanCompilation {
     this.shown = relative(root, path).split(sep).join("/");
   }
 
-  private done(diagnostics: readonly Diagnostic[], artifact?: string, fragment?: FragmentVersion): Compiled {
+  private done(
+    diagnostics: readonly Diagnostic[],
+    artifact?: string,
+    more: { fragment?: FragmentVersion; warnings?: readonly Diagnostic[] } = {},
+  ): Compiled {
     return {
       file: this.file,
       name: planNameOf(this.file),
       artifact,
-      fragment,
+      fragment: more.fragment,
       diagnostics: inOrder(diagnostics),
+      warnings: inOrder(more.warnings ?? []),
       sources: this.sources,
     };
   }
@@ -218,7 +225,7 @@ class PlanCompilation {
 
   private finishFragment(built: BuiltFragment): Compiled {
     const made = this.madeFragment(built);
-    return "diagnostic" in made ? this.done([made.diagnostic]) : this.done([], undefined, made);
+    return "diagnostic" in made ? this.done([made.diagnostic]) : this.done([], undefined, { fragment: made });
   }
 
   /** The version of a fragment that a plan uses, or what is wrong with its file. */
@@ -248,24 +255,35 @@ class PlanCompilation {
     const places = new Map<string, Place>();
     const artifact = this.artifactOf(built, places);
     const text = prettyJson(artifact);
-    const problems = validate(artifact, {
+    const rules = {
       declared: this.project.declared,
       stem: planNameOf(this.shown),
       bytes: Buffer.byteLength(text),
-      cacheKeys: new Map(built.nodes.flatMap(({ node_id: id, $cacheBy: by }) => (by === undefined ? [] : [[id, by]]))),
-    });
-    return this.judged(problems, places, text);
+      cacheKeys: new Map(
+        built.nodes.flatMap(({ node_id: id, $cacheBy: by }): [string, string[]][] =>
+          by === undefined ? [] : [[id, by]],
+        ),
+      ),
+    };
+    return this.judged(validate(artifact, rules), places, text, warningsOf(artifact, rules));
   }
 
   /** The artifact, unless there is something wrong with it. */
-  private judged(problems: readonly Problem[], places: ReadonlyMap<string, Place>, text: string): Compiled {
-    if (problems.length === 0) return this.done([], text);
-    const placeOf = (pointer: string): Place => placeAbove(places, pointer) ?? startOf(this.shown);
-    return this.done(
-      problems.map((each) =>
-        diagnostic(each.code, each.message, placeOf(each.pointer), { hint: each.hint, pointer: each.pointer }),
-      ),
-    );
+  private judged(
+    problems: readonly Problem[],
+    places: ReadonlyMap<string, Place>,
+    text: string,
+    warnings: readonly Problem[] = [],
+  ): Compiled {
+    const placed = ({ code, message, hint, pointer, node }: Problem): Diagnostic => {
+      const place = placeAbove(places, pointer) ?? startOf(this.shown);
+      return diagnostic(code, node !== "" && warnings.length > 0 ? `node \`${node}\` ${message}` : message, place, {
+        hint,
+        pointer,
+      });
+    };
+    if (problems.length === 0) return this.done([], text, { warnings: warnings.map(placed) });
+    return this.done(problems.map(placed));
   }
 
   private finishTests(built: BuiltTests): Compiled {

@@ -41,10 +41,11 @@ export function printable(text: string): string {
   return text.replace(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, code);
 }
 
-/** "plans/feed.plan.ts:12:5: unknown_key: sentence; hint" */
-export function toLine(of: Diagnostic): string {
+/** "plans/feed.plan.ts:12:5: unknown_key: sentence; hint", with `warning: ` before the code of a warning. */
+export function toLine(of: Diagnostic, kind: "error" | "warning" = "error"): string {
   const hint = of.hint === "" ? "" : `; ${of.hint}`;
-  return printable(`${of.place.file}:${of.place.line}:${of.place.column}: ${of.code}: ${of.message}${hint}`);
+  const mark = kind === "warning" ? "warning: " : "";
+  return printable(`${of.place.file}:${of.place.line}:${of.place.column}: ${mark}${of.code}: ${of.message}${hint}`);
 }
 
 /** In the order of their places; what is said twice is said once. */

@@ -6,7 +6,11 @@ import { fileURLToPath } from "node:url";
 import { parse } from "smol-toml";
 
 import { canonicalJson, sha256 } from "./json.js";
+import { ProjectError } from "./project_error.js";
+import { checkRegistries } from "./registry_files.js";
 import { type EntryDigests, entryDigests } from "./registry_digests.js";
+
+export { ProjectError };
 
 /** A key or a param of the registry. `context` and `required` are those of params. */
 export interface Entry {
@@ -118,9 +122,6 @@ export interface Project {
   readonly declared: Registries;
 }
 
-/** What is wrong with the project itself; there is no plan to point into. */
-export class ProjectError extends Error {}
-
 type Row = Readonly<Record<string, unknown>>;
 
 /** Where the operators of this version of rankd are described: beside the compiler, or in the repository around it. */
@@ -193,7 +194,7 @@ function endpointsOf(document: Row): Endpoint[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Reads the registries of a folder. They are not checked: the engine does that. */
+/** Reads the registries of a folder, which are right: `loadProject` holds them to the engine's rules. */
 export function loadRegistries(folder: string, environment: string, opsFile = opsFileOf(folder)): Registries {
   const optional = (name: string): Row => (existsSync(join(folder, name)) ? readToml(join(folder, name)) : {});
   const keys = readToml(join(folder, "keys.toml"));
@@ -261,12 +262,14 @@ export function loadProject(folder: string): Project {
   const root = resolve(folder);
   const settings = readToml(join(root, "rankd.toml"));
   const registry = join(root, text(settings, "registry") || "registry");
+  const environment = text(settings, "environment") || "dev";
+  checkRegistries(registry, environment, root);
   return {
     root,
     plans: join(root, text(settings, "plans") || "plans"),
     registry,
     models: text(settings, "models") === "" ? undefined : join(root, text(settings, "models")),
     budget: (settings["budget"] ?? {}) as Row,
-    declared: loadRegistries(registry, text(settings, "environment") || "dev"),
+    declared: loadRegistries(registry, environment),
   };
 }

@@ -3,7 +3,7 @@ import { boundParamsCapability, checkBindings, isBound, readBinding } from "./bo
 import { branchCapability, checkConditionCount, checkConditions, predProblem } from "./branches.js";
 import { cacheCapability, checkCaches, type KeptRows, readKept } from "./caches.js";
 import { captureCapability, checkCaptures } from "./captures.js";
-import { checkColumns, checkMap, checkModels } from "./columns.js";
+import { checkColumns, checkMap, checkModels, missingColumns } from "./columns.js";
 import { bindEndpoint } from "./endpoints.js";
 import {
   checkNulls,
@@ -86,6 +86,11 @@ export function validate(artifact: unknown, rules: Rules): Problem[] {
   return new Validator(artifact, rules).run();
 }
 
+/** What is allowed, and most likely a mistake, about an artifact that `validate` finds right. */
+export function warningsOf(artifact: unknown, rules: Rules): Problem[] {
+  return new Validator(artifact, rules).warnings();
+}
+
 class Validator {
   private readonly problems: Problem[] = [];
   private readonly declared: Registries;
@@ -123,6 +128,10 @@ class Validator {
     top.refuseUnknownFields();
     if (this.problems.length === 0) this.bind();
     return this.problems;
+  }
+
+  warnings(): Problem[] {
+    return this.run().length > 0 ? [] : missingColumns(this.nodes, this, this.declared);
   }
 
   private add(code: string, pointer: string, message: string, hint = ""): void {
