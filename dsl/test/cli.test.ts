@@ -1,7 +1,7 @@
 // cli.test.ts: the commands of dslc, as processes.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -378,4 +378,46 @@ export default definePlan({
     plans.map(({ warnings }) => warnings?.map(({ code }) => code)),
     [undefined, ["column_missing", "column_missing"]],
   );
+});
+
+test("what is left of a source that is gone is named by verify and removed by build, with its entry in the index", () => {
+  const folder = projectFolder();
+  rmSync(join(folder, "plans/manifest.json"));
+  writeFiles(folder, {
+    "plans/compiled/hand.json": '{"schema_version": 1, "source_files": ["plans/gone.plan.ts"]}',
+    "plans/b.test.ts": `import { defineTests } from "@rankd/plan";
+export default defineTests("b", ({ test }) => {
+  test("three", ({ request, expect }) => {
+    request({});
+    expect.count(3);
+  });
+});
+`,
+  });
+  const built = dslc(folder, "build");
+  assert.equal(built.status, 0, built.err);
+  assert.equal(dslc(folder, "build", "--verify").status, 0);
+  const artifacts = (): string[] => readdirSync(join(folder, "plans/compiled")).sort();
+  assert.deepEqual(artifacts(), ["a.json", "b.json", "b.tests.json", "hand.json", "index.json"]);
+  rmSync(join(folder, "plans/b.plan.ts"));
+  rmSync(join(folder, "plans/b.test.ts"));
+  // A build of one plan says nothing of the others.
+  assert.equal(dslc(folder, "build", "plans/a.plan.ts").status, 0);
+  assert.ok(artifacts().includes("b.json"));
+  const stale = dslc(folder, "build", "--verify");
+  assert.equal(stale.status, 1);
+  assert.match(stale.err, /compiled\/b\.json is left, and its source plans\/b\.plan\.ts is gone; run dslc build\n/);
+  assert.match(
+    stale.err,
+    /compiled\/b\.tests\.json is left, and its source plans\/b\.test\.ts is gone; run dslc build\n/,
+  );
+  const rebuilt = dslc(folder, "build");
+  assert.equal(rebuilt.status, 0, rebuilt.err);
+  assert.match(rebuilt.err, /^dslc: removed plans\/compiled\/b\.json: its source plans\/b\.plan\.ts is gone\n/);
+  assert.deepEqual(artifacts(), ["a.json", "hand.json", "index.json"]);
+  const index = join(folder, "plans/compiled/index.json");
+  assert.deepEqual(readFileSync(index, "utf8").match(/\w+\.json/g), ["a.json", "hand.json"]);
+  assert.equal(dslc(folder, "build", "--verify").status, 0);
+  rmSync(join(folder, "plans/compiled/hand.json"));
+  assert.match(dslc(folder, "build", "--verify").err, /index\.json lists other artifacts than lie beside it/);
 });

@@ -1,6 +1,6 @@
 // cli.ts: the command line of dslc.
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 
 import { artifactsOf, writeArtifacts } from "./artifacts.js";
 import { bindings } from "./bindings.js";
@@ -8,7 +8,7 @@ import { type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js
 import { type Diagnostic, printable, toLine } from "./diagnostic.js";
 import { comparePlans, comparisonJson, comparisonText, type RightArtifact } from "./diff_report.js";
 import { parseExact } from "./exact_json.js";
-import { artifactsIn, sourcesOf, testsOf } from "./folder.js";
+import { artifactsIn, isIndexStale, leftIn, sourcesOf, testsOf } from "./folder.js";
 import { fragmentsOf, outdatedIn, publish } from "./fragment_index.js";
 import { usesOf } from "./fragments.js";
 import { definesTests, testArtifact } from "./plan_tests.js";
@@ -20,7 +20,7 @@ import { runTests, withPlans } from "./test_run.js";
 import { typesFolder, writeTypes } from "./types.js";
 import { validate, warningsOf } from "./validate.js";
 import { watch } from "./watch.js";
-import { reasonOf, replaceFile } from "./write.js";
+import { reasonOf, removeFile, replaceFile } from "./write.js";
 
 const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
 
@@ -40,7 +40,7 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   --out FILE          bindings: write the tokens and methods as one module, and nothing else
   --project DIR       the folder with rankd.toml; default: at or above the first file, or here
   --root DIR          paths in artifacts are relative to it; default: the project
-  --verify            build: write nothing, fail where an artifact would change
+  --verify            build: write nothing, fail where an artifact would change, or is left of a source that is gone
   --json              diagnostics as JSON on standard output; diff: what differs, as one object
   --time-limit-ms N   time that each plan may take to build; default ${defaultLimits.timeMs}
   --memory-limit-mb N memory that each plan may take; default ${defaultLimits.memoryMb}
@@ -260,18 +260,28 @@ let isStale = false;
 function finish(compiled: readonly Compiled[], options: Options, project: Project): void {
   const folder = resolve(options.out ?? project.plans);
   const good = artifactsOf(compiled, folder);
+  const left =
+    options.command === "build" && options.files.length === 0 ? leftIn(folder, options.root ?? project.root) : [];
   if (!options.isVerify) {
     const isWhole = options.files.length === 0 && good.length === compiled.length;
+    for (const { file, source } of left) {
+      removeFile(file);
+      process.stderr.write(`dslc: removed ${printable(relative("", file))}: its source ${printable(source)} is gone\n`);
+    }
     writeArtifacts(compiled, folder, isWhole ? "all" : "some");
     if (options.command === "build" && good.length > 0)
       process.stderr.write(`dslc: wrote ${good.length} of ${wholeText(compiled)} to ${relative("", folder) || "."}\n`);
     return;
   }
-  for (const { file, artifact } of good) {
-    if (readOrEmpty(file) === artifact) continue;
-    process.stderr.write(`dslc: ${file} is not what its source compiles to; run dslc build\n`);
+  const stale = (text: string): void => {
+    process.stderr.write(`dslc: ${printable(text)}; run dslc build\n`);
     isStale = true;
-  }
+  };
+  for (const { file, source } of left) stale(`${file} is left, and its source ${source} is gone`);
+  for (const { file, artifact } of good)
+    if (readOrEmpty(file) !== artifact) stale(`${file} is not what its source compiles to`);
+  if (!isStale && options.files.length === 0 && isIndexStale(folder))
+    stale(`${join(folder, "index.json")} lists other artifacts than lie beside it`);
 }
 
 /** "3 plans", or "4 files" where there are tests among them. */

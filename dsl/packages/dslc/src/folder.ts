@@ -94,12 +94,56 @@ export function artifactsIn(folder: string): string[] {
   return existsSync(folder) ? artifactNamesIn(folder).map((name) => join(folder, name)) : [];
 }
 
-/** Writes the index of a folder: all artifacts that lie there, with their digests. */
-export function writeIndex(folder: string): void {
+/** The index of a folder: all artifacts that lie there, with their digests. */
+function indexOf(folder: string): string {
   const plans = artifactNamesIn(folder).map((path) => ({
     name: path.replace(/\.json$/, ""),
     path,
     digest: sha256(readFileSync(join(folder, path))),
   }));
-  replaceFile(join(folder, indexName), prettyJson({ schema_version: 1, plans }));
+  return prettyJson({ schema_version: 1, plans });
+}
+
+/** Writes the index of a folder. */
+export function writeIndex(folder: string): void {
+  replaceFile(join(folder, indexName), indexOf(folder));
+}
+
+/** Whether the index of a folder, if it has one, lists other artifacts than lie there. */
+export function isIndexStale(folder: string): boolean {
+  const file = join(folder, indexName);
+  return existsSync(file) && readFileSync(file, "utf8") !== indexOf(folder);
+}
+
+/** An artifact that dslc made of a source that is gone. */
+export interface LeftArtifact {
+  readonly file: string;
+  /** As the artifact has it. */
+  readonly source: string;
+}
+
+/** The source that dslc made an artifact of, as it stands there; nothing where it was made otherwise. */
+function sourceIn(file: string): string | undefined {
+  let artifact: { built_by?: unknown; source_files?: unknown } | null;
+  try {
+    artifact = JSON.parse(readFileSync(file, "utf8")) as typeof artifact;
+  } catch {
+    return undefined; // the engine says what is wrong with it
+  }
+  const [first] = Array.isArray(artifact?.source_files) ? (artifact.source_files as unknown[]) : [];
+  const isOurs = typeof artifact?.built_by === "string" && artifact.built_by.startsWith("dslc ");
+  return isOurs && typeof first === "string" ? first.split("#")[0] : undefined;
+}
+
+/** Plans and tests in a folder of artifacts that dslc made of sources below `root` which are no longer there. */
+export function leftIn(folder: string, root: string): LeftArtifact[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".json") && name !== indexName && name !== manifestName)
+    .sort()
+    .flatMap((name) => {
+      const file = join(folder, name);
+      const source = sourceIn(file);
+      return source === undefined || existsSync(join(root, source)) ? [] : [{ file, source }];
+    });
 }

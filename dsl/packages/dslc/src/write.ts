@@ -46,6 +46,15 @@ export function replaceFile(file: string, text: string): void {
   }
 }
 
+/** Deletes a file. */
+export function removeFile(file: string): void {
+  try {
+    rmSync(file);
+  } catch (error) {
+    throw new ProjectError(`${file} cannot be deleted: ${reasonOf(error)}`);
+  }
+}
+
 /** What the system says, without the name of the call and the path. */
 export function reasonOf(error: unknown): string {
   return (error as Error).message.replace(/, [a-z]+( '.*)?$/s, "");
