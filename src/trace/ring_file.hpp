@@ -34,7 +34,7 @@ struct kept_object {
 /// What the file begins with. Rings follow, each in a place of whole pages.
 struct ring_file_head {
   static constexpr std::array<char, 8> its_magic{'b', 'r', 'a', 'i', 'd', 'r', 'n', 'g'};
-  static constexpr std::uint32_t its_version = 1;
+  static constexpr std::uint32_t its_version = 2;
 
   std::array<char, 8> magic;
   std::uint32_t version;
@@ -51,9 +51,12 @@ struct ring_file_head {
   std::array<kept_name<120>, 16384> tasks;  // the newest: those of older ones are in the trace
 };
 
+/// The largest pages of a kernel, those of some for arm64: what is mapped begins at a multiple of the kernel's own.
+inline constexpr std::size_t largest_page = std::size_t{64} * 1024;
+
 /// Whole pages that have room for so many bytes.
 [[nodiscard]] constexpr auto whole_pages(std::size_t bytes) noexcept -> std::size_t {
-  constexpr std::size_t page = 4096;
+  constexpr std::size_t page = largest_page;
   return (bytes + page - 1) / page * page;
 }
 

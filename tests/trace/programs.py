@@ -252,6 +252,16 @@ class Traced(unittest.TestCase):
         summary = self.whole(TOOL.Trace(self.file.read_bytes()))
         self.assertEqual((summary.names["parked"] >= 1, self.rings().exists()), (True, False))
 
+    def test_rings_lie_where_a_kernel_with_pages_of_64_kib_can_map_them(self):
+        environment = dict(os.environ, BRAID_TRACE=f"{self.file},recover")
+        with subprocess.Popen([PROGRAM, "until_input_ends"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+            self.assertEqual(program.stdout.readline(), b"waits\n")
+            mapped = Path(f"/proc/{program.pid}/maps").read_text(encoding="utf-8").splitlines()
+            program.kill()
+        begins = [int(line.split()[2], 16) for line in mapped if line.endswith(".rings")]
+        self.assertGreater(len(begins), 2)  # the head, and rings of two threads at least
+        self.assertEqual([begin % 0x10000 for begin in begins], [0] * len(begins))
+
     def test_a_program_that_ends_leaves_no_rings(self):
         self.whole(self.trace_of("jobs", "threads", options=",recover"))
         self.assertFalse(self.rings().exists())
