@@ -1,6 +1,8 @@
 // rankd/server/line_file.hpp: a file that grows by lines, or a series of such files, written by a thread of its own.
 #pragma once
 
+#include <rankd/server/file_series.hpp>
+
 #include <braid/base/error.hpp>
 #include <braid/io/backend.hpp>
 #include <braid/thread/thread.hpp>
@@ -16,13 +18,6 @@
 
 namespace rankd {
 
-/// Files of a folder that follow each other: `NAME-20261127T033609Z-PID-000001.ndjson`, and so on.
-struct line_series {
-  std::filesystem::path folder;
-  std::string name;
-  std::uint64_t max_bytes = std::uint64_t{64} << 20U;  ///< of one file; a longer line has a file to itself
-};
-
 /// Takes lines from loops, which must not wait for a disk. A disk that is too slow, or full, costs lines, which are
 /// counted; what was taken is written before the object is gone.
 /// Threads: any.
@@ -34,9 +29,8 @@ class line_file {
   /// Appends to `path`, which is made where it is missing, for its owner and group only.
   /// Errors: unwritable_file, no_runtime.
   static auto open(const std::filesystem::path& path) -> braid::checked<std::unique_ptr<line_file>>;
-  /// Writes to the files of a series, from a new one on. The folder is made where it is missing. A file is never
-  /// written again once the next one is there. Errors: unwritable_file, no_runtime.
-  static auto series(line_series of) -> braid::checked<std::unique_ptr<line_file>>;
+  /// Writes to the files of a series, from a new one on. Errors: unwritable_file, no_runtime.
+  static auto series(file_series::options of) -> braid::checked<std::unique_ptr<line_file>>;
   /// Writes to standard error. Errors: no_runtime.
   static auto standard_error() -> braid::checked<std::unique_ptr<line_file>>;
 
@@ -62,13 +56,10 @@ class line_file {
   void write_until_end();
   void write(std::string_view text);
   [[nodiscard]] auto write_whole(std::string_view lines) -> bool;
-  [[nodiscard]] auto open_next() -> bool;
 
-  std::filesystem::path path_;  // empty for standard error; of a series the file that is written
-  braid::descriptor file_;      // this and the next ones: of the writing thread
-  std::optional<line_series> series_;
-  std::uint64_t size_ = 0;  // of the file of a series
-  unsigned number_ = 0;     // of that file
+  std::filesystem::path path_;  // empty for standard error, and of a series
+  braid::descriptor file_;      // of the writing thread, as the series, which has its place
+  std::optional<file_series> series_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
