@@ -86,6 +86,9 @@ struct bench_options : project_options {
   unsigned connections = 512;  ///< for these
 };
 
+/// Files of captures: lines of JSON, or Arrow IPC streams.
+enum class capture_form : std::uint8_t { ndjson, arrow };
+
 struct serve_command_options : project_options {
   serve_options server;
   std::filesystem::path token_file;  ///< empty: every client may ask
@@ -96,6 +99,7 @@ struct serve_command_options : project_options {
   log_level level = log_level::info;
   std::filesystem::path audit;                      ///< empty: none
   std::filesystem::path captures;                   ///< a folder for rows that plans capture; empty: none
+  capture_form captures_in = capture_form::ndjson;  ///< of the files in that folder
   std::filesystem::path exposures;                  ///< the same of what answers show
   std::filesystem::path events;                     ///< the same of events that clients send; empty: none may
   std::chrono::seconds event_window{3600};          ///< in which an id of these counts once

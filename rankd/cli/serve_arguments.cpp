@@ -61,6 +61,29 @@ void add_serve_limits(CLI::App& command, serve_command_options& options) {
                    "Deadline of requests that name none, from their arrival");
 }
 
+void add_captures(CLI::App& command, serve_command_options& options) {
+  auto* captures =
+      command
+          .add_option("--captures", options.captures, "Folder for the rows that nodes of plans capture; default: none")
+          ->check(check_not_empty)
+          ->type_name("DIR");
+  command
+      .add_option_function<std::string>(
+          "--captures-form",
+          [&options](const std::string& name) {
+            options.captures_in = name == "arrow" ? capture_form::arrow : capture_form::ndjson;
+          },
+          "ndjson, or arrow: files of that folder as Arrow IPC streams; default: ndjson")
+      ->check(CLI::IsMember({"ndjson", "arrow"}))
+      ->needs(captures)
+      ->type_name("FORM");
+  command
+      .add_option("--exposures", options.exposures,
+                  "Folder for what answers show, to be joined with events; default: none")
+      ->check(check_not_empty)
+      ->type_name("DIR");
+}
+
 void add_serve_output(CLI::App& command, serve_command_options& options) {
   command.add_option("--log", options.log, "File for events, as lines of JSON; default: standard error")
       ->check(check_not_empty)
@@ -84,14 +107,7 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
   command.add_option("--audit", options.audit, "File for a line of JSON about each request; default: none")
       ->check(check_not_empty)
       ->type_name("FILE");
-  command.add_option("--captures", options.captures, "Folder for the rows that nodes of plans capture; default: none")
-      ->check(check_not_empty)
-      ->type_name("DIR");
-  command
-      .add_option("--exposures", options.exposures,
-                  "Folder for what answers show, to be joined with events; default: none")
-      ->check(check_not_empty)
-      ->type_name("DIR");
+  add_captures(command, options);
   auto* events = command
                      .add_option("--events", options.events,
                                  "Folder for events, which clients send to /v1/events; default: it takes none")

@@ -11,6 +11,7 @@
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/registry_change.hpp>
+#include <rankd/server/arrow_file.hpp>
 #include <rankd/server/counter_writer.hpp>
 #include <rankd/server/event_log.hpp>
 #include <rankd/server/event_rules.hpp>
@@ -49,6 +50,7 @@ struct outputs {
   std::unique_ptr<line_file> log;
   std::unique_ptr<line_file> audit;
   std::unique_ptr<line_file> captures;
+  std::unique_ptr<arrow_file> arrow_captures;
   std::unique_ptr<line_file> exposures;
 
   static auto open(const serve_command_options& options) -> braid::checked<outputs> {
@@ -56,18 +58,25 @@ struct outputs {
     auto log = options.log.empty() ? line_file::standard_error() : line_file::open(options.log);
     if (!log) return std::unexpected(std::move(log.error()));
     made.log = std::move(*log);
-    const auto add = [](auto opened, std::unique_ptr<line_file>& place) -> braid::checked<void> {
+    const auto add = [](auto opened, auto& place) -> braid::checked<void> {
       if (!opened) return std::unexpected(std::move(opened.error()));
       place = std::move(*opened);
       return {};
     };
-    const auto series = [&options](const std::filesystem::path& folder, std::string name) {
-      return line_file::series({.folder = folder, .name = std::move(name), .max_bytes = options.segment_mib << 20U});
+    const auto series = [&options](const std::filesystem::path& folder, std::string name, std::string suffix) {
+      return file_series::options{.folder = folder,
+                                  .name = std::move(name),
+                                  .max_bytes = options.segment_mib << 20U,
+                                  .suffix = std::move(suffix)};
     };
     braid::checked<void> fine;
     if (!options.audit.empty()) fine = add(line_file::open(options.audit), made.audit);
-    if (fine && !options.captures.empty()) fine = add(series(options.captures, "captures"), made.captures);
-    if (fine && !options.exposures.empty()) fine = add(series(options.exposures, "exposures"), made.exposures);
+    if (fine && !options.captures.empty() && options.captures_in == capture_form::ndjson)
+      fine = add(line_file::series(series(options.captures, "captures", ".ndjson")), made.captures);
+    if (fine && !options.captures.empty() && options.captures_in == capture_form::arrow)
+      fine = add(arrow_file::open({.series = series(options.captures, "captures", ".arrows")}), made.arrow_captures);
+    if (fine && !options.exposures.empty())
+      fine = add(line_file::series(series(options.exposures, "exposures", ".ndjson")), made.exposures);
     if (!fine) return std::unexpected(std::move(fine.error()));
     return made;
   }
@@ -76,6 +85,7 @@ struct outputs {
   void reopen() const {
     for (line_file* each : {log.get(), audit.get(), captures.get(), exposures.get()})
       if (each != nullptr) each->reopen();
+    if (arrow_captures != nullptr) arrow_captures->reopen();
   }
 };
 
@@ -403,6 +413,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
                          .log = log,
                          .audit = files->audit.get(),
                          .captures = files->captures.get(),
+                         .arrow_captures = files->arrow_captures.get(),
                          .exposures = files->exposures.get(),
                          .events = (*events)->log.get(),
                          .rules = &(*events)->rules,

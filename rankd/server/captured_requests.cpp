@@ -1,6 +1,7 @@
 // rankd/server/captured_requests.cpp: which rows of a request go to the files of captures and exposures.
 #include <rankd/server/detail/rank_parts.hpp>
 
+#include <rankd/server/arrow_file.hpp>
 #include <rankd/server/captured_lines.hpp>
 
 namespace rankd::detail {
@@ -8,11 +9,14 @@ namespace rankd::detail {
 /// Of the plan, and of one that has stood in for it, or failed to.
 void shard::keep_captures(const request_record& record, const bound_plan& plan, const ranking& result,
                           std::chrono::milliseconds time) {
-  line_file* const into = all_->context.captures;
-  if (into == nullptr) return;
+  line_file* const lines = all_->context.captures;
+  arrow_file* const table = all_->context.arrow_captures;
   const auto add = [&](const bound_plan& of, const ranking& rows) {
-    for (const captured_rows& each : rows.captured_by_plan)
-      into->add(capture_line({record, time, of.name, of.digest, all_->context.redacted}, each));
+    const line_origin from{record, time, of.name, of.digest, all_->context.redacted};
+    for (const captured_rows& each : rows.captured_by_plan) {
+      if (lines != nullptr) lines->add(capture_line(from, each));
+      if (table != nullptr) table->add(copy_of(from, each));
+    }
   };
   add(plan, result.failed_before == nullptr ? result : *result.failed_before);
   if (result.failed_before != nullptr) add(*plan.substitute, result);
@@ -26,19 +30,21 @@ void shard::keep_exposure(const request_record& record, const ranking& result, s
 }
 
 void shard::write_lines(exposition& out) const {
-  const std::pair<std::string_view, const line_file*> all[] = {{"captures", all_->context.captures},
-                                                               {"exposures", all_->context.exposures}};
+  const serve_context& to = all_->context;
   using kind = exposition::kind;
+  const bool has_captures = to.captures != nullptr || to.arrow_captures != nullptr;
   const auto sample = [&](auto count) {
-    for (const auto& [name, file] : all)
-      if (file != nullptr) out.sample({{"file", name}}, static_cast<double>(count(*file)));
+    const auto of = [&](const auto* file) { return file == nullptr ? 0.0 : static_cast<double>(count(*file)); };
+    if (has_captures) out.sample({{"file", "captures"}}, of(to.captures) + of(to.arrow_captures));
+    if (to.exposures != nullptr) out.sample({{"file", "exposures"}}, of(to.exposures));
   };
-  if (all[0].second == nullptr && all[1].second == nullptr) return;
-  out.family("rankd_data_lines_total", kind::counter, "Lines that files of captures and exposures hold.");
-  sample([](const line_file& file) { return file.written(); });
+  if (!has_captures && to.exposures == nullptr) return;
+  out.family("rankd_data_lines_total", kind::counter,
+             "Lines that files of captures and exposures hold; of Arrow's form, row sets.");
+  sample([](const auto& file) { return file.written(); });
   out.family("rankd_data_lines_lost_total", kind::counter,
              "Lines of captures and exposures that were lost: too many waited for the disk, or it took no more.");
-  sample([](const line_file& file) { return file.lost(); });
+  sample([](const auto& file) { return file.lost(); });
 }
 
 }  // namespace rankd::detail

@@ -25,6 +25,7 @@
 
 namespace rankd {
 
+class arrow_file;
 class counter_writer;
 class draft_plans;
 class event_log;
@@ -41,6 +42,7 @@ struct serve_context {
   serve_log log = {};
   line_file* audit = nullptr;                ///< a line for each request to rank; null: none
   line_file* captures = nullptr;             ///< a line for rows that nodes of plans capture; null: none
+  arrow_file* arrow_captures = nullptr;      ///< the same as rows of a table; null: none
   line_file* exposures = nullptr;            ///< a line for each answer with candidates; null: none
   event_log* events = nullptr;               ///< what `/v1/events` writes to; null: it takes none
   const event_rules* rules = nullptr;        ///< of these; not null where there is a log

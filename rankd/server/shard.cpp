@@ -88,7 +88,7 @@ auto shard::start_runtime(std::string name) -> braid::result<void> {
   }
   engine_options how = all_->options.engine;
   how.metrics = node_metrics::collected;
-  if (all_->context.captures != nullptr) how.captures = plan_captures::taken;
+  if (all_->context.captures != nullptr || all_->context.arrow_captures != nullptr) how.captures = plan_captures::taken;
   how.cache.bytes = shares_.cache_bytes;
   how.cache.entries = shares_.cache_entries;
   ranker_.emplace(*on_, *all_->context.declared, asked_, how);

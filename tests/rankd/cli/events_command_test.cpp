@@ -7,6 +7,8 @@
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
 #include <tests/rankd/cli/run_serve.hpp>
+#include <tests/rankd/server/arrow_reader.hpp>
+#include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <chrono>
@@ -27,6 +29,7 @@ using nlohmann::json;
 using rankd::testing::has;
 using rankd::testing::project_copy;
 using rankd::testing::rankd_in;
+using rankd::testing::read_arrow;
 using rankd::testing::running_server;
 
 namespace {
@@ -36,6 +39,8 @@ namespace fs = std::filesystem;
 auto event_body(const std::string& id, const std::string& more = "") -> std::string {
   return R"({"events":[{"event_id":")" + id + R"(","type":"click")" + more + "}]}";
 }
+
+auto text_of(const fs::path& file) -> std::string { return read_text_file(file).value_or(""); }
 
 auto ids_in(const fs::path& folder) -> std::multiset<std::string> {
   std::multiset<std::string> out;
@@ -90,6 +95,45 @@ TEST_CASE("a server that is killed has every event that it has answered, and goe
   const process_end second = rankd_in(project.path(), {"serve", "--listen", "127.0.0.1:0", "--events", "events"});
   CHECK(second.status == 1);
   CHECK(has(second.err, "folder_in_use"));
+}
+
+TEST_CASE("captures are files in the form that is asked for, which a server that is killed leaves readable") {
+  const project_copy project;
+  fs::remove(project.path() / "plans/compiled/index.json");
+  project.write("plans/compiled/taps.json",
+                R"({"schema_version":1,"plan_name":"taps","capabilities_required":["cap.rfc.0010.capture.v1"],)"
+                R"("outputs":["a"],"nodes":[{"node_id":"a","op":"test::fixed_source","inputs":[],)"
+                R"("params":{"row_count":3},"capture":{}}]})");
+  const fs::path folder = project.path() / "captures";
+  const auto files = [&folder] {
+    std::vector<fs::path> out;
+    std::error_code error;
+    for (const auto& each : fs::directory_iterator(folder, error)) out.push_back(each.path());
+    return out;
+  };
+  {
+    running_server server(project.path(), {"--captures", "captures", "--captures-form", "arrow", "--loops", "1"});
+    auto one = server.caller();
+    one.say(request_text("POST", "/v1/rank", {}, R"({"plan":"taps","request_id":"r","user_id":1})"));
+    CHECK(one.hear().value().status == 200);
+    const auto is_written = [&] { return files().size() == 1 && !read_arrow(text_of(files()[0])).lines.empty(); };
+    CHECK(braid::testing::eventually(is_written));
+    server.signal(SIGKILL);
+    CHECK(server.wait() != 0);
+  }
+  REQUIRE(files().size() == 1);
+  CHECK(files()[0].extension() == ".arrows");
+  const rankd::testing::read_stream read = read_arrow(text_of(files()[0]));
+  CHECK_FALSE(read.is_ended);
+  CHECK_FALSE(read.is_cut);
+  REQUIRE(read.lines.size() == 1);
+  CHECK(json::parse(read.lines[0]).at("rows").at("id") == json::array({1, 2, 3}));
+  const process_end wrong = rankd_in(project.path(), {"serve", "--captures", "captures", "--captures-form", "parquet"});
+  CHECK(wrong.status != 0);
+  CHECK(has(wrong.err, "--captures-form: parquet not in {ndjson,arrow}"));
+  const process_end alone = rankd_in(project.path(), {"serve", "--captures-form", "arrow"});
+  CHECK(alone.status != 0);
+  CHECK(has(alone.err, "--captures-form requires --captures"));
 }
 
 TEST_CASE("what was shown and what came of it are joined") {

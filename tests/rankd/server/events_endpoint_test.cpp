@@ -1,13 +1,17 @@
 // tests/rankd/server/events_endpoint_test.cpp: events over HTTP, and the files of captures and exposures.
+#include <rankd/server/arrow_file.hpp>
 #include <rankd/server/event_log.hpp>
 #include <rankd/server/rank_server.hpp>
 
 #include <rankd/registry/file.hpp>
+#include <tests/rankd/server/arrow_reader.hpp>
 #include <tests/rankd/server/serve_world.hpp>
+#include <tests/support/eventually.hpp>
 #include <tests/support/http_caller.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -54,6 +58,7 @@ class event_world {
                                            .stores = reference_project::get().stores,
                                            .plans = &plans_,
                                            .captures = captures_.get(),
+                                           .arrow_captures = arrow_captures_.get(),
                                            .exposures = exposures_.get(),
                                            .events = log_.get(),
                                            .rules = &rules_,
@@ -72,9 +77,7 @@ class event_world {
   }
   /// The lines of a series. Nothing is written after it.
   auto lines_of(const std::string& name) -> std::vector<json> {
-    server_.reset();
-    captures_.reset();
-    exposures_.reset();
+    close();
     std::vector<json> out;
     for (const auto& each : fs::directory_iterator(files_.path()))
       if (each.path().filename().string().starts_with(name + "-")) {
@@ -84,13 +87,31 @@ class event_world {
       }
     return out;
   }
+  /// The same of captures in Arrow's form.
+  auto lines_of_arrow() -> std::vector<json> {
+    close();
+    std::vector<json> out;
+    for (const auto& each : fs::directory_iterator(files_.path() / "arrow"))
+      for (const std::string& line : read_arrow(read_text_file(each.path()).value()).lines)
+        out.push_back(json::parse(line));
+    return out;
+  }
   auto folder() const -> const fs::path& { return files_.path(); }
 
  private:
+  void close() {
+    server_.reset();
+    captures_.reset();
+    arrow_captures_.reset();
+    exposures_.reset();
+  }
+
   scratch_folder files_;
   event_rules rules_;
   std::unique_ptr<event_log> log_ = value_of(event_log::open({.folder = files_.path()}));
   std::unique_ptr<line_file> captures_ = value_of(line_file::series({.folder = files_.path(), .name = "captures"}));
+  std::unique_ptr<arrow_file> arrow_captures_ = value_of(arrow_file::open(
+      {.series = {.folder = files_.path() / "arrow", .name = "captures"}, .max_delay = std::chrono::milliseconds(1)}));
   std::unique_ptr<line_file> exposures_ = value_of(line_file::series({.folder = files_.path(), .name = "exposures"}));
   fixed_plans plans_{capturing_plans()};
   std::unique_ptr<rank_server> server_;
@@ -151,12 +172,23 @@ TEST_CASE("what plans capture and what answers show are lines of their files") {
   CHECK(captured[0].at("side") == "out");
   CHECK(captured[0].at("rows").dump() == R"({"id":[1,2]})");
   CHECK(captured[0].at("cut") == 8);
+  CHECK(world.lines_of_arrow() == captured);
   const std::vector<json> shown = world.lines_of("exposures");
   REQUIRE(shown.size() == 2);
   CHECK(shown[0].at("user_id") == 4);
   CHECK(shown[0].at("rows").at("id").size() == 10);
   CHECK(shown[0].at("request").at("plan") == "taps");
   CHECK(shown[1].at("request_id") == "s");
+}
+
+TEST_CASE("row sets that files of captures hold, or that are lost, are counted in both forms") {
+  event_world world;
+  CHECK(world.ask("POST", "/v1/rank", feed, R"({"request_id":"r","user_id":4,"plan":"taps"})").status == 200);
+  const auto shows = [&](const std::string& sample) {
+    return world.ask("GET", "/metrics", feed).body.find(sample) != std::string::npos;
+  };
+  CHECK(braid::testing::eventually([&] { return shows("rankd_data_lines_total{file=\"captures\"} 2\n"); }));
+  CHECK(shows("rankd_data_lines_lost_total{file=\"captures\"} 0\n"));
 }
 
 TEST_CASE("what the project redacts is in none of these files") {
@@ -168,4 +200,7 @@ TEST_CASE("what the project redacts is in none of these files") {
       CHECK_FALSE(line.contains("user_id"));
       CHECK((!line.contains("request") || !line.at("request").contains("user_id")));
     }
+  const std::vector<json> rows = world.lines_of_arrow();
+  REQUIRE(rows.size() == 1);
+  CHECK_FALSE(rows[0].contains("request_id"));
 }
