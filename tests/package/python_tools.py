@@ -1,4 +1,6 @@
 # tests/package/python_tools.py: the programs that tests/package/requirements.txt brings, and how a test does without them.
+import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,18 @@ def find(*names):
         print(f"skipped: {' and '.join(missing)} missing: ./dev test --label package installs it")
         sys.exit(77)
     return found
+
+
+def run_with(*modules):
+    """Goes on where these modules are: in this Python, or, from the beginning, in that of build/python. Ends the test as skipped
+    where neither has them."""
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    other = FOLDER / "python"
+    if missing and Path(sys.prefix) != FOLDER.parent and other.exists():
+        os.execv(other, [other, "-B", *sys.argv])
+    if missing:
+        print(f"skipped: {' and '.join(missing)} missing: ./dev test --label package installs it")
+        sys.exit(77)
 
 
 def run(*words, **options):
