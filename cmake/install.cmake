@@ -74,7 +74,9 @@ endforeach()
 
 # What braid-doctor gives gdb, and people may source.
 if(TARGET braid-doctor)
-  install(FILES ${PROJECT_SOURCE_DIR}/doctor/gdb/braid.py ${PROJECT_SOURCE_DIR}/doctor/gdb/braid_cycles.py DESTINATION ${CMAKE_INSTALL_DATADIR}/braid/gdb COMPONENT programs)
+  install(FILES ${PROJECT_SOURCE_DIR}/doctor/gdb/braid.py ${PROJECT_SOURCE_DIR}/doctor/gdb/braid_cycles.py
+                ${PROJECT_SOURCE_DIR}/doctor/gdb/braid_symbols.py
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/braid/gdb COMPONENT programs)
 endif()
 
 # The projects of docs/tutorial_rankd.md and docs/operators.md.

@@ -5,7 +5,6 @@
 # and nothing is looked at twice.
 import ctypes
 import os
-import re
 import socket
 import struct
 import time
@@ -23,7 +22,7 @@ def beside(name):
     return made
 
 
-cycles = beside("braid_cycles")
+cycles, symbols = beside("braid_cycles"), beside("braid_symbols")
 
 WORDS_1 = ("home_parts is_scope is_wait is_deaf task_info_key part_count part_bytes part_homes hook_next callback_code "
            "home_hook home_root scope_hook scope_callbacks scope_deaf scope_tasks scope_deadline scope_key scope_value "
@@ -40,7 +39,6 @@ MAX_STEPS = 4_000_000  # waits and levels in all homes
 MAX_LEVELS = 10_000    # of a task
 MAX_DEPTH = 100        # that lines are indented for
 MAX_SYMBOL = 4000
-MAX_NAME = 200
 HOMES = (("braid::loop", "loop"), ("braid::serial_executor", "serial executor"))
 NEVER = (1 << 63) - 1
 STOPS = {1: "stopped before it was done", 2: "the deadline passed before it was done"}  # errc; others as numbers
@@ -438,25 +436,6 @@ def is_of_the_library(name):
     return "braid::detail::" in before or "::kept_until_end<" in name
 
 
-def short_name(name):
-    """As src/base/symbols.cpp has it: names of coroutines, and of what cannot be demangled."""
-    names = []
-    if name.startswith("_ZN"):
-        rest = name[3:]
-        while match := re.match(r"([1-9][0-9]{0,8})", rest):
-            length, begin = int(match[1]), len(match[1])
-            part = rest[begin:begin + length]
-            names.append("(anonymous namespace)" if part == "_GLOBAL__N_1" else part)
-            rest = rest[begin + length:]
-        if names:
-            return ("::".join(names) + ("<...>" if rest.startswith("I") else ""))[:MAX_NAME]
-    if match := re.fullmatch(r"(.*)\(\1(\(.*)::_Z.*\.Frame\*\) \[clone \.actor\]", name):
-        return (match[1] + match[2])[:MAX_NAME]
-    for ending in (" [clone .resume]", " (.resume)"):
-        name = name.removesuffix(ending)
-    return name[:MAX_NAME]
-
-
 class Names:
     def __init__(self, memory):
         self.memory, self.functions, self.places = memory, {}, {}
@@ -474,7 +453,7 @@ class Names:
             said = ""
         if " in section " not in said:
             return f"{code:#x}"
-        return short_name(printable(said.split(" in section ")[0][:MAX_SYMBOL].encode()))
+        return symbols.short_name(printable(said.split(" in section ")[0][:MAX_SYMBOL].encode()))
 
     def place(self, at):
         if at == 0:

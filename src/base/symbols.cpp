@@ -2,6 +2,8 @@
 #include <braid/base/detail/symbols.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -148,25 +152,84 @@ auto names_in(std::string_view mangled) -> std::string {
   return names.empty() || !mangled.starts_with('I') ? names : names + "<...>";
 }
 
+/// Follows brackets; `<` and `>` may be operators, so a bracket of another kind closes what was opened within.
+void follow_bracket(std::string& open, char next, char before) {
+  constexpr std::string_view opening = "<([{";
+  constexpr std::string_view closing = ">)]}";
+  if (opening.contains(next)) open += next;
+  const std::size_t kind = closing.find(next);
+  if (kind == std::string_view::npos || (next == '>' && (before == '-' || !open.ends_with('<')))) return;
+  if (const std::size_t at = open.rfind(opening[kind]); at != std::string::npos) open.resize(at);
+}
+
+auto begins_operator(std::string_view before, std::string_view rest) -> bool {
+  constexpr std::string_view word = "operator";
+  if (!before.empty() && !before.ends_with(' ') && !before.ends_with("::")) return false;
+  return rest.starts_with(word) && rest.size() > word.size() && rest[word.size()] != '_' &&
+         std::isalnum(static_cast<unsigned char>(rest[word.size()])) == 0;
+}
+
+/// `f<int>(int)` of `R f<int>(int)`: names of templates begin with what they return. Their own `(` follows the name,
+/// that of an expression follows a space or `decltype`.
+auto without_result(std::string_view function) -> std::string_view {
+  constexpr std::string_view unnamed = "(anonymous namespace)";
+  std::size_t begin = 0;
+  std::string open;
+  for (std::size_t at = 0; at < function.size(); ++at) {
+    const std::string_view before = function.substr(0, at);
+    const std::string_view rest = function.substr(at);
+    const bool is_outside = open.empty();
+    if (is_outside && rest.starts_with(unnamed)) {
+      at += unnamed.size() - 1;
+      continue;
+    }
+    if (is_outside && begins_operator(before, rest)) return function.substr(begin);
+    if (is_outside && rest.front() == '(' && !before.empty() && !before.ends_with(' ') && !before.ends_with("decltype"))
+      return function.substr(begin);
+    if (is_outside && rest.front() == ' ') begin = at + 1;
+    follow_bracket(open, rest.front(), before.empty() ? ' ' : before.back());
+  }
+  return function;
+}
+
+/// What a job of the library calls, where its name says that: `F` of `closure_job<F>`.
+auto called_by(std::string_view job) -> std::string_view {
+  struct form {
+    std::string_view begin, end;
+  };
+  constexpr std::array<form, 4> forms{
+      {{"closure_job<", ">"}, {"root_job<", ">"}, {"timed_call<", ">"}, {"offload_awaiter<", ">::outward"}}};
+  for (const form& each : forms)
+    if (job.starts_with(each.begin) && job.ends_with(each.end))
+      return job.substr(each.begin.size(), job.size() - each.begin.size() - each.end.size());
+  return job;
+}
+
+/// Jobs by which a task goes on.
+auto is_resumption(std::string_view job) -> bool {
+  constexpr std::string_view inner = "braid::detail::";
+  constexpr std::string_view parameters = "(braid::job&, braid::job::action)";
+  if (!job.starts_with(inner) || !job.ends_with(parameters)) return false;
+  job = job.substr(inner.size(), job.size() - inner.size() - parameters.size());
+  return job == "awaiter_base::resumed" || job == "schedule_awaiter::arrived" || job == "home_awaiter::arrived" ||
+         (job.starts_with("offload_awaiter<") && job.ends_with(">::homeward::act"));
+}
+
 }  // namespace
 
 auto short_function_name(std::string_view demangled) -> std::string {
   constexpr std::string_view job_tail = "::act(braid::job&, braid::job::action)";
   constexpr std::string_view frame_tail = " [clone .resume]";
   constexpr std::string_view inner = "braid::detail::";
-  constexpr std::string_view closure = "closure_job<";
   constexpr std::size_t max_length = 200;
-  if (demangled == "braid::detail::awaiter_base::resumed(braid::job&, braid::job::action)") return "resume";
+  if (is_resumption(demangled)) return "resume";
   if (std::string names = names_in(demangled); !names.empty()) return names.substr(0, max_length);
   demangled = coroutine_in(demangled);
   if (demangled.ends_with(frame_tail)) demangled.remove_suffix(frame_tail.size());
+  demangled = without_result(demangled);
   if (demangled.ends_with(job_tail)) {
     demangled.remove_suffix(job_tail.size());
-    if (demangled.starts_with(inner)) demangled.remove_prefix(inner.size());
-    if (demangled.starts_with(closure) && demangled.ends_with('>')) {
-      demangled.remove_prefix(closure.size());
-      demangled.remove_suffix(1);
-    }
+    if (demangled.starts_with(inner)) demangled = called_by(demangled.substr(inner.size()));
   }
   return std::string(demangled.substr(0, max_length));
 }

@@ -54,6 +54,36 @@ TEST_CASE("a name that cannot be demangled is cut to the names in front") {
   CHECK(short_function_name("_ZN5") == "_ZN5");
 }
 
+TEST_CASE("the name of a function template does not begin with what it returns") {
+  CHECK(short_function_name("int n::f<int>(int)") == "n::f<int>(int)");
+  CHECK(short_function_name("braid::task<decltype ((((std::declval<g (h::*)(int)>)()).await)())> "
+                            "braid::detail::call<h>(h) [clone .resume]") == "braid::detail::call<h>(h)");
+  CHECK(short_function_name("decltype (auto) f<(1 > 0)>((anonymous namespace)::a)") ==
+        "f<(1 > 0)>((anonymous namespace)::a)");
+  CHECK(short_function_name("decltype(x) (anonymous namespace)::f<b>(b) const") ==
+        "(anonymous namespace)::f<b>(b) const");
+  CHECK(short_function_name("std::vector<a->b()> f<(a)1>()") == "f<(a)1>()");
+  CHECK(short_function_name("auto f(int)::{lambda(auto:1)#1}::operator()<char>(char) const") ==
+        "f(int)::{lambda(auto:1)#1}::operator()<char>(char) const");
+  CHECK(short_function_name("bool n::operator< <int>(int)") == "n::operator< <int>(int)");
+  CHECK(short_function_name("n::a::operator unsigned long() const") == "n::a::operator unsigned long() const");
+  CHECK(short_function_name("my_operator f<int>(int)") == "f<int>(int)");
+  CHECK(short_function_name("operators f<int>(int)") == "f<int>(int)");
+  CHECK(short_function_name("f(unsigned long) const") == "f(unsigned long) const");
+  CHECK(short_function_name("no function at all") == "no function at all");
+  CHECK(short_function_name("a<b c<d e(") == "a<b c<d e(");
+}
+
+TEST_CASE("a job that a task goes on by is called resume, and one that an offload is made of as what it calls") {
+  const std::string job = "(braid::job&, braid::job::action)";
+  CHECK(short_function_name("braid::detail::offload_awaiter<f()::$_0>::outward::act" + job) == "f()::$_0");
+  CHECK(short_function_name("braid::detail::offload_awaiter<f()::$_0>::homeward::act" + job) == "resume");
+  CHECK(short_function_name("braid::detail::timed_call<f()::$_0>::act" + job) == "f()::$_0");
+  CHECK(short_function_name("braid::detail::root_job<int (*)()>::act" + job) == "int (*)()");
+  CHECK(short_function_name("braid::detail::home_awaiter::arrived" + job) == "resume");
+  CHECK(short_function_name("own::offload_awaiter<f>::outward::act" + job) == "own::offload_awaiter<f>::outward");
+}
+
 TEST_CASE("of a job's code what its function is stays") {
   CHECK(short_function_name("braid::detail::closure_job<main::$_0>::act(braid::job&, braid::job::action)") ==
         "main::$_0");

@@ -236,7 +236,7 @@ def bounds(script):
     check(shown == [", deadline in 2.0 s", ", deadline in 10.0 ms", ", deadline in 0.0 ms", ", deadline 4.0 s ago",
                     ", with a deadline"], f"deadlines: {shown}")
     looked_at = []
-    script["short_name"] = lambda name: looked_at.append(len(name)) or name
+    script["symbols"].short_name = lambda name: looked_at.append(len(name)) or name
     script["Names"].symbol(4096)
     check(looked_at == [4000], "symbols have a bound")
 
@@ -314,6 +314,18 @@ def details(script, seed):
           f"addresses: {addresses}")
 
 
+def names(script):
+    """Each as the test of src/base/symbols.cpp has it, beside what is expected."""
+    text = (pathlib.Path(__file__).parents[1] / "base/symbols_test.cpp").read_text()
+    case = text[text.index('TEST_CASE("the name of a function template'):].split("\n}\n")[0]
+    pairs = re.findall(r"short_function_name\(((?:\s*\"[^\"]*\")+)\)\s*==\s*\"([^\"]*)\"", case)
+    check(len(pairs) == case.count("CHECK("), f"names of the test: {len(pairs)}")
+    for literals, expected in pairs:
+        given = "".join(re.findall(r'"([^"]*)"', literals))
+        shown = script["symbols"].short_name(given)
+        check(shown == expected, f"{given} is {shown} and not {expected}")
+
+
 def cycles(script, seed):
     """Of waits that are made up: each line of a scene is a task, with what it waits for. Task N has the scope N."""
     def walk_of(waits, running=(), owners=None):
@@ -384,6 +396,7 @@ with tempfile.TemporaryDirectory() as scratch:
     hostile()
     seed_of_run = int(os.environ.get("BRAID_SEED", "1"))
     loaded = load_script()
+    names(loaded)
     tables(loaded)
     details(loaded, seed_of_run)
     cycles(loaded, seed_of_run)
