@@ -78,6 +78,11 @@ if(pkg_config)
   get_filename_component(folder ${described} DIRECTORY)
   must(${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${folder} ${pkg_config} --cflags --libs braid)
   separate_arguments(flags UNIX_COMMAND "${printed}")
+  # Headers that are found so are none of the system's: a warning in them is one of the program.
+  if(other)
+    must(${other} -include braid/braid.hpp -Wall -Wextra -Wshadow -Wno-unused-command-line-argument -Werror -fsyntax-only
+         ${SOURCES}/tests/install/program.cpp ${flags})
+  endif()
   must(${COMPILER} ${SOURCES}/tests/install/program.cpp ${flags} -o ${SCRATCH}/by_hand)
   get_filename_component(folder ${folder} DIRECTORY)
   must(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${folder} ${SCRATCH}/by_hand)

@@ -18,8 +18,8 @@ class timer : public list_hook {
  public:
   using fire_fn = void (*)(timer&) noexcept;
 
-  /// `drop` may be left out where the timer service cannot end before it fires.
-  explicit timer(fire_fn fire, fire_fn drop = nullptr) noexcept : fire_(fire), drop_(drop) {}
+  /// `when_dropped` may be left out where the timer service cannot end before it fires.
+  explicit timer(fire_fn when_due, fire_fn when_dropped = nullptr) noexcept : fire_(when_due), drop_(when_dropped) {}
 
   [[nodiscard]] auto is_armed() const noexcept -> bool { return is_linked(); }
 

@@ -29,9 +29,9 @@ class redis_wait : public awaiter_base, protected redis_request {
   }
 
  protected:
-  redis_wait(redis_shared_connection& to, const kind& what, arena* memory, std::uint32_t count,
-             duration timeout) noexcept
-      : awaiter_base(operations), redis_request(what, memory, count, timeout), to_(&to) {}
+  redis_wait(redis_shared_connection& to, const kind& what, arena* replies_in, std::uint32_t count,
+             duration limit) noexcept
+      : awaiter_base(operations), redis_request(what, replies_in, count, limit), to_(&to) {}
   ~redis_wait() { BRAID_ASSERT(link == nullptr, "a request ends before it is destroyed"); }
 
   static void end(redis_request& self, redis_end how) noexcept {
@@ -63,8 +63,8 @@ class redis_wait : public awaiter_base, protected redis_request {
 template <typename Command>
 class [[nodiscard]] redis_call final : public redis_wait {
  public:
-  redis_call(redis_shared_connection& to, Command command, arena* memory, duration timeout) noexcept
-      : redis_wait(to, how_, memory, 1, timeout), command_(command) {
+  redis_call(redis_shared_connection& to, Command command, arena* replies_in, duration limit) noexcept
+      : redis_wait(to, how_, replies_in, 1, limit), command_(command) {
     replies = &reply_;
     error = command_.fault();
   }
