@@ -90,6 +90,14 @@ struct members {
   }
 };
 
+/// The key that a line names, if it is a text.
+auto key_of(dom::object object) -> std::string_view {
+  for (const dom::key_value_pair member : object)
+    if (std::ranges::find(line_kinds, member.key, &line_kind::head) != line_kinds.end() && member.value.is_string())
+      return member.value.get_string().value_unsafe();
+  return {};
+}
+
 auto in_backquotes(std::string_view name) -> std::string { return "`" + std::string(name) + "`"; }
 
 }  // namespace
@@ -103,7 +111,8 @@ class record_parser::machine {
 
  private:
   void report(std::string_view code, std::string_view pointer, std::string_view message, std::string_view hint = {}) {
-    diagnostics_.add(line_diagnostic(origin_.line, code, pointer, message, hint));
+    const std::string record = key_.empty() ? std::string() : quote_name(key_) + ": ";
+    diagnostics_.add(line_diagnostic(origin_.line, code, pointer, record + std::string(message), hint));
   }
   [[nodiscard]] auto full() const -> bool { return diagnostics_.size() >= max_diagnostics; }
 
@@ -131,6 +140,7 @@ class record_parser::machine {
   braid::arena scratch_;
   braid::diagnostics diagnostics_;
   record_origin origin_;
+  std::string_view key_;  ///< of the record that is wrong; empty where the line names none
   std::vector<hash_field> fields_;
   std::vector<std::int64_t> ids_;
   std::vector<std::string_view> texts_;
@@ -400,7 +410,7 @@ void record_parser::machine::check_dump(std::string_view key, std::string_view p
   const std::size_t length = line.size() - 1;  // without its line feed
   if (length > line_reader::max_bytes)
     report("record_too_long", pointer,
-           "a dump would write the record " + quote_name(key) + " as a line of " + std::to_string(length) + " bytes, " +
+           "a dump would write the record as a line of " + std::to_string(length) + " bytes, " +
                std::to_string(line_reader::max_bytes) + " are allowed",
            "divide it among several keys");
 }
@@ -410,6 +420,7 @@ auto record_parser::machine::run(const text_line& line, std::uint32_t file)
   diagnostics_ = {};
   scratch_.reset();
   origin_ = {file, static_cast<std::uint32_t>(line.number)};
+  key_ = {};
   if (line.too_long) {
     report("line_too_long", "", "the line is longer than 16 MiB");
     return std::unexpected(diagnostics_);
@@ -417,6 +428,7 @@ auto record_parser::machine::run(const text_line& line, std::uint32_t file)
   if (is_blank(line.text)) return std::nullopt;
 
   const auto document = read_document(line.text);
+  if (document) key_ = key_of(*document);
   const members found = document ? read_members(*document) : members{};
   if (document) check_pairing(found);
   std::string_view key;

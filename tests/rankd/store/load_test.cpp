@@ -207,7 +207,7 @@ TEST_CASE("all bad lines of all files are complained about, and the old store st
   CHECK(codes_of(report) == std::vector<std::string>{"wrong_type", "bad_json", "duplicate_key", "duplicate_key"});
   auto diagnostic = report.error().begin();
   CHECK(diagnostic->source == files[0].string());
-  CHECK(diagnostic->message == "line 2: an integer or a string is expected here, not null");
+  CHECK(diagnostic->message == "line 2: `b`: an integer or a string is expected here, not null");
   CHECK((++diagnostic)->message.starts_with("line 4: "));
   ++diagnostic;
   CHECK(diagnostic->source == files[1].string());

@@ -153,6 +153,13 @@ TEST_CASE("a name that is nearly right gets a hint") {
   CHECK(errors_of(R"({"hash":"a","fields":{"n":1}})").front().hint == "write numbers as strings: \"1.5\"");
 }
 
+TEST_CASE("a diagnostic names the record by its key, wherever the line has it") {
+  for (const char* line : {R"({"fields":{"n":1},"hash":"user:1"})", R"({"hash":"user:1","feilds":{}})",
+                           R"({"list":"user:1","values":[1.5]})", R"({"string":"user:1","value":1})"})
+    CHECK(errors_of(line).front().message.starts_with("line 17: `user:1`: "));
+  CHECK(errors_of(R"({"hash":1,"fields":{}})").front().message == "line 17: a string is expected here, not an integer");
+}
+
 TEST_CASE("bytes that are not UTF-8 are located, columns counted in bytes from 1") {
   CHECK(errors_of("{\"hash\":\"é\xff\",\"fields\":{}}").front().message ==
         "line 17: the line is not valid UTF-8 from column 12 on");
@@ -188,7 +195,7 @@ TEST_CASE("a record that a dump would write as too long a line is refused") {
   CHECK(errors.front().code == "record_too_long");
   CHECK(errors.front().pointer == "/hash");
   CHECK(errors.front().message ==
-        "line 17: a dump would write the record `user:1` as a line of 16777217 bytes, 16777216 are allowed");
+        "line 17: `user:1`: a dump would write the record as a line of 16777217 bytes, 16777216 are allowed");
 
   // Integers beside text get quotes.
   std::string list = R"({"list":"follow:1","values":["x")";
@@ -246,7 +253,8 @@ TEST_CASE("a vector has the length that the key of its field declares") {
   REQUIRE_FALSE(parsed.has_value());
   CHECK(parsed.error().front().code == "wrong_length");
   CHECK(parsed.error().front().pointer == "/fields/v");
-  CHECK(parsed.error().front().message == "line 17: the vector has 3 numbers, and the key `v` has 2 dimensions");
+  CHECK(parsed.error().front().message ==
+        "line 17: `item:7`: the vector has 3 numbers, and the key `v` has 2 dimensions");
 }
 
 TEST_CASE("a list of integers is packed, a list with text keeps text") {
