@@ -1,4 +1,5 @@
 // rankd/op/row_ops.cpp: the operators that compute on rows: vm, flag, filter, concat, sort, take.
+#include <rankd/expr/detail/program.hpp>
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/entries.hpp>
@@ -17,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace rankd::detail {
 namespace {
@@ -30,12 +32,42 @@ auto cost_of(const compiled_tree& program, std::size_t rows) noexcept -> double 
   return guess.once_ns + guess.row_ns * static_cast<double>(rows);
 }
 
+/// A param of the request that a formula reads.
+struct read_param {
+  std::uint32_t place = 0;  ///< in registries::params
+  std::string name;
+};
+
+auto params_of(const expr_program& program, const registries& declared) -> std::vector<read_param> {
+  std::vector<read_param> out;
+  if (program.is_refused()) return out;
+  for (const auto& each : program.code().params)
+    if (std::ranges::find(out, each.param, &read_param::place) == out.end())
+      out.push_back({each.param, declared.params()[each.param].name});
+  return out;
+}
+
+/// What to look at first where a value is null: the params that the request has left null.
+auto null_params(const std::vector<read_param>& read, std::span<const scalar> given) -> std::string {
+  std::string names;
+  std::size_t count = 0;
+  for (const read_param& each : read) {
+    if (!is_null(given[each.place])) continue;
+    names += (names.empty() ? "`" : ", `") + each.name + "`";
+    ++count;
+  }
+  if (count == 0) return {};
+  return std::string("; the request gives no value for ") + (count == 1 ? "the param " : "the params ") + names +
+         ", which the formula reads";
+}
+
 struct vm_params {
   std::uint32_t key_id = 0;
   std::string key_name;
   null_rule nulls = null_rule::allowed;
   value_type gives = value_type::floating;
   expr_program program;
+  std::vector<read_param> params = {};
 
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_of(program, rows); }
 
@@ -44,7 +76,7 @@ struct vm_params {
     if (!context.may_make(0, rows.table().size() * sizeof(double))) return over_budget();
     const evaluated<column> values = values_of(rows, context);
     if (!values) return cannot_evaluate(values.error());
-    if (const auto wrong = find_defect(rows, *values, nulls)) return refused(rows, *wrong);
+    if (const auto wrong = find_defect(rows, *values, nulls)) return refused(rows, *wrong, context.params);
     return rows.with_column(key_id, *values, context.memory);
   }
 
@@ -56,13 +88,14 @@ struct vm_params {
     return evaluate(program, rows, context.params, context.memory, how);
   }
 
-  [[nodiscard]] auto refused(const row_set& rows, const defect& wrong) const -> std::unexpected<op_error> {
+  [[nodiscard]] auto refused(const row_set& rows, const defect& wrong, std::span<const scalar> given) const
+      -> std::unexpected<op_error> {
     const std::string row = std::to_string(wrong.row) + " (id " + to_text(rows.table().id(wrong.row)) + ")";
     if (wrong.kind == defect_kind::non_finite)
       return std::unexpected(
           op_error{"non_finite_value", "the value for `" + key_name + "` of row " + row + " is not a finite number"});
-    return std::unexpected(
-        op_error{"null_value", "the value for `" + key_name + "` of row " + row + " is null, which the key refuses"});
+    return std::unexpected(op_error{"null_value", "the value for `" + key_name + "` of row " + row +
+                                                      " is null, which the key refuses" + null_params(params, given)});
   }
 };
 
@@ -281,7 +314,8 @@ auto bind_vm(const plan_node& node, const bind_context& with) -> braid::checked<
                               .key_name = key->name,
                               .nulls = key->nullable ? null_rule::allowed : null_rule::refused,
                               .gives = key->type,
-                              .program = with.exprs[expr.index()]});
+                              .program = with.exprs[expr.index()],
+                              .params = params_of(with.exprs[expr.index()], with.declared)});
 }
 
 auto bind_flag(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {

@@ -171,6 +171,16 @@ TEST_CASE("a null for a key that refuses it names the key, the row and its id; i
   CHECK(bench.run(*vm(score, key(score)), {rows}).has_value());
 }
 
+TEST_CASE("a null that comes of a param without a value names the param") {
+  op_bench bench;
+  const auto op =
+      vm(final_score, R"({"op":"add","a":{"op":"const_number","value":1},"b":{"op":"param_ref","param_id":1}})");
+  bench.params[0] = scalar{};
+  CHECK(error_of(bench.run(*op, {bench.rows_of({7})})) ==
+        "null_value: the value for `final_score` of row 0 (id 7) is null, which the key refuses; the request gives no "
+        "value for the param `weight`, which the formula reads");
+}
+
 TEST_CASE("a value that is not finite is refused even by a nullable key") {
   op_bench bench;
   const row_set rows = bench.with<double>(bench.rows_of({11, 22}), score, {1.0, 1e308});
