@@ -4,6 +4,8 @@
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/detail/demo_files.hpp>
 #include <rankd/cli/output_file.hpp>
+#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/names.hpp>
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
@@ -140,10 +142,26 @@ auto demo_writer::write_text(const detail::demo_file& file) -> bool {
   return close(out, file.path);
 }
 
+/// The mark of a project that is called as its folder.
+auto named_mark(std::string_view text, const fs::path& folder) -> std::string {
+  constexpr std::string_view placeholder = "name = \"project\"";
+  std::string out(text);
+  fs::path whole = fs::absolute(folder).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();  // a slash ended it
+  const std::string name = whole.filename().string();
+  const std::size_t at = out.find(placeholder);
+  if (at == std::string::npos || name.empty() || !is_utf8(name)) return out;
+  std::string quoted;
+  append_json_string(quoted, name);  // a basic string of TOML, too
+  return out.replace(at, placeholder.size(), "name = " + quoted);
+}
+
 auto demo_writer::write_mark(output_file& mark, const detail::demo_file& file) -> bool {
+  const std::string text =
+      options_.kind == project_kind::empty ? named_mark(file.text, folder_) : std::string(file.text);
   ++report_.files;
-  report_.bytes += file.text.size();
-  if (mark.write(file.text) && mark.finish()) return true;
+  report_.bytes += text.size();
+  if (mark.write(text) && mark.finish()) return true;
   failed_ = file.path;
   return false;
 }

@@ -124,7 +124,7 @@ auto workspace::embedded_folder() const -> braid::checked<fs::path> {
   for (const endpoint_entry& endpoint : declared.endpoints())
     if (is_embedded(endpoint)) return folder_of(endpoint, where.root);
   return refused("no_embedded_store", "no endpoint of environment `" + where.environment + "` is an embedded store",
-                 "name one with --store DIR");
+                 "name one with --store DIR; rankd load fills a server, too: --store redis://HOST:PORT");
 }
 
 auto parse_store_url(std::string_view url) -> braid::checked<fs::path> {

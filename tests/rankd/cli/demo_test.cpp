@@ -228,3 +228,17 @@ TEST_CASE("progress counts every line") {
   CHECK(seen.back().lines_total == 4 * small.size.users);
   CHECK(seen.back().file == "data/media.ndjson");
 }
+
+TEST_CASE("an empty project is called as its folder, whatever that is") {
+  const scratch_folder folder;
+  for (const char* name : {"mine", "Näher dran", "a\"b\\c"}) {
+    for (const char* end : {"", "/", "/."}) {
+      const fs::path made = folder.path() / (std::string(name) + end);
+      REQUIRE(write_demo_project(made, {.kind = project_kind::empty}));
+      const auto read = project::load(folder.path() / name);
+      REQUIRE(read);
+      CHECK(read->name == name);
+      fs::remove_all(folder.path() / name);
+    }
+  }
+}

@@ -78,6 +78,14 @@ TEST_CASE("test prints the same for programs") {
   CHECK(failure.at("fates").size() == 1);
 }
 
+TEST_CASE("tests of a plan that is gone are named by their file") {
+  const tested_project project;
+  fs::remove(project.path() / "plans/compiled/home_feed.json");
+  const process_end run = rankd_in(project.path(), {"test"});
+  CHECK(run.status == 1);
+  CHECK(has(run.err, "plans/compiled/home_feed.tests.json#: no plan is called `home_feed` [unknown_plan]"));
+}
+
 TEST_CASE("test says what it cannot test") {
   const project_copy none;
   const auto said = [](const std::filesystem::path& folder, words arguments) {
