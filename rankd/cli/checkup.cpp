@@ -6,6 +6,7 @@
 #include <rankd/op/operator_library.hpp>
 #include <rankd/plan/catalog.hpp>
 #include <rankd/registry/json_text.hpp>
+#include <rankd/server/event_rules.hpp>
 
 #include <algorithm>
 #include <string>
@@ -34,13 +35,13 @@ auto to_string(health how) noexcept -> std::string_view {
   return "fail";
 }
 
-void checkup::fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
+void checkup::add(std::string_view area, health how, const braid::diagnostics& problems, std::string_view advice) {
   constexpr std::size_t max_count = 5;
   std::size_t shown = 0;
   for (const braid::diagnostic& item : problems) {
     if (shown++ == max_count)
-      return fail(area, counted(problems.size() - max_count, "more diagnostic"), std::string(advice));
-    fail(area, sentence(item), item.hint.empty() ? std::string(advice) : item.hint);
+      return add(area, how, counted(problems.size() - max_count, "more diagnostic"), std::string(advice));
+    add(area, how, sentence(item), item.hint.empty() ? std::string(advice) : item.hint);
   }
 }
 
@@ -87,6 +88,16 @@ auto check_project(const fs::path& folder, checkup& into) -> std::optional<works
 
 namespace {
 
+/// What serve would refuse; nothing where the project has no such file.
+void check_counters(const workspace& in, checkup& into) {
+  std::error_code error;
+  if (!fs::exists(in.where.registry / counters_file, error)) return;
+  const auto rules = event_rules::load(in.where.registry, in.declared);
+  if (!rules) return into.fail("counters", rules.error(), "correct the file");
+  into.ok("counters",
+          counted(rules->types().size(), "event type") + ", " + counted(rules->counters().size(), "counter"));
+}
+
 /// Nothing where the project has no such file.
 void check_experiments(const workspace& in, const std::vector<artifact>& artifacts, checkup& into) {
   if (in.experiments.digest().empty()) return;
@@ -100,6 +111,7 @@ void check_experiments(const workspace& in, const std::vector<artifact>& artifac
 }  // namespace
 
 void check_plans(const workspace& in, checkup& into) {
+  check_counters(in, into);
   const auto artifacts = list_artifacts(in.where.plans);
   if (!artifacts) return into.fail("plans", artifacts.error(), "build the plans");
   check_experiments(in, *artifacts, into);

@@ -37,8 +37,13 @@ class checkup {
   void fail(std::string_view area, std::string found, std::string advice) {
     add(area, health::fail, std::move(found), std::move(advice));
   }
-  /// The first diagnostics as failures, and how many more there are.
-  void fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice);
+  /// The first diagnostics as failures or warnings, and how many more there are; `advice` where they have no hint.
+  void fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
+    add(area, health::fail, problems, advice);
+  }
+  void warn(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
+    add(area, health::warn, problems, advice);
+  }
 
   [[nodiscard]] auto findings() const noexcept -> const std::vector<finding>& { return findings_; }
   [[nodiscard]] auto count(health how) const -> std::size_t;
@@ -47,6 +52,7 @@ class checkup {
   void add(std::string_view area, health how, std::string found, std::string advice) {
     findings_.push_back({std::string(area), how, std::move(found), std::move(advice)});
   }
+  void add(std::string_view area, health how, const braid::diagnostics& problems, std::string_view advice);
 
   std::vector<finding> findings_;
 };
@@ -54,7 +60,7 @@ class checkup {
 /// Project and registries; nothing where what follows cannot be looked at. An empty folder: as `workspace::open`.
 auto check_project(const std::filesystem::path& folder, checkup& into) -> std::optional<workspace>;
 
-/// Every artifact and the index.
+/// counters.toml, if there is one, every artifact, and the index.
 void check_plans(const workspace& in, checkup& into);
 
 /// Every endpoint: an embedded store is opened and read, a server is greeted. Blocks: at most some seconds for each.

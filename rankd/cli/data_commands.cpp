@@ -1,6 +1,7 @@
 // rankd/cli/data_commands.cpp: rankd load and rankd init: filling stores, making projects.
 #include <rankd/cli/commands.hpp>
 #include <rankd/registry/diagnostic.hpp>
+#include <rankd/cli/data_check.hpp>
 #include <rankd/cli/demo.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
@@ -13,7 +14,10 @@
 #include <braid/base/config.hpp>
 
 #include <algorithm>
+#include <cstdio>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -53,16 +57,40 @@ auto data_of(const load_command_options& options) -> braid::checked<std::vector<
   return files_of(data);
 }
 
-/// Nothing outside of a project: its keys are not known.
-auto lengths_here(const fs::path& project) -> vector_lengths {
-  const auto in = workspace::open(project);
-  return in ? lengths_of(in->declared) : vector_lengths();
-}
-
 /// A load that is done, and the place that was filled.
 struct done_load {
   load_report report;
   std::string place;
+  braid::diagnostics warnings;
+};
+
+/// What a project says of the data that is loaded; nothing outside of one.
+class project_rules {
+ public:
+  project_rules(const fs::path& project, const std::vector<fs::path>& files) {
+    if (auto in = workspace::open(project)) {
+      in_.emplace(std::move(*in));
+      check_.emplace(*in_, data_check_options{.files = files});
+    }
+  }
+
+  [[nodiscard]] auto lengths() const -> vector_lengths { return in_ ? lengths_of(in_->declared) : vector_lengths(); }
+  auto viewer() -> record_viewer {
+    if (!check_) return nullptr;
+    return [this](std::string_view key, const record_view& record) { check_->columns().see(key, record); };
+  }
+
+  /// What plans will not find. After an interrupted load only a part of the records was seen.
+  [[nodiscard]] auto warnings(const load_report& done) -> braid::diagnostics {
+    if (!check_) return {};
+    braid::diagnostics out = check_->columns().malformed_values();
+    if (done.resumed_at == 0) out.append(check_->columns().missing_columns());
+    return out;
+  }
+
+ private:
+  std::optional<workspace> in_;
+  std::optional<data_check> check_;  ///< of `in_`
 };
 
 auto load_folder(const load_command_options& options) -> braid::checked<done_load> {
@@ -70,13 +98,15 @@ auto load_folder(const load_command_options& options) -> braid::checked<done_loa
   if (!store) return std::unexpected(store.error());
   const auto files = data_of(options);
   if (!files) return std::unexpected(files.error());
+  project_rules rules(options.project, *files);
   progress_bar bar("loading");
   auto loaded = load_store(*store, *files,
                            {.mode = options.replace ? load_mode::replace : load_mode::merge,
                             .progress = bar.for_load(),
-                            .vectors = lengths_here(options.project)});
+                            .vectors = rules.lengths(),
+                            .seen = rules.viewer()});
   if (!loaded) return std::unexpected(std::move(loaded.error()));
-  return done_load{*loaded, store->string()};
+  return done_load{*loaded, store->string(), rules.warnings(*loaded)};
 }
 
 auto load_server(const load_command_options& options) -> braid::checked<done_load> {
@@ -85,10 +115,12 @@ auto load_server(const load_command_options& options) -> braid::checked<done_loa
   if (!server) return std::unexpected(server.error());
   const auto files = data_of(options);
   if (!files) return std::unexpected(files.error());
+  project_rules rules(options.project, *files);
   progress_bar bar("loading");
-  auto loaded = load_redis(*server, *files, {.progress = bar.for_load(), .vectors = lengths_here(options.project)});
+  auto loaded =
+      load_redis(*server, *files, {.progress = bar.for_load(), .vectors = rules.lengths(), .seen = rules.viewer()});
   if (!loaded) return std::unexpected(std::move(loaded.error()));
-  return done_load{*loaded, place_of(*server)};
+  return done_load{*loaded, place_of(*server), rules.warnings(*loaded)};
 }
 
 }  // namespace
@@ -102,6 +134,8 @@ auto load_command(const load_command_options& options) -> exit_status {
         (loaded.resumed_at == 0 ? ""
                                 : ", gone on with an interrupted load at byte " + std::to_string(loaded.resumed_at)) +
         "\n");
+  for (const braid::diagnostic& each : done->warnings)
+    std::fputs(("warning: " + printable(braid::diagnostics(each))).c_str(), stderr);
   return exit_status::fine;
 }
 

@@ -11,6 +11,7 @@
 #include <rankd/op/describe.hpp>
 #include <rankd/op/operator_library.hpp>
 #include <rankd/plan/catalog.hpp>
+#include <rankd/server/event_rules.hpp>
 
 #include <algorithm>
 #include <string>
@@ -170,22 +171,27 @@ auto validate_command(const validate_options& options) -> exit_status {
   std::vector<std::string> wanted = options.plans;
   braid::diagnostics index_problems;
   braid::diagnostics budget_problems;
+  braid::diagnostics counter_problems;
   if (wanted.empty()) {
     const auto artifacts = list_artifacts(in->where.plans);
     if (!artifacts) return report(artifacts.error(), options.form);
     wanted = names_of(*artifacts);
     index_problems = verify_index(in->where.plans);
     budget_problems = in->where.budgets.strangers(wanted);
+    if (auto rules = event_rules::load(in->where.registry, in->declared); !rules)
+      counter_problems = std::move(rules.error());
   }
 
   std::vector<verdict> all;
-  bool fine = index_problems.empty() && budget_problems.empty();
+  bool fine = index_problems.empty() && budget_problems.empty() && counter_problems.empty();
   for (const std::string& plan : wanted) {
     all.push_back({plan, in->load_plan_of(plan)});
     fine = fine && all.back().bound.has_value() && (!options.strict || all.back().bound->warnings.empty());
   }
   if (!index_problems.empty()) all.push_back({std::string(index_file), std::unexpected(std::move(index_problems))});
   if (!budget_problems.empty()) all.push_back({std::string(project_file), std::unexpected(std::move(budget_problems))});
+  if (!counter_problems.empty())
+    all.push_back({std::string(counters_file), std::unexpected(std::move(counter_problems))});
   if (options.form == output_form::programs)
     print(verdicts_json(all));
   else

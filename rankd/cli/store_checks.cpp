@@ -1,6 +1,7 @@
 // rankd/cli/store_checks.cpp: embedded stores opened and read, servers greeted.
 #include <rankd/cli/checkup.hpp>
 
+#include <rankd/cli/data_check.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/engine/engine.hpp>
 #include <rankd/plan/catalog.hpp>
@@ -65,6 +66,19 @@ auto read_sample(const embedded_store& opened) -> braid::result<std::pair<std::u
   return std::pair(*count, read);
 }
 
+/// What plans read and the store does not have, or has misspelled.
+void check_columns(const endpoint_entry& endpoint, const workspace& in, const embedded_store& opened, checkup& into) {
+  constexpr std::size_t enough = 100'000;
+  const std::array endpoints{endpoint.endpoint_id};
+  data_check check(in, {.endpoints = endpoints});
+  const auto snapshot = opened.take_snapshot();
+  if (!snapshot || !check.columns().read(*snapshot, enough)) return;  // what cannot be read was found before
+  const std::string area = area_of(endpoint);
+  into.warn(area, check.columns().missing_records(), "correct the data, or the plan");
+  into.warn(area, check.columns().missing_columns(), "correct the data, or the name of the key in keys.toml");
+  into.warn(area, check.columns().malformed_values(), "correct the data");
+}
+
 void check_embedded(const endpoint_entry& endpoint, const workspace& in, checkup& into) {
   const std::string area = area_of(endpoint);
   const fs::path folder = in.where.root / std::get<embedded_resolver>(endpoint.resolver).path;
@@ -85,10 +99,12 @@ void check_embedded(const endpoint_entry& endpoint, const workspace& in, checkup
                             std::to_string(opened->manifest().data_bytes / 1024) + " KiB, generation " +
                             std::to_string(opened->manifest().generation) + ", " + std::to_string(sample->second) +
                             " read";
-  if (sample->first == 0)
+  if (sample->first == 0) {
     into.warn(area, found, "fill it: rankd load");
-  else
+  } else {
     into.ok(area, found);
+    check_columns(endpoint, in, *opened, into);
+  }
   if (in.where.data && data_is_younger(*in.where.data, folder))
     into.warn(area, "the project's data has changed since the store was filled", "rankd load takes over what is new");
 }

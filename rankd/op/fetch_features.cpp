@@ -14,8 +14,6 @@
 namespace rankd::detail {
 namespace {
 
-constexpr std::string_view usual_hash = "features";
-
 /// What the store answered: of one feature its field of each hash, of several all fields.
 struct found_fields {
   field_batch one;

@@ -58,6 +58,7 @@ class load_job {
   auto save(data_writer& writer) -> braid::result<void>;
   auto read_file(data_writer& writer, std::uint32_t index) -> braid::result<void>;
   auto read_line(data_writer& writer, const text_line& line, std::uint32_t index) -> braid::result<void>;
+  void show(const parsed_record& record);
   void twin(const parsed_record& record, record_origin first, record_origin second);
   auto merge(data_writer& writer) -> braid::result<void>;
   void report(load_stage stage, std::uint64_t bytes_done) const;
@@ -76,6 +77,7 @@ class load_job {
   detail::load_mark at_;  ///< what was read and put
   bool begun_ = false;    ///< a file that is there was made by this load, not by an earlier one
   load_report report_;
+  record_origin shown_;  ///< the last record that `seen` was called for
   std::vector<std::uint64_t> file_bytes_;
   std::uint64_t bytes_total_ = 0;
   store_manifest made_;  ///< names the new data file, once it is complete
@@ -222,11 +224,22 @@ auto load_job::read_line(data_writer& writer, const text_line& line, std::uint32
     return {};
   }
   if (!*parsed) return {};
+  show(**parsed);
   const auto existing = writer.put((*parsed)->key, (*parsed)->bytes);
   if (!existing) return braid::fail(existing.error());
   if (*existing) twin(**parsed, (*existing)->origin(), {index, static_cast<std::uint32_t>(line.number)});
   ++at_.records;
   return {};
+}
+
+/// A load that needs more room reads lines again, which are shown once all the same.
+void load_job::show(const parsed_record& record) {
+  if (!options_.seen) return;
+  const record_view view = *record_view::parse(record.bytes);
+  const record_origin here = view.origin();
+  if (here.file < shown_.file || (here.file == shown_.file && here.line <= shown_.line)) return;
+  shown_ = here;
+  options_.seen(record.key, view);
 }
 
 void load_job::twin(const parsed_record& record, record_origin first, record_origin second) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/store/folder.hpp>
+#include <rankd/store/record.hpp>
 #include <rankd/store/vector_lengths.hpp>
 
 #include <braid/base/error.hpp>
@@ -12,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace rankd {
 
@@ -30,6 +32,9 @@ struct load_progress {
   std::uint64_t bytes_total = 0;
 };
 
+/// What a load shows each record of its files to, once, with the key.
+using record_viewer = std::function<void(std::string_view key, const record_view& record)>;
+
 struct load_options {
   load_mode mode = load_mode::merge;
   lock_wait wait = lock_wait::give_up;                           ///< what to do while another load runs
@@ -37,6 +42,7 @@ struct load_options {
   std::size_t save_bytes = std::size_t{32} << 20U;               ///< what an interruption may cost; kept in memory
   std::function<void(const load_progress&)> progress = nullptr;  ///< at each step, and for each MiB read
   vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
+  record_viewer seen = nullptr;                                  ///< not those that an interrupted load had read
 };
 
 struct load_report {

@@ -113,7 +113,8 @@ auto record_source::next() -> braid::checked<std::optional<parsed_record>> {
 /// What all files together say, before any of it is sent.
 class data_check {
  public:
-  data_check(std::span<const fs::path> files, const vector_lengths& vectors) : files_(files), vectors_(&vectors) {}
+  data_check(std::span<const fs::path> files, const redis_load_options& options)
+      : files_(files), vectors_(&options.vectors), seen_(&options.seen) {}
 
   auto run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void>;
   [[nodiscard]] auto total_bytes() const noexcept -> std::uint64_t { return total_; }
@@ -128,6 +129,7 @@ class data_check {
 
   std::span<const fs::path> files_;
   const vector_lengths* vectors_;
+  const record_viewer* seen_;
   std::vector<std::uint64_t> ends_;
   std::uint64_t total_ = 0;
   std::unordered_map<std::string, record_origin> keys_;
@@ -145,7 +147,9 @@ void data_check::measure() {
 }
 
 void data_check::look_at(const parsed_record& record) {
-  const record_origin here = record_view::parse(record.bytes)->origin();
+  const record_view view = *record_view::parse(record.bytes);
+  const record_origin here = view.origin();
+  if (*seen_) (*seen_)(record.key, view);
   const auto report = [&](std::string_view code, std::string_view message, std::string_view hint) {
     braid::diagnostics problem(line_diagnostic(here.line, code, "", message, hint));
     problem.set_source(files_[here.file].string());
@@ -442,7 +446,7 @@ auto run_and_stop(sender& work, braid::loop& on, braid::outcome<braid::checked<l
 
 auto load_redis(const redis_address& server, std::span<const fs::path> files, const redis_load_options& options)
     -> braid::checked<load_report> {
-  data_check checked(files, options.vectors);
+  data_check checked(files, options);
   const auto reading = [&](std::uint64_t done) {
     if (options.progress) options.progress({load_stage::reading, done, 2 * checked.total_bytes()});
   };

@@ -22,6 +22,7 @@ struct redis_load_options {
   std::size_t piece_bytes = std::size_t{256} << 10U;             ///< about what one transaction takes
   std::function<void(const load_progress&)> progress = nullptr;  ///< for each MiB read, and for each transaction
   vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
+  record_viewer seen = nullptr;                                  ///< before anything is sent
 };
 
 /// Gives each key of `files` the value that stands there, in transactions of many keys; keys that the files do not name

@@ -71,3 +71,23 @@ TEST_CASE("validate warns of a key that no node writes, and with --strict that i
   CHECK(plans[0].at("valid") == true);
   CHECK(plans[0].at("warnings")[0].at("code") == "column_missing");
 }
+
+TEST_CASE("validate reads counters.toml as serve does, where it is not asked about single plans") {
+  const project_copy project;
+  CHECK_FALSE(has(rankd_in(project.path(), {"validate"}).out, "counters"));
+  const std::string right =
+      "[[counter]]\nname = \"clicks\"\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n";
+  project.write("registry/counters.toml", right);
+  CHECK(rankd_in(project.path(), {"validate"}).status == 0);
+  project.write("registry/counters.toml", right + "windov_s = 60\n");
+  const process_end wrong = rankd_in(project.path(), {"validate"});
+  CHECK(wrong.status == 1);
+  CHECK(has(wrong.out, "WRONG counters.toml (1 diagnostic)\n"));
+  CHECK(has(wrong.out,
+            "registry/counters.toml#/counter/0/windov_s: there is no field `windov_s` here [unknown_field]; "
+            "did you mean `window_s`?"));
+  CHECK(rankd_in(project.path(), {"validate", "concat_plan"}).status == 0);
+  const json plans = json::parse(rankd_in(project.path(), {"validate", "--json"}).out).at("plans");
+  CHECK(plans.back().at("plan") == "counters.toml");
+  CHECK(plans.back().at("diagnostics")[0].at("code") == "unknown_field");
+}

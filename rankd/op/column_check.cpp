@@ -1,0 +1,264 @@
+// rankd/op/column_check.cpp: forms of keys, the columns that plans read under them, and what records have of these.
+#include <rankd/op/column_check.hpp>
+
+#include <rankd/op/detail/stored_columns.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/store/record_parser.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+constexpr std::uint64_t max_examples = 3;
+constexpr std::size_t max_names = 50;
+
+/// What a value of a hole may consist of: see append_escaped.
+auto is_of_value(char c) -> bool {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+         c == '-' || c == '%';
+}
+
+auto spells_value(std::string_view text) -> bool { return std::ranges::all_of(text, is_of_value); }
+
+/// Whether a key can come of a template with these literals. What stands between two holes ends a value, so that the
+/// first place where it fits is the only one.
+auto is_of_form(std::string_view key, const std::vector<std::string>& literals) -> bool {
+  if (!key.starts_with(literals.front())) return false;
+  key.remove_prefix(literals.front().size());
+  if (literals.size() == 1) return key.empty();
+  for (std::size_t at = 1; at + 1 < literals.size(); ++at) {
+    const std::size_t found = key.find(literals[at]);
+    if (found == std::string_view::npos || !spells_value(key.substr(0, found))) return false;
+    key.remove_prefix(found + literals[at].size());
+  }
+  const std::string& last = literals.back();
+  return key.ends_with(last) && spells_value(key.substr(0, key.size() - last.size()));
+}
+
+auto shown_form(const std::vector<std::string>& literals) -> std::string {
+  std::string out = literals.front();
+  for (std::size_t at = 1; at < literals.size(); ++at) out += "*" + literals[at];
+  return out;
+}
+
+/// Whether the operators that read columns take it for a value of the key.
+auto is_value_of(std::string_view text, const key_entry& key) -> bool {
+  switch (key.type) {
+    case value_type::integer: return detail::spelled(text, std::int64_t{}).has_value();
+    case value_type::boolean: return detail::spelled(text, bool{}).has_value();
+    case value_type::vector: return is_vector(text, key.dimensions);
+    case value_type::string: return true;
+    case value_type::floating: break;
+  }
+  return detail::spelled(text, double{}).has_value();
+}
+
+/// "no float", "no vector of 3 numbers".
+auto what_it_is_not(const key_entry& key) -> std::string {
+  const std::string type(to_string(key.type));
+  return "no " + type + (key.type == value_type::vector ? " of " + std::to_string(key.dimensions) + " numbers" : "");
+}
+
+auto spelling_hint(value_type type) -> std::string {
+  switch (type) {
+    case value_type::integer: return "write digits alone: \"15\"";
+    case value_type::boolean: return "write \"true\", \"false\", \"1\" or \"0\"";
+    case value_type::vector: return "write as many numbers as keys.toml says: [0.5, 1]";
+    default: return "write a number with a point: \"1.5\"";
+  }
+}
+
+template <typename Names>
+auto listed(const Names& names) -> std::string {
+  std::string out;
+  for (const std::string& each : names) out += (out.empty() ? "" : ", ") + each;
+  return out;
+}
+
+/// "which plan a reads", "which plans a, b read".
+auto readers_of(const std::set<std::string>& plans) -> std::string {
+  return (plans.size() == 1 ? "which plan " : "which plans ") + listed(plans) +
+         (plans.size() == 1 ? " reads" : " read");
+}
+
+auto diagnosed(std::string code, std::string message, std::string hint) -> braid::diagnostic {
+  return {.code = std::move(code),
+          .pointer = {},
+          .message = std::move(message),
+          .hint = std::move(hint),
+          .node = {},
+          .source = {}};
+}
+
+}  // namespace
+
+auto column_check::form_of(std::string_view text, record_kind kind) -> key_form* {
+  auto parsed = key_template::parse(text);
+  if (!parsed) return nullptr;  // the loader of plans has complained
+  const auto same = [&](const key_form& each) { return each.kind == kind && each.literals == parsed->literals; };
+  if (const auto known = std::ranges::find_if(forms_, same); known != forms_.end()) return &*known;
+  key_form& made = forms_.emplace_back(key_form{.literals = std::move(parsed->literals), .kind = kind});
+  made.shown = shown_form(made.literals);
+  return &made;
+}
+
+void column_check::add_column(key_form& form, std::string_view field, const key_entry* key,
+                              const std::string& plan_name) {
+  if (key == nullptr || std::ranges::find(options_.written, field) != options_.written.end()) return;
+  const auto same = [&](const column_read& each) {
+    return each.field == field && each.key->type == key->type && each.key->dimensions == key->dimensions;
+  };
+  auto known = std::ranges::find_if(form.columns, same);
+  if (known == form.columns.end())
+    known = form.columns.insert(known, column_read{.field = std::string(field), .key = key});
+  known->plans.insert(plan_name);
+}
+
+void column_check::add_node(const plan_node& node, const std::string& plan_name, const registries& declared) {
+  const plan_param* const endpoint = node.find_param("endpoint");
+  if (endpoint == nullptr) return;
+  const auto& id = std::get<std::string>(endpoint->value);
+  if (!options_.endpoints.empty() && std::ranges::find(options_.endpoints, id) == options_.endpoints.end()) return;
+  if (node.op == "core::strings") {
+    if (key_form* const form = form_of(std::get<std::string>(node.find_param("key")->value), record_kind::string))
+      add_column(*form, {}, declared.find_key(node.find_param("out_key")->index()), plan_name);
+    return;
+  }
+  std::string text;
+  if (node.op == "core::hash") {
+    text = std::get<std::string>(node.find_param("key")->value);
+  } else if (node.op == "core::fetch_features") {
+    const plan_param* const hash = node.find_param("hash");
+    text = (hash == nullptr ? std::string(detail::usual_hash) : std::get<std::string>(hash->value)) + ":{id}";
+  } else {
+    return;
+  }
+  key_form* const form = form_of(text, record_kind::hash);
+  const plan_param* const fields = node.find_param("fields");
+  const std::vector<std::uint32_t>& keys = node.find_param(detail::feature_keys.name)->key_ids;
+  for (std::size_t at = 0; form != nullptr && at < keys.size(); ++at) {
+    const key_entry* const key = declared.find_key(keys[at]);
+    if (key == nullptr || (fields != nullptr && at >= fields->names.size())) continue;
+    add_column(*form, fields == nullptr ? key->name : fields->names[at], key, plan_name);
+  }
+}
+
+void column_check::add(const plan& stated, const registries& declared) {
+  for (const plan_node& node : stated.nodes) add_node(node, stated.plan_name, declared);
+  std::erase_if(forms_, [](const key_form& form) { return form.columns.empty(); });
+}
+
+void column_check::add_example(const key_form& form, column_read& column, std::string_view key, std::string_view text,
+                               record_origin from) const {
+  if (++column.malformed > max_examples) return;
+  const std::string value = column.key->type == value_type::vector
+                                ? "a value of " + std::to_string(text.size()) + " bytes"
+                                : quote_name(text);
+  std::string message = quote_name(key) + ": ";
+  if (form.kind == record_kind::hash) message += quote_name(column.field) + " is ";
+  message += value + ", " + what_it_is_not(*column.key) + ", so that rows have " +
+             (column.key->nullable ? "null" : "the default") + " there";
+  const std::string hint = spelling_hint(column.key->type);
+  if (from.file < options_.files.size()) {
+    braid::diagnostics placed(line_diagnostic(from.line, "malformed_value", "", message, hint));
+    placed.set_source(options_.files[from.file].string());
+    return column.examples.append(std::move(placed));
+  }
+  if (from.line != 0) message += "; it was loaded from line " + std::to_string(from.line) + " of its file";
+  column.examples.add(diagnosed("malformed_value", std::move(message), hint));
+}
+
+void column_check::look_at(key_form& form, std::string_view key, const record_view& record) const {
+  ++form.records;
+  if (form.kind == record_kind::string) {
+    for (column_read& each : form.columns) {
+      each.is_there = true;
+      if (!is_value_of(record.text_at(0), *each.key)) add_example(form, each, key, record.text_at(0), record.origin());
+    }
+    return;
+  }
+  bool has_all = true;
+  for (column_read& each : form.columns) {
+    const auto text = record.field(each.field);
+    each.is_there = each.is_there || text;
+    has_all = has_all && each.is_there;
+    if (text && !is_value_of(*text, *each.key)) add_example(form, each, key, *text, record.origin());
+  }
+  for (std::size_t at = 0; !has_all && at < record.count() && form.names.size() < max_names; ++at)
+    form.names.emplace(record.field_at(at).name);
+}
+
+void column_check::see(std::string_view key, const record_view& record) {
+  for (key_form& form : forms_)
+    if (form.kind == record.kind() && is_of_form(key, form.literals)) look_at(form, key, record);
+}
+
+auto column_check::read(const embedded_store::snapshot& from, std::size_t max_records) -> braid::result<void> {
+  for (key_form& form : forms_) {
+    const std::string& prefix = form.literals.front();
+    auto cursor = from.walk(prefix);
+    if (!cursor) return braid::fail(cursor.error());
+    for (std::size_t count = 0;; ++count) {
+      const auto entry = cursor->next();
+      if (!entry) return braid::fail(entry.error());
+      if (!*entry || !(*entry)->key.starts_with(prefix)) break;
+      form.is_whole = count < max_records;
+      if (!form.is_whole) break;
+      if ((*entry)->record.kind() == form.kind && is_of_form((*entry)->key, form.literals))
+        look_at(form, (*entry)->key, (*entry)->record);
+    }
+  }
+  return {};
+}
+
+auto column_check::missing_records() const -> braid::diagnostics {
+  braid::diagnostics out;
+  for (const key_form& form : forms_) {
+    if (form.records != 0 || !form.is_whole) continue;
+    std::set<std::string> plans;
+    for (const column_read& each : form.columns) plans.insert(each.plans.begin(), each.plans.end());
+    out.add(diagnosed("missing_record",
+                      "there is no " + std::string(form.kind == record_kind::hash ? "hash" : "string") + " `" +
+                          form.shown + "`, " + readers_of(plans),
+                      "compare the keys of the data with `key` of the plan"));
+  }
+  return out;
+}
+
+auto column_check::missing_columns() const -> braid::diagnostics {
+  braid::diagnostics out;
+  for (const key_form& form : forms_) {
+    if (form.records == 0) continue;
+    const std::vector<std::string_view> names(form.names.begin(), form.names.end());
+    for (const column_read& each : form.columns) {
+      if (each.is_there) continue;
+      const std::string records =
+          form.is_whole ? "no record of" : "none of the first " + std::to_string(form.records) + " records of";
+      out.add(diagnosed("missing_column",
+                        records + " `" + form.shown + "` has " + quote_name(each.field) + ", " +
+                            readers_of(each.plans) + "; the columns there are " + listed(form.names),
+                        braid::did_you_mean(each.field, names)));
+    }
+  }
+  return out;
+}
+
+auto column_check::malformed_values() const -> braid::diagnostics {
+  braid::diagnostics out;
+  for (const key_form& form : forms_)
+    for (const column_read& each : form.columns) {
+      out.append(each.examples);
+      if (each.malformed <= max_examples) continue;
+      const std::string of = form.kind == record_kind::hash ? quote_name(each.field) + " of " : std::string();
+      out.add(diagnosed("malformed_value",
+                        std::to_string(each.malformed - max_examples) + " more values, " + of + "`" + form.shown +
+                            "`, are " + what_it_is_not(*each.key),
+                        spelling_hint(each.key->type)));
+    }
+  return out;
+}
+
+}  // namespace rankd

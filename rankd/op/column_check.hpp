@@ -1,0 +1,86 @@
+// rankd/op/column_check.hpp: whether data has the columns that plans read from hashes and strings of a store.
+#pragma once
+
+#include <rankd/plan/key_template.hpp>
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/store/embedded.hpp>
+#include <rankd/store/record.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+struct column_check_options {
+  std::span<const std::filesystem::path> files = {};  ///< that records were loaded from; empty: they lie in a store
+  std::span<const std::string> endpoints = {};        ///< whose nodes count; empty: those of every endpoint
+  std::span<const std::string> written = {};          ///< fields that the server itself writes, and no data need have
+};
+
+/// Holds records against what core::hash, core::fetch_features and core::strings of plans read. A name that is
+/// misspelled in the data or in a plan gives rows of nulls, which is no error of any request.
+/// Threads: one. Lifetime: the registries, and what the options name, outlive it.
+class column_check {
+ public:
+  explicit column_check(column_check_options options = {}) : options_(options) {}
+
+  /// Adds what the nodes of a plan read. Keys that are not declared are left out: binding the plan refuses them.
+  void add(const plan& stated, const registries& declared);
+
+  /// Looks at one record. Cost: below 1 us for each form of keys that it is held against.
+  void see(std::string_view key, const record_view& record);
+
+  /// Looks at the records that plans read, of each form of keys at most `max_records`.
+  /// Blocks: on the disk. Errors: those of the snapshot.
+  auto read(const embedded_store::snapshot& from, std::size_t max_records) -> braid::result<void>;
+
+  /// Forms of keys under which there was nothing: missing_record, a warning for each.
+  [[nodiscard]] auto missing_records() const -> braid::diagnostics;
+  /// Columns that no record of their form had, where there were records: missing_column.
+  [[nodiscard]] auto missing_columns() const -> braid::diagnostics;
+  /// Values that are none of the type of their key: malformed_value with the record, and how many more there are.
+  [[nodiscard]] auto malformed_values() const -> braid::diagnostics;
+
+ private:
+  /// A field of hashes, or the whole of strings, that becomes a column.
+  struct column_read {
+    std::string field;  ///< empty of strings
+    const key_entry* key = nullptr;
+    std::set<std::string> plans = {};
+    bool is_there = false;
+    std::uint64_t malformed = 0;
+    braid::diagnostics examples = {};
+  };
+
+  /// Keys of one form, such as `product:*`.
+  struct key_form {
+    std::vector<std::string> literals;
+    record_kind kind = record_kind::hash;
+    std::string shown = {};
+    std::vector<column_read> columns = {};
+    std::uint64_t records = 0;
+    bool is_whole = true;              ///< not stopped at `max_records`
+    std::set<std::string> names = {};  ///< fields that records had
+  };
+
+  auto form_of(std::string_view text, record_kind kind) -> key_form*;
+  void add_column(key_form& form, std::string_view field, const key_entry* key, const std::string& plan_name);
+  void add_node(const plan_node& node, const std::string& plan_name, const registries& declared);
+  void look_at(key_form& form, std::string_view key, const record_view& record) const;
+  void add_example(const key_form& form, column_read& column, std::string_view key, std::string_view text,
+                   record_origin from) const;
+
+  column_check_options options_;
+  std::vector<key_form> forms_;
+};
+
+}  // namespace rankd
