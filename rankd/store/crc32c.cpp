@@ -7,6 +7,11 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#define RANKD_HAS_CRC32C __attribute__((target("sse4.2")))
+#elif defined(__aarch64__)
+#include <arm_acle.h>
+#include <sys/auxv.h>
+#define RANKD_HAS_CRC32C __attribute__((target("+crc")))
 #endif
 
 namespace rankd {
@@ -42,15 +47,36 @@ auto word_at(const std::byte* place) noexcept -> std::uint64_t {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) auto crc32c_by_instruction(std::span<const std::byte> bytes,
-                                                             std::uint32_t before) noexcept -> std::uint32_t {
-  std::uint64_t rest = ~before;
+auto has_instruction() noexcept -> bool { return __builtin_cpu_supports("sse4.2") != 0; }
+
+RANKD_HAS_CRC32C auto with_word(std::uint32_t rest, std::uint64_t value) noexcept -> std::uint32_t {
+  return static_cast<std::uint32_t>(_mm_crc32_u64(rest, value));
+}
+
+RANKD_HAS_CRC32C auto with_byte(std::uint32_t rest, std::uint8_t value) noexcept -> std::uint32_t {
+  return _mm_crc32_u8(rest, value);
+}
+#elif defined(__aarch64__)
+auto has_instruction() noexcept -> bool { return (::getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
+
+RANKD_HAS_CRC32C auto with_word(std::uint32_t rest, std::uint64_t value) noexcept -> std::uint32_t {
+  return __crc32cd(rest, value);
+}
+
+RANKD_HAS_CRC32C auto with_byte(std::uint32_t rest, std::uint8_t value) noexcept -> std::uint32_t {
+  return __crc32cb(rest, value);
+}
+#endif
+
+#if defined(RANKD_HAS_CRC32C)
+RANKD_HAS_CRC32C auto crc32c_by_instruction(std::span<const std::byte> bytes, std::uint32_t before) noexcept
+    -> std::uint32_t {
+  std::uint32_t rest = ~before;
   const std::byte* at = bytes.data();
   const std::byte* const end = at + bytes.size();
-  for (; end - at >= static_cast<std::ptrdiff_t>(word); at += word) rest = _mm_crc32_u64(rest, word_at(at));
-  auto tail = static_cast<std::uint32_t>(rest);
-  for (; at != end; ++at) tail = _mm_crc32_u8(tail, std::to_integer<std::uint8_t>(*at));
-  return ~tail;
+  for (; end - at >= static_cast<std::ptrdiff_t>(word); at += word) rest = with_word(rest, word_at(at));
+  for (; at != end; ++at) rest = with_byte(rest, std::to_integer<std::uint8_t>(*at));
+  return ~rest;
 }
 #endif
 
@@ -71,9 +97,9 @@ auto detail::crc32c_by_tables(std::span<const std::byte> bytes, std::uint32_t be
 }
 
 auto crc32c(std::span<const std::byte> bytes, std::uint32_t before) noexcept -> std::uint32_t {
-#if defined(__x86_64__)
-  static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
-  if (has_instruction) return crc32c_by_instruction(bytes, before);
+#if defined(RANKD_HAS_CRC32C)
+  static const bool is_there = has_instruction();
+  if (is_there) return crc32c_by_instruction(bytes, before);
 #endif
   return detail::crc32c_by_tables(bytes, before);
 }
