@@ -32,6 +32,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")  # the same text gives the same precompiled header, for ccache
 endif()
 
+# A product and a sum that are fused into one instruction round once: answers of rankd would differ from those of another
+# processor (docs/decisions/0013-arithmetic.md). x86-64 has that instruction only where -march= allows it, as the preset
+# bench does.
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_compile_options(-ffp-contract=off)
+endif()
+
 find_program(BRAID_LLD NAMES ld.lld-22 ld.lld-19 ld.lld)
 if(BRAID_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(--ld-path=${BRAID_LLD})

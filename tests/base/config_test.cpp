@@ -1,4 +1,5 @@
-// tests/base/config_test.cpp: the cache line is no smaller than the machine's, and the library exports what it should.
+// tests/base/config_test.cpp: the cache line is no smaller than the machine's, the library exports what it should, and
+// sums are those of every processor.
 #include <braid/base/config.hpp>
 
 #include <braid/base/clock.hpp>
@@ -28,3 +29,11 @@ TEST_CASE("functions marked as interface can be found in the shared library, and
   CHECK(&reinterpret_cast<const braid::clock_source& (*)()>(found)() == clock);
 }
 #endif
+
+TEST_CASE("a product and a sum are rounded one after the other, whatever the processor could do at once") {
+  volatile double above = 1 + 0x1p-30;  // read when the program runs
+  volatile double below = 1 - 0x1p-30;
+  volatile double minus_one = -1;
+  const double product = above * below + minus_one;  // the exact product is 1 - 2^-60, and the double next to it 1
+  CHECK(product == 0);
+}
