@@ -39,13 +39,15 @@ for (const { source, root, artifact } of plans)
     }
   });
 
-test("the plans of the films compile to the bytes that are there, and their request is that of request.mjs", () => {
+test("the plans of the films compile to the bytes that are there, and so do their request and their data", () => {
   const films = join(repository, "examples/films");
-  const made = spawnSync(process.execPath, ["request.mjs", "some_films.json", "varied"], {
-    cwd: films,
-    encoding: "utf8",
-  });
-  assert.equal(made.stdout, readFileSync(join(films, "request.json"), "utf8"));
+  for (const [made, ...command] of [
+    ["request.json", "request.mjs", "some_films.json", "varied"],
+    ["data/films.ndjson", "data.mjs", "some_films.json"],
+  ] as const) {
+    const done = spawnSync(process.execPath, command, { cwd: films, encoding: "utf8" });
+    assert.equal(done.stdout, readFileSync(join(films, made), "utf8"));
+  }
   const dslc = join(repository, "dsl/packages/dslc/bin/dslc.js");
   const verified = spawnSync(process.execPath, [dslc, "build", "--verify", "--project", films], { encoding: "utf8" });
   assert.equal(verified.status, 0, verified.stdout + verified.stderr);
