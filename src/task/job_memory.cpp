@@ -212,9 +212,7 @@ auto allocate_job(std::size_t size) -> void* {
   return allocate_elsewhere(size, index);
 }
 
-auto idle_job_memory() noexcept -> std::size_t {
-  return central_total.load(relaxed);
-}
+auto idle_job_memory() noexcept -> std::size_t { return central_total.load(relaxed); }
 
 void free_job(void* memory, std::size_t size) noexcept {
   const std::size_t index = class_of(size);

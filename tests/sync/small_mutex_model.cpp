@@ -66,7 +66,8 @@ TEST_CASE("two and three threads are inside one after the other, and none sleeps
 }
 
 TEST_CASE("every order of the lock is needed") {
-  CHECK(model::orders_not_needed("small_mutex.hpp", {}, {add_inside<small_mutex, 2>, add_inside<small_mutex, 3>}) == "");
+  CHECK(model::orders_not_needed("small_mutex.hpp", {}, {add_inside<small_mutex, 2>, add_inside<small_mutex, 3>}) ==
+        "");
 }
 
 TEST_CASE("faults of a lock are found") {

@@ -234,7 +234,7 @@ TEST_CASE("an empty project is called as its folder, whatever that is") {
   for (const char* name : {"mine", "Näher dran", "a\"b\\c"}) {
     for (const char* end : {"", "/", "/."}) {
       const fs::path made = folder.path() / (std::string(name) + end);
-      REQUIRE(write_demo_project(made, {.kind = project_kind::empty}));
+      REQUIRE(write_demo_project(made, {.kind = project_kind::empty, .size = {}}));
       const auto read = project::load(folder.path() / name);
       REQUIRE(read);
       CHECK(read->name == name);
