@@ -11,6 +11,8 @@
 #include <tests/support/child.hpp>
 #include <tests/support/scarce_system.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <system_error>
 #include <utility>
 
@@ -125,11 +127,12 @@ TEST_CASE("the runtime of the process that gets no thread is refused, and made l
   CHECK(end.status == was_made);
 }
 
-TEST_CASE("stacks of 64 KiB are enough for all threads of a runtime") {
+TEST_CASE("stacks of 64 KiB, or the smallest that are allowed, are enough for all threads of a runtime") {
+  const auto smallest = static_cast<std::size_t>(std::max(::sysconf(_SC_THREAD_STACK_MIN), 0L));  // 128 KiB on arm64
   for (const runtime_shape shape : {runtime_shape::separate, runtime_shape::merged}) {
     CAPTURE(static_cast<int>(shape));
     const child_end end = run_in_child([&] {
-      testing::limit_stacks(64 * 1024);
+      testing::limit_stacks(std::max<std::size_t>(smallest, std::size_t{64} * 1024));
       ::_exit(made_and_used(shape) ? was_wrong : was_made);
     });
     CAPTURE(end.errors);
