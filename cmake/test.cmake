@@ -72,6 +72,8 @@ function(braid_test_program target folder name)
     if(count GREATER 1)
       list(APPEND command "--source-file=*/${folder}/${stem}.cpp")
     endif()
+    braid_left_out_options(${folder}/${stem} left_out)
+    list(APPEND command ${left_out})
     add_test(NAME ${folder}/${stem} COMMAND ${command} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${folder}/${stem} PROPERTIES LABELS ${PROGRAM_KIND} TIMEOUT 300)
     if(PROGRAM_KIND STREQUAL "stress")  # what is long begins first, so that none is left alone at the end

@@ -17,7 +17,7 @@ SECTIONS = (
                "docs/serving.md", "docs/replay.md", "docs/compare.md", "docs/experiments.md", "docs/page.md",
                "docs/scale_out.md")),
     ("Project", ("ARCHITECTURE.md", "docs/glossary.md", "docs/results.md", "CONTRIBUTING.md", "docs/maintaining.md",
-                 "docs/gate.md", "docs/long_runs.md", "docs/site.md", "CHANGELOG.md")),
+                 "docs/gate.md", "docs/arm64.md", "docs/long_runs.md", "docs/site.md", "CHANGELOG.md")),
     ("More", ("docs/*.md",)),
     ("How it works", ("docs/design/*.md",)),
     ("Decisions", ("docs/decisions/*.md",)),
