@@ -1,5 +1,5 @@
 // folder.ts: which plans a project has, and the index beside its artifacts.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 
 import { prettyJson, sha256 } from "./json.js";
@@ -137,7 +137,7 @@ function sourceIn(file: string): string | undefined {
 
 /** Plans and tests in a folder of artifacts that dslc made of sources below `root` which are no longer there. */
 export function leftIn(folder: string, root: string): LeftArtifact[] {
-  if (!existsSync(folder)) return [];
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) return []; // what writes there says what is wrong
   return readdirSync(folder)
     .filter((name) => name.endsWith(".json") && name !== indexName && name !== manifestName)
     .sort()
