@@ -6,7 +6,6 @@
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/sync/detail/thread_end.hpp>
 
-#include <algorithm>
 #include <array>
 #include <mutex>
 #include <new>
