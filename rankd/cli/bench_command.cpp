@@ -99,14 +99,8 @@ struct measured {
   closed_load_result seen;
 };
 
-auto microseconds(std::chrono::nanoseconds span) -> double {
+auto microseconds_of(std::chrono::nanoseconds span) -> double {
   return std::chrono::duration<double, std::micro>(span).count();
-}
-
-auto printed(const char* format, double value) -> std::string {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), format, value);
-  return buffer.data();
 }
 
 struct named_part {
@@ -139,7 +133,8 @@ void print_table(const std::vector<measured>& all) {
     std::vector<std::string> cells{std::to_string(each.clients), std::to_string(each.loops),
                                    std::to_string(each.seen.latencies.size()), std::to_string(each.seen.failed),
                                    printed("%.0f", each.seen.per_second())};
-    for (const named_part& part : parts) cells.push_back(printed("%.1f", microseconds(each.seen.latency(part.part))));
+    for (const named_part& part : parts)
+      cells.push_back(printed("%.1f", microseconds_of(each.seen.latency(part.part))));
     table.add(std::move(cells));
   }
   print(table.to_text());
@@ -168,7 +163,7 @@ void print_json(const bench_options& options, const std::vector<measured>& all) 
     }
     append_result(out, "rps", each.seen.per_second());
     for (const named_part& part : parts)
-      append_result(out, std::string(part.name) + "_us", microseconds(each.seen.latency(part.part)));
+      append_result(out, std::string(part.name) + "_us", microseconds_of(each.seen.latency(part.part)));
     out += '}';
   }
   print(out + "]}\n");
@@ -211,7 +206,7 @@ void print_table(const std::vector<measured_rate>& all) {
     cells.push_back(printed("%.0f", each.good_per_second()));
     for (const named_latencies& which : rate_latencies)
       for (const named_part& part : rate_parts)
-        cells.push_back(printed("%.1f", microseconds(latency_of(each.seen.*which.all, part.part))));
+        cells.push_back(printed("%.1f", microseconds_of(latency_of(each.seen.*which.all, part.part))));
     table.add(std::move(cells));
   }
   print(table.to_text());
@@ -233,7 +228,7 @@ void print_json(const bench_options& options, const std::vector<measured_rate>& 
     for (const named_latencies& which : rate_latencies)
       for (const named_part& part : parts)
         append_result(out, std::string(which.name) + "_" + std::string(part.name) + "_us",
-                      microseconds(latency_of(each.seen.*which.all, part.part)));
+                      microseconds_of(latency_of(each.seen.*which.all, part.part)));
     out += '}';
   }
   print(out + "]}\n");
@@ -246,7 +241,7 @@ auto plot_of(const bench_options& options, const std::vector<measured>& all) -> 
   for (const measured& each : all) {
     plot.points.push_back({.clients = each.clients, .per_second = each.seen.per_second(), .latencies_us = {}});
     for (const named_part& part : parts)
-      plot.points.back().latencies_us.push_back(std::max(microseconds(each.seen.latency(part.part)), min_value));
+      plot.points.back().latencies_us.push_back(std::max(microseconds_of(each.seen.latency(part.part)), min_value));
   }
   return plot;
 }
@@ -331,7 +326,7 @@ auto measure_rates(const bench_options& options, const workspace& in) -> braid::
 }
 
 template <typename Measured>
-void print(const bench_options& options, const std::vector<Measured>& all) {
+void print_all(const bench_options& options, const std::vector<Measured>& all) {
   if (options.form == output_form::programs)
     print_json(options, all);
   else
@@ -342,7 +337,7 @@ void print(const bench_options& options, const std::vector<Measured>& all) {
 auto bench_rates(const bench_options& options, const workspace& in) -> exit_status {
   const auto all = measure_rates(options, in);
   if (!all) return report(all.error(), options.form);
-  print(options, *all);
+  print_all(options, *all);
   const bool fine = std::ranges::all_of(*all, [](const measured_rate& each) { return each.seen.failed() == 0; });
   return fine ? exit_status::fine : exit_status::failed;
 }
@@ -355,7 +350,7 @@ auto bench_command(const bench_options& options) -> exit_status {
   if (!options.rates.empty()) return bench_rates(options, *in);
   const auto all = options.http.empty() ? measure_here(options, *in) : measure_server(options, *in);
   if (!all) return report(all.error(), options.form);
-  print(options, *all);
+  print_all(options, *all);
   if (!options.plot.empty())
     if (const auto written = write_plot(options, *all); !written) return report(written.error());
   const bool fine = std::ranges::all_of(*all, [](const measured& each) { return each.seen.failed == 0; });

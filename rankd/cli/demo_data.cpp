@@ -18,7 +18,7 @@ constexpr std::uint64_t users_per_secret = 50;
 
 constexpr std::array<std::string_view, 20> countries = {"US", "US", "US", "US", "US", "US", "CA", "CA", "MX", "BR",
                                                         "BR", "GB", "DE", "DE", "FR", "IN", "IN", "JP", "JP", "KR"};
-constexpr std::array<std::string_view, 24> names = {
+constexpr std::array<std::string_view, 24> first_names = {
     "Ada",   "Ben",   "Chloe", "Diego", "Emi",   "Femi", "Grace", "Hugo", "Ines", "Jun",    "Kofi", "Lena",
     "Mateo", "Nadia", "Omar",  "Priya", "Quinn", "Rosa", "Sven",  "Tara", "Uma",  "Viktor", "Wei",  "Zoe"};
 constexpr std::array<std::string_view, 16> adjectives = {
@@ -50,7 +50,7 @@ auto demo_network::profile(std::uint32_t user) const -> demo_profile {
   braid::random_source random = source_for(topic::profile, user);
   demo_profile made;
   if (random.below(users_per_secret) != 0) made.country = pick(countries, random);
-  made.title = pick(names, random);
+  made.title = pick(first_names, random);
   made.title += " and the ";
   made.title += pick(adjectives, random);
   made.title += " ";

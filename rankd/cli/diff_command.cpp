@@ -19,12 +19,6 @@
 namespace rankd {
 namespace {
 
-auto joined(const std::vector<std::string>& items) -> std::string {
-  std::string out;
-  for (const std::string& item : items) out.append(out.empty() ? "" : ", ").append(item);
-  return out.empty() ? "(none)" : out;
-}
-
 auto line_of(const plan_change& change) -> std::string {
   std::string out(to_string(change.kind));
   out.resize(9, ' ');
@@ -39,7 +33,8 @@ void print_lines(const plan_comparison& found) {
   std::string out;
   for (const plan_change& change : found.changes) out += printable(line_of(change)) + "\n";
   for (const plan_consequence& each : found.consequences)
-    out += "follows  " + printable(each.what + ": " + joined(each.before) + " → " + joined(each.after)) + "\n";
+    out += "follows  " +
+           printable(each.what + ": " + joined(each.before, "(none)") + " → " + joined(each.after, "(none)")) + "\n";
   print(out);
 }
 

@@ -309,20 +309,14 @@ auto as_json(const evaluation& what, const eval_options& options) -> std::string
   return out + "}\n";
 }
 
-auto fixed(double value, const char* format = "%.4f") -> std::string {
-  std::array<char, 32> room{};
-  std::snprintf(room.data(), room.size(), format, value == 0 ? 0.0 : value);
-  return room.data();
-}
-
 auto cell_of(const std::optional<mean_estimate>& each, const char* format) -> std::string {
   if (!each) return "-";
-  return fixed(each->mean, format) + " [" + fixed(each->low, format) + ", " + fixed(each->high, format) + "]";
+  return printed(format, each->mean) + " [" + printed(format, each->low) + ", " + printed(format, each->high) + "]";
 }
 
 void print_table(const evaluation& what, const eval_options& options) {
   print(counted(what.requests, "request") + ", the first " + std::to_string(options.quality.depth) +
-        " candidates, intervals of " + fixed(options.bootstrap.confidence * 100, "%g") + " % by " +
+        " candidates, intervals of " + printed("%g", options.bootstrap.confidence * 100) + " % by " +
         counted(options.bootstrap.resamples, "resample") + " from seed " + std::to_string(options.bootstrap.seed) +
         "\n\n");
   std::vector<text_table::head> heads{{"metric"}};
@@ -336,8 +330,8 @@ void print_table(const evaluation& what, const eval_options& options) {
     table.add(std::move(row));
   }
   std::vector<std::string> row{"coverage"};
-  for (const coverage& each : what.covered) row.push_back(fixed(each.share()));
-  if (what.paired) row.push_back(fixed(what.covered[1].share() - what.covered[0].share(), "%+.4f"));
+  for (const coverage& each : what.covered) row.push_back(printed("%.4f", each.share()));
+  if (what.paired) row.push_back(printed("%+.4f", what.covered[1].share() - what.covered[0].share()));
   table.add(std::move(row));
   print(table.to_text());
 }

@@ -29,20 +29,6 @@ namespace {
 using ordered = nlohmann::ordered_json;
 using align = text_table::align;
 
-auto printed(const char* format, double value) -> std::string {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), format, value);
-  return buffer.data();
-}
-
-auto yes_or_no(bool yes) -> std::string { return yes ? "yes" : "no"; }
-
-auto joined(const std::vector<std::string>& words) -> std::string {
-  std::string out;
-  for (const std::string& each : words) out += (out.empty() ? "" : ", ") + each;
-  return out;
-}
-
 /// The names of the plans that experiments are about, each once.
 auto plans_of(const experiment_set& all) -> std::set<std::string> {
   std::set<std::string> out;

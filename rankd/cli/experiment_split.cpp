@@ -59,7 +59,7 @@ struct counted_experiment {
   std::vector<std::uint64_t> counts;
 };
 
-auto counted(const experiment_entry& entry, const experiment_layer& layer) -> counted_experiment {
+auto to_be_counted(const experiment_entry& entry, const experiment_layer& layer) -> counted_experiment {
   const std::size_t outside = entry.arms.size();
   counted_experiment out{.entry = &entry,
                          .arm_of = std::vector(layer.buckets, static_cast<std::uint32_t>(outside)),
@@ -190,7 +190,7 @@ auto split_report::is_fair() const noexcept -> bool {
 auto simulate_split(const experiment_set& all, std::uint64_t ids) -> split_report {
   std::vector<counted_experiment> experiments;
   for (const experiment_entry& each : all.experiments())
-    if (each.status != experiment_status::ended) experiments.push_back(counted(each, all.layers()[each.layer]));
+    if (each.status != experiment_status::ended) experiments.push_back(to_be_counted(each, all.layers()[each.layer]));
   std::vector<counted_pair> pairs = pairs_of(experiments);
   unit_counter counter(all, experiments, pairs);
   for (std::uint64_t id = 1; id <= ids; ++id) counter.count(std::to_string(id));

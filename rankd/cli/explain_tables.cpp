@@ -16,26 +16,12 @@ namespace {
 
 using align = text_table::align;
 
-constexpr std::string_view nothing = "-";
-
-auto printed(const char* format, double value) -> std::string {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), format, value);
-  return buffer.data();
-}
-
 auto microseconds(braid::duration span) -> std::string {
   return printed("%.1f", std::chrono::duration<double, std::micro>(span).count());
 }
 
 auto between(const std::optional<braid::duration>& from, const std::optional<braid::duration>& to) -> std::string {
   return from && to ? microseconds(*to - *from) : std::string(nothing);
-}
-
-auto joined(const std::vector<std::string>& words) -> std::string {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
 }
 
 auto share(braid::duration part, braid::duration whole) -> std::string {

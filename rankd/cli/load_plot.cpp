@@ -13,13 +13,16 @@
 namespace rankd {
 namespace {
 
-constexpr double width = 720;
-constexpr double left = 80;
-constexpr double right = 640;  // names of the lines stand behind it
-constexpr double panel = 200;
-constexpr double gap = 60;
-constexpr double top = 50;
-constexpr std::array<std::string_view, 6> colours{"#1b6ca8", "#d1495b", "#2e8b57", "#8a5fb0", "#c77d1a", "#555555"};
+struct sheet {
+  static constexpr double width = 720;
+  static constexpr double left = 80;
+  static constexpr double right = 640;  // names of the lines stand behind it
+  static constexpr double panel = 200;
+  static constexpr double gap = 60;
+  static constexpr double top = 50;
+  static constexpr std::array<std::string_view, 6> colours{"#1b6ca8", "#d1495b", "#2e8b57",
+                                                           "#8a5fb0", "#c77d1a", "#555555"};
+};
 
 auto number(double value) -> std::string {
   std::array<char, 32> text{};
@@ -28,7 +31,7 @@ auto number(double value) -> std::string {
 }
 
 /// As people read it: 1.2M, 34k, 560, 7.5.
-auto spelled(double value) -> std::string {
+auto short_text(double value) -> std::string {
   std::array<char, 32> text{};
   const auto print = [&text](const char* format, double shown) {
     std::snprintf(text.data(), text.size(), format, shown);
@@ -71,8 +74,8 @@ class drawing {
   }
 
   void rule(double y) {
-    out_ += "<line x1=\"" + number(left) + "\" y1=\"" + number(y) + "\" x2=\"" + number(right) + "\" y2=\"" +
-            number(y) + "\" stroke=\"#dddddd\"/>\n";
+    out_ += "<line x1=\"" + number(sheet::left) + "\" y1=\"" + number(y) + "\" x2=\"" + number(sheet::right) +
+            "\" y2=\"" + number(y) + "\" stroke=\"#dddddd\"/>\n";
   }
 
   void line(const std::vector<place>& through, std::string_view name, std::string_view colour) {
@@ -82,11 +85,12 @@ class drawing {
     for (const place& at : through)
       out_ += "<circle r=\"3\" cx=\"" + number(at.x) + "\" cy=\"" + number(at.y) + "\" fill=\"" + std::string(colour) +
               "\"/>\n";
-    if (!name.empty()) text({right + 8, through.back().y + 4}, name, anchor::start, colour);
+    if (!name.empty()) text({sheet::right + 8, through.back().y + 4}, name, anchor::start, colour);
   }
 
   auto finish(double height) -> std::string {
-    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) + "\" height=\"" + number(height) +
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(sheet::width) + "\" height=\"" +
+           number(height) +
            "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
            out_ + "</svg>\n";
   }
@@ -97,8 +101,9 @@ class drawing {
 
 /// Where the column of a number of clients stands.
 auto column_at(const load_plot& plot, std::size_t index) -> double {
-  if (plot.points.size() == 1) return (left + right) / 2;
-  return left + 20 + (right - left - 40) * static_cast<double>(index) / static_cast<double>(plot.points.size() - 1);
+  if (plot.points.size() == 1) return (sheet::left + sheet::right) / 2;
+  return sheet::left + 20 +
+         (sheet::right - sheet::left - 40) * static_cast<double>(index) / static_cast<double>(plot.points.size() - 1);
 }
 
 /// 1, 2 or 5 times a power of ten: the smallest that is no less.
@@ -114,15 +119,15 @@ void draw_throughput(const load_plot& plot, double bottom, drawing& into) {
   for (const load_point& each : plot.points) max_value = std::max(max_value, each.per_second);
   const double scale = round_up(max_value);
   for (const double part : {0.0, 0.5, 1.0}) {
-    const double y = bottom - panel * part;
+    const double y = bottom - sheet::panel * part;
     into.rule(y);
-    into.text({left - 8, y + 4}, spelled(scale * part), anchor::end);
+    into.text({sheet::left - 8, y + 4}, short_text(scale * part), anchor::end);
   }
   std::vector<place> through;
   for (std::size_t at = 0; at < plot.points.size(); ++at)
-    through.push_back({column_at(plot, at), bottom - panel * plot.points[at].per_second / scale});
-  into.line(through, "", colours.front());
-  into.text({left, bottom - panel - 10}, "requests per second", anchor::start);
+    through.push_back({column_at(plot, at), bottom - sheet::panel * plot.points[at].per_second / scale});
+  into.line(through, "", sheet::colours.front());
+  into.text({sheet::left, bottom - sheet::panel - 10}, "requests per second", anchor::start);
 }
 
 void draw_latencies(const load_plot& plot, double bottom, drawing& into) {
@@ -135,22 +140,22 @@ void draw_latencies(const load_plot& plot, double bottom, drawing& into) {
     }
   const double low = std::floor(std::log10(min_value));
   const double high = std::max(std::ceil(std::log10(max_value)), low + 1);
-  const auto height_of = [&](double value) { return bottom - panel * (std::log10(value) - low) / (high - low); };
+  const auto height_of = [&](double value) { return bottom - sheet::panel * (std::log10(value) - low) / (high - low); };
   for (double power = low; power <= high; ++power) {
     const double y = height_of(std::pow(10.0, power));
     into.rule(y);
-    into.text({left - 8, y + 4}, spelled(std::pow(10.0, power)), anchor::end);
+    into.text({sheet::left - 8, y + 4}, short_text(std::pow(10.0, power)), anchor::end);
   }
   for (std::size_t name = 0; name < plot.names.size(); ++name) {
     std::vector<place> through;
     for (std::size_t at = 0; at < plot.points.size(); ++at)
       through.push_back({column_at(plot, at), height_of(plot.points[at].latencies_us[name])});
-    into.line(through, plot.names[name], colours[name % colours.size()]);
+    into.line(through, plot.names[name], sheet::colours[name % sheet::colours.size()]);
   }
-  into.text({left, bottom - panel - 10}, "latency in us", anchor::start);
+  into.text({sheet::left, bottom - sheet::panel - 10}, "latency in us", anchor::start);
   for (std::size_t at = 0; at < plot.points.size(); ++at)
     into.text({column_at(plot, at), bottom + 18}, std::to_string(plot.points[at].clients), anchor::middle);
-  into.text({(left + right) / 2, bottom + 36}, "clients", anchor::middle);
+  into.text({(sheet::left + sheet::right) / 2, bottom + 36}, "clients", anchor::middle);
 }
 
 }  // namespace
@@ -158,9 +163,9 @@ void draw_latencies(const load_plot& plot, double bottom, drawing& into) {
 auto to_svg(const load_plot& plot) -> std::string {
   BRAID_EXPECTS(!plot.points.empty(), "a plot shows at least one number of clients");
   drawing into;
-  into.text({left, 20}, plot.title, anchor::start);
-  const double upper = top + 20 + panel;
-  const double lower = upper + gap + panel;
+  into.text({sheet::left, 20}, plot.title, anchor::start);
+  const double upper = sheet::top + 20 + sheet::panel;
+  const double lower = upper + sheet::gap + sheet::panel;
   draw_throughput(plot, upper, into);
   draw_latencies(plot, lower, into);
   return into.finish(lower + 50);

@@ -14,13 +14,6 @@
 namespace rankd {
 namespace {
 
-auto joined(std::span<const std::string> items, std::string_view none = {}) -> std::string {
-  if (items.empty()) return std::string(none);
-  std::string out;
-  for (const std::string& item : items) out.append(out.empty() ? "" : ", ").append(item);
-  return out;
-}
-
 auto sources_text(const std::vector<graph_source>& sources) -> std::string {
   std::vector<std::string> all;
   for (const graph_source& source : sources)

@@ -32,8 +32,6 @@
 namespace rankd {
 namespace {
 
-constexpr std::string_view nothing = "-";  ///< what a table shows for a value that is absent
-
 auto read_standard_input() -> braid::checked<std::string> {
   std::string text;
   for (std::array<char, 65'536> part{};;) {
@@ -53,12 +51,6 @@ auto text_of(const std::string& request) -> braid::checked<std::string> {
   auto text = request.empty() ? read_standard_input() : read_text_file(request);
   if (text) text->erase(0, text->size() - without_mark(*text).size());
   return text;
-}
-
-auto printed(const char* format, double value) -> std::string {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), format, value);
-  return buffer.data();
 }
 
 /// What the answer has of a key for a row.

@@ -22,8 +22,6 @@ namespace {
 using ordered = nlohmann::ordered_json;
 using align = text_table::align;
 
-constexpr std::string_view nothing = "-";
-
 // For programs: the fields of the files, in one order, with nothing left out.
 
 auto to_json(const scalar& value) -> ordered {
@@ -126,8 +124,6 @@ auto rows_json(std::span<const Entry> entries) -> ordered {
 auto text_cell(std::string_view text) -> std::string { return std::string(text.empty() ? nothing : text); }
 auto value_cell(const scalar& value) -> std::string { return is_null(value) ? text_cell("") : to_json(value).dump(); }
 auto id_cell(const std::optional<std::uint32_t>& id) -> std::string { return id ? std::to_string(*id) : text_cell(""); }
-auto yes_or_no(bool yes) -> std::string { return yes ? "yes" : "no"; }
-
 template <typename Entry>
 auto use_of(const Entry& entry) -> std::string {
   if (entry.allow_read && entry.allow_write) return "read, write";

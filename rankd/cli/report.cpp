@@ -4,6 +4,7 @@
 #include <rankd/cli/printable.hpp>
 #include <rankd/engine/ranking.hpp>
 
+#include <array>
 #include <cstdio>
 
 namespace rankd {
@@ -19,6 +20,21 @@ auto report(const braid::diagnostics& problems, output_form form, std::string_vi
 auto counted(std::uint64_t count, std::string_view noun) -> std::string {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
+
+auto printed(const char* format, double value) -> std::string {
+  std::array<char, 64> room{};
+  std::snprintf(room.data(), room.size(), format, value == 0 ? 0.0 : value);
+  return room.data();
+}
+
+auto joined(std::span<const std::string> items, std::string_view none) -> std::string {
+  if (items.empty()) return std::string(none);
+  std::string out;
+  for (const std::string& item : items) out.append(out.empty() ? "" : ", ").append(item);
+  return out;
+}
+
+auto yes_or_no(bool yes) -> std::string { return yes ? "yes" : "no"; }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

@@ -6,6 +6,7 @@
 #include <braid/base/error.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,18 @@ auto report(const braid::diagnostics& problems, output_form form = output_form::
 
 /// "1 record", "2 records".
 auto counted(std::uint64_t count, std::string_view noun) -> std::string;
+
+/// What a table shows for a value that is absent.
+inline constexpr std::string_view nothing = "-";
+
+/// A number by a format of printf for one double. Zero has no sign.
+auto printed(const char* format, double value) -> std::string;
+
+/// "a, b, c"; `none` where there are none.
+auto joined(std::span<const std::string> items, std::string_view none = {}) -> std::string;
+
+/// "yes" or "no".
+auto yes_or_no(bool yes) -> std::string;
 
 /// Text on standard output.
 void print(const std::string& text);

@@ -167,7 +167,7 @@ auto info_of(std::string_view info, std::string_view name) -> std::string {
   return {};
 }
 
-auto microseconds(braid::duration span) -> std::string {
+auto whole_microseconds(braid::duration span) -> std::string {
   return std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(span).count()) + " us";
 }
 
@@ -177,7 +177,8 @@ void judge(const endpoint_entry& endpoint, const std::string& place, greeting se
   const std::string version = info_of(seen.info, "redis_version");
   into.ok(area, place + ": Redis " + (version.empty() ? "of unknown version" : version) + ", " +
                     counted(static_cast<std::uint64_t>(seen.keys), "key") + ", PING in " +
-                    microseconds(seen.pings[seen.pings.size() / 2]) + ", at most " + microseconds(seen.pings.back()));
+                    whole_microseconds(seen.pings[seen.pings.size() / 2]) + ", at most " +
+                    whole_microseconds(seen.pings.back()));
   if (!seen.refusal.empty())
     into.warn(area, place + " refuses a command: " + seen.refusal,
               "allow this user INFO and DBSIZE, so that more is shown here");

@@ -22,12 +22,6 @@ namespace {
 
 constexpr std::size_t max_moves = 10;  // of a request, for people
 
-auto fixed(double value) -> std::string {
-  std::array<char, 32> room{};
-  std::snprintf(room.data(), room.size(), "%.4f", value);
-  return room.data();
-}
-
 auto position_text(const moved_id& of) -> std::string {
   if (!of.was) return "new at " + std::to_string(*of.is);
   return std::to_string(*of.was) + " → " + (of.is ? std::to_string(*of.is) : std::string("gone"));
@@ -40,8 +34,8 @@ auto answer_text(const compared_answer& of) -> std::string {
 auto lines_of(const changed_request& of, bool is_one_record) -> std::string {
   std::string out = "request " + printable(of.request_id) + " (number " + std::to_string(of.number) +
                     (is_one_record ? "" : " of " + printable(of.record)) + "): ";
-  out += std::string(to_string(of.verdict.change)) + ", overlap " + fixed(of.verdict.overlap) + ", rbo " +
-         fixed(of.verdict.rbo) + ", candidates " + printable(answer_text(of.before)) + " → " +
+  out += std::string(to_string(of.verdict.change)) + ", overlap " + printed("%.4f", of.verdict.overlap) + ", rbo " +
+         printed("%.4f", of.verdict.rbo) + ", candidates " + printable(answer_text(of.before)) + " → " +
          printable(answer_text(of.after)) + "\n";
   for (std::size_t at = 0; at < std::min(of.moves.size(), max_moves); ++at) {
     const moved_id& each = of.moves[at];
@@ -79,8 +73,8 @@ auto for_people(const traffic_findings& of, bool is_live) -> std::string {
   }
   out += found.different() == 0 ? "\n" : ")\n";
   if (found.compared() != 0)
-    out += "overlap@" + std::to_string(of.depth) + " " + fixed(mean_of(found.overlap, found)) +
-           ", rank-biased overlap " + fixed(mean_of(found.rbo, found)) + " (p = 0.9)\n";
+    out += "overlap@" + std::to_string(of.depth) + " " + printed("%.4f", mean_of(found.overlap, found)) +
+           ", rank-biased overlap " + printed("%.4f", mean_of(found.rbo, found)) + " (p = 0.9)\n";
   out += not_compared(found, of.lost, is_live);
   if (found.live_batches != 0) out += "batches asked of the store: " + std::to_string(found.live_batches) + "\n";
   for (const changed_request& each : found.changed) out += lines_of(each, of.records.size() == 1);

@@ -172,13 +172,6 @@ auto is_outside(const scalar& value, const param_range& range) -> bool {
   return is_null(value) || value < range.min || range.max < value;
 }
 
-auto text_of(const scalar& value) -> std::string {
-  std::string out;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) append_json_number(out, *whole);
-  if (const auto* fraction = std::get_if<double>(&value)) append_json_number(out, *fraction);
-  return out.empty() ? "null" : out;
-}
-
 /// Calls `use(arm, setting, pointer)` for each value that an arm sets.
 template <typename Use>
 void for_each_setting(const plan_experiments& running, const registries& declared, Use use) {
@@ -218,7 +211,8 @@ void add_experiments(bound_plan& plan, std::shared_ptr<const plan_experiments> r
     problems.add({.code = "param_out_of_range",
                   .pointer = std::move(pointer),
                   .message = "plan `" + plan.name + "` takes `" + declared.params()[each.param].name + "` from " +
-                             text_of(range->min) + " to " + text_of(range->max) + ", not " + text_of(each.value),
+                             number_text(range->min) + " to " + number_text(range->max) + ", not " +
+                             number_text(each.value),
                   .hint = {},
                   .node = {},
                   .source = std::string(experiments_file)});

@@ -117,14 +117,6 @@ auto entries_of(std::vector<std::uint32_t> keys, const registries& declared) -> 
   return out;
 }
 
-/// A number, or another value for a message.
-auto text_of(const scalar& value) -> std::string {
-  std::string out;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) append_json_number(out, *whole);
-  if (const auto* fraction = std::get_if<double>(&value)) append_json_number(out, *fraction);
-  return out.empty() ? "null" : out;
-}
-
 /// The values that all options take which are bound to the same param: where one takes less, it decides.
 void add_range(std::vector<param_range>& ranges, std::size_t param, const param_binding& bound) {
   const auto known = std::ranges::find(ranges, param, &param_range::param);
@@ -144,8 +136,8 @@ void check_range(const rank_request& request, const param_range& range, const re
   const std::string& name = declared.params()[range.param].name;
   const bool is_context = std::ranges::find(request.in_context, range.param) != request.in_context.end();
   problems.add("param_out_of_range", braid::json_pointer(is_context ? "/context" : "/param_overrides", name),
-               "the plan takes `" + name + "` from " + text_of(range.min) + " to " + text_of(range.max) + ", not " +
-                   text_of(value));
+               "the plan takes `" + name + "` from " + number_text(range.min) + " to " + number_text(range.max) +
+                   ", not " + number_text(value));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ constexpr std::size_t id_digits = 16;
 constexpr std::size_t max_diagnostics = 100;
 
 /// One diagnostic, where it is known that there are no others.
-auto make_diagnostic(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
+auto request_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
   return braid::diagnostics({.code = std::move(code),
                              .pointer = std::move(pointer),
                              .message = std::move(message),
@@ -313,7 +313,7 @@ auto parse_request(std::string_view text, const registries_of_plan& declared_for
     -> braid::checked<rank_request> {
   if (text.starts_with(byte_order_mark))
     return std::unexpected(
-        make_diagnostic("json_syntax", "", "a byte order mark is allowed only at the beginning of a file"));
+        request_problem("json_syntax", "", "a byte order mark is allowed only at the beginning of a file"));
   if (const auto plain = detail::read_plain_request(text)) {
     const registries& declared = declared_for(plain->plan.value_or(std::string_view()));
     if (declared.id_type() == value_type::integer) return request_of(*plain, text, declared, from);
@@ -362,7 +362,7 @@ void keep_to_budget(rank_request& request, const plan_budget& budget) {
 
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string> {
   const auto refused = [](std::string code, std::string message) {
-    return std::unexpected(make_diagnostic(std::move(code), "/plan", std::move(message)));
+    return std::unexpected(request_problem(std::move(code), "/plan", std::move(message)));
   };
   if (given.empty() && request.plan.empty())
     return refused("missing_field", "neither the request nor --plan says which plan to run");

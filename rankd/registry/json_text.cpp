@@ -115,4 +115,11 @@ void append_json_number(std::string& out, double value) {
 
 void append_json_number(std::string& out, std::int64_t value) { append_number(out, value); }
 
+auto number_text(const scalar& value) -> std::string {
+  std::string out;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) append_json_number(out, *whole);
+  if (const auto* fraction = std::get_if<double>(&value)) append_json_number(out, *fraction);
+  return out.empty() ? "null" : out;
+}
+
 }  // namespace rankd

@@ -1,6 +1,8 @@
 // rankd/registry/json_text.hpp: JSON written by appending to a string.
 #pragma once
 
+#include <rankd/registry/value.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,5 +20,8 @@ void append_json_bytes(std::string& out, std::string_view bytes);
 /// Appends the shortest number that reads back as the same value. Requires a finite one.
 void append_json_number(std::string& out, double value);
 void append_json_number(std::string& out, std::int64_t value);
+
+/// A number as JSON, for messages; "null" for any other value.
+auto number_text(const scalar& value) -> std::string;
 
 }  // namespace rankd

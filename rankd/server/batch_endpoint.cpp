@@ -18,8 +18,6 @@ namespace {
 
 using braid::http_status;
 
-constexpr std::string_view json_type = "application/json";
-
 /// The name of one request where the head has named the call.
 auto part_id(std::string_view call, std::size_t at) -> std::string {
   return call.empty() ? std::string() : std::string(call) + "." + std::to_string(at);

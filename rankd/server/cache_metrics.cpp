@@ -4,9 +4,13 @@
 #include <string_view>
 
 namespace rankd::detail {
+namespace {
+
+using kind = exposition::kind;
+
+}  // namespace
 
 void shard::write_cache(exposition& out) const {
-  using kind = exposition::kind;
   cache_counts all;
   for (const auto& each : all_->shards) {
     const auto counts = each->cached();

@@ -7,7 +7,7 @@
 namespace rankd {
 namespace {
 
-void append_member(std::string& out, std::string_view name, std::string_view text) {
+void append_text_member(std::string& out, std::string_view name, std::string_view text) {
   if (!out.ends_with('{')) out += ',';
   append_json_string(out, name);
   out += ':';
@@ -16,10 +16,10 @@ void append_member(std::string& out, std::string_view name, std::string_view tex
 
 auto begin_line(const line_origin& from) -> std::string {
   std::string out = "{";
-  append_member(out, "time", utc_text(std::chrono::system_clock::time_point(from.time)));
-  if (!from.hidden.hides("request_id")) append_member(out, "request_id", from.record.request_id);
-  append_member(out, "plan", from.plan);
-  append_member(out, "plan_digest", from.digest);
+  append_text_member(out, "time", utc_text(std::chrono::system_clock::time_point(from.time)));
+  if (!from.hidden.hides("request_id")) append_text_member(out, "request_id", from.record.request_id);
+  append_text_member(out, "plan", from.plan);
+  append_text_member(out, "plan_digest", from.digest);
   return out;
 }
 

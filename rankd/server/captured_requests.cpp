@@ -5,6 +5,11 @@
 #include <rankd/server/captured_lines.hpp>
 
 namespace rankd::detail {
+namespace {
+
+using kind = exposition::kind;
+
+}  // namespace
 
 /// Of the plan, and of one that has stood in for it, or failed to.
 void shard::keep_captures(const request_record& record, const bound_plan& plan, const ranking& result,
@@ -31,7 +36,6 @@ void shard::keep_exposure(const request_record& record, const ranking& result, s
 
 void shard::write_lines(exposition& out) const {
   const serve_context& to = all_->context;
-  using kind = exposition::kind;
   const bool has_captures = to.captures != nullptr || to.arrow_captures != nullptr;
   const auto sample = [&](auto count) {
     const auto of = [&](const auto* file) { return file == nullptr ? 0.0 : static_cast<double>(count(*file)); };

@@ -16,8 +16,6 @@ namespace {
 
 using braid::http_status;
 
-constexpr std::string_view json_type = "application/json";
-
 auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
   if (text.starts_with('0')) return std::nullopt;
   std::uint64_t number = 0;

@@ -28,7 +28,6 @@ namespace {
 
 using braid::http_status;
 
-constexpr std::string_view json_type = "application/json";
 constexpr std::string_view lines_type = "application/x-ndjson";
 constexpr std::size_t max_comparisons = 4;  // of answers, at a time
 constexpr std::size_t answer_depth = 10;    // of `overlap_at`

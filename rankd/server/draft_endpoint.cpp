@@ -21,7 +21,6 @@ namespace {
 
 using braid::http_status;
 
-constexpr std::string_view json_type = "application/json";
 constexpr std::size_t max_edits = 4;  // questions that are under way; the compiler answers one at a time
 
 /// What a client says of the source of a plan.

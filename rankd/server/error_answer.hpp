@@ -11,6 +11,9 @@
 
 namespace rankd {
 
+/// The Content-Type of answers, failures among them.
+inline constexpr std::string_view json_type = "application/json";
+
 /// A failure on its way to the client.
 struct error_answer {
   braid::http_status status = braid::http_status::internal_server_error;

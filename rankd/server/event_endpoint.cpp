@@ -13,9 +13,9 @@
 namespace rankd::detail {
 namespace {
 
-using braid::http_status;
+using kind = exposition::kind;
 
-constexpr std::string_view json_type = "application/json";
+using braid::http_status;
 
 auto wall_clock() -> std::chrono::milliseconds {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
@@ -91,7 +91,6 @@ auto shard::read_events(braid::http_exchange& x, request_record record) -> braid
 }
 
 void shard::write_events(exposition& out) const {
-  using kind = exposition::kind;
   if (all_->context.events != nullptr) {
     const event_counts counts = all_->context.events->counts();
     out.family("rankd_events_total", kind::counter, "Events that came, by what became of them.");

@@ -30,8 +30,8 @@ using std::chrono::milliseconds;
 
 constexpr int for_owner_and_group = 0640;
 constexpr auto folder_for_owner_and_group = static_cast<fs::perms>(0750);
-constexpr std::string_view prefix = "events-";
-constexpr std::string_view suffix = ".ndjson";
+constexpr std::string_view file_prefix = "events-";
+constexpr std::string_view file_suffix = ".ndjson";
 constexpr std::string_view sum_lead = R"(,"crc32c":")";
 constexpr std::size_t sum_digits = 8;
 
@@ -58,9 +58,9 @@ auto unwritable(const fs::path& path, int why) -> std::unexpected<braid::diagnos
 auto number_of(const fs::path& path) -> unsigned {
   const std::string name = path.filename().string();
   unsigned number = 0;
-  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return 0;
-  const char* const begin = name.data() + prefix.size();
-  const char* const end = name.data() + name.size() - suffix.size();
+  if (!name.starts_with(file_prefix) || !name.ends_with(file_suffix)) return 0;
+  const char* const begin = name.data() + file_prefix.size();
+  const char* const end = name.data() + name.size() - file_suffix.size();
   const auto [stop, error] = std::from_chars(begin, end, number);
   return error == std::errc() && stop == end ? number : 0;
 }
@@ -160,7 +160,7 @@ event_log::~event_log() {
 auto event_log::path_of(unsigned number) const -> fs::path {
   std::string digits = std::to_string(number);
   digits.insert(0, 6 - std::min<std::size_t>(digits.size(), 6), '0');
-  return options_.folder / (std::string(prefix) + digits + std::string(suffix));
+  return options_.folder / (std::string(file_prefix) + digits + std::string(file_suffix));
 }
 
 /// The name of a new file is on the disk before anything in it is reported.

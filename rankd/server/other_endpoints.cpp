@@ -20,12 +20,11 @@
 namespace rankd::detail {
 namespace {
 
+using kind = exposition::kind;
+
 using braid::http_status;
 
-constexpr std::string_view json_type = "application/json";
-
 void write_span_counts(exposition& out, const span_counts& counts) {
-  using kind = exposition::kind;
   out.family("rankd_spans_exported_total", kind::counter, "Spans that the collector has taken.");
   out.sample({}, static_cast<double>(counts.exported));
   out.family("rankd_spans_dropped_total", kind::counter, "Spans that did not come to the collector, by the reason.");
@@ -232,7 +231,6 @@ auto shard::store_damage() const -> std::string {
 
 void shard::write_scrub(exposition& out) const {
   if (all_->context.scrubber == nullptr) return;
-  using kind = exposition::kind;
   const std::vector<scrub_counts> all = all_->context.scrubber->counts();
   out.family("rankd_store_scrubbed_bytes_total", kind::counter, "Bytes of stores that were read again and compared.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.bytes));
@@ -274,7 +272,6 @@ void shard::write_endpoints(exposition& out) const {
       counts.add(each->reads_of(at));
     }
   }
-  using kind = exposition::kind;
   out.family("rankd_endpoint_duration_seconds", kind::histogram, "Time from a call of an endpoint to its answer.");
   for (const auto& [name, sum] : all) write_histogram(out, {{"endpoint", name}}, sum.times);
   out.family("rankd_endpoint_errors_total", kind::counter, "Answers of endpoints that were errors.");

@@ -42,7 +42,7 @@ auto open_descriptors() -> double {
 }
 
 /// When this process was young enough.
-const double started = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+const double process_start = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void write_process_metrics(exposition& out) {
   out.family("process_open_fds", kind::gauge, "Open descriptors.");
   out.sample({}, open_descriptors());
   out.family("process_start_time_seconds", kind::gauge, "When the process began, in seconds since 1970.");
-  out.sample({}, started);
+  out.sample({}, process_start);
 }
 
 }  // namespace rankd

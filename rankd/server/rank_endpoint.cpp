@@ -17,7 +17,6 @@ namespace {
 
 using braid::http_status;
 
-constexpr std::string_view json_type = "application/json";
 constexpr std::string_view retry_after_s = "1";
 constexpr std::size_t max_request_id = 256;
 constexpr std::size_t largest_kept_answer = 256 * 1024;
@@ -36,7 +35,7 @@ auto is_request_id(std::string_view text) -> bool {
   return text.size() <= max_request_id && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-auto make_diagnostic(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
+auto request_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
   return braid::diagnostics({.code = std::move(code),
                              .pointer = std::move(pointer),
                              .message = std::move(message),
@@ -138,11 +137,11 @@ auto shard::prepare(reply_place to, request_record& record, std::string_view tex
     record.asked = audited(*request, *declared, all_->context.redacted);
   if (!request->forced.empty() && !record.may_force)
     return refuse(answer_error(http_status::forbidden,
-                               make_diagnostic("force_forbidden", "/experiments",
+                               request_problem("force_forbidden", "/experiments",
                                                "only a client whose token has the right `force` names arms"),
                                record.request_id));
   if (request->plan.empty()) {
-    const auto missing = make_diagnostic("missing_field", "/plan", "a request names the plan to run");
+    const auto missing = request_problem("missing_field", "/plan", "a request names the plan to run");
     return refuse(answer_error(http_status::bad_request, missing, record.request_id));
   }
   if (!plan) return refuse(unknown_plan(request->plan, "/plan", record.request_id));

@@ -19,7 +19,7 @@ using texts = std::vector<std::string_view>;
 constexpr std::string_view spaces = " \t\r\n";
 constexpr std::string_view field = "requests";
 
-auto make_diagnostic(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
+auto batch_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
   return braid::diagnostics({.code = std::move(code),
                              .pointer = std::move(pointer),
                              .message = std::move(message),
@@ -109,7 +109,7 @@ auto problems_of(std::string_view body) -> braid::diagnostics {
   in.refuse_unknown_fields();
   problems.set_source("request");
   if (problems.empty())
-    return make_diagnostic("unknown_field", "", "the field `requests` is written with escapes, which a batch has not");
+    return batch_problem("unknown_field", "", "the field `requests` is written with escapes, which a batch has not");
   return problems;
 }
 
@@ -119,8 +119,8 @@ auto split_batch(std::string_view body, std::size_t max_requests) -> braid::chec
   cutter cuts(body, max_requests);
   if (auto found = cuts.run()) return std::move(*found);
   if (!cuts.has_too_many()) return std::unexpected(problems_of(body));
-  return std::unexpected(make_diagnostic("batch_too_large", "/requests",
-                                         "a batch has at most " + std::to_string(max_requests) + " requests"));
+  return std::unexpected(batch_problem("batch_too_large", "/requests",
+                                       "a batch has at most " + std::to_string(max_requests) + " requests"));
 }
 
 }  // namespace rankd

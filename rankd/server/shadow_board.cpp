@@ -16,6 +16,8 @@
 namespace rankd {
 namespace {
 
+using kind = exposition::kind;
+
 using ordered = nlohmann::ordered_json;
 
 /// FNV-1a, and its bits mixed as SplitMix64 does: the high bits of FNV alone depend little on the last characters.
@@ -124,7 +126,6 @@ auto shadow_board::to_json() const -> std::string {
 
 void shadow_board::write(exposition& out, std::span<const std::unique_ptr<shadow_board>> all) {
   if (all.empty()) return;
-  using kind = exposition::kind;
   out.family("rankd_shadow_total", kind::counter, "Requests that a candidate was to be run for, by what came of it.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);

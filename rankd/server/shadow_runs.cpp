@@ -13,7 +13,6 @@
 namespace rankd::detail {
 namespace {
 
-constexpr std::string_view json_type = "application/json";
 constexpr std::size_t overlap_depth = 10;
 
 auto code_of(const ranking& answer) -> std::string { return answer.error ? answer.error->code : "ok"; }

@@ -17,8 +17,6 @@
 namespace rankd::detail {
 namespace {
 
-constexpr std::string_view json_type = "application/json";
-
 auto server_options_of(const serve_options& options, shard_shares shares) -> braid::http_server::options {
   braid::http_server::options out;
   out.limits = options.limits;

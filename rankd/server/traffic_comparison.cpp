@@ -23,10 +23,6 @@ constexpr std::size_t requests_of_runner = 128;                    // that wait 
 constexpr std::size_t max_waiting_bytes = std::size_t{64} << 20U;  // of them
 constexpr auto age_of_cursors = std::chrono::hours(24 * 3650);     // the record says which ones were too old
 
-auto not_traffic(std::string message) -> std::unexpected<braid::diagnostics> {
-  return refused("not_traffic", std::move(message), "give a file that `rankd serve --record` has written");
-}
-
 /// The plan and its substitute without limits of time: a comparison takes the time that it takes.
 auto without_limits(const bound_plan& plan) -> std::shared_ptr<const bound_plan> {
   bound_plan copy = plan;

@@ -248,4 +248,8 @@ auto traffic_reader::next() -> std::optional<frame> {
   return frame{static_cast<frame_kind>(bytes_[frame_head - 1]), std::string_view(bytes_).substr(frame_head)};
 }
 
+auto not_traffic(std::string message) -> std::unexpected<braid::diagnostics> {
+  return refused("not_traffic", std::move(message), "give a file that `rankd serve --record` has written");
+}
+
 }  // namespace rankd

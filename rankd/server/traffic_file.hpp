@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -124,5 +125,8 @@ class traffic_reader {
   std::uint64_t position_ = 0;
   end end_ = end::whole;
 };
+
+/// What is no file of recorded traffic, or a broken one.
+auto not_traffic(std::string message) -> std::unexpected<braid::diagnostics>;
 
 }  // namespace rankd

@@ -13,10 +13,6 @@
 namespace rankd {
 namespace {
 
-auto not_traffic(std::string message) -> std::unexpected<braid::diagnostics> {
-  return refused("not_traffic", std::move(message), "give a file that `rankd serve --record` has written");
-}
-
 auto joined(const std::vector<std::string_view>& names) -> std::string {
   std::string out;
   for (const std::string_view each : names) out.append(out.empty() ? "" : ", ").append(each);

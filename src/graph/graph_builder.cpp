@@ -15,7 +15,7 @@ namespace {
 
 constinit atomic<std::uint32_t> builders{0};  // how many there have been
 
-constexpr std::size_t max_count = std::size_t{1} << 30U;  // nodes, and edges
+constexpr std::size_t max_graph_size = std::size_t{1} << 30U;  // nodes, and edges
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void graph_builder::report_cycle(const std::vector<node_index>& cycle) {
 }
 
 auto graph_builder::build() && -> checked<static_graph> {
-  if (calls_.size() > max_count || edges_.size() > max_count) {
+  if (calls_.size() > max_graph_size || edges_.size() > max_graph_size) {
     add_diagnostic("too_large", 0, "a graph has at most 2^30 nodes and as many edges");
     return std::unexpected(std::move(diagnostics_));
   }

@@ -17,7 +17,7 @@ constexpr std::ptrdiff_t max_length_digits = 10;
 constexpr std::ptrdiff_t max_integer_digits = 19;
 constexpr std::string_view dropped_verbatim = "txt:";
 
-auto is_digit(char c) noexcept -> bool { return static_cast<unsigned char>(c - '0') <= 9; }
+auto is_decimal(char c) noexcept -> bool { return static_cast<unsigned char>(c - '0') <= 9; }
 
 auto aggregate_of(char sign) noexcept -> resp_type {
   switch (sign) {
@@ -101,7 +101,7 @@ auto resp_parser::read_length(cursor& in, std::int64_t& length) -> step {
   const bool negative = at != in.end && *at == '-';
   const char* const first = at + (negative ? 1 : 0);
   std::int64_t value = 0;
-  for (at = first; at != in.end && is_digit(*at); ++at) {
+  for (at = first; at != in.end && is_decimal(*at); ++at) {
     if (at - first == max_length_digits) return refuse(in, resp_errc::bad_number);
     value = value * 10 + (*at - '0');
   }
@@ -209,7 +209,7 @@ auto resp_parser::read_integer(cursor& in) -> step {
   const bool is_signed = negative || (at != in.end && *at == '+');
   const char* const first = at + (is_signed ? 1 : 0);
   std::uint64_t value = 0;
-  for (at = first; at != in.end && is_digit(*at); ++at) {
+  for (at = first; at != in.end && is_decimal(*at); ++at) {
     if (at - first == max_integer_digits) return refuse(in, resp_errc::bad_number);
     value = value * 10 + static_cast<std::uint64_t>(*at - '0');
   }
@@ -269,14 +269,14 @@ auto resp_parser::read_word(cursor& in) -> step {
 
 auto resp_parser::parse_big_number(const cursor& in, std::string_view text) -> step {
   const std::string_view digits = text.substr(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
-  if (digits.empty() || !std::ranges::all_of(digits, is_digit)) return refuse(in, resp_errc::bad_number);
+  if (digits.empty() || !std::ranges::all_of(digits, is_decimal)) return refuse(in, resp_errc::bad_number);
   return put_text(in, resp_type::big_number, text);
 }
 
 auto resp_parser::parse_real(const cursor& in, std::string_view text) -> step {
   const bool negative = text.starts_with('-');
   const std::string_view magnitude = text.substr(negative || text.starts_with('+') ? 1 : 0);
-  const bool numeric = !magnitude.empty() && (is_digit(magnitude.front()) || magnitude.front() == '.');
+  const bool numeric = !magnitude.empty() && (is_decimal(magnitude.front()) || magnitude.front() == '.');
   if (!numeric && !is_named_real(magnitude)) return refuse(in, resp_errc::bad_real);
   double value = 0;
   const char* const end = magnitude.data() + magnitude.size();

@@ -185,4 +185,18 @@ class frame {
   double* results_;
 };
 
+// What each type of values has: before their first use, wherever that is.
+template <>
+auto frame::bank_of<double>() noexcept -> bank<double>&;
+template <>
+auto frame::value<double>() noexcept -> const vector_slot<double>&;
+template <>
+auto frame::bank_of<std::int64_t>() noexcept -> bank<std::int64_t>&;
+template <>
+auto frame::value<std::int64_t>() noexcept -> const vector_slot<std::int64_t>&;
+template <>
+auto frame::bank_of<std::string_view>() noexcept -> bank<std::string_view>&;
+template <>
+auto frame::value<std::string_view>() noexcept -> const vector_slot<std::string_view>&;
+
 }  // namespace rankd::detail
