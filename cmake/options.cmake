@@ -8,7 +8,7 @@ option(BRAID_BENCH "Build the measuring programs of bench/" OFF)
 option(BRAID_FUZZ "Link tests/fuzz with libFuzzer; clang only" OFF)
 option(BRAID_PRECOMPILE "Precompile the headers that most sources include" ${PROJECT_IS_TOP_LEVEL})
 option(BRAID_TRACE_HOOKS "Keep the hooks of traces, which cost a load where they are not wanted; OFF only to measure that" ON)
-option(BRAID_UNITY "Compile test files together that are not being worked on, into one program a folder" ${PROJECT_IS_TOP_LEVEL})
+option(BRAID_UNITY "Compile sources together that are not being worked on, and test files into one program a folder" ${PROJECT_IS_TOP_LEVEL})
 set(BRAID_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, such as thread or address,undefined")
 
 set(CMAKE_CXX_STANDARD 23)

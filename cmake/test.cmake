@@ -1,6 +1,5 @@
 include(test_unity)
 set(BRAID_UNITY_BYTES 150000)  # of sources in one translation unit: a fifth less time than 60 000
-braid_edited_files(BRAID_EDITED_FILES)
 
 foreach(kind test model stress fuzz)
   add_custom_target(braid_tests_of_${kind})

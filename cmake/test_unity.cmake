@@ -11,26 +11,6 @@
 # namespace of another, defines a macro, or includes under a condition), and where git says that it is being worked on: then
 # a change compiles that one file.
 
-# braid_edited_files(OUT): the files of this checkout that differ from its last commit, as absolute paths.
-function(braid_edited_files out)
-  set(edited "")
-  if(NOT DEFINED ENV{CI})
-    find_package(Git QUIET)
-  endif()
-  if(GIT_FOUND)
-    execute_process(COMMAND ${GIT_EXECUTABLE} -C ${PROJECT_SOURCE_DIR} status --porcelain --untracked-files=all -- tests
-                    OUTPUT_VARIABLE lines ERROR_QUIET RESULT_VARIABLE status)
-    if(status EQUAL 0)
-      string(REGEX MATCHALL "[^\n]+" lines "${lines}")
-      foreach(line IN LISTS lines)
-        string(REGEX REPLACE "^...(.* -> )?" "" path "${line}")
-        list(APPEND edited "${PROJECT_SOURCE_DIR}/${path}")
-      endforeach()
-    endif()
-  endif()
-  set(${out} "${edited}" PARENT_SCOPE)
-endfunction()
-
 # braid_can_share(file OUT): whether it may stand in one translation unit with others.
 function(braid_can_share file out)
   set(${out} TRUE PARENT_SCOPE)
