@@ -291,8 +291,11 @@ void shard::write_endpoints(exposition& out) const {
 /// Of the loops, workers and threads of all shards.
 void shard::write_runtimes(exposition& out) const {
   std::vector<braid::metric> all;
-  for (const auto& each : all_->shards) {
-    std::vector<braid::metric> more = braid::metrics(each->runs_on());
+  std::vector<braid::runtime*> runtimes;
+  for (const auto& each : all_->shards) runtimes.push_back(&each->runs_on());
+  if (all_->shadow_runtime != nullptr) runtimes.push_back(all_->shadow_runtime.get());
+  for (braid::runtime* const each : runtimes) {
+    std::vector<braid::metric> more = braid::metrics(*each);
     // The memory of jobs is that of the process.
     if (!all.empty()) std::erase_if(more, [](const braid::metric& one) { return one.labels.empty(); });
     std::ranges::move(more, std::back_inserter(all));

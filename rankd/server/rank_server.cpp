@@ -142,6 +142,7 @@ auto rank_server::start(serve_context context, serve_options options) -> braid::
     if (const auto started = added.start_runtime("serve" + std::to_string(index)); !started)
       return std::unexpected(no_runtime(started.error()));
   }
+  if (const auto started = start_shadows(made->shared); !started) return std::unexpected(no_runtime(started.error()));
   std::unique_ptr<rank_server> server(new rank_server(std::move(made)));
   if (const auto listens = server->parts_->listen(); !listens)
     return std::unexpected(cannot_listen(server->parts_->shared.options.listen, listens.error()));
@@ -167,6 +168,8 @@ rank_server::~rank_server() {
     parts_->ending = true;
   }
   for (const auto& each : parts_->shared.shards) each->stop_runtime();
+  if (const auto& shadows = parts_->shared.shadow_runtime)
+    static_cast<void>(shadows->shutdown(braid::shutdown_mode::drain));
   for (const auto& each : parts_->shared.shards) each->end_runtime();
 }
 

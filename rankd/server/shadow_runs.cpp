@@ -4,7 +4,7 @@
 #include <rankd/engine/answer_comparison.hpp>
 #include <rankd/registry/names.hpp>
 
-#include <braid/coro/sleep.hpp>
+#include <braid/runtime/runtime.hpp>
 
 #include <algorithm>
 #include <string>
@@ -20,6 +20,25 @@ auto code_of(const ranking& answer) -> std::string { return answer.error ? answe
 auto size_of(const ranking& answer) -> std::size_t { return answer.error ? 0 : answer.rows.size(); }
 
 }  // namespace
+
+/// The system gives the thread processors that nothing else wants, and takes them back at once, so requests that are
+/// served do not wait for candidates. Merged, so that there is one thread and no other has its class.
+auto start_shadows(serve_shared& all) -> braid::result<void> {
+  if (all.shadows.empty()) return {};
+  auto made = braid::runtime::create({.workers = 1,
+                                      .name = "shadow",
+                                      .shape = braid::runtime_shape::merged,
+                                      .scheduling = braid::scheduling(braid::scheduling::idle())});
+  if (!made) return braid::fail(made.error());
+  all.shadow_runtime = std::move(*made);
+  engine_options how = all.options.engine;
+  how.metrics = node_metrics::none;
+  how.captures = plan_captures::ignored;
+  how.cache.bytes = 0;  // what candidates give is compared
+  const auto& own = all.context.shadow_stores;
+  all.shadow_ranker.emplace(*all.shadow_runtime, *all.context.declared, own.empty() ? all.context.stores : own, how);
+  return {};
+}
 
 auto shard::board_of(std::string_view plan) const -> shadow_board* {
   const auto found = std::ranges::find(all_->shadows, plan,
@@ -47,15 +66,15 @@ void shard::begin_shadow(std::unique_ptr<shadow_ask> ask, const plan_handle& pla
   if (gate_.counts().waiting != 0 || all_->stopping.load(braid::relaxed)) return board.count(shadow_verdict::skipped);
   auto place = all_->of_shadows.try_enter(board.settings().plan, board.settings().in_flight);
   if (!place) return board.count(shadow_verdict::busy);
-  io_->spawn(run_shadow(std::move(ask), plan, served, std::move(*place)));
+  auto run = run_shadow(std::move(ask), plan, served, std::move(*place));
+  if (!braid::post(*all_->shadow_runtime, std::move(run))) board.count(shadow_verdict::skipped);  // it has ended
 }
 
-/// As a request of its own to the candidate: with its budget and its deadline, and with connections to stores that no
-/// served request waits for.
+/// As a request of its own to the candidate: with its budget and its deadline, on another thread, and with connections
+/// to stores that no served request waits for.
 auto shard::run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served, in_flight_shares::pass place)
     -> braid::task<void> {
   const in_flight_shares::pass held = std::move(place);
-  co_await braid::yield();  // the answer goes out first
   shadow_board& board = *ask->board;
   const auto candidate = all_->context.plans->find(board.settings().candidate);
   if (!candidate || candidate->bound == nullptr) co_return board.count(shadow_verdict::unavailable);
@@ -71,7 +90,7 @@ auto shard::run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, rankin
   keep_to_budget(*request, budget);
   shadow_run run;
   if (!all_->context.redacted.hides("request_id")) run.request_id = served.request_id;
-  auto ranking_task = shadow_ranker_->rank(candidate->bound, std::move(*request));
+  auto ranking_task = all_->shadow_ranker->rank(candidate->bound, std::move(*request));
   const ranking other = co_await std::move(ranking_task);
   run.verdict = compare_answers(served, other, overlap_depth);
   run.code = code_of(served);

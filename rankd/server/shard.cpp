@@ -90,13 +90,6 @@ auto shard::start_runtime(std::string name) -> braid::result<void> {
   how.cache.bytes = shares_.cache_bytes;
   how.cache.entries = shares_.cache_entries;
   ranker_.emplace(*on_, *all_->context.declared, asked_, how);
-  if (!all_->shadows.empty()) {
-    how.metrics = node_metrics::none;
-    how.captures = plan_captures::ignored;
-    how.cache.bytes = 0;  // what candidates give is compared
-    const auto& own = all_->context.shadow_stores;
-    shadow_ranker_.emplace(*on_, *all_->context.declared, own.empty() ? all_->context.stores : own, how);
-  }
   return {};
 }
 

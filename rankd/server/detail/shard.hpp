@@ -46,9 +46,15 @@ struct serve_shared {
   in_flight_shares of_traces{};   // calls of /v1/trace, and comparisons
   in_flight_shares of_shadows{};  // runs of candidates
   std::vector<std::unique_ptr<shadow_board>> shadows{};
-  std::vector<std::unique_ptr<shard>> shards;  // complete before the first of them serves
-  braid::atomic<bool> stopping{false};         // written by the thread that stops the server: true for good
+  std::optional<engine>
+      shadow_ranker{};  // of candidates, on stores of their own; used by the last tasks of the next one
+  std::unique_ptr<braid::runtime> shadow_runtime{};  // null: no candidate runs
+  std::vector<std::unique_ptr<shard>> shards;        // complete before the first of them serves
+  braid::atomic<bool> stopping{false};               // written by the thread that stops the server: true for good
 };
+
+/// Starts the thread of candidates, where plans have some. Errors: the system's.
+auto start_shadows(serve_shared& all) -> braid::result<void>;
 
 /// The share that one loop of several has of a bound on all of them; 1 at least.
 struct shard_shares {
@@ -298,7 +304,6 @@ class shard {
   std::shared_ptr<const token_list> tokens_;  // null: every client may ask
 
   braid::http_router routes_;
-  std::optional<engine> shadow_ranker_;         // of candidates, on stores of their own; used as the next one
   std::optional<engine> ranker_;                // used by the last tasks of the runtime, as is the server
   std::unique_ptr<braid::http_server> server_;  // touched on the loop only, once it is there
   std::unique_ptr<braid::runtime> on_;

@@ -14,6 +14,8 @@
 #include <fstream>
 #include <string>
 
+#include <sched.h>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -37,6 +39,16 @@ auto rank(const running_server& server) -> braid::testing::heard_answer {
   auto one = server.caller();
   one.say(request_text("POST", "/v1/rank", {}, request));
   return one.hear().value();
+}
+
+/// The policy by which the system schedules the thread of that name; -1 where there is none.
+auto class_of_thread(::pid_t process, const std::string& name) -> int {
+  for (const auto& each : fs::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+    std::string called;
+    std::getline(std::ifstream(each.path() / "comm"), called);
+    if (called == name) return ::sched_getscheduler(std::stoi(each.path().filename().string()));
+  }
+  return -1;
 }
 
 }  // namespace
@@ -163,6 +175,7 @@ TEST_CASE("a candidate beside a plan changes with a reload, and a stop while it 
   };
   const std::string answer = rank(server).body;
   CHECK(eventually([&] { return seen().at("runs") == 1; }));
+  CHECK(class_of_thread(server.id(), "shadow-0") == SCHED_IDLE);  // so that requests do not wait for it
   const json first = seen().at("candidate_digest");
   put(2);
   server.signal(SIGHUP);
