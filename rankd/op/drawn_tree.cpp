@@ -123,7 +123,7 @@ auto drawn_tree::place(std::string_view list, std::size_t node) const -> std::st
     list = lists.leaf;
     node -= lists.first_leaf;
   }
-  return braid::json_pointer(braid::json_pointer(pointer, list), node);
+  return braid::json_pointer(braid::json_pointer(pointer, list), node + lists.first_node);
 }
 
 void add_tree(const drawn_tree& from, std::uint32_t output, const drawing_rules& rules, tree_model& out,

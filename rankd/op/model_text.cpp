@@ -172,6 +172,8 @@ auto read_own(const json& document, const model_reading& with) -> std::shared_pt
 
 auto read_any(std::string_view text, std::string_view source_name, const model_reading& with)
     -> std::shared_ptr<const model> {
+  // A file of ONNX begins with its version, field 1: no text does.
+  if (source_name.ends_with(".onnx") || text.starts_with('\x08')) return read_onnx(text, with);
   if (is_lightgbm_text(text)) return read_lightgbm_text(text, with);
   const auto document = parse_json(text, source_name);
   if (!document) {

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the names of models end with: the second is what LightGBM's text is called.
-constexpr std::array<std::string_view, 2> endings{".json", ".txt"};
+/// What the names of models end with: the last is what LightGBM's text is called.
+constexpr std::array<std::string_view, 3> endings{".json", ".onnx", ".txt"};
 
 /// "did you mean `x`?" among the files of a folder, or what to do about one that cannot be read.
 auto hint_for(const fs::path& folder, std::string_view name) -> std::string {
@@ -45,7 +45,9 @@ auto model_folder::file_of(std::string_view name) const -> braid::checked<fs::pa
     if (fs::path file = folder_ / std::string(name).append(ending); fs::exists(file, error))
       found.push_back(std::move(file));
   if (found.size() > 1)
-    return refused("two_models", "there are two files of the model `" + std::string(name) + "`, .json and .txt",
+    return refused("two_models",
+                   "there are two files of the model `" + std::string(name) + "`, " + found[0].extension().string() +
+                       " and " + found[1].extension().string(),
                    "keep the one that plans are to call", found.front());
   if (!found.empty()) return found.front();
   return refused("unknown_model", "there is no model `" + std::string(name) + "`", hint_for(folder_, name),

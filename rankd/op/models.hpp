@@ -28,9 +28,9 @@ struct model_digest {
   auto operator==(const model_digest&) const -> bool = default;
 };
 
-/// NAME.json or NAME.txt in a folder of models. A file is read when it is first asked for, and never again by the same
-/// object: so all plans that are bound with one of these see the same bytes. Threads: one at a time. Lifetime:
-/// `declared` outlives it; the models may outlive it.
+/// NAME.json, NAME.onnx or NAME.txt in a folder of models. A file is read when it is first asked for, and never again
+/// by the same object: so all plans that are bound with one of these see the same bytes. Threads: one at a time.
+/// Lifetime: `declared` outlives it; the models may outlive it.
 class model_folder {
  public:
   /// An empty `folder` is that of a project without models. `read` is `read_text_file` unless it is given.
@@ -45,7 +45,8 @@ class model_folder {
   /// `parse_json` and of `object_reader`; unsupported_schema, unknown_key, blocked_key, unreadable_key, wrong_key_type,
   /// duplicate_value, too_few_items, too_many_items, wrong_length, cycle, shared_node, unreached_node, tree_too_deep;
   /// of files that a trainer wrote truncated, missing_field, out_of_range, wrong_type, bad_value, unknown_objective,
-  /// unsupported_booster, linear_leaves, vector_leaves, recoded_categories, unnamed_features too.
+  /// unsupported_booster, linear_leaves, vector_leaves, recoded_categories, unnamed_features, unknown_operator,
+  /// unknown_value, external_data, number_out_of_range too.
   auto find(std::string_view name) -> braid::checked<std::shared_ptr<const model>>;
 
   /// Whether all files that were read still have the same bytes. Blocks: on the disk.

@@ -2,6 +2,7 @@
 // The order of all sums is that of the file. Products and sums stay two roundings: the file is compiled with
 // -ffp-contract=off.
 #include <rankd/op/detail/scoring.hpp>
+#include <rankd/op/detail/tree_descent.hpp>
 
 #include <braid/sync/atomic.hpp>
 #include <braid/task/parallel.hpp>
@@ -17,6 +18,8 @@ namespace rankd {
 namespace {
 
 using detail::linear_model;
+using detail::program_model;
+using detail::rows_abreast;
 using detail::tree_model;
 using detail::tree_node;
 
@@ -79,27 +82,6 @@ void score_block(const linear_model& what, const scoring& all, const block& at, 
     if (!test_bit(all.known, at.first + i)) sums[i] = 0;
 }
 
-/// Rows that go down a tree side by side, so that the loads of one do not wait for those of another.
-constexpr std::size_t abreast = 8;
-static_assert(block_rows % abreast == 0);
-
-/// The leaves in which rows end up whose values lie from `values` on, one block behind the other.
-auto leaves_of(const detail::tree_shape& tree, const tree_node* nodes, const double* values)
-    -> std::array<std::uint32_t, abreast> {
-  std::array<std::uint32_t, abreast> places;
-  places.fill(tree.root);
-  for (std::uint32_t level = 0; level < tree.levels; ++level) {
-    for (std::size_t i = 0; i < abreast; ++i) {
-      const tree_node& node = nodes[places[i]];
-      const double value = values[node.feature * block_rows + i];
-      const auto right = static_cast<std::uint32_t>(value >= node.threshold) |
-                         (static_cast<std::uint32_t>(std::isnan(value)) & node.null_right);
-      places[i] = node.left + right;
-    }
-  }
-  return places;
-}
-
 /// The children of a split that compares otherwise: 1 for the right one.
 auto goes_right(const tree_model& what, const tree_node& node, double value) -> std::uint32_t {
   constexpr double max_zero = 1e-35F;  // as LightGBM has it
@@ -117,10 +99,10 @@ auto goes_right(const tree_model& what, const tree_node& node, double value) -> 
 
 /// The same as `leaves_of` of a tree some of whose splits have rules.
 auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& what, const double* values)
-    -> std::array<std::uint32_t, abreast> {
-  std::array<std::uint32_t, abreast> places;
+    -> std::array<std::uint32_t, rows_abreast> {
+  std::array<std::uint32_t, rows_abreast> places;
   places.fill(tree.root);
-  for (std::size_t i = 0; i < abreast; ++i) {
+  for (std::size_t i = 0; i < rows_abreast; ++i) {
     for (std::uint32_t level = 0; level < tree.levels; ++level) {
       const tree_node& node = what.nodes[places[i]];
       if (node.left == places[i]) break;
@@ -139,24 +121,38 @@ void add_leaves(const tree_model& what, std::span<const std::uint32_t> leaves, d
   }
 }
 
-void gather_keys(const tree_model& what, const scoring& all, const block& at, double* values) {
-  for (std::size_t k = 0; k < what.key_ids.size(); ++k) {
-    double* own = values + k * block_rows;
-    gather(all.columns[k], at, own);
-    std::fill_n(own + at.count, block_rows - at.count, 0.0);
-    if (what.width == number_width::floats)
-      for (std::size_t i = 0; i < at.count; ++i) own[i] = static_cast<float>(own[i]);
-  }
+/// The values of a block, as floats where these are compared, and zeros behind them.
+void gather_padded(const std::optional<column>& from, const block& at, number_width width, double* own) {
+  gather(from, at, own);
+  std::fill_n(own + at.count, block_rows - at.count, 0.0);
+  if (width == number_width::floats)
+    for (std::size_t i = 0; i < at.count; ++i) own[i] = static_cast<float>(own[i]);
 }
 
 void score_block(const tree_model& what, const scoring& all, const block& at, double* values) {
-  gather_keys(what, all, at, values);
+  for (std::size_t k = 0; k < what.key_ids.size(); ++k)
+    gather_padded(all.columns[k], at, what.width, values + k * block_rows);
   for (const detail::tree_shape& tree : what.trees) {
     double* sums = all.sums.data() + tree.output * all.rows.size() + at.first;
-    for (std::size_t first = 0; first < at.count; first += abreast) {
+    for (std::size_t first = 0; first < at.count; first += rows_abreast) {
       const auto leaves = tree.has_rules ? leaves_by_rules(tree, what, values + first)
                                          : leaves_of(tree, what.nodes.data(), values + first);
-      add_leaves(what, std::span(leaves).first(std::min(abreast, at.count - first)), sums + first);
+      add_leaves(what, std::span(leaves).first(std::min(rows_abreast, at.count - first)), sums + first);
+    }
+  }
+}
+
+/// Runs the steps. A score that is no number becomes a null.
+void score_block(const program_model& what, const scoring& all, const block& at, double* slots) {
+  for (std::size_t k = 0; k < what.keys.size(); ++k)
+    gather_padded(all.columns[k], at, what.keys[k].width, slots + what.keys[k].slot * block_rows);
+  detail::run_block(what, at.count, slots);
+  for (std::size_t output = 0; output < what.outputs.size(); ++output) {
+    const double* scores = slots + what.outputs[output] * block_rows;
+    double* sums = all.sums.data() + output * all.rows.size() + at.first;
+    for (std::size_t i = 0; i < at.count; ++i) {
+      sums[i] = std::isnan(scores[i]) ? 0 : scores[i];
+      if (std::isnan(scores[i])) clear_bit(all.known, at.first + i);
     }
   }
 }
@@ -175,15 +171,24 @@ auto columns_of(const tree_model& what, const row_set& rows, braid::arena& memor
   return out;
 }
 
+auto columns_of(const program_model& what, const row_set& rows, braid::arena& memory)
+    -> std::span<const std::optional<column>> {
+  const auto out = memory.filled(what.keys.size(), std::optional<column>());
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = rows.table().find(what.keys[k].key_id);
+  return out;
+}
+
 /// How many blocks of values a part needs at once.
 auto blocks_of(const linear_model& /*what*/) noexcept -> std::size_t { return 1; }
 auto blocks_of(const tree_model& what) noexcept -> std::size_t { return std::max<std::size_t>(what.key_ids.size(), 1); }
+auto blocks_of(const program_model& what) noexcept -> std::size_t { return what.slots; }
 
 /// Whether some rows may have no sum.
 auto may_be_null(const linear_model& what) noexcept -> bool {
   return !std::ranges::all_of(what.weights, [](const auto& each) { return each.when_null.has_value(); });
 }
 auto may_be_null(const tree_model& /*what*/) noexcept -> bool { return false; }
+auto may_be_null(const program_model& /*what*/) noexcept -> bool { return true; }
 
 /// Runs all blocks, in parts that follow each other; each has values of its own, which are made here: an arena serves
 /// one thread. False where it was stopped.
@@ -258,6 +263,15 @@ auto model::sums(const row_set& rows, braid::arena& memory, const detail::scorin
 auto model::row_ns() const noexcept -> double {
   if (const auto* linear = std::get_if<linear_model>(&parts_))
     return 2 + 1.5 * static_cast<double>(linear->weights.size());
+  if (const auto* program = std::get_if<program_model>(&parts_)) {
+    double steps = 0;
+    for (const detail::program_step& each : program->steps) {
+      steps += 0.2 + 0.2 * each.count;
+      if (each.kind != detail::step_kind::forest) continue;
+      for (const detail::tree_shape& tree : program->forests[each.extra].trees.trees) steps += 1.5 + 1.5 * tree.levels;
+    }
+    return 2 + 2.0 * static_cast<double>(program->keys.size()) + steps;
+  }
   const auto& forest = std::get<tree_model>(parts_);
   double steps = 0;
   for (const detail::tree_shape& each : forest.trees) steps += 1 + each.levels;

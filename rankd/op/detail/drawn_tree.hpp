@@ -43,6 +43,7 @@ struct drawn_lists {
   std::string_view right = "right";
   std::string_view leaf = "value";
   std::size_t first_leaf = std::numeric_limits<std::size_t>::max();
+  std::size_t first_node = 0;  ///< the place of the root, where one list has the nodes of all trees
 };
 
 struct drawn_tree {

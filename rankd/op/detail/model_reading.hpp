@@ -69,4 +69,7 @@ auto read_lightgbm_text(std::string_view text, const model_reading& with) -> std
 auto read_lightgbm_dump(const nlohmann::json& document, const model_reading& with) -> std::shared_ptr<const model>;
 auto read_xgboost(const nlohmann::json& document, const model_reading& with) -> std::shared_ptr<const model>;
 
+/// A model of ONNX, as skl2onnx writes it; null after a diagnostic.
+auto read_onnx(std::string_view bytes, const model_reading& with) -> std::shared_ptr<const model>;
+
 }  // namespace rankd::detail

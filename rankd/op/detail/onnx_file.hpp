@@ -1,0 +1,85 @@
+// rankd/op/detail/onnx_file.hpp: what a file of ONNX has: nodes, tensors, inputs and outputs, as views of its bytes.
+#pragma once
+
+#include <rankd/op/detail/model_reading.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd::detail {
+
+/// Types of elements, as ONNX numbers them.
+enum class onnx_type : std::int64_t { none = 0, floats = 1, int32 = 6, int64 = 7, text = 8, flags = 9, doubles = 11 };
+
+/// "tensor(float)", as ONNX writes it.
+auto to_text(onnx_type type) -> std::string;
+
+/// A tensor in the file, whose numbers are decoded when they are asked for.
+struct onnx_tensor {
+  std::string_view bytes;
+  std::string pointer;
+};
+
+/// A decoded one.
+struct onnx_numbers {
+  onnx_type type = onnx_type::none;
+  std::vector<std::int64_t> dims;
+  std::vector<double> values;
+};
+
+struct onnx_attribute {
+  std::vector<double> floats;  ///< one where it is `f`
+  std::vector<std::int64_t> ints;
+  std::vector<std::string_view> strings;
+  std::optional<onnx_tensor> tensor;
+};
+
+struct onnx_node {
+  std::string pointer;
+  std::string_view name = {};
+  std::string_view op = {};
+  std::string_view domain = {};  ///< empty for ai.onnx
+  std::vector<std::string_view> inputs = {};
+  std::vector<std::string_view> outputs = {};
+  std::vector<std::pair<std::string_view, std::string_view>> attributes = {};  ///< name and bytes
+};
+
+/// An input or an output of the graph.
+struct onnx_value {
+  std::string pointer;
+  std::string_view name = {};
+  onnx_type type = onnx_type::none;     ///< of a tensor
+  bool is_map = false;                  ///< a sequence of maps, which ZipMap makes
+  std::vector<std::int64_t> dims = {};  ///< -1 where the file does not say
+};
+
+struct onnx_file {
+  std::vector<onnx_node> nodes;
+  std::map<std::string_view, onnx_tensor> constants;
+  std::vector<onnx_value> inputs;
+  std::vector<onnx_value> outputs;
+  std::map<std::string_view, std::string_view> metadata;
+};
+
+/// A name from the file between backquotes, whatever its bytes are.
+auto shown(std::string_view name) -> std::string;
+
+/// Complains with truncated, bad_value, missing_field, too_many_items, duplicate_value, unsupported_schema,
+/// unknown_operator. Lifetime: the bytes outlive the file.
+auto read_onnx_file(std::string_view bytes, const model_reading& with) -> onnx_file;
+
+/// The numbers of a tensor. Complains with truncated, wrong_type, wrong_length, external_data, too_many_items; nothing
+/// after a diagnostic.
+auto numbers_of(const onnx_tensor& from, const model_reading& with) -> std::optional<onnx_numbers>;
+
+/// An attribute of a node, or nothing where it has none of that name, or after a diagnostic.
+auto find_attribute(const onnx_node& node, std::string_view name, const model_reading& with)
+    -> std::optional<onnx_attribute>;
+
+}  // namespace rankd::detail

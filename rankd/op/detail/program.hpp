@@ -1,0 +1,95 @@
+// rankd/op/detail/program.hpp: a model that is a list of steps, each over one block of rows. So graphs of ONNX run.
+#pragma once
+
+#include <rankd/op/detail/model_parts.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace rankd::detail {
+
+/// What a step makes of the slots that it reads. A slot holds one number for each row of a block; NaN is none.
+enum class step_kind : std::uint8_t {
+  constant,  ///< `value`
+  add,       ///< from here on, of two slots
+  subtract,
+  multiply,
+  divide,
+  power,
+  minimum,
+  maximum,
+  less,  ///< 1 or 0, as the next ones
+  at_most,
+  equal,
+  both,
+  either,
+  negate,  ///< from here on, of one slot
+  absolute,
+  exponential,
+  logarithm,
+  root,
+  tangent,  ///< the hyperbolic one
+  logistic,
+  positive,  ///< zero in place of a negative number
+  whole,     ///< without its fraction
+  same,      ///< as it is, but rounded
+  is_nan,
+  no,        ///< 1 for zero, 0 for the rest
+  replace,   ///< of two: the second where the first is `value`; NaN is NaN here
+  select,    ///< of three: the second where the first is not zero, the third where it is
+  sum,       ///< of any number, from zero on, in their order
+  weighted,  ///< the same of products with the numbers from `extra` on, after which one is added
+  forest,    ///< trees of `extra`, which write a slot for each of their outputs
+};
+
+struct program_step {
+  step_kind kind = step_kind::constant;
+  number_width width = number_width::doubles;  ///< each result is rounded to it
+  std::uint32_t out = 0;
+  std::uint32_t first = 0;  ///< what it reads: positions in program_model::operands
+  std::uint32_t count = 0;
+  std::uint32_t extra = 0;
+  double value = 0;
+};
+
+/// How a forest makes one number of its leaves.
+enum class leaf_fold : std::uint8_t { sum, mean, least, greatest };
+
+struct leaf_weight {
+  std::uint32_t output = 0;
+  double value = 0;
+};
+
+/// Trees whose features are slots. A leaf has a weight for each of some outputs. Where it is one alone, and that of the
+/// first output for all leaves, it is the value of the tree's node as well; else nodes have no values.
+struct program_forest {
+  tree_model trees;
+  std::vector<std::uint32_t> first_weight;  ///< by node, and one behind the last
+  std::vector<leaf_weight> weights;
+  std::vector<std::uint32_t> outs;  ///< the slots that it writes
+  leaf_fold fold = leaf_fold::sum;
+};
+
+/// A key whose values are in a slot when the steps begin.
+struct program_key {
+  std::uint32_t key_id = 0;
+  std::uint32_t slot = 0;
+  number_width width = number_width::doubles;
+};
+
+struct program_model {
+  std::vector<program_key> keys;
+  std::vector<program_step> steps;
+  std::vector<std::uint32_t> operands;  ///< slots
+  std::vector<double> numbers;          ///< weights
+  std::vector<program_forest> forests;
+  std::vector<std::uint32_t> outputs;  ///< the slots of the scores
+  std::size_t slots = 0;
+};
+
+/// Runs all steps for the first `rows` rows of a block, or a few more: these must hold any numbers. `slots` is the
+/// slots one behind the other.
+void run_block(const program_model& what, std::size_t rows, double* slots) noexcept;
+
+}  // namespace rankd::detail

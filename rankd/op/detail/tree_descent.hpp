@@ -1,0 +1,30 @@
+// rankd/op/detail/tree_descent.hpp: several rows side by side down a tree.
+#pragma once
+
+#include <rankd/op/detail/model_parts.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace rankd::detail {
+
+/// The leaves in which rows end up whose values lie from `values` on, one block behind the other.
+inline auto leaves_of(const tree_shape& tree, const tree_node* nodes, const double* values)
+    -> std::array<std::uint32_t, rows_abreast> {
+  std::array<std::uint32_t, rows_abreast> places;
+  places.fill(tree.root);
+  for (std::uint32_t level = 0; level < tree.levels; ++level) {
+    for (std::size_t i = 0; i < rows_abreast; ++i) {
+      const tree_node& node = nodes[places[i]];
+      const double value = values[node.feature * rows_of_block + i];
+      const auto right = static_cast<std::uint32_t>(value >= node.threshold) |
+                         (static_cast<std::uint32_t>(std::isnan(value)) & node.null_right);
+      places[i] = node.left + right;
+    }
+  }
+  return places;
+}
+
+}  // namespace rankd::detail

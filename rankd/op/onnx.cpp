@@ -1,0 +1,291 @@
+// rankd/op/onnx.cpp: a file of ONNX as a model: which nodes the scores need, their steps, and the keys that these read.
+#include <rankd/op/detail/onnx_call.hpp>
+#include <rankd/plan/json.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd::detail {
+namespace {
+
+constexpr std::size_t max_steps = 500'000;
+constexpr std::size_t max_weights = std::size_t{1} << 22U;
+constexpr std::size_t max_slots = 2 * max_model_keys;
+
+constexpr std::string_view names_entry = "feature_names";
+constexpr std::string_view naming_hint =
+    "name the columns as keys: onnx.helper.set_model_props(model, {\"feature_names\": json.dumps([\"price\", "
+    "\"age\"])})";
+
+/// A column of an input: the key that it is named as, and what may stand there.
+struct input_column {
+  std::string name;
+  std::string pointer;
+  onnx_type type = onnx_type::floats;
+};
+
+// Outputs
+
+/// Which outputs are scores. Those of labels make the model a classifier.
+struct chosen_outputs {
+  std::vector<const onnx_value*> scores;
+  bool has_labels = false;
+};
+
+auto choose_outputs(const onnx_file& file, const model_reading& with) -> chosen_outputs {
+  chosen_outputs out;
+  for (const onnx_value& each : file.outputs) {
+    if (each.is_map || is_real(each.type))
+      out.scores.push_back(&each);
+    else
+      out.has_labels = true;
+  }
+  if (out.scores.empty())
+    with.report("missing_field", "/graph/output", "no output of the graph is tensor(float) or tensor(double)",
+                "a model gives scores; of a classifier these are the probabilities");
+  return out;
+}
+
+// Nodes
+
+/// By node, whether the scores need it. Labels of classifiers often take operators and texts that nothing else needs.
+auto needed_nodes(const onnx_file& file, const chosen_outputs& outputs) -> std::vector<bool> {
+  std::set<std::string_view> names;
+  for (const onnx_value* each : outputs.scores) names.insert(each->name);
+  std::vector<bool> out(file.nodes.size());
+  for (std::size_t at = file.nodes.size(); at-- > 0;) {
+    const onnx_node& node = file.nodes[at];
+    out[at] = std::ranges::any_of(node.outputs, [&](std::string_view each) { return names.contains(each); });
+    if (out[at]) names.insert(node.inputs.begin(), node.inputs.end());
+  }
+  return out;
+}
+
+auto find_operator(const onnx_node& node) -> const onnx_operator* {
+  for (const auto list : {onnx_arithmetic(), onnx_shapes(), onnx_learners()})
+    for (const onnx_operator& each : list)
+      if (each.domain == node.domain && each.name == node.op) return &each;
+  return nullptr;
+}
+
+void refuse_operator(const onnx_call& call) {
+  std::vector<std::string_view> known;
+  for (const auto list : {onnx_arithmetic(), onnx_shapes(), onnx_learners()})
+    for (const onnx_operator& each : list) known.push_back(each.name);
+  const onnx_node& node = call.node();
+  call.refuse("unknown_operator", "op_type",
+              "the operator of " + shown(node.domain.empty() ? "ai.onnx" : node.domain) + " is not supported",
+              braid::did_you_mean(is_utf8(node.op) ? node.op : "", known));
+}
+
+/// The numbers of a node that is a constant.
+auto constant_of(const onnx_call& call) -> std::optional<onnx_numbers> {
+  if (call.has("value")) {
+    const auto attribute = find_attribute(call.node(), "value", call.with());
+    if (attribute && attribute->tensor) return numbers_of(*attribute->tensor, call.with());
+  }
+  for (const std::string_view name : {"value_float", "value_floats"})
+    if (const auto floats = call.floats(name); !floats.empty())
+      return onnx_numbers{onnx_type::floats, {static_cast<std::int64_t>(floats.size())}, floats};
+  for (const std::string_view name : {"value_int", "value_ints"})
+    if (const auto ints = call.ints(name); !ints.empty())
+      return onnx_numbers{onnx_type::int64, {static_cast<std::int64_t>(ints.size())}, {ints.begin(), ints.end()}};
+  call.refuse("missing_field", "value", "the constant has no numbers");
+  return std::nullopt;
+}
+
+void read_constant(const onnx_call& call, onnx_scope& in) {
+  auto numbers = constant_of(call);
+  if (!numbers || call.node().outputs.empty()) return;
+  if (!call.has("value") && !call.has("value_floats") && !call.has("value_ints")) numbers->dims.clear();
+  in.numbers.emplace(call.node().outputs.front(), std::move(*numbers));
+}
+
+/// Makes steps of a node. False after a diagnostic.
+auto read_node(const onnx_node& node, onnx_scope& in) -> bool {
+  const onnx_call call(node, in);
+  if (node.domain.empty() && node.op == "Constant") {
+    read_constant(call, in);
+    return in.with.problems.empty();
+  }
+  const onnx_operator* found = find_operator(node);
+  if (found == nullptr) {
+    refuse_operator(call);
+    return false;
+  }
+  auto made = found->make(call);
+  if (!in.with.problems.empty() || !made) return false;
+  if (node.outputs.size() > found->output) {
+    const std::string_view name = node.outputs[found->output];
+    if (in.file.constants.contains(name) || !in.rows.emplace(name, std::move(*made)).second)
+      call.refuse("duplicate_value", "output", shown(name) + " is given by something else already");
+  }
+  if (in.out.steps() > max_steps || in.out.numbers() > max_weights)
+    call.refuse("too_many_items", "input",
+                "the nodes up to this one take more than " + std::to_string(max_steps) + " steps or " +
+                    std::to_string(max_weights) + " weights");
+  return in.with.problems.empty();
+}
+
+// Inputs
+
+/// The names that the metadata gives to all columns, in the order of the inputs.
+auto read_names(const onnx_file& file, const model_reading& with) -> std::optional<std::vector<std::string>> {
+  const auto found = file.metadata.find(names_entry);
+  if (found == file.metadata.end()) return std::nullopt;
+  const std::string pointer = "/metadata_props/feature_names";
+  const auto document = parse_json(found->second, "");
+  if (!document || !document->is_array()) {
+    with.report("bad_value", pointer, "the names must be a list of JSON", std::string(naming_hint));
+    return std::vector<std::string>();
+  }
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < document->size(); ++at) {
+    const nlohmann::json& each = (*document)[at];
+    if (!each.is_string())
+      with.report("wrong_type", braid::json_pointer(pointer, at), "a feature is named by a string");
+    out.push_back(each.is_string() ? each.get<std::string>() : std::string());
+    if (!with.problems.empty()) break;
+  }
+  return out;
+}
+
+/// How many columns an input has; 0 after a diagnostic. One input alone may leave it to the list of names.
+auto columns_of(const onnx_value& input, std::size_t otherwise, const model_reading& with) -> std::size_t {
+  const bool is_number = is_real(input.type) || input.type == onnx_type::int64 || input.type == onnx_type::int32 ||
+                         input.type == onnx_type::flags;
+  if (input.is_map || !is_number) {
+    with.report("wrong_type", input.pointer,
+                "the input " + shown(input.name) + " is " + to_text(input.type) + ", and keys are numbers",
+                "train on float columns, and encode texts before they become features");
+    return 0;
+  }
+  if (input.dims.size() == 1) return 1;
+  const std::int64_t columns = input.dims.size() == 2 ? input.dims[1] : 0;
+  if (columns == -1 && otherwise > 0) return otherwise;
+  if (columns >= 1 && columns <= static_cast<std::int64_t>(max_model_keys)) return static_cast<std::size_t>(columns);
+  with.report(
+      "wrong_length", input.pointer,
+      "the input " + shown(input.name) + " must have rows and 1 to " + std::to_string(max_model_keys) + " columns");
+  return 0;
+}
+
+/// Gives each input its slots, and says what its columns are.
+auto read_inputs(const onnx_file& file, onnx_scope& in) -> std::vector<input_column> {
+  std::vector<input_column> out;
+  const auto names = read_names(file, in.with);
+  for (const onnx_value& input : file.inputs) {
+    const std::size_t otherwise = names && file.inputs.size() == 1 ? names->size() : 0;
+    const std::size_t columns = columns_of(input, otherwise, in.with);
+    if (!in.with.problems.empty()) return out;
+    onnx_rows rows{input.type, input.dims.size() == 1 ? 1U : 2U, {}};
+    for (std::size_t at = 0; at < columns; ++at) {
+      rows.slots.push_back(in.out.input(width_of(input.type)));
+      const bool is_named = !names && columns == 1 && is_utf8(input.name);
+      out.push_back({is_named ? std::string(input.name) : std::string(), input.pointer, input.type});
+    }
+    if (out.size() > max_model_keys)
+      in.with.report("too_many_items", "/graph/input",
+                     "the inputs have more than " + std::to_string(max_model_keys) + " columns");
+    if (!in.rows.emplace(input.name, std::move(rows)).second)
+      in.with.report("duplicate_value", input.pointer, "there is an input " + shown(input.name) + " already");
+    if (!in.with.problems.empty()) return out;
+  }
+  if (!names) return out;
+  if (names->size() != out.size()) {
+    in.with.report("wrong_length", "/metadata_props/feature_names",
+                   "there are " + std::to_string(names->size()) + " names, and the inputs have " +
+                       std::to_string(out.size()) + " columns");
+    return out;
+  }
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    out[at].name = (*names)[at];
+    out[at].pointer = braid::json_pointer("/metadata_props/feature_names", at);
+  }
+  return out;
+}
+
+/// The key of a column. Zero after a diagnostic.
+auto key_of(const input_column& column, const model_reading& with) -> std::uint32_t {
+  const std::uint32_t key = with.key(column.name, column.pointer);
+  if (key == 0) return 0;
+  const value_type type = with.declared.find_key(column.name)->type;
+  const bool is_flag = column.type == onnx_type::flags;
+  if (is_real(column.type) || type == value_type::boolean || (type == value_type::integer && !is_flag)) return key;
+  with.report("wrong_key_type", column.pointer,
+              "key " + quote_name(column.name) + " is of type " + std::string(to_string(type)) +
+                  ", and the column of " + to_text(column.type) + " takes no such numbers",
+              "convert with FloatTensorType for this column");
+  return 0;
+}
+
+/// Puts keys in place of the numbers of columns.
+void set_keys(program_model& of, const std::vector<input_column>& columns, const model_reading& with) {
+  const auto is_unnamed = [&](const program_key& each) { return columns[each.key_id].name.empty(); };
+  if (const auto unnamed = std::ranges::find_if(of.keys, is_unnamed); unnamed != of.keys.end())
+    return with.report("unnamed_features", columns[unnamed->key_id].pointer, "the columns of the input have no names",
+                       std::string(naming_hint));
+  std::vector<std::uint32_t> seen;
+  for (program_key& each : of.keys) {
+    const input_column& column = columns[each.key_id];
+    each.key_id = key_of(column, with);
+    if (each.key_id != 0 && !is_new(each.key_id, seen))
+      with.report("duplicate_value", column.pointer, "this key is listed twice");
+  }
+}
+
+// Scores
+
+/// The slots of the scores: of two classes that of the second alone.
+auto scores_of(const chosen_outputs& outputs, const onnx_scope& in) -> slot_list {
+  slot_list out;
+  for (const onnx_value* each : outputs.scores) {
+    const auto found = in.rows.find(each->name);
+    if (found == in.rows.end() || found->second.rank > 2) {
+      in.with.report("unknown_value", each->pointer,
+                     "no node gives a table of numbers for the output " + shown(each->name));
+      return out;
+    }
+    out.insert(out.end(), found->second.slots.begin(), found->second.slots.end());
+  }
+  const bool has_classes = outputs.has_labels || std::ranges::any_of(outputs.scores, &onnx_value::is_map);
+  if (has_classes && out.size() == 2) return {out.back()};
+  if (out.empty() || out.size() > max_outputs)
+    in.with.report("too_many_items", "/graph/output",
+                   "the model gives " + std::to_string(out.size()) + " scores for each row; the limit is " +
+                       std::to_string(max_outputs));
+  return out;
+}
+
+}  // namespace
+
+auto read_onnx(std::string_view bytes, const model_reading& with) -> std::shared_ptr<const model> {
+  const onnx_file file = read_onnx_file(bytes, with);
+  if (!with.problems.empty()) return nullptr;
+  const chosen_outputs outputs = choose_outputs(file, with);
+  program_builder builder;
+  onnx_scope in{.file = file, .with = with, .out = builder};
+  const std::vector<input_column> columns = read_inputs(file, in);
+  if (!with.problems.empty()) return nullptr;
+  const std::vector<bool> needed = needed_nodes(file, outputs);
+  for (std::size_t at = 0; at < file.nodes.size(); ++at)
+    if (needed[at] && !read_node(file.nodes[at], in)) return nullptr;
+  slot_list scores = scores_of(outputs, in);
+  if (!with.problems.empty()) return nullptr;
+  const std::size_t count = scores.size();
+  program_model made = std::move(builder).finished(std::move(scores));
+  if (made.slots > max_slots)
+    with.report("too_many_items", "/graph",
+                "the graph keeps " + std::to_string(made.slots) + " columns at a time; the limit is " +
+                    std::to_string(max_slots));
+  set_keys(made, columns, with);
+  if (!with.problems.empty()) return nullptr;
+  return std::make_shared<const model>(std::move(made), std::vector<double>(count, 0.0), score_rule{});
+}
+
+}  // namespace rankd::detail

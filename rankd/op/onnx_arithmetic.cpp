@@ -1,0 +1,280 @@
+// rankd/op/onnx_arithmetic.cpp: operators of ONNX that compute with numbers of one row.
+#include <rankd/op/detail/onnx_call.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using made_rows = std::optional<onnx_rows>;
+
+/// Complains where integers or flags come to an operator that takes neither.
+auto refuses_type(const onnx_call& call, onnx_type type) -> bool {
+  if (is_real(type)) return false;
+  call.refuse("wrong_type", "input", to_text(type) + " is not supported here, only tensor(float) and tensor(double)");
+  return true;
+}
+
+template <step_kind kind>
+auto real_pair(const onnx_call& call) -> made_rows {
+  const auto of = call.broadcast({0, 1});
+  if (!of || refuses_type(call, of->type)) return std::nullopt;
+  return onnx_rows{of->type, of->rank, call.each(kind, of->type, of->slots)};
+}
+
+enum class operand_order : std::uint8_t { as_given, swapped };
+
+template <step_kind kind, operand_order order = operand_order::as_given>
+auto flag_pair(const onnx_call& call) -> made_rows {
+  auto of = call.broadcast({0, 1});
+  if (!of) return std::nullopt;
+  if (order == operand_order::swapped) std::swap(of->slots[0], of->slots[1]);
+  return onnx_rows{onnx_type::flags, of->rank, call.each(kind, onnx_type::flags, of->slots)};
+}
+
+template <step_kind kind>
+auto real_single(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr || refuses_type(call, of->type)) return std::nullopt;
+  return onnx_rows{of->type, of->rank, call.each(kind, of->type, of->slots)};
+}
+
+template <step_kind kind>
+auto flag_single(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  return onnx_rows{onnx_type::flags, of->rank, call.each(kind, onnx_type::flags, of->slots)};
+}
+
+auto make_reciprocal(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr || refuses_type(call, of->type)) return std::nullopt;
+  const slot_list ones(of->slots.size(), call.out().constant(1, width_of(of->type)));
+  const std::vector<slot_list> operands{ones, of->slots};
+  return onnx_rows{of->type, of->rank, call.each(step_kind::divide, of->type, operands)};
+}
+
+auto make_where(const onnx_call& call) -> made_rows {
+  const auto of = call.broadcast({0, 1, 2});
+  if (!of) return std::nullopt;
+  return onnx_rows{of->type, of->rank, call.each(step_kind::select, of->type, of->slots)};
+}
+
+/// Any number of operands, one after the other.
+template <step_kind kind>
+auto folded(const onnx_call& call) -> made_rows {
+  const onnx_rows* first = call.rows(0);
+  if (first == nullptr || refuses_type(call, first->type)) return std::nullopt;
+  onnx_rows out = *first;
+  for (std::size_t at = 1; at < call.inputs(); ++at) {
+    const onnx_rows* next = call.rows(at);
+    if (next == nullptr) return std::nullopt;
+    if (next->slots.size() != out.slots.size() || next->rank != out.rank || next->type != out.type) {
+      call.refuse("wrong_length", "input", "the inputs must have one type and one shape");
+      return std::nullopt;
+    }
+    const std::vector<slot_list> operands{out.slots, next->slots};
+    out.slots = call.each(kind, out.type, operands);
+  }
+  return out;
+}
+
+/// Bounds are attributes up to version 10, and inputs from 11 on.
+auto make_clip(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr || refuses_type(call, of->type)) return std::nullopt;
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  auto least = std::optional(call.real("min", -infinite));
+  auto greatest = std::optional(call.real("max", infinite));
+  if (!call.is_absent(1)) least = call.single(1);
+  if (!call.is_absent(2)) greatest = call.single(2);
+  if (!least || !greatest) return std::nullopt;
+  const std::vector<double> lower(of->slots.size(), *least);
+  const std::vector<double> upper(of->slots.size(), *greatest);
+  slot_list out = call.with_constants(step_kind::maximum, of->type, of->slots, lower);
+  return onnx_rows{of->type, of->rank, call.with_constants(step_kind::minimum, of->type, out, upper)};
+}
+
+// Products with matrices
+
+auto multiplied(const onnx_call& call, const onnx_rows& by, std::span<const double> matrix,
+                std::span<const double> last, std::size_t rank) -> made_rows {
+  return onnx_rows{by.type, static_cast<std::uint32_t>(rank),
+                   call.out().weighted(by.slots, matrix, last, width_of(by.type))};
+}
+
+auto refuse_matrix(const onnx_call& call, const onnx_rows& rows) -> made_rows {
+  call.refuse("wrong_length", "input",
+              "the matrix must have a row for each of the " + std::to_string(rows.slots.size()) + " columns");
+  return std::nullopt;
+}
+
+auto make_product(const onnx_call& call) -> made_rows {
+  const onnx_rows* rows = call.table(0);
+  const onnx_numbers* by = rows == nullptr ? nullptr : call.constant(1);
+  if (by == nullptr) return std::nullopt;
+  const std::size_t rank = by->dims.size();
+  if (rank < 1 || rank > 2 || by->values.empty() || static_cast<std::size_t>(by->dims[0]) != rows->slots.size())
+    return refuse_matrix(call, *rows);
+  const std::vector<double> last(by->values.size() / rows->slots.size(), 0.0);
+  return multiplied(call, *rows, by->values, last, rank);
+}
+
+/// alpha * A * B + beta * C.
+auto make_gemm(const onnx_call& call) -> made_rows {
+  const onnx_rows* rows = call.table(0);
+  const onnx_numbers* by = rows == nullptr ? nullptr : call.constant(1);
+  if (by == nullptr) return std::nullopt;
+  const bool is_turned = call.integer("transB", 0) != 0;
+  const std::size_t inner = rows->slots.size();
+  if (call.integer("transA", 0) != 0 || by->dims.size() != 2 || by->values.empty() ||
+      static_cast<std::size_t>(by->dims[is_turned ? 1 : 0]) != inner)
+    return refuse_matrix(call, *rows);
+  const std::size_t columns = by->values.size() / inner;
+  std::vector<double> matrix(by->values.size());
+  const double alpha = call.real("alpha", 1);
+  for (std::size_t row = 0; row < inner; ++row)
+    for (std::size_t column = 0; column < columns; ++column)
+      matrix[row * columns + column] = alpha * by->values[is_turned ? column * inner + row : row * columns + column];
+  std::vector<double> last(columns, 0.0);
+  if (!call.is_absent(2)) {
+    const onnx_numbers* added = call.constant(2);
+    if (added == nullptr) return std::nullopt;
+    if (added->values.size() != 1 && added->values.size() != columns) {
+      call.refuse("wrong_length", "input",
+                  "C must be one number, or one for each of the " + std::to_string(columns) + " columns");
+      return std::nullopt;
+    }
+    for (std::size_t at = 0; at < columns; ++at)
+      last[at] = call.real("beta", 1) * added->values[added->values.size() == 1 ? 0 : at];
+  }
+  return multiplied(call, *rows, matrix, last, 2);
+}
+
+// Over the columns of a row
+
+/// Whether a node works along the columns. Axes are an attribute in older versions, and an input in newer ones.
+auto is_by_columns(const onnx_call& call) -> bool {
+  std::vector<std::int64_t> axes = call.ints("axes");
+  if (axes.empty()) axes = call.ints("axis");
+  if (!call.is_absent(1)) {
+    const auto given = call.whole(1);
+    if (!given) return false;
+    axes = *given;
+  }
+  if (axes.size() == 1 && (axes.front() == 1 || axes.front() == -1)) return true;
+  call.refuse("bad_value", "axis", "only the axis of columns, 1, is supported");
+  return false;
+}
+
+auto rank_of_result(const onnx_call& call) -> std::uint32_t { return call.integer("keepdims", 1) != 0 ? 2 : 1; }
+
+auto make_reduced_sum(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.table(0);
+  if (of == nullptr || !is_by_columns(call)) return std::nullopt;
+  return onnx_rows{of->type, rank_of_result(call), {call.out().step(step_kind::sum, width_of(of->type), of->slots)}};
+}
+
+auto make_reduced_mean(const onnx_call& call) -> made_rows {
+  auto out = make_reduced_sum(call);
+  if (!out) return std::nullopt;
+  const std::array count{static_cast<double>(call.table(0)->slots.size())};
+  out->slots = call.with_constants(step_kind::divide, out->type, out->slots, count);
+  return out;
+}
+
+template <step_kind kind>
+auto reduced(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.table(0);
+  if (of == nullptr || !is_by_columns(call)) return std::nullopt;
+  std::uint32_t so_far = of->slots.front();
+  for (std::size_t at = 1; at < of->slots.size(); ++at)
+    so_far = call.out().step(kind, width_of(of->type), std::array{so_far, of->slots[at]});
+  return onnx_rows{of->type, rank_of_result(call), {so_far}};
+}
+
+/// The position of the first column that is as great as any.
+auto make_argmax(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.table(0);
+  if (of == nullptr || !is_by_columns(call)) return std::nullopt;
+  program_builder& out = call.out();
+  std::uint32_t best = of->slots.front();
+  std::uint32_t place = out.constant(0, number_width::doubles);
+  for (std::size_t at = 1; at < of->slots.size(); ++at) {
+    const std::uint32_t next = of->slots[at];
+    const std::uint32_t here = out.constant(static_cast<double>(at), number_width::doubles);
+    const std::uint32_t is_more = out.step(step_kind::less, number_width::doubles, std::array{best, next});
+    place = out.step(step_kind::select, number_width::doubles, std::array{is_more, here, place});
+    best = out.step(step_kind::select, width_of(of->type), std::array{is_more, next, best});
+  }
+  return onnx_rows{onnx_type::int64, rank_of_result(call), {place}};
+}
+
+auto make_softmax(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.table(0);
+  if (of == nullptr) return std::nullopt;
+  if (call.has("axis") && !is_by_columns(call)) return std::nullopt;
+  return onnx_rows{of->type, 2, softened(call, of->slots, of->type)};
+}
+
+constexpr std::array operators{
+    onnx_operator{"", "Abs", &real_single<step_kind::absolute>},
+    onnx_operator{"", "Add", &real_pair<step_kind::add>},
+    onnx_operator{"", "And", &flag_pair<step_kind::both>},
+    onnx_operator{"", "ArgMax", &make_argmax},
+    onnx_operator{"", "Clip", &make_clip},
+    onnx_operator{"", "Div", &real_pair<step_kind::divide>},
+    onnx_operator{"", "Equal", &flag_pair<step_kind::equal>},
+    onnx_operator{"", "Exp", &real_single<step_kind::exponential>},
+    onnx_operator{"", "Gemm", &make_gemm},
+    onnx_operator{"", "Greater", &flag_pair<step_kind::less, operand_order::swapped>},
+    onnx_operator{"", "GreaterOrEqual", &flag_pair<step_kind::at_most, operand_order::swapped>},
+    onnx_operator{"", "IsNaN", &flag_single<step_kind::is_nan>},
+    onnx_operator{"", "Less", &flag_pair<step_kind::less>},
+    onnx_operator{"", "LessOrEqual", &flag_pair<step_kind::at_most>},
+    onnx_operator{"", "Log", &real_single<step_kind::logarithm>},
+    onnx_operator{"", "MatMul", &make_product},
+    onnx_operator{"", "Max", &folded<step_kind::maximum>},
+    onnx_operator{"", "Min", &folded<step_kind::minimum>},
+    onnx_operator{"", "Mul", &real_pair<step_kind::multiply>},
+    onnx_operator{"", "Neg", &real_single<step_kind::negate>},
+    onnx_operator{"", "Not", &flag_single<step_kind::no>},
+    onnx_operator{"", "Or", &flag_pair<step_kind::either>},
+    onnx_operator{"", "Pow", &real_pair<step_kind::power>},
+    onnx_operator{"", "Reciprocal", &make_reciprocal},
+    onnx_operator{"", "ReduceMax", &reduced<step_kind::maximum>},
+    onnx_operator{"", "ReduceMean", &make_reduced_mean},
+    onnx_operator{"", "ReduceMin", &reduced<step_kind::minimum>},
+    onnx_operator{"", "ReduceProd", &reduced<step_kind::multiply>},
+    onnx_operator{"", "ReduceSum", &make_reduced_sum},
+    onnx_operator{"", "Relu", &real_single<step_kind::positive>},
+    onnx_operator{"", "Sigmoid", &real_single<step_kind::logistic>},
+    onnx_operator{"", "Softmax", &make_softmax},
+    onnx_operator{"", "Sqrt", &real_single<step_kind::root>},
+    onnx_operator{"", "Sub", &real_pair<step_kind::subtract>},
+    onnx_operator{"", "Sum", &folded<step_kind::add>},
+    onnx_operator{"", "Tanh", &real_single<step_kind::tangent>},
+    onnx_operator{"", "Where", &make_where},
+};
+
+}  // namespace
+
+auto softened(const onnx_call& call, const slot_list& slots, onnx_type type) -> slot_list {
+  program_builder& out = call.out();
+  const number_width width = width_of(type);
+  std::uint32_t max = slots.front();
+  for (std::size_t at = 1; at < slots.size(); ++at)
+    max = out.step(step_kind::maximum, width, std::array{max, slots[at]});
+  std::vector<slot_list> pairs{slots, slot_list(slots.size(), max)};
+  pairs[0] = call.each(step_kind::exponential, type, call.each(step_kind::subtract, type, pairs));
+  pairs[1].assign(slots.size(), out.step(step_kind::sum, width, pairs[0]));
+  return call.each(step_kind::divide, type, pairs);
+}
+
+auto onnx_arithmetic() -> std::span<const onnx_operator> { return operators; }
+
+}  // namespace rankd::detail

@@ -1,0 +1,219 @@
+// rankd/op/onnx_call.cpp: operands of nodes of ONNX, made equally wide.
+#include <rankd/op/detail/onnx_call.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rankd::detail {
+
+auto width_of(onnx_type type) -> number_width {
+  return type == onnx_type::floats ? number_width::floats : number_width::doubles;
+}
+
+auto is_real(onnx_type type) -> bool { return type == onnx_type::floats || type == onnx_type::doubles; }
+
+auto onnx_call::named(const std::string& message) const -> std::string {
+  const std::string name = node_.name.empty() ? "the node" : "node " + shown(node_.name);
+  return name + " (" + shown(node_.op) + "): " + message;
+}
+
+void onnx_call::refuse(std::string_view code, std::string_view place, const std::string& message,
+                       std::string hint) const {
+  in_.with.report(code, braid::json_pointer(node_.pointer, place), named(message), std::move(hint));
+}
+
+void onnx_call::refuse_item(std::string_view code, std::string_view list, std::size_t at,
+                            const std::string& message) const {
+  in_.with.report(code, braid::json_pointer(braid::json_pointer(node_.pointer, list), at), named(message));
+}
+
+auto onnx_call::is_absent(std::size_t at) const -> bool {
+  return at >= node_.inputs.size() || node_.inputs[at].empty();
+}
+
+auto onnx_call::is_constant(std::size_t at) const -> bool {
+  return !is_absent(at) && (in_.numbers.contains(node_.inputs[at]) || in_.file.constants.contains(node_.inputs[at]));
+}
+
+auto onnx_call::rows(std::size_t at) const -> const onnx_rows* {
+  if (is_absent(at)) {
+    refuse("missing_field", "input", "input " + std::to_string(at) + " is missing");
+    return nullptr;
+  }
+  const auto found = in_.rows.find(node_.inputs[at]);
+  if (found != in_.rows.end()) return &found->second;
+  if (is_constant(at))
+    refuse("wrong_type", "input", shown(node_.inputs[at]) + " is the same for all rows, which is not supported here");
+  else
+    refuse("unknown_value", "input",
+           "no input of the graph, initializer or node before this one gives " + shown(node_.inputs[at]));
+  return nullptr;
+}
+
+auto onnx_call::table(std::size_t at) const -> const onnx_rows* {
+  const onnx_rows* found = rows(at);
+  if (found == nullptr) return nullptr;
+  if (found->rank == 2 && is_real(found->type)) return found;
+  refuse("wrong_type", "input",
+         shown(node_.inputs[at]) + " is " + to_text(found->type) + " with " + std::to_string(found->rank) +
+             " dimensions, and not a table of tensor(float) or tensor(double)");
+  return nullptr;
+}
+
+auto onnx_call::constant(std::size_t at) const -> const onnx_numbers* {
+  if (is_absent(at)) {
+    refuse("missing_field", "input", "input " + std::to_string(at) + " is missing");
+    return nullptr;
+  }
+  const std::string_view name = node_.inputs[at];
+  if (const auto known = in_.numbers.find(name); known != in_.numbers.end()) return &known->second;
+  const auto stored = in_.file.constants.find(name);
+  if (stored == in_.file.constants.end()) {
+    refuse("wrong_type", "input", shown(name) + " is not the same for all rows, which is needed here");
+    return nullptr;
+  }
+  auto made = numbers_of(stored->second, in_.with);
+  if (!made) return nullptr;
+  return &in_.numbers.emplace(name, std::move(*made)).first->second;
+}
+
+auto onnx_call::single(std::size_t at) const -> std::optional<double> {
+  const onnx_numbers* found = constant(at);
+  if (found == nullptr) return std::nullopt;
+  if (found->values.size() == 1) return found->values.front();
+  refuse("wrong_length", "input", shown(node_.inputs[at]) + " must be one number");
+  return std::nullopt;
+}
+
+auto onnx_call::whole(std::size_t at) const -> std::optional<std::vector<std::int64_t>> {
+  const onnx_numbers* found = constant(at);
+  if (found == nullptr) return std::nullopt;
+  if (is_real(found->type)) {
+    refuse("wrong_type", "input", shown(node_.inputs[at]) + " must be whole numbers, not " + to_text(found->type));
+    return std::nullopt;
+  }
+  std::vector<std::int64_t> out;
+  for (const double each : found->values) out.push_back(std::llrint(std::clamp(each, -9e15, 9e15)));
+  return out;
+}
+
+auto onnx_call::has(std::string_view attribute) const -> bool {
+  return std::ranges::find(node_.attributes, attribute, &std::pair<std::string_view, std::string_view>::first) !=
+         node_.attributes.end();
+}
+
+auto onnx_call::find(std::string_view attribute) const -> onnx_attribute {
+  return find_attribute(node_, attribute, in_.with).value_or(onnx_attribute{});
+}
+
+auto onnx_call::integer(std::string_view attribute, std::int64_t otherwise) const -> std::int64_t {
+  const auto found = ints(attribute);
+  return found.empty() ? otherwise : found.front();
+}
+
+auto onnx_call::real(std::string_view attribute, double otherwise) const -> double {
+  const auto found = floats(attribute);
+  return found.empty() ? otherwise : found.front();
+}
+
+auto onnx_call::text(std::string_view attribute, std::string_view otherwise) const -> std::string_view {
+  const auto found = strings(attribute);
+  return found.empty() ? otherwise : found.front();
+}
+
+auto onnx_call::floats(std::string_view attribute) const -> std::vector<double> { return find(attribute).floats; }
+
+auto onnx_call::ints(std::string_view attribute) const -> std::vector<std::int64_t> { return find(attribute).ints; }
+
+auto onnx_call::strings(std::string_view attribute) const -> std::vector<std::string_view> {
+  return find(attribute).strings;
+}
+
+auto onnx_call::columns_of(std::size_t at, const onnx_operands& all) const -> std::optional<std::size_t> {
+  if (!is_constant(at)) {
+    const onnx_rows* found = rows(at);
+    if (found == nullptr) return std::nullopt;
+    if (found->rank == all.rank) return found->slots.size();
+  } else {
+    const onnx_numbers* found = constant(at);
+    if (found == nullptr) return std::nullopt;
+    const bool is_row = found->dims.size() <= 1 || (found->dims.size() == 2 && found->dims[0] == 1);
+    const bool fits_list = found->dims.size() <= 1 && found->values.size() == 1;
+    if (!found->values.empty() && (all.rank == 2 ? is_row : fits_list)) return found->values.size();
+  }
+  refuse("wrong_length", "input", "the shape of " + shown(node_.inputs[at]) + " does not fit the other inputs");
+  return std::nullopt;
+}
+
+auto onnx_call::broadcast(std::initializer_list<std::size_t> which) const -> std::optional<onnx_operands> {
+  onnx_operands out;
+  bool has_rows = false;
+  for (const std::size_t at : which) {
+    if (is_constant(at)) continue;
+    const onnx_rows* found = rows(at);
+    if (found == nullptr) return std::nullopt;
+    const bool is_new_type = has_rows && out.type != onnx_type::flags && found->type != onnx_type::flags;
+    if (is_new_type && found->type != out.type) {
+      refuse("wrong_type", "input", "the inputs are " + to_text(out.type) + " and " + to_text(found->type));
+      return std::nullopt;
+    }
+    if (!has_rows || found->type != onnx_type::flags) out.type = found->type;
+    out.rank = has_rows ? std::max(out.rank, found->rank) : found->rank;
+    has_rows = true;
+  }
+  if (!has_rows) {
+    refuse("wrong_type", "input", "all inputs are the same for all rows, which is not supported");
+    return std::nullopt;
+  }
+  std::size_t columns = 1;
+  for (const std::size_t at : which) {
+    const auto own = columns_of(at, out);
+    if (!own) return std::nullopt;
+    if (*own != 1) columns = columns == 1 ? *own : columns;
+    if (*own == 1 || *own == columns) continue;
+    refuse("wrong_length", "input",
+           shown(node_.inputs[at]) + " has " + std::to_string(*own) + " columns, and another input " +
+               std::to_string(columns));
+    return std::nullopt;
+  }
+  if (columns > max_model_keys) {
+    refuse("too_many_items", "input", "there are more than " + std::to_string(max_model_keys) + " columns");
+    return std::nullopt;
+  }
+  for (const std::size_t at : which) {
+    slot_list own = is_constant(at) ? constants(constant(at)->values, out.type) : rows(at)->slots;
+    if (own.size() != columns) own.assign(columns, own.front());
+    out.slots.push_back(std::move(own));
+  }
+  return out;
+}
+
+auto onnx_call::each(step_kind kind, onnx_type type, std::span<const slot_list> operands, double value) const
+    -> slot_list {
+  slot_list out;
+  slot_list own(operands.size());
+  for (std::size_t column = 0; column < operands.front().size(); ++column) {
+    for (std::size_t at = 0; at < own.size(); ++at) own[at] = operands[at][column];
+    out.push_back(in_.out.step(kind, width_of(type), own, value));
+  }
+  return out;
+}
+
+auto onnx_call::each(step_kind kind, onnx_type type, const slot_list& operands, double value) const -> slot_list {
+  return each(kind, type, std::span(&operands, 1), value);
+}
+
+auto onnx_call::constants(std::span<const double> values, onnx_type type) const -> slot_list {
+  slot_list out;
+  for (const double each : values) out.push_back(in_.out.constant(each, width_of(type)));
+  return out;
+}
+
+auto onnx_call::with_constants(step_kind kind, onnx_type type, const slot_list& slots,
+                               std::span<const double> values) const -> slot_list {
+  const std::vector<slot_list> operands{slots, constants(values, type)};
+  return each(kind, type, operands);
+}
+
+}  // namespace rankd::detail

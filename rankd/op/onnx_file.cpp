@@ -1,0 +1,388 @@
+// rankd/op/onnx_file.cpp: from the bytes of a file of ONNX to its nodes and tensors. The numbers of fields are those of
+// onnx.proto.
+#include <rankd/op/detail/onnx_file.hpp>
+#include <rankd/op/detail/wire.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+constexpr std::size_t max_onnx_nodes = 10'000;
+constexpr std::size_t max_onnx_values = 20'000;  ///< of one list of a message
+constexpr std::int64_t max_opset = 28;           ///< later versions may mean something else
+constexpr std::int64_t max_ml_opset = 5;
+constexpr std::size_t max_numbers = std::size_t{1} << 22U;  ///< of one tensor or list
+
+/// One message, and what it is called in diagnostics.
+struct message {
+  std::string_view bytes;
+  std::string pointer;
+  std::string what;
+};
+
+/// Calls `take` for each field; it says false where the field has another type than it should.
+template <typename Take>
+void for_fields(const message& of, const model_reading& with, const Take& take) {
+  wire_reader in(of.bytes);
+  while (const auto field = in.next()) {
+    if (take(*field)) continue;
+    return with.report("bad_value", of.pointer,
+                       of.what + " has field " + std::to_string(field->number) + " with the type of another one");
+  }
+  if (std::string wrong = in.damage(); !wrong.empty())
+    with.report("truncated", of.pointer, of.what + " " + wrong, "save the model again");
+}
+
+auto take_bytes(const wire_field& from, std::string_view& out) -> bool {
+  out = from.bytes;
+  return from.kind == wire_kind::bytes;
+}
+
+auto take_integer(const wire_field& from, std::int64_t& out) -> bool {
+  out = from.integer();
+  return from.kind == wire_kind::varint;
+}
+
+/// Appends a message's bytes, or a name.
+auto append_bytes(const wire_field& from, std::vector<std::string_view>& out) -> bool {
+  out.push_back(from.bytes);
+  return from.kind == wire_kind::bytes;
+}
+
+auto place(std::string_view parent, std::string_view field, std::size_t at) -> std::string {
+  return braid::json_pointer(braid::json_pointer(parent, field), at);
+}
+
+// Nodes
+
+auto read_attribute_name(std::string_view bytes, const std::string& pointer, const model_reading& with)
+    -> std::string_view {
+  std::string_view name;
+  for_fields({bytes, pointer, "an attribute"}, with,
+             [&](const wire_field& field) { return field.number != 1 || take_bytes(field, name); });
+  return name;
+}
+
+auto read_node(std::string_view bytes, const std::string& pointer, const model_reading& with) -> onnx_node {
+  onnx_node out{.pointer = pointer};
+  std::vector<std::string_view> attributes;
+  for_fields({bytes, pointer, "the node"}, with, [&](const wire_field& field) {
+    switch (field.number) {
+      case 1: return append_bytes(field, out.inputs);
+      case 2: return append_bytes(field, out.outputs);
+      case 3: return take_bytes(field, out.name);
+      case 4: return take_bytes(field, out.op);
+      case 5: return append_bytes(field, attributes);
+      case 7: return take_bytes(field, out.domain);
+      default: return true;
+    }
+  });
+  if (out.domain == "ai.onnx") out.domain = {};
+  for (std::size_t at = 0; at < attributes.size(); ++at)
+    out.attributes.emplace_back(read_attribute_name(attributes[at], place(pointer, "attribute", at), with),
+                                attributes[at]);
+  return out;
+}
+
+// Inputs and outputs
+
+auto read_shape(std::string_view bytes, const std::string& pointer, const model_reading& with)
+    -> std::vector<std::int64_t> {
+  std::vector<std::int64_t> out;
+  for_fields({bytes, pointer, "the shape"}, with, [&](const wire_field& field) {
+    if (field.number != 1) return true;
+    out.push_back(-1);
+    for_fields({field.bytes, pointer, "a dimension"}, with,
+               [&](const wire_field& inner) { return inner.number != 1 || take_integer(inner, out.back()); });
+    return field.kind == wire_kind::bytes;
+  });
+  return out;
+}
+
+void read_type(std::string_view bytes, onnx_value& out, const model_reading& with) {
+  for_fields({bytes, out.pointer, "the type"}, with, [&](const wire_field& field) {
+    if (field.number == 4) out.is_map = true;
+    if (field.number != 1) return true;
+    for_fields({field.bytes, out.pointer, "the type"}, with, [&](const wire_field& inner) {
+      if (inner.number == 1) out.type = static_cast<onnx_type>(inner.integer());
+      if (inner.number == 2) out.dims = read_shape(inner.bytes, out.pointer, with);
+      return true;
+    });
+    return field.kind == wire_kind::bytes;
+  });
+}
+
+auto read_value(std::string_view bytes, std::string pointer, const model_reading& with) -> onnx_value {
+  onnx_value out{.pointer = std::move(pointer)};
+  for_fields({bytes, out.pointer, "the value"}, with, [&](const wire_field& field) {
+    if (field.number == 1) return take_bytes(field, out.name);
+    if (field.number == 2) read_type(field.bytes, out, with);
+    return field.number != 2 || field.kind == wire_kind::bytes;
+  });
+  return out;
+}
+
+// Tensors
+
+auto read_tensor_name(const onnx_tensor& from, const model_reading& with) -> std::string_view {
+  std::string_view name;
+  for_fields({from.bytes, from.pointer, "the tensor"}, with,
+             [&](const wire_field& field) { return field.number != 8 || take_bytes(field, name); });
+  return name;
+}
+
+/// What stands in the fields of a tensor.
+struct tensor_fields {
+  onnx_numbers out;
+  std::vector<std::int64_t> ints;
+  std::string_view raw;
+  bool has_raw = false;
+  bool is_external = false;
+};
+
+auto take_tensor_field(const wire_field& field, tensor_fields& out) -> bool {
+  std::int64_t number = 0;
+  switch (field.number) {
+    case 1: return append_integers(field, out.out.dims);
+    case 2:
+      if (!take_integer(field, number)) return false;
+      out.out.type = static_cast<onnx_type>(number);
+      return true;
+    case 4: return append_floats(field, out.out.values);
+    case 5:
+    case 7: return append_integers(field, out.ints);
+    case 9: out.has_raw = true; return take_bytes(field, out.raw);
+    case 10: return append_doubles(field, out.out.values);
+    case 13: out.is_external = true; return true;
+    case 14:
+      if (!take_integer(field, number)) return false;
+      out.is_external = out.is_external || number != 0;
+      return true;
+    default: return true;
+  }
+}
+
+template <typename T>
+void append_raw(std::string_view raw, std::vector<double>& out) {
+  out.reserve(raw.size() / sizeof(T));
+  for (std::size_t at = 0; at + sizeof(T) <= raw.size(); at += sizeof(T))
+    out.push_back(static_cast<double>(little_endian<T>(raw.substr(at))));
+}
+
+/// How many bytes a number has in `raw_data`; 0 for types that are not read.
+auto size_of(onnx_type type) -> std::size_t {
+  switch (type) {
+    case onnx_type::floats:
+    case onnx_type::int32: return 4;
+    case onnx_type::doubles:
+    case onnx_type::int64: return 8;
+    case onnx_type::flags: return 1;
+    case onnx_type::none:
+    case onnx_type::text: break;
+  }
+  return 0;
+}
+
+void decode_raw(tensor_fields& from) {
+  switch (from.out.type) {
+    case onnx_type::floats: return append_raw<float>(from.raw, from.out.values);
+    case onnx_type::doubles: return append_raw<double>(from.raw, from.out.values);
+    case onnx_type::int32: return append_raw<std::int32_t>(from.raw, from.out.values);
+    case onnx_type::int64: return append_raw<std::int64_t>(from.raw, from.out.values);
+    case onnx_type::flags: return append_raw<std::int8_t>(from.raw, from.out.values);
+    case onnx_type::none:
+    case onnx_type::text: return;
+  }
+}
+
+/// How many numbers the dimensions promise; nothing for a negative one, or far too many.
+auto promised(const std::vector<std::int64_t>& dims) -> std::optional<std::size_t> {
+  std::size_t out = 1;
+  for (const std::int64_t each : dims) {
+    if (each < 0 || static_cast<std::uint64_t>(each) > max_numbers) return std::nullopt;
+    out *= static_cast<std::size_t>(each);
+    if (out > max_numbers) return std::nullopt;
+  }
+  return out;
+}
+
+// The graph
+
+/// The messages of a graph, before they are read.
+struct graph_parts {
+  std::vector<std::string_view> nodes, constants, inputs, outputs;
+  bool has_sparse = false;
+};
+
+auto parts_of(std::string_view bytes, const model_reading& with) -> graph_parts {
+  graph_parts out;
+  for_fields({bytes, "/graph", "the graph"}, with, [&](const wire_field& field) {
+    switch (field.number) {
+      case 1: return append_bytes(field, out.nodes);
+      case 5: return append_bytes(field, out.constants);
+      case 11: return append_bytes(field, out.inputs);
+      case 12: return append_bytes(field, out.outputs);
+      case 15: out.has_sparse = true; return true;
+      default: return true;
+    }
+  });
+  const auto bound = [&](std::size_t count, std::size_t limit, std::string_view field) {
+    if (count > limit)
+      with.report("too_many_items", braid::json_pointer("/graph", field),
+                  "the graph has " + std::to_string(count) + " of these; the limit is " + std::to_string(limit));
+  };
+  bound(out.nodes.size(), max_onnx_nodes, "node");
+  bound(out.constants.size(), max_onnx_values, "initializer");
+  bound(out.inputs.size(), max_model_keys, "input");
+  bound(out.outputs.size(), max_outputs, "output");
+  if (out.has_sparse)
+    with.report("wrong_type", "/graph/sparse_initializer", "tensors that are sparse are not read", "save them dense");
+  return out;
+}
+
+void read_graph(std::string_view bytes, onnx_file& out, const model_reading& with) {
+  const graph_parts parts = parts_of(bytes, with);
+  if (!with.problems.empty()) return;
+  for (std::size_t at = 0; at < parts.nodes.size() && with.problems.empty(); ++at)
+    out.nodes.push_back(read_node(parts.nodes[at], place("/graph", "node", at), with));
+  for (std::size_t at = 0; at < parts.constants.size() && with.problems.empty(); ++at) {
+    onnx_tensor made{parts.constants[at], place("/graph", "initializer", at)};
+    const std::string_view name = read_tensor_name(made, with);
+    const std::string pointer = made.pointer;
+    if (!out.constants.emplace(name, std::move(made)).second)
+      with.report("duplicate_value", pointer, "there is an initializer " + shown(name) + " already");
+  }
+  for (std::size_t at = 0; at < parts.inputs.size() && with.problems.empty(); ++at)
+    out.inputs.push_back(read_value(parts.inputs[at], place("/graph", "input", at), with));
+  for (std::size_t at = 0; at < parts.outputs.size() && with.problems.empty(); ++at)
+    out.outputs.push_back(read_value(parts.outputs[at], place("/graph", "output", at), with));
+  // Files of older versions list their initializers as inputs, too.
+  std::erase_if(out.inputs, [&](const onnx_value& each) { return out.constants.contains(each.name); });
+}
+
+// The model
+
+void check_opset(std::string_view bytes, const std::string& pointer, const model_reading& with) {
+  std::string_view domain;
+  std::int64_t version = 0;
+  for_fields({bytes, pointer, "the operator set"}, with, [&](const wire_field& field) {
+    if (field.number == 1) return take_bytes(field, domain);
+    return field.number != 2 || take_integer(field, version);
+  });
+  const bool is_ml = domain == "ai.onnx.ml";
+  if (!is_ml && !domain.empty() && domain != "ai.onnx") return;  // its nodes are complained about where they count
+  const std::int64_t limit = is_ml ? max_ml_opset : max_opset;
+  if (version < 1 || version > limit)
+    with.report("unsupported_schema", braid::json_pointer(pointer, "version"),
+                "operators of " + std::string(is_ml ? "ai.onnx.ml" : "ai.onnx") + " are known up to version " +
+                    std::to_string(limit) + ", not of " + std::to_string(version),
+                "convert with target_opset={\"\": 21, \"ai.onnx.ml\": 3}");
+}
+
+void read_metadata(std::string_view bytes, std::size_t at, onnx_file& out, const model_reading& with) {
+  std::string_view name;
+  std::string_view value;
+  for_fields({bytes, place("", "metadata_props", at), "the entry"}, with, [&](const wire_field& field) {
+    if (field.number == 1) return take_bytes(field, name);
+    return field.number != 2 || take_bytes(field, value);
+  });
+  out.metadata.emplace(name, value);
+}
+
+}  // namespace
+
+auto to_text(onnx_type type) -> std::string {
+  constexpr std::array<std::string_view, 17> names{
+      "undefined", "float",   "uint8",  "int8",   "uint16", "int16",     "int32",      "int64",   "string",
+      "bool",      "float16", "double", "uint32", "uint64", "complex64", "complex128", "bfloat16"};
+  const auto number = static_cast<std::int64_t>(type);
+  if (number < 0 || static_cast<std::size_t>(number) >= names.size()) return "tensor(" + std::to_string(number) + ")";
+  return "tensor(" + std::string(names[static_cast<std::size_t>(number)]) + ")";
+}
+
+auto shown(std::string_view name) -> std::string { return is_utf8(name) ? quote_name(name) : "`?`"; }
+
+auto read_onnx_file(std::string_view bytes, const model_reading& with) -> onnx_file {
+  onnx_file out;
+  std::optional<std::string_view> graph;
+  std::vector<std::string_view> opsets;
+  std::vector<std::string_view> metadata;
+  for_fields({bytes, "", "the file"}, with, [&](const wire_field& field) {
+    if (field.number == 7) graph = field.bytes;
+    if (field.number == 8) return append_bytes(field, opsets);
+    if (field.number == 14) return append_bytes(field, metadata);
+    return field.number != 7 || field.kind == wire_kind::bytes;
+  });
+  if (!with.problems.empty()) return out;
+  if (!graph) with.report("missing_field", "/graph", "the file has no graph", "save a model of ONNX");
+  if (opsets.empty() || opsets.size() > max_onnx_values)
+    with.report("missing_field", "/opset_import", "the file does not say of which version its operators are");
+  if (!with.problems.empty()) return out;
+  for (std::size_t at = 0; at < opsets.size() && with.problems.empty(); ++at)
+    check_opset(opsets[at], place("", "opset_import", at), with);
+  for (std::size_t at = 0; at < metadata.size() && with.problems.empty(); ++at)
+    read_metadata(metadata[at], at, out, with);
+  if (with.problems.empty()) read_graph(*graph, out, with);
+  return out;
+}
+
+auto numbers_of(const onnx_tensor& from, const model_reading& with) -> std::optional<onnx_numbers> {
+  const auto refuse = [&](std::string_view code, std::string message, std::string hint = {}) {
+    with.report(code, from.pointer, std::move(message), std::move(hint));
+    return std::nullopt;
+  };
+  tensor_fields read;
+  const std::size_t before = with.problems.size();
+  for_fields({from.bytes, from.pointer, "the tensor"}, with,
+             [&](const wire_field& field) { return take_tensor_field(field, read); });
+  if (with.problems.size() != before) return std::nullopt;
+  if (read.is_external)
+    return refuse("external_data", "the numbers of the tensor are in another file", "save the model with its data");
+  const std::size_t size = size_of(read.out.type);
+  if (size == 0) return refuse("wrong_type", to_text(read.out.type) + " is not read where numbers are needed");
+  const auto count = promised(read.out.dims);
+  if (!count)
+    return refuse("too_many_items",
+                  "the dimensions are negative, or have more than " + std::to_string(max_numbers) + " numbers");
+  if (read.has_raw && read.raw.size() != *count * size)
+    return refuse("wrong_length", "the dimensions have " + std::to_string(*count) + " numbers of " +
+                                      std::to_string(size) + " bytes, and the data " + std::to_string(read.raw.size()) +
+                                      " bytes");
+  if (read.has_raw) decode_raw(read);
+  for (const std::int64_t each : read.ints) read.out.values.push_back(static_cast<double>(each));
+  if (read.out.values.size() != *count)
+    return refuse("wrong_length", "the dimensions have " + std::to_string(*count) + " numbers, and the data " +
+                                      std::to_string(read.out.values.size()));
+  return std::move(read.out);
+}
+
+auto find_attribute(const onnx_node& node, std::string_view name, const model_reading& with)
+    -> std::optional<onnx_attribute> {
+  const auto found = std::ranges::find(node.attributes, name, &std::pair<std::string_view, std::string_view>::first);
+  if (found == node.attributes.end()) return std::nullopt;
+  onnx_attribute out;
+  const std::string pointer = braid::json_pointer(node.pointer, name);
+  const std::size_t before = with.problems.size();
+  for_fields({found->second, pointer, "the attribute"}, with, [&](const wire_field& field) {
+    switch (field.number) {
+      case 2:
+      case 7: return append_floats(field, out.floats);
+      case 3:
+      case 8: return append_integers(field, out.ints);
+      case 4:
+      case 9: return append_bytes(field, out.strings);
+      case 5: out.tensor = onnx_tensor{field.bytes, pointer}; return field.kind == wire_kind::bytes;
+      default: return true;
+    }
+  });
+  if (out.floats.size() > max_numbers || out.ints.size() > max_numbers || out.strings.size() > max_numbers)
+    with.report("too_many_items", pointer, "the list has more than " + std::to_string(max_numbers) + " items");
+  if (with.problems.size() != before) return std::nullopt;
+  return out;
+}
+
+}  // namespace rankd::detail

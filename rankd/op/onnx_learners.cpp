@@ -1,0 +1,223 @@
+// rankd/op/onnx_learners.cpp: operators of ai.onnx.ml that scale, fill in, encode and weigh columns.
+#include <rankd/op/detail/onnx_call.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using made_rows = std::optional<onnx_rows>;
+
+/// A list with a number for each column: as it is, or the one that counts for all.
+auto for_columns(const onnx_call& call, std::string_view attribute, std::vector<double> values, std::size_t columns)
+    -> std::optional<std::vector<double>> {
+  if (values.size() == 1) values.resize(columns, values.front());
+  if (values.size() == columns && !values.empty()) return values;
+  call.refuse("wrong_length", attribute,
+              "the list has " + std::to_string(values.size()) + " items, and there are " + std::to_string(columns) +
+                  " columns");
+  return std::nullopt;
+}
+
+auto as_floats(const onnx_call& call, const slot_list& slots, onnx_type from) -> slot_list {
+  return from == onnx_type::floats ? slots : call.each(step_kind::same, onnx_type::floats, slots);
+}
+
+/// (x - offset) * scale, rounded to floats in the end.
+auto make_scaler(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  const auto offset = for_columns(call, "offset", call.floats("offset"), of->slots.size());
+  const auto scale = for_columns(call, "scale", call.floats("scale"), of->slots.size());
+  if (!offset || !scale) return std::nullopt;
+  const onnx_type type = of->type == onnx_type::doubles ? onnx_type::doubles : onnx_type::floats;
+  slot_list out = call.with_constants(step_kind::subtract, type, of->slots, *offset);
+  out = call.with_constants(step_kind::multiply, type, out, *scale);
+  return onnx_rows{onnx_type::floats, of->rank, as_floats(call, out, type)};
+}
+
+auto make_imputer(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  const bool is_whole = !is_real(of->type);
+  const std::string_view list = is_whole ? "imputed_value_int64s" : "imputed_value_floats";
+  std::vector<double> given = call.floats(list);
+  for (const std::int64_t each : call.ints(list)) given.push_back(static_cast<double>(each));
+  const auto values = for_columns(call, list, std::move(given), of->slots.size());
+  if (!values) return std::nullopt;
+  const double replaced =
+      is_whole ? static_cast<double>(call.integer("replaced_value_int64", 0)) : call.real("replaced_value_float", 0);
+  const std::vector<slot_list> operands{of->slots, call.constants(*values, of->type)};
+  return onnx_rows{of->type, of->rank, call.each(step_kind::replace, of->type, operands, replaced)};
+}
+
+auto make_binarizer(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  const std::uint32_t bound = call.out().constant(call.real("threshold", 0), width_of(of->type));
+  const std::vector<slot_list> operands{slot_list(of->slots.size(), bound), of->slots};
+  return onnx_rows{of->type, of->rank, call.each(step_kind::less, of->type, operands)};
+}
+
+/// A column for each category. One that is not known has zeros, or no numbers where the file says so.
+auto make_one_hot(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  const auto categories = call.ints("cats_int64s");
+  if (of->slots.size() != 1 || categories.empty() || categories.size() > max_model_keys) {
+    call.refuse(
+        "bad_value", "cats_int64s",
+        "one column of whole numbers can be encoded, with 1 to " + std::to_string(max_model_keys) + " categories",
+        "encode categories that are texts before they become features");
+    return std::nullopt;
+  }
+  const slot_list value = is_real(of->type) ? call.each(step_kind::whole, onnx_type::int64, of->slots) : of->slots;
+  std::vector<double> numbers;
+  for (const std::int64_t each : categories) numbers.push_back(static_cast<double>(each));
+  slot_list out =
+      call.with_constants(step_kind::equal, onnx_type::floats, slot_list(numbers.size(), value.front()), numbers);
+  if (call.integer("zeros", 1) == 0) {
+    const std::uint32_t is_known = call.out().step(step_kind::sum, number_width::floats, out);
+    const std::uint32_t unknown = call.out().constant(std::numeric_limits<double>::quiet_NaN(), number_width::floats);
+    const std::vector<slot_list> operands{slot_list(out.size(), is_known), out, slot_list(out.size(), unknown)};
+    out = call.each(step_kind::select, onnx_type::floats, operands);
+  }
+  return onnx_rows{onnx_type::floats, 3, std::move(out)};
+}
+
+// Norms
+
+/// Each slot over the one, and as it is where that one is zero.
+auto over(const onnx_call& call, const slot_list& slots, std::uint32_t norm) -> slot_list {
+  const std::uint32_t one = call.out().constant(1, number_width::floats);
+  const std::uint32_t by = call.out().step(step_kind::select, number_width::floats, std::array{norm, norm, one});
+  const std::vector<slot_list> operands{slots, slot_list(slots.size(), by)};
+  return call.each(step_kind::divide, onnx_type::floats, operands);
+}
+
+/// The root of each square's share, with the sign that the number had.
+auto by_euclid(const onnx_call& call, const slot_list& slots) -> slot_list {
+  const std::vector<slot_list> squares_of{slots, slots};
+  const slot_list squares = call.each(step_kind::multiply, onnx_type::floats, squares_of);
+  const std::uint32_t sum = call.out().step(step_kind::sum, number_width::floats, squares);
+  const slot_list roots = call.each(step_kind::root, onnx_type::floats, over(call, squares, sum));
+  const std::uint32_t zero = call.out().constant(0, number_width::floats);
+  const std::vector<slot_list> signs_of{slots, slot_list(slots.size(), zero)};
+  const std::vector<slot_list> choice{call.each(step_kind::less, onnx_type::floats, signs_of),
+                                      call.each(step_kind::negate, onnx_type::floats, roots), roots};
+  const std::vector<slot_list> either{slot_list(slots.size(), sum),
+                                      call.each(step_kind::select, onnx_type::floats, choice), slots};
+  return call.each(step_kind::select, onnx_type::floats, either);
+}
+
+auto make_normalizer(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  const slot_list slots = as_floats(call, of->slots, of->type);
+  onnx_rows out{onnx_type::floats, of->rank, {}};
+  const std::string_view norm = call.text("norm", "MAX");
+  if (norm == "L1") {
+    const slot_list sizes = call.each(step_kind::absolute, onnx_type::floats, slots);
+    out.slots = over(call, slots, call.out().step(step_kind::sum, number_width::floats, sizes));
+  } else if (norm == "L2") {
+    out.slots = by_euclid(call, slots);
+  } else if (norm == "MAX") {
+    std::uint32_t max = slots.front();
+    for (std::size_t at = 1; at < slots.size(); ++at)
+      max = call.out().step(step_kind::maximum, number_width::floats, std::array{max, slots[at]});
+    out.slots = over(call, slots, max);
+  } else {
+    call.refuse("bad_value", "norm", "the norm " + shown(norm) + " is not known", "use L1, L2 or MAX");
+    return std::nullopt;
+  }
+  return out;
+}
+
+// Weights
+
+/// Sums of products, whose coefficients are listed output by output.
+auto weighted(const onnx_call& call, std::size_t outputs, const std::vector<double>& intercepts)
+    -> std::optional<slot_list> {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  const auto coefficients = call.floats("coefficients");
+  const std::size_t columns = of->slots.size();
+  if (outputs == 0 || outputs > max_outputs || coefficients.size() != outputs * columns) {
+    call.refuse("wrong_length", "coefficients",
+                "the list has " + std::to_string(coefficients.size()) + " items, and must have one for each of the " +
+                    std::to_string(columns) + " columns and " + std::to_string(outputs) + " outputs");
+    return std::nullopt;
+  }
+  std::vector<double> matrix(coefficients.size());
+  for (std::size_t output = 0; output < outputs; ++output)
+    for (std::size_t column = 0; column < columns; ++column)
+      matrix[column * outputs + output] = coefficients[output * columns + column];
+  return call.out().weighted(as_floats(call, of->slots, of->type), matrix, intercepts, number_width::floats);
+}
+
+auto make_linear_regressor(const onnx_call& call) -> made_rows {
+  const auto outputs = static_cast<std::size_t>(std::clamp<std::int64_t>(call.integer("targets", 1), 0, max_outputs));
+  std::vector<double> intercepts = call.floats("intercepts");
+  if (intercepts.empty()) intercepts.resize(outputs, 0.0);
+  if (intercepts.size() != outputs) {
+    call.refuse("wrong_length", "intercepts",
+                "the list has " + std::to_string(intercepts.size()) + " items, and there are " +
+                    std::to_string(outputs) + " targets");
+    return std::nullopt;
+  }
+  if (const std::string_view after = call.text("post_transform", "NONE"); after != "NONE") {
+    call.refuse("bad_value", "post_transform", "a regressor with " + shown(after) + " is not supported");
+    return std::nullopt;
+  }
+  auto slots = weighted(call, outputs, intercepts);
+  if (!slots) return std::nullopt;
+  return onnx_rows{onnx_type::floats, 2, std::move(*slots)};
+}
+
+auto make_linear_classifier(const onnx_call& call) -> made_rows {
+  const std::vector<double> intercepts = call.floats("intercepts");
+  const std::size_t labels = call.ints("classlabels_ints").size() + call.strings("classlabels_strings").size();
+  if (intercepts.size() != labels || labels < 2) {
+    call.refuse("wrong_length", "intercepts",
+                "the list has " + std::to_string(intercepts.size()) + " items, and there are " +
+                    std::to_string(labels) + " classes; two or more are needed");
+    return std::nullopt;
+  }
+  auto slots = weighted(call, labels, intercepts);
+  if (!slots) return std::nullopt;
+  return transformed(call, std::move(*slots), call.text("post_transform", "NONE"));
+}
+
+constexpr std::string_view ml = "ai.onnx.ml";
+
+constexpr std::array operators{
+    onnx_operator{ml, "Binarizer", &make_binarizer},
+    onnx_operator{ml, "Imputer", &make_imputer},
+    onnx_operator{ml, "LinearClassifier", &make_linear_classifier, 1},
+    onnx_operator{ml, "LinearRegressor", &make_linear_regressor},
+    onnx_operator{ml, "Normalizer", &make_normalizer},
+    onnx_operator{ml, "OneHotEncoder", &make_one_hot},
+    onnx_operator{ml, "Scaler", &make_scaler},
+    onnx_operator{ml, "TreeEnsembleClassifier", &make_tree_classifier, 1},
+    onnx_operator{ml, "TreeEnsembleRegressor", &make_tree_regressor},
+};
+
+}  // namespace
+
+auto transformed(const onnx_call& call, slot_list scores, std::string_view transform) -> std::optional<onnx_rows> {
+  if (transform == "LOGISTIC") scores = call.each(step_kind::logistic, onnx_type::floats, scores);
+  if (transform == "SOFTMAX") scores = softened(call, scores, onnx_type::floats);
+  if (transform != "NONE" && transform != "LOGISTIC" && transform != "SOFTMAX") {
+    call.refuse("bad_value", "post_transform", shown(transform) + " is not supported",
+                "convert with NONE, LOGISTIC or SOFTMAX");
+    return std::nullopt;
+  }
+  return onnx_rows{onnx_type::floats, 2, std::move(scores)};
+}
+
+auto onnx_learners() -> std::span<const onnx_operator> { return operators; }
+
+}  // namespace rankd::detail

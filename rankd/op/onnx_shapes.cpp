@@ -1,0 +1,194 @@
+// rankd/op/onnx_shapes.cpp: operators of ONNX that choose, join and rename columns: most of them leave no step.
+#include <rankd/op/detail/onnx_call.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using made_rows = std::optional<onnx_rows>;
+
+auto make_same(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  return *of;
+}
+
+auto make_cast(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  onnx_rows out = *of;
+  out.type = static_cast<onnx_type>(call.integer("to", 0));
+  switch (out.type) {
+    case onnx_type::floats:
+      if (of->type != onnx_type::floats) out.slots = call.each(step_kind::same, out.type, of->slots);
+      return out;
+    case onnx_type::doubles: return out;
+    case onnx_type::int32:
+    case onnx_type::int64:
+      if (is_real(of->type)) out.slots = call.each(step_kind::whole, out.type, of->slots);
+      return out;
+    case onnx_type::flags:
+      out.slots = call.each(step_kind::no, out.type, call.each(step_kind::no, out.type, of->slots));
+      return out;
+    case onnx_type::none:
+    case onnx_type::text: break;
+  }
+  call.refuse("wrong_type", "to", "a cast to " + to_text(out.type) + " is not supported");
+  return std::nullopt;
+}
+
+auto joined(const onnx_call& call, onnx_type type) -> made_rows {
+  onnx_rows out{.type = type, .slots = {}};
+  for (std::size_t at = 0; at < call.inputs(); ++at) {
+    const onnx_rows* part = call.rows(at);
+    if (part == nullptr) return std::nullopt;
+    if (part->rank != 2 || (part->type != type && call.node().op == "Concat")) {
+      call.refuse("wrong_type", "input",
+                  shown(call.node().inputs[at]) + " is " + to_text(part->type) + " with " + std::to_string(part->rank) +
+                      " dimensions, and must be " + to_text(type) + " with 2");
+      return std::nullopt;
+    }
+    out.slots.insert(out.slots.end(), part->slots.begin(), part->slots.end());
+    if (out.slots.size() <= max_model_keys) continue;
+    call.refuse("too_many_items", "input", "there are more than " + std::to_string(max_model_keys) + " columns");
+    return std::nullopt;
+  }
+  return out;
+}
+
+auto make_concat(const onnx_call& call) -> made_rows {
+  const onnx_rows* first = call.rows(0);
+  if (first == nullptr) return std::nullopt;
+  if (const std::int64_t axis = call.integer("axis", 0); axis != 1 && axis != -1) {
+    call.refuse("bad_value", "axis", "only columns can be joined, axis 1, not axis " + std::to_string(axis));
+    return std::nullopt;
+  }
+  return joined(call, first->type);
+}
+
+/// Joins columns as floats.
+auto make_vector(const onnx_call& call) -> made_rows {
+  auto out = joined(call, onnx_type::floats);
+  if (out) out->slots = call.each(step_kind::same, onnx_type::floats, out->slots);
+  return out;
+}
+
+/// The columns of these numbers.
+auto chosen(const onnx_call& call, const onnx_rows& of, const std::vector<std::int64_t>& numbers) -> made_rows {
+  onnx_rows out{.type = of.type, .slots = {}};
+  const auto columns = static_cast<std::int64_t>(of.slots.size());
+  if (of.rank != 2 || numbers.size() > max_model_keys || numbers.empty()) {
+    call.refuse("wrong_length", "input",
+                "from 1 to " + std::to_string(max_model_keys) + " columns of a table can be chosen");
+    return std::nullopt;
+  }
+  for (const std::int64_t each : numbers) {
+    if (each < -columns || each >= columns) {
+      call.refuse("out_of_range", "input",
+                  "there is no column " + std::to_string(each) + "; there are " + std::to_string(columns));
+      return std::nullopt;
+    }
+    out.slots.push_back(of.slots[static_cast<std::size_t>(each < 0 ? each + columns : each)]);
+  }
+  return out;
+}
+
+auto make_columns(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  const auto numbers = of == nullptr ? std::nullopt : call.whole(1);
+  if (!numbers) return std::nullopt;
+  return chosen(call, *of, *numbers);
+}
+
+auto make_gather(const onnx_call& call) -> made_rows {
+  if (const std::int64_t axis = call.integer("axis", 0); axis != 1 && axis != -1) {
+    call.refuse("bad_value", "axis", "only columns can be chosen, axis 1, not axis " + std::to_string(axis));
+    return std::nullopt;
+  }
+  auto out = make_columns(call);
+  if (out && call.constant(1)->dims.empty()) out->rank = 1;
+  return out;
+}
+
+auto refuse_shape(const onnx_call& call, const onnx_rows& of) -> made_rows {
+  call.refuse("bad_value", "input",
+              "the shape must keep the rows, and " + std::to_string(of.slots.size()) + " columns in each");
+  return std::nullopt;
+}
+
+auto make_reshaped(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  const auto shape = of == nullptr ? std::nullopt : call.whole(1);
+  if (!shape) return std::nullopt;
+  onnx_rows out = *of;
+  out.rank = static_cast<std::uint32_t>(shape->size());
+  const auto columns = static_cast<std::int64_t>(of->slots.size());
+  const bool keeps_rows = !shape->empty() && (shape->front() == -1 || (shape->front() == 0 && of->rank <= 2));
+  if (shape->size() == 1 && keeps_rows && columns == 1) return out;
+  if (shape->size() != 2 || !keeps_rows) return refuse_shape(call, *of);
+  const std::int64_t wanted = (*shape)[1];
+  if (wanted == columns || (shape->front() == 0 && wanted == -1)) return out;
+  return refuse_shape(call, *of);
+}
+
+auto make_flat(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  if (call.integer("axis", 1) != 1) return refuse_shape(call, *of);
+  onnx_rows out = *of;
+  out.rank = 2;
+  return out;
+}
+
+/// The one axis that is taken away or put in: an attribute up to version 12, and an input from 13 on.
+auto axis_of(const onnx_call& call) -> std::int64_t {
+  std::vector<std::int64_t> axes = call.ints("axes");
+  if (!call.is_absent(1)) axes = call.whole(1).value_or(std::vector<std::int64_t>{});
+  return axes.size() == 1 ? axes.front() : 0;
+}
+
+auto make_squeezed(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  onnx_rows out = *of;
+  const std::int64_t axis = axis_of(call);
+  const bool is_single = of->rank == 3 || (of->rank == 2 && of->slots.size() == 1);
+  if (!is_single || (axis != 1 && axis != (of->rank == 2 ? -1 : -2))) return refuse_shape(call, *of);
+  --out.rank;
+  return out;
+}
+
+auto make_unsqueezed(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  const std::int64_t axis = axis_of(call);
+  if (of->rank != 1 || (axis != 1 && axis != -1)) return refuse_shape(call, *of);
+  onnx_rows out = *of;
+  out.rank = 2;
+  return out;
+}
+
+constexpr std::string_view ml = "ai.onnx.ml";
+
+constexpr std::array operators{
+    onnx_operator{"", "Cast", &make_cast},
+    onnx_operator{"", "Concat", &make_concat},
+    onnx_operator{"", "Flatten", &make_flat},
+    onnx_operator{"", "Gather", &make_gather},
+    onnx_operator{"", "Identity", &make_same},
+    onnx_operator{"", "Reshape", &make_reshaped},
+    onnx_operator{"", "Squeeze", &make_squeezed},
+    onnx_operator{"", "Unsqueeze", &make_unsqueezed},
+    onnx_operator{ml, "ArrayFeatureExtractor", &make_columns},
+    onnx_operator{ml, "FeatureVectorizer", &make_vector},
+    onnx_operator{ml, "ZipMap", &make_same},
+};
+
+}  // namespace
+
+auto onnx_shapes() -> std::span<const onnx_operator> { return operators; }
+
+}  // namespace rankd::detail

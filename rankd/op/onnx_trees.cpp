@@ -1,0 +1,396 @@
+// rankd/op/onnx_trees.cpp: trees of ONNX, whose lists have the nodes of all trees, one tree behind the other. How
+// scores are made of leaves is what ONNX Runtime does, also where the standard says little: see docs/decisions/0020.
+#include <rankd/op/detail/drawn_tree.hpp>
+#include <rankd/op/detail/onnx_call.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using made_rows = std::optional<onnx_rows>;
+
+struct tree_nodes {
+  std::vector<std::int64_t> tree, number, feature, when_true, when_false, missing_true;
+  std::vector<double> value;
+  std::vector<std::string_view> mode;
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return tree.size(); }
+};
+
+/// A weight of the leaf with that number in that tree, and where it stands in the lists.
+struct listed_weight {
+  std::int64_t tree = 0;
+  std::int64_t number = 0;
+  std::size_t place = 0;
+  leaf_weight weight;
+};
+
+/// What the lists of the weights are called: those of a regressor or those of a classifier.
+struct weight_names {
+  std::string_view tree, number, output, weight, weight_tensor;
+};
+
+constexpr weight_names of_regressor{"target_treeids", "target_nodeids", "target_ids", "target_weights",
+                                    "target_weights_as_tensor"};
+constexpr weight_names of_classifier{"class_treeids", "class_nodeids", "class_ids", "class_weights",
+                                     "class_weights_as_tensor"};
+
+/// The weights of one leaf, as positions in the sorted list.
+struct leaf_range {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+struct forest_reading {
+  const onnx_call& call;
+  std::size_t columns = 0;
+  std::size_t outputs = 0;
+  tree_nodes nodes = {};
+  std::vector<listed_weight> weights = {};  ///< sorted by leaf
+  std::vector<leaf_range> leaves = {};      ///< a leaf's value is a position here until all trees are there
+  program_forest made = {};
+};
+
+/// Numbers in a list of floats, or in a tensor.
+auto numbers_of_either(const onnx_call& call, std::string_view list, std::string_view tensor) -> std::vector<double> {
+  if (!call.has(tensor)) return call.floats(list);
+  const auto attribute = find_attribute(call.node(), tensor, call.with());
+  if (!attribute || !attribute->tensor) return {};
+  auto found = numbers_of(*attribute->tensor, call.with());
+  return found ? std::move(found->values) : std::vector<double>();
+}
+
+/// Complains where a list has not the wanted length.
+auto is_long(const onnx_call& call, std::string_view list, std::size_t length, std::size_t wanted) -> bool {
+  if (length == wanted) return true;
+  call.refuse("wrong_length", list,
+              "the list has " + std::to_string(length) + " items, and must have " + std::to_string(wanted));
+  return false;
+}
+
+auto read_nodes(forest_reading& out) -> bool {
+  const onnx_call& call = out.call;
+  out.nodes = {.tree = call.ints("nodes_treeids"),
+               .number = call.ints("nodes_nodeids"),
+               .feature = call.ints("nodes_featureids"),
+               .when_true = call.ints("nodes_truenodeids"),
+               .when_false = call.ints("nodes_falsenodeids"),
+               .missing_true = call.ints("nodes_missing_value_tracks_true"),
+               .value = numbers_of_either(call, "nodes_values", "nodes_values_as_tensor"),
+               .mode = call.strings("nodes_modes")};
+  tree_nodes& nodes = out.nodes;
+  const std::size_t count = nodes.size();
+  if (nodes.missing_true.empty()) nodes.missing_true.resize(count, 0);
+  if (count == 0) call.refuse("too_few_items", "nodes_treeids", "the list must not be empty");
+  if (count > max_model_nodes)
+    call.refuse("too_many_items", "nodes_treeids",
+                "there are " + std::to_string(count) + " nodes; the limit is " + std::to_string(max_model_nodes));
+  return count != 0 && count <= max_model_nodes && is_long(call, "nodes_nodeids", nodes.number.size(), count) &&
+         is_long(call, "nodes_featureids", nodes.feature.size(), count) &&
+         is_long(call, "nodes_truenodeids", nodes.when_true.size(), count) &&
+         is_long(call, "nodes_falsenodeids", nodes.when_false.size(), count) &&
+         is_long(call, "nodes_values", nodes.value.size(), count) &&
+         is_long(call, "nodes_missing_value_tracks_true", nodes.missing_true.size(), count) &&
+         is_long(call, "nodes_modes", nodes.mode.size(), count);
+}
+
+auto read_weights(forest_reading& out, const weight_names& names) -> bool {
+  const onnx_call& call = out.call;
+  const auto tree = call.ints(names.tree);
+  const auto number = call.ints(names.number);
+  const auto output = call.ints(names.output);
+  const auto value = numbers_of_either(call, names.weight, names.weight_tensor);
+  if (!is_long(call, names.number, number.size(), tree.size()) ||
+      !is_long(call, names.output, output.size(), tree.size()) ||
+      !is_long(call, names.weight, value.size(), tree.size()))
+    return false;
+  for (std::size_t at = 0; at < tree.size(); ++at) {
+    if (output[at] < 0 || static_cast<std::size_t>(output[at]) >= out.outputs) {
+      call.refuse_item(
+          "out_of_range", names.output, at,
+          "there is no output " + std::to_string(output[at]) + "; there are " + std::to_string(out.outputs));
+      return false;
+    }
+    if (!std::isfinite(value[at])) {
+      call.refuse_item("number_out_of_range", names.weight, at, "the number is not finite");
+      return false;
+    }
+    out.weights.push_back({tree[at], number[at], at, {static_cast<std::uint32_t>(output[at]), value[at]}});
+  }
+  std::ranges::sort(out.weights, {},
+                    [](const listed_weight& each) { return std::tuple(each.tree, each.number, each.place); });
+  return true;
+}
+
+/// A row goes right from that number on: never, where nothing is greater than it.
+auto above(double value) -> double {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  return value == infinite ? std::numeric_limits<double>::quiet_NaN() : std::nextafter(value, infinite);
+}
+
+/// How a node compares. What is true may be the right child.
+auto set_split(const forest_reading& in, std::size_t at, drawn_node& out) -> bool {
+  const std::string_view mode = in.nodes.mode[at];
+  const bool is_at_most = mode == "BRANCH_LEQ";
+  const bool is_more = mode == "BRANCH_GT";
+  const bool is_left = is_at_most || mode == "BRANCH_LT";
+  if (!is_left && !is_more && mode != "BRANCH_GTE") {
+    in.call.refuse_item("bad_value", "nodes_modes", at, "a node that compares by " + shown(mode) + " is not supported");
+    return false;
+  }
+  if (std::isnan(in.nodes.value[at])) {
+    in.call.refuse_item("number_out_of_range", "nodes_values", at, "nothing compares with what is no number");
+    return false;
+  }
+  out.threshold = is_at_most || is_more ? above(in.nodes.value[at]) : in.nodes.value[at];
+  out.null_left = (in.nodes.missing_true[at] != 0) == is_left;
+  if (is_left) return true;
+  std::swap(out.left, out.right);
+  out.is_swapped = true;
+  return true;
+}
+
+/// A leaf's weights, each for another output.
+auto set_leaf(forest_reading& in, std::size_t at, drawn_node& out) -> bool {
+  const auto name = [](const listed_weight& each) { return std::pair(each.tree, each.number); };
+  const auto found = std::ranges::equal_range(in.weights, std::pair(in.nodes.tree[at], in.nodes.number[at]), {}, name);
+  std::vector<std::uint32_t> seen;
+  for (const listed_weight& each : found) {
+    if (is_new(each.weight.output, seen)) continue;
+    in.call.refuse_item("duplicate_value", "nodes_nodeids", at, "the leaf has two weights of one output");
+    return false;
+  }
+  if (found.empty() ||
+      (in.made.fold != leaf_fold::sum && in.made.fold != leaf_fold::mean && seen.size() < in.outputs)) {
+    in.call.refuse_item("missing_field", "nodes_nodeids", at, "the leaf has no weight, or not one for each output");
+    return false;
+  }
+  out.value = static_cast<double>(in.leaves.size());
+  const auto first = static_cast<std::size_t>(found.begin() - in.weights.begin());
+  in.leaves.push_back({first, first + found.size()});
+  return true;
+}
+
+/// Sets the node's children to positions within the tree, by the numbers that the file gives them.
+auto set_children(const forest_reading& in, std::size_t at, const std::map<std::int64_t, std::int64_t>& places,
+                  drawn_node& out) -> bool {
+  const auto find = [&](std::string_view list, std::int64_t number, std::int64_t& place) {
+    const auto found = places.find(number);
+    if (found != places.end()) return place = found->second, true;
+    in.call.refuse_item("out_of_range", list, at, "the tree has no node " + std::to_string(number));
+    return false;
+  };
+  return find("nodes_truenodeids", in.nodes.when_true[at], out.left) &&
+         find("nodes_falsenodeids", in.nodes.when_false[at], out.right);
+}
+
+/// The tree whose nodes are those from `first` on, before `last`.
+auto drawn(forest_reading& in, std::size_t first, std::size_t last) -> std::optional<drawn_tree> {
+  drawn_tree out{.pointer = in.call.node().pointer,
+                 .lists = {.feature = "nodes_featureids",
+                           .left = "nodes_truenodeids",
+                           .right = "nodes_falsenodeids",
+                           .leaf = "nodes_nodeids",
+                           .first_node = first},
+                 .nodes = std::vector<drawn_node>(last - first)};
+  std::map<std::int64_t, std::int64_t> places;
+  for (std::size_t at = first; at < last; ++at) {
+    if (places.emplace(in.nodes.number[at], static_cast<std::int64_t>(at - first)).second) continue;
+    in.call.refuse_item("duplicate_value", "nodes_nodeids", at, "the tree has a node of this number already");
+    return std::nullopt;
+  }
+  for (std::size_t at = first; at < last; ++at) {
+    drawn_node& node = out.nodes[at - first];
+    if (in.nodes.mode[at] == "LEAF") {
+      if (!set_leaf(in, at, node)) return std::nullopt;
+      continue;
+    }
+    node.feature = std::max<std::int64_t>(in.nodes.feature[at], -2);
+    if (node.feature < 0) {
+      in.call.refuse_item("out_of_range", "nodes_featureids", at, "a feature is not negative");
+      return std::nullopt;
+    }
+    if (!set_children(in, at, places, node) || !set_split(in, at, node)) return std::nullopt;
+  }
+  return out;
+}
+
+/// Complains where there are weights of nodes that are no leaves, or are not there.
+auto are_all_taken(const forest_reading& in, const weight_names& names) -> bool {
+  std::size_t taken = 0;
+  for (const leaf_range& each : in.leaves) taken += each.last - each.first;
+  if (taken == in.weights.size()) return true;
+  in.call.refuse("out_of_range", names.number,
+                 std::to_string(in.weights.size() - taken) + " of the weights are of nodes that are no leaves");
+  return false;
+}
+
+/// Puts weights in place of positions of leaves, by node: as the leaves' values where each has one, of the first
+/// output.
+void settle_leaves(forest_reading& in) {
+  tree_model& trees = in.made.trees;
+  const bool is_single = std::ranges::all_of(in.leaves, [&](const leaf_range& each) {
+    return each.last - each.first == 1 && in.weights[each.first].weight.output == 0;
+  });
+  for (std::size_t at = 0; at < trees.nodes.size(); ++at) {
+    in.made.first_weight.push_back(static_cast<std::uint32_t>(in.made.weights.size()));
+    if (trees.nodes[at].left != at) continue;
+    const leaf_range range = in.leaves[static_cast<std::size_t>(trees.values[at])];
+    for (std::size_t each = range.first; each < range.last; ++each) in.made.weights.push_back(in.weights[each].weight);
+    trees.values[at] = in.weights[range.first].weight.value;
+  }
+  in.made.first_weight.push_back(static_cast<std::uint32_t>(in.made.weights.size()));
+  if (!is_single) trees.values.clear();
+}
+
+auto read_trees(forest_reading& in) -> bool {
+  braid::diagnostics problems;
+  std::vector<std::int64_t> seen;
+  for (std::size_t first = 0; first < in.nodes.size();) {
+    std::size_t last = first + 1;
+    while (last < in.nodes.size() && in.nodes.tree[last] == in.nodes.tree[first]) ++last;
+    seen.push_back(in.nodes.tree[first]);
+    if (seen.size() > max_trees) {
+      in.call.refuse("too_many_items", "nodes_treeids", "there are more than " + std::to_string(max_trees) + " trees");
+      return false;
+    }
+    const auto tree = drawn(in, first, last);
+    if (!tree) return false;
+    add_tree(*tree, 0, {.features = in.columns, .max_levels = max_trained_levels}, in.made.trees, problems);
+    for (const braid::diagnostic& each : problems)
+      in.call.with().report(each.code, each.pointer, in.call.named(each.message));
+    if (!problems.empty()) return false;
+    first = last;
+  }
+  std::ranges::sort(seen);
+  if (std::ranges::adjacent_find(seen) == seen.end()) return true;
+  in.call.refuse("duplicate_value", "nodes_treeids", "the nodes of a tree must lie side by side");
+  return false;
+}
+
+auto read_fold(const onnx_call& call) -> std::optional<leaf_fold> {
+  const std::string_view name = call.text("aggregate_function", "SUM");
+  if (name == "SUM") return leaf_fold::sum;
+  if (name == "AVERAGE") return leaf_fold::mean;
+  if (name == "MIN") return leaf_fold::least;
+  if (name == "MAX") return leaf_fold::greatest;
+  call.refuse("bad_value", "aggregate_function", shown(name) + " is not known");
+  return std::nullopt;
+}
+
+/// What the trees give for each output, with the base values added.
+struct forest_sums {
+  slot_list slots;
+  onnx_type type;
+  std::vector<listed_weight> weights;
+  bool has_all_outputs = false;  ///< each leaf has a weight for each output
+};
+
+auto summed(const onnx_call& call, std::size_t outputs, const weight_names& names) -> std::optional<forest_sums> {
+  const onnx_rows* of = call.rows(0);
+  const auto fold = read_fold(call);
+  if (of == nullptr || !fold) return std::nullopt;
+  if (of->rank != 2 || of->type == onnx_type::flags) {
+    call.refuse("wrong_type", "input",
+                "trees take a table of numbers, not " + to_text(of->type) + " with " + std::to_string(of->rank) +
+                    " dimensions");
+    return std::nullopt;
+  }
+  const onnx_type type = of->type == onnx_type::doubles ? onnx_type::doubles : onnx_type::floats;
+  forest_reading in{.call = call, .columns = of->slots.size(), .outputs = outputs};
+  in.made.fold = *fold;
+  in.made.trees.width = width_of(type);
+  const std::size_t before = call.with().problems.size();
+  if (!read_nodes(in) || !read_weights(in, names) || !read_trees(in) || !are_all_taken(in, names) ||
+      call.with().problems.size() != before)
+    return std::nullopt;
+  settle_leaves(in);
+  const bool has_all =
+      std::ranges::all_of(in.leaves, [&](const leaf_range& each) { return each.last - each.first == outputs; });
+  const slot_list columns = is_real(of->type) ? of->slots : call.each(step_kind::same, type, of->slots);
+  return forest_sums{call.out().forest(std::move(in.made), outputs, columns), type, std::move(in.weights), has_all};
+}
+
+auto with_base(const onnx_call& call, forest_sums sums, const std::vector<double>& base) -> slot_list {
+  slot_list out =
+      base.empty() ? std::move(sums.slots) : call.with_constants(step_kind::add, sums.type, sums.slots, base);
+  return sums.type == onnx_type::floats ? out : call.each(step_kind::same, onnx_type::floats, out);
+}
+
+auto base_values(const onnx_call& call) -> std::vector<double> {
+  return numbers_of_either(call, "base_values", "base_values_as_tensor");
+}
+
+/// Two classes, and weights of the first of them alone, which stand for the second.
+auto one_sided(const onnx_call& call, forest_sums sums) -> made_rows {
+  const std::string_view transform = call.text("post_transform", "NONE");
+  const bool is_share = std::ranges::all_of(sums.weights, [](const auto& each) { return each.weight.value >= 0; });
+  if (is_share != (transform == "NONE") || (!is_share && transform != "LOGISTIC")) {
+    call.refuse("bad_value", "post_transform",
+                shown(transform) + " is not supported for two classes with " +
+                    (is_share ? "weights that are all positive" : "weights of both signs"));
+    return std::nullopt;
+  }
+  sums.slots.resize(1);
+  const std::vector<double> base = base_values(call);
+  if (base.size() > 1 && !is_long(call, "base_values", base.size(), 1)) return std::nullopt;
+  const slot_list score = with_base(call, std::move(sums), base);
+  program_builder& out = call.out();
+  if (is_share) {
+    const std::uint32_t one = out.constant(1, number_width::floats);
+    const std::uint32_t rest = out.step(step_kind::subtract, number_width::floats, std::array{one, score.front()});
+    return onnx_rows{onnx_type::floats, 2, {rest, score.front()}};
+  }
+  const slot_list both{out.step(step_kind::negate, number_width::floats, score), score.front()};
+  return transformed(call, both, transform);
+}
+
+}  // namespace
+
+auto make_tree_regressor(const onnx_call& call) -> made_rows {
+  const std::int64_t targets = call.integer("n_targets", 0);
+  if (targets < 1 || targets > static_cast<std::int64_t>(max_outputs)) {
+    call.refuse("out_of_range", "n_targets", "there can be 1 to " + std::to_string(max_outputs) + " targets");
+    return std::nullopt;
+  }
+  if (const std::string_view after = call.text("post_transform", "NONE"); after != "NONE") {
+    call.refuse("bad_value", "post_transform", "a regressor with " + shown(after) + " is not supported");
+    return std::nullopt;
+  }
+  const auto outputs = static_cast<std::size_t>(targets);
+  auto sums = summed(call, outputs, of_regressor);
+  if (!sums) return std::nullopt;
+  const std::vector<double> base = base_values(call);
+  if (!base.empty() && !is_long(call, "base_values", base.size(), outputs)) return std::nullopt;
+  return onnx_rows{onnx_type::floats, 2, with_base(call, std::move(*sums), base)};
+}
+
+auto make_tree_classifier(const onnx_call& call) -> made_rows {
+  const std::size_t labels = call.ints("classlabels_int64s").size() + call.strings("classlabels_strings").size();
+  if (labels < 2 || labels > max_outputs) {
+    call.refuse("out_of_range", "classlabels_int64s",
+                "there can be 2 to " + std::to_string(max_outputs) + " classes, not " + std::to_string(labels));
+    return std::nullopt;
+  }
+  auto sums = summed(call, labels, of_classifier);
+  if (!sums) return std::nullopt;
+  const auto is_first = [](const listed_weight& each) { return each.weight.output == 0; };
+  if (labels == 2 && std::ranges::all_of(sums->weights, is_first)) return one_sided(call, std::move(*sums));
+  const std::vector<double> base = base_values(call);
+  if (!base.empty() && !is_long(call, "base_values", base.size(), labels)) return std::nullopt;
+  if (labels == 2 && (!base.empty() || !sums->has_all_outputs)) {
+    call.refuse("bad_value", "class_ids",
+                "two classes with base values, or with leaves of one of them alone, have no meaning that is sure");
+    return std::nullopt;
+  }
+  return transformed(call, with_base(call, std::move(*sums), base), call.text("post_transform", "NONE"));
+}
+
+}  // namespace rankd::detail

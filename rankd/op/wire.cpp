@@ -1,0 +1,112 @@
+// rankd/op/wire.cpp: fields of Protocol Buffers, none of which reaches beyond its message.
+#include <rankd/op/detail/wire.hpp>
+
+namespace rankd::detail {
+
+auto wire_reader::varint() noexcept -> std::optional<std::uint64_t> {
+  std::uint64_t out = 0;
+  for (std::uint32_t shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(rest_.front());
+    rest_.remove_prefix(1);
+    out |= std::uint64_t{byte & 0x7FU} << shift;
+    if (byte < 0x80) return out;
+  }
+  return std::nullopt;
+}
+
+auto wire_reader::fixed(std::size_t bytes) noexcept -> std::optional<std::uint64_t> {
+  if (rest_.size() < bytes) return std::nullopt;
+  const std::uint64_t out =
+      bytes == 8 ? little_endian<std::uint64_t>(rest_) : std::uint64_t{little_endian<std::uint32_t>(rest_)};
+  rest_.remove_prefix(bytes);
+  return out;
+}
+
+auto wire_reader::fill(wire_field& out) noexcept -> bool {
+  std::optional<std::uint64_t> found;
+  switch (out.kind) {
+    case wire_kind::varint: found = varint(); break;
+    case wire_kind::fixed64: found = fixed(8); break;
+    case wire_kind::fixed32: found = fixed(4); break;
+    case wire_kind::bytes:
+      found = varint();
+      if (!found || *found > rest_.size()) return false;
+      out.bytes = rest_.substr(0, static_cast<std::size_t>(*found));
+      rest_.remove_prefix(out.bytes.size());
+  }
+  out.value = found.value_or(0);
+  return found.has_value();
+}
+
+auto wire_reader::next() noexcept -> std::optional<wire_field> {
+  if (rest_.empty() || damaged_) return std::nullopt;
+  const std::string_view before = rest_;
+  wire_field out;
+  const auto tag = varint();
+  const auto kind = static_cast<std::uint8_t>(tag.value_or(0) & 7U);
+  const bool is_known = kind == 0 || kind == 1 || kind == 2 || kind == 5;
+  if (tag && is_known && *tag >> 3U != 0 && *tag >> 32U == 0) {
+    out.number = static_cast<std::uint32_t>(*tag >> 3U);
+    out.kind = static_cast<wire_kind>(kind);
+    if (fill(out)) return out;
+  }
+  damaged_ = true;
+  rest_ = before;
+  return std::nullopt;
+}
+
+auto wire_reader::damage() const -> std::string {
+  if (!damaged_) return {};
+  return "has " + std::to_string(size_) + " bytes, and from byte " + std::to_string(size_ - rest_.size()) +
+         " on these are no field that ends within it";
+}
+
+namespace {
+
+/// Appends numbers of a fixed size, alone or packed.
+template <typename T>
+auto append_fixed(const wire_field& from, wire_kind alone, std::vector<double>& out) -> bool {
+  if (from.kind == alone) {
+    if constexpr (sizeof(T) == 4) out.push_back(std::bit_cast<T>(static_cast<std::uint32_t>(from.value)));
+    if constexpr (sizeof(T) == 8) out.push_back(std::bit_cast<T>(from.value));
+    return true;
+  }
+  if (from.kind != wire_kind::bytes || from.bytes.size() % sizeof(T) != 0) return false;
+  out.reserve(out.size() + from.bytes.size() / sizeof(T));
+  for (std::size_t at = 0; at < from.bytes.size(); at += sizeof(T))
+    out.push_back(little_endian<T>(from.bytes.substr(at)));
+  return true;
+}
+
+}  // namespace
+
+auto append_floats(const wire_field& from, std::vector<double>& out) -> bool {
+  return append_fixed<float>(from, wire_kind::fixed32, out);
+}
+
+auto append_doubles(const wire_field& from, std::vector<double>& out) -> bool {
+  return append_fixed<double>(from, wire_kind::fixed64, out);
+}
+
+auto append_integers(const wire_field& from, std::vector<std::int64_t>& out) -> bool {
+  if (from.kind == wire_kind::varint) {
+    out.push_back(from.integer());
+    return true;
+  }
+  if (from.kind != wire_kind::bytes) return false;
+  std::uint64_t value = 0;
+  std::uint32_t shift = 0;
+  for (const char each : from.bytes) {
+    const auto byte = static_cast<unsigned char>(each);
+    if (shift > 63) return false;
+    value |= std::uint64_t{byte & 0x7FU} << shift;
+    shift += 7;
+    if (byte >= 0x80) continue;
+    out.push_back(static_cast<std::int64_t>(value));
+    value = 0;
+    shift = 0;
+  }
+  return shift == 0;
+}
+
+}  // namespace rankd::detail
