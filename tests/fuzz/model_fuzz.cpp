@@ -18,7 +18,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 40> words{"tree\n",
+constexpr std::array<std::string_view, 54> words{"tree\n",
                                                  "version=v4\n",
                                                  "num_tree_per_iteration=@\n",
                                                  "num_tree_per_iteration=2\n",
@@ -57,7 +57,21 @@ constexpr std::array<std::string_view, 40> words{"tree\n",
                                                  "\"num_deleted\":\"1\"",
                                                  "\"categories\":[1,35]",
                                                  "[@,-1]",
-                                                 "2147483647"};
+                                                 "2147483647",
+                                                 "\x08\x0a:",
+                                                 "ai.onnx.ml",
+                                                 "TreeEnsembleRegressor",
+                                                 "nodes_featureids",
+                                                 "BRANCH_GTE",
+                                                 "LEAF",
+                                                 "LOGISTIC",
+                                                 "SOFTMAX",
+                                                 "AVERAGE",
+                                                 "Concat",
+                                                 "MatMul",
+                                                 "Reshape",
+                                                 "ArgMax",
+                                                 "OneHotEncoder"};
 
 /// Rows with nulls, zeros, fractions and what no float can be.
 auto some_rows(op_bench& bench) -> row_set {
