@@ -15,8 +15,9 @@
 extern "C" {
 #endif
 
-/// Grows with each change of what stands here. rankd refuses a library of any other number.
-#define RANKD_OPERATOR_ABI 1U
+/// Grows with each change of what stands here. rankd takes libraries of this number, and of 1: what came with 2 stands
+/// at the ends of structs, and says so. It refuses those of any other number.
+#define RANKD_OPERATOR_ABI 2U
 
 /// Bytes in UTF-8, without a zero at the end.
 typedef struct rankd_text {
@@ -35,6 +36,7 @@ enum {
   RANKD_OPTION_READ_KEYS = 6,   ///< several of them
   RANKD_OPTION_WRITE_KEY = 7,   ///< a column that is written
   RANKD_OPTION_WRITE_KEYS = 8,  ///< several of them
+  RANKD_OPTION_INPUT = 9,       ///< the rows of another node; since 2
 };
 
 /// Types of columns; an option that names keys has the sum of those that it takes.
@@ -45,13 +47,19 @@ enum {
   RANKD_TYPE_BOOL = 8,
 };
 
-/// What an operator does with the rows that it takes. Any of them may write columns.
+/// What an operator does with the rows that it takes. Any of them may write columns. Of the first four the rows are
+/// those of the first input; further ones are only read.
 enum {
   RANKD_KEEPS_ROWS = 0,    ///< the same rows in the same order
   RANKD_FILTERS_ROWS = 1,  ///< some of them, in the same order
   RANKD_ORDERS_ROWS = 2,   ///< all of them, in another order
   RANKD_SELECTS_ROWS = 3,  ///< some of them, in any order
+  RANKD_MAKES_ROWS = 4,    ///< rows of its own, with the columns that it writes; since 2
+  RANKD_MERGES_ROWS = 5,   ///< rows of any inputs, with the columns of all, and rows of its own; since 2
 };
+
+/// Of a row that is none of an input.
+#define RANKD_NO_INPUT 0xFFFFFFFFU
 
 /// One option of an operator, as plans give it.
 typedef struct rankd_option {
@@ -71,7 +79,7 @@ typedef struct rankd_option {
 
 /// The value of an option in one node. Of a kind that has no use for a field the field is zero.
 typedef struct rankd_value {
-  uint32_t given;        ///< 0: the plan does not give it
+  uint32_t given;        ///< 0: the plan does not give it; of an input that is all there is
   uint32_t per_request;  ///< 1: each request gives the value; `bind` sees none
   int64_t integer;       ///< an int; of a bool 0 or 1; of a choice its position
   double number;
@@ -116,16 +124,37 @@ typedef struct rankd_written {
   uint32_t type;
 } rankd_written;
 
+/// The rows of one input.
+typedef struct rankd_input {
+  uint64_t rows;
+  rankd_column id;
+  const rankd_column* reads;  ///< all that the operator reads: null in every row where the input has no such column
+} rankd_input;
+
+/// The input that a row of the result is taken from, and which of its rows it is.
+typedef struct rankd_origin {
+  uint32_t input;  ///< RANKD_NO_INPUT until it is set: a row of the operator's own, which needs an id
+  uint32_t row;
+} rankd_origin;
+
+/// Room for the rows of a result, in their order.
+typedef struct rankd_made {
+  rankd_written id;             ///< must be set for each row of the operator's own
+  const rankd_written* writes;  ///< in the order of rankd_binding::writes
+  rankd_origin* from;           ///< null where the operator does not merge rows
+} rankd_made;
+
 /// What a node has to work with for one request.
 typedef struct rankd_run {
+  /// The rows, ids and columns of the first input; without an input no rows.
   uint64_t rows;
   rankd_column id;
   const rankd_column* reads;
-  const rankd_written* writes;
-  const rankd_value* options;  ///< with the values of this request
-  /// Room for as many numbers of rows as come in, from 0 on; null where the operator keeps all rows.
+  const rankd_written* writes;  ///< null where the operator makes or merges rows: `make` gives them
+  const rankd_value* options;   ///< with the values of this request
+  /// Room for as many numbers of rows as come in, from 0 on; null where the operator keeps, makes or merges rows.
   uint32_t* order;
-  /// Set to how many of `order` count. An operator that does not keep all rows must set it.
+  /// Set to how many of `order` count. An operator that filters, orders or selects rows must set it.
   uint64_t* kept;
   void* host;
   /// Memory that lives as long as the request, aligned to 16 bytes. Null where the budget of the plan has no room.
@@ -134,9 +163,17 @@ typedef struct rankd_run {
   void (*fail)(void* host, rankd_text sentence);
   /// Other than 0 once the answer is not wanted any more. What runs for long asks now and then, and returns.
   int32_t (*stopped)(void* host);
+
+  // Since 2.
+  /// The rows that the operator is called on, if it takes any; then those of each option that is an input, in the order
+  /// of options. One that the plan does not give has no rows.
+  const rankd_input* inputs;
+  /// Room for so many rows, once; an operator that makes or merges rows must ask for it. Null where it must not have so
+  /// many: `run` then returns, and the node fails.
+  const rankd_made* (*make)(void* host, uint64_t rows);
 } rankd_run;
 
-/// An operator. It takes the rows of one node.
+/// An operator.
 typedef struct rankd_operator {
   const char* name;  ///< `namespace::name`, each of lower-case letters, digits and `_`; not of namespace `core`
   const char* doc;   ///< one sentence
@@ -149,6 +186,10 @@ typedef struct rankd_operator {
   int32_t (*run)(const void* state, const rankd_run* with);
   /// Frees what `bind` gave; null where that is nothing.
   void (*release)(void* state);
+
+  // Since 2.
+  uint32_t inputs;     ///< 1: plans call it on the rows of a node; 0: on none, of an operator that makes rows
+  double run_cost_ns;  ///< a guess of what a run takes beside its rows
 } rankd_operator;
 
 /// Everything that a library offers.

@@ -27,6 +27,20 @@ struct int_option {
 struct float_option {
   std::uint32_t at = 0;
 };
+struct input_rows {
+  std::uint32_t at = 0;
+};
+
+/// The rows that an operator is called on, as one of its inputs.
+inline constexpr input_rows first_input{};
+
+namespace detail {
+template <typename Column>
+auto typed(const Column& column, std::uint32_t type) -> const Column& {
+  if (column.type != type) throw std::logic_error("a column is of another type than it is asked for by");
+  return column;
+}
+}  // namespace detail
 
 /// The values of a column that is read, by row.
 template <typename Stored, typename T = Stored>
@@ -86,43 +100,81 @@ class written_texts : private written_values<rankd_text> {
   const rankd_run* run_;
 };
 
-/// The rows that a node takes for one request, from 0 on, in their order. Asking for a column by another type than it
-/// has throws std::logic_error. Lifetime: within `run`.
-class rows {
+/// The rows of one input, from 0 on, in their order. Asking for a column by another type than it has throws
+/// std::logic_error. Lifetime: within `run`.
+class seen_rows {
  public:
-  rows(const rankd_run& from, effect does) noexcept : from_(&from), does_(does) {}
+  explicit seen_rows(const rankd_input& from) noexcept : from_(from) {}
 
-  [[nodiscard]] auto size() const noexcept -> std::size_t { return static_cast<std::size_t>(from_->rows); }
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return static_cast<std::size_t>(from_.rows); }
 
   [[nodiscard]] auto ints(read_column of) const {
-    return values<std::int64_t>(typed(from_->reads[of.at], RANKD_TYPE_INT));
+    return values<std::int64_t>(detail::typed(from_.reads[of.at], RANKD_TYPE_INT));
   }
   [[nodiscard]] auto floats(read_column of) const {
-    return values<double>(typed(from_->reads[of.at], RANKD_TYPE_FLOAT));
+    return values<double>(detail::typed(from_.reads[of.at], RANKD_TYPE_FLOAT));
   }
   [[nodiscard]] auto bools(read_column of) const {
-    return values<std::uint8_t, bool>(typed(from_->reads[of.at], RANKD_TYPE_BOOL));
+    return values<std::uint8_t, bool>(detail::typed(from_.reads[of.at], RANKD_TYPE_BOOL));
   }
   [[nodiscard]] auto texts(read_column of) const {
-    return values<rankd_text, std::string_view>(typed(from_->reads[of.at], RANKD_TYPE_TEXT));
+    return values<rankd_text, std::string_view>(detail::typed(from_.reads[of.at], RANKD_TYPE_TEXT));
   }
   /// The ids, of whichever type they are.
-  [[nodiscard]] auto ids() const { return values<std::int64_t>(typed(from_->id, RANKD_TYPE_INT)); }
+  [[nodiscard]] auto ids() const { return values<std::int64_t>(detail::typed(from_.id, RANKD_TYPE_INT)); }
   [[nodiscard]] auto text_ids() const {
-    return values<rankd_text, std::string_view>(typed(from_->id, RANKD_TYPE_TEXT));
+    return values<rankd_text, std::string_view>(detail::typed(from_.id, RANKD_TYPE_TEXT));
   }
 
+ private:
+  rankd_input from_;
+};
+
+/// The rows of a result, from 0 on. Each is one of an input, with the columns of that, or has an id of its own.
+class made_rows {
+ public:
+  made_rows(const rankd_made& to, const rankd_run& run) noexcept : to_(&to), run_(&run) {}
+
+  /// Ids are of the type that those of the project are; another one throws std::logic_error.
+  void set_id(std::size_t row, std::int64_t id) {
+    written_values<std::int64_t>(detail::typed(to_->id, RANKD_TYPE_INT)).set(row, id);
+  }
+  void set_id(std::size_t row, std::string_view id) {
+    written_texts(detail::typed(to_->id, RANKD_TYPE_TEXT), *run_).set(row, id);
+  }
+  /// Of an operator that merges rows: the row is the one at `from` of an input, which stands once in the result.
+  void take(std::size_t row, input_rows of, std::size_t from) {
+    if (to_->from == nullptr) throw std::logic_error("only an operator that merges rows takes them over");
+    to_->from[row] = {of.at, static_cast<std::uint32_t>(from)};
+  }
+
+ private:
+  const rankd_made* to_;
+  const rankd_run* run_;
+};
+
+/// What a node has for one request: the rows that it is called on, those of other inputs, and what it writes. Of an
+/// operator that makes or merges rows what is written are columns of the result, once `make` was called; of all others
+/// columns of the rows that it is called on.
+class rows : public seen_rows {
+ public:
+  rows(const rankd_run& from, effect does) noexcept
+      : seen_rows({from.rows, from.id, from.reads}), from_(&from), does_(does) {}
+
+  /// The rows of another node.
+  [[nodiscard]] auto input(input_rows of) const noexcept -> seen_rows { return seen_rows(from_->inputs[of.at]); }
+
   [[nodiscard]] auto write_ints(written_column of) {
-    return written_values<std::int64_t>(typed(from_->writes[of.at], RANKD_TYPE_INT));
+    return written_values<std::int64_t>(detail::typed(writes()[of.at], RANKD_TYPE_INT));
   }
   [[nodiscard]] auto write_floats(written_column of) {
-    return written_values<double>(typed(from_->writes[of.at], RANKD_TYPE_FLOAT));
+    return written_values<double>(detail::typed(writes()[of.at], RANKD_TYPE_FLOAT));
   }
   [[nodiscard]] auto write_bools(written_column of) {
-    return written_values<std::uint8_t, bool>(typed(from_->writes[of.at], RANKD_TYPE_BOOL));
+    return written_values<std::uint8_t, bool>(detail::typed(writes()[of.at], RANKD_TYPE_BOOL));
   }
   [[nodiscard]] auto write_texts(written_column of) {
-    return written_texts(typed(from_->writes[of.at], RANKD_TYPE_TEXT), *from_);
+    return written_texts(detail::typed(writes()[of.at], RANKD_TYPE_TEXT), *from_);
   }
 
   /// The value for this request.
@@ -133,10 +185,10 @@ class rows {
     return from_->options[of.at].given != 0 ? from_->options[of.at].number : otherwise;
   }
 
-  /// The next row that stays. The first one is the first of the result. Of an operator that does not keep all rows; one
-  /// that calls it for no row has none, once it has called `keep_none`.
+  /// The next row that stays. The first one is the first of the result. Of an operator that filters, orders or selects
+  /// rows; one that calls it for no row has none, once it has called `keep_none`.
   void keep(std::uint32_t row) {
-    if (does_ == effect::keeps_rows) throw std::logic_error("an operator that keeps all rows chooses none");
+    if (!chooses()) throw std::logic_error("only an operator that filters, orders or selects rows keeps some");
     if (kept_ == from_->rows) throw std::logic_error("more rows are kept than came in");
     from_->order[kept_++] = row;
     *from_->kept = kept_;
@@ -146,17 +198,31 @@ class rows {
     *from_->kept = 0;
   }
 
+  /// Room for so many rows of the result. Of an operator that makes or merges rows, which calls it once. Throws where
+  /// there must not be so many; then the node fails.
+  auto make(std::size_t count) -> made_rows {
+    if (!makes()) throw std::logic_error("only an operator that makes or merges rows has rows of its own");
+    made_ = from_->make(from_->host, count);
+    if (made_ == nullptr) throw std::length_error("there is no room for so many rows");
+    return {*made_, *from_};
+  }
+
   /// Whether the answer is not wanted any more. What runs for long asks now and then, and returns.
   [[nodiscard]] auto stopped() const noexcept -> bool { return from_->stopped(from_->host) != 0; }
 
  private:
-  template <typename Column>
-  static auto typed(const Column& column, std::uint32_t type) -> const Column& {
-    if (column.type != type) throw std::logic_error("a column is of another type than it is asked for by");
-    return column;
+  [[nodiscard]] auto makes() const noexcept -> bool {
+    return does_ == effect::makes_rows || does_ == effect::merges_rows;
+  }
+  [[nodiscard]] auto chooses() const noexcept -> bool { return !makes() && does_ != effect::keeps_rows; }
+  [[nodiscard]] auto writes() const -> const rankd_written* {
+    if (!makes()) return from_->writes;
+    if (made_ == nullptr) throw std::logic_error("rows are made before columns of them are written");
+    return made_->writes;
   }
 
   const rankd_run* from_;
+  const rankd_made* made_ = nullptr;
   effect does_;
   std::uint64_t kept_ = 0;
 };

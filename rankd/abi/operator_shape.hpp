@@ -18,12 +18,15 @@ inline constexpr std::uint32_t floats = RANKD_TYPE_FLOAT;
 inline constexpr std::uint32_t texts = RANKD_TYPE_TEXT;
 inline constexpr std::uint32_t bools = RANKD_TYPE_BOOL;
 
-/// What an operator does with the rows that it takes. Any of them may write columns.
+/// What an operator does with the rows that it takes. Any of them may write columns. Of the first four the rows are
+/// those that it is called on; those of `input` are only read.
 enum class effect : std::uint32_t {
   keeps_rows = RANKD_KEEPS_ROWS,      ///< the same rows in the same order
   filters_rows = RANKD_FILTERS_ROWS,  ///< some of them, in the same order
   orders_rows = RANKD_ORDERS_ROWS,    ///< all of them, in another order
   selects_rows = RANKD_SELECTS_ROWS,  ///< some of them, in any order
+  makes_rows = RANKD_MAKES_ROWS,      ///< rows of its own, with the columns that it writes
+  merges_rows = RANKD_MERGES_ROWS,    ///< rows of any inputs, with the columns of all, and rows of its own
 };
 
 /// Whether every plan gives an option.
@@ -49,6 +52,18 @@ class shape {
     made_.name = name;
     made_.doc = doc;
     made_.effect = static_cast<std::uint32_t>(does);
+    made_.inputs = does == effect::makes_rows ? 0 : 1;
+  }
+
+  /// The rows of another node.
+  auto input(const char* name, need needed = need::required) -> shape& {
+    add(name, RANKD_OPTION_INPUT, needed);
+    return *this;
+  }
+  /// Of an operator that makes rows: it is called on the rows of a node all the same, as every other one is.
+  auto takes_rows() -> shape& {
+    made_.inputs = 1;
+    return *this;
   }
 
   auto integer(const char* name, int_range range = {}, need needed = need::required, given_by from = given_by::plan)
@@ -107,9 +122,14 @@ class shape {
     return *this;
   }
 
-  /// A guess of what a row takes, by which rankd decides where the node runs.
+  /// A guess of what a row that comes in takes, by which rankd decides where the node runs.
   auto row_cost_ns(double cost) -> shape& {
     made_.row_cost_ns = cost;
+    return *this;
+  }
+  /// The same of what a run takes beside that, as one that makes rows of nothing.
+  auto run_cost_ns(double cost) -> shape& {
+    made_.run_cost_ns = cost;
     return *this;
   }
 

@@ -117,6 +117,15 @@ class binding {
     return all<written_column>(value(name, RANKD_OPTION_WRITE_KEYS));
   }
 
+  /// The rows of another node; of an option that is not given there are none.
+  [[nodiscard]] auto input(std::string_view name) const -> input_rows {
+    const auto option = static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INPUT) - from_->options);
+    std::uint32_t at = of_->inputs;
+    for (std::uint32_t before = 0; before < option; ++before)
+      if (of_->options[before].kind == RANKD_OPTION_INPUT) ++at;
+    return {at};
+  }
+
   [[nodiscard]] auto key_of(read_column column) const -> key { return key_of(from_->reads[column.at]); }
   [[nodiscard]] auto key_of(written_column column) const -> key { return key_of(from_->writes[column.at]); }
   /// Whether the ids of rows are texts; otherwise they are integers.

@@ -67,6 +67,7 @@ auto why_text(const id_drop& drop) -> std::string {
     case drop_reason::duplicate: return "another row has the same value";
     case drop_reason::match: return "a join, for what the other side has or has not";
     case drop_reason::diversity: return "too many rows with the same value, or no slot";
+    case drop_reason::merged: return "other rows of its inputs are taken";
     case drop_reason::replaced: return "replaced by rows that the node gives";
     case drop_reason::not_done: return "the node had not ended";
     case drop_reason::other: break;
@@ -76,7 +77,9 @@ auto why_text(const id_drop& drop) -> std::string {
 
 auto drop_text(const id_drop& drop) -> std::string {
   std::string out = "  at " + drop.node_id + " (" + drop.op + "): " + why_text(drop);
-  if (drop.position != 0) out += ", row " + std::to_string(drop.position) + " of those that came in";
+  if (drop.position != 0)
+    out += ", row " + std::to_string(drop.position) + " of those " +
+           (drop.from.empty() ? "that came in" : "of " + drop.from);
   if (drop.rows > 1) out += ", " + counted(drop.rows, "row");
   if (const std::string fields = fields_text(drop); !fields.empty()) out += "; " + fields;
   return out;
@@ -91,6 +94,7 @@ auto fate_text(const id_fate& fate) -> std::string {
     out += fate.produced_by.empty() && fate.drops.empty() ? "no node gave it" : "no candidate";
   }
   if (!fate.produced_by.empty()) out += "; given by " + joined(fate.produced_by);
+  for (const id_merge& each : fate.merges) out += "; " + each.node_id + " takes it from " + each.from;
   out = printable(out) + "\n";
   for (const id_drop& drop : fate.drops) out += printable(drop_text(drop)) + "\n";
   return out;

@@ -138,11 +138,25 @@ void append_drop(std::string& out, const id_drop& drop) {
   append_field(out, "reason", to_string(drop.reason));
   out += ',';
   append_count(out, "rows", drop.rows);
+  if (!drop.from.empty()) {
+    out += ',';
+    append_field(out, "from", drop.from);
+  }
   if (drop.position != 0) {
     out += ',';
     append_count(out, "position", drop.position);
   }
   append_fields(out, drop);
+  out += '}';
+}
+
+void append_merge(std::string& out, const id_merge& merge) {
+  out += '{';
+  append_field(out, "node", merge.node_id);
+  out += ',';
+  append_field(out, "from", merge.from);
+  out += ',';
+  append_count(out, "rows", merge.rows);
   out += '}';
 }
 
@@ -156,6 +170,10 @@ void append_fate(std::string& out, const id_fate& fate) {
   append_list(out, "produced_by", fate.produced_by, append_json_string);
   out += ',';
   append_list(out, "dropped", fate.drops, append_drop);
+  if (!fate.merges.empty()) {
+    out += ',';
+    append_list(out, "merged", fate.merges, append_merge);
+  }
   out += '}';
 }
 
@@ -213,6 +231,7 @@ auto to_string(drop_reason reason) noexcept -> std::string_view {
     case drop_reason::duplicate: return "duplicate";
     case drop_reason::match: return "match";
     case drop_reason::diversity: return "diversity";
+    case drop_reason::merged: return "merged";
     case drop_reason::replaced: return "replaced";
     case drop_reason::not_done: return "not_done";
     case drop_reason::other: break;

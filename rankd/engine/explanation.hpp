@@ -107,6 +107,7 @@ enum class drop_reason : std::uint8_t {
   duplicate,  ///< another row has the same value
   match,      ///< a join, for what the other side has or has not
   diversity,  ///< too many rows with the same value stand before it, or it has no slot
+  merged,     ///< the node takes other rows of its inputs
   replaced,   ///< the node gives rows of its own for those that it takes
   not_done,   ///< the node had not ended
   other,
@@ -120,10 +121,18 @@ struct id_drop {
   std::string op;
   drop_reason reason = drop_reason::other;
   std::size_t rows = 0;
+  std::string from = {};     ///< of a node that merges rows: the node that gave them
   std::size_t position = 0;  ///< of the first of them among the rows that came in, from 1; 0 where it says nothing
   row_set input;
   std::uint32_t row = 0;                 ///< of the first of them, in the input
   std::vector<const key_entry*> fields;  ///< what plans may show of it
+};
+
+/// Rows of one id that a node takes over from one of its inputs, where it merges them.
+struct id_merge {
+  std::string node_id;
+  std::string from;  ///< the node that gave them
+  std::size_t rows = 0;
 };
 
 /// What became of an id.
@@ -132,6 +141,7 @@ struct id_fate {
   std::vector<std::size_t> positions;    ///< among the candidates, from 1
   std::vector<std::string> produced_by;  ///< nodes that gave rows with it of their own
   std::vector<id_drop> drops;            ///< in the order in which nodes can run
+  std::vector<id_merge> merges = {};     ///< the same
 };
 
 /// A use of a fragment, and its nodes.

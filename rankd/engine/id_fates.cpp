@@ -91,6 +91,7 @@ auto reason_of(row_change change) -> drop_reason {
     case row_change::prefix:
     case row_change::selection: return drop_reason::count;
     case row_change::diversified: return drop_reason::diversity;
+    case row_change::merged: return drop_reason::merged;
     case row_change::preserves_view:
     case row_change::permutation:
     case row_change::concatenation: break;
@@ -116,12 +117,13 @@ class tracer {
  private:
   [[nodiscard]] auto is_done(node_index node) const -> bool { return run_->nodes[node] == node_state::done; }
 
-  /// All rows with the id that go into a node, and the first of them. Those of the other side of a join only decide.
+  /// All rows with the id that go into a node, and the first of them. Where a node gives rows of its first input, those
+  /// of others only decide.
   [[nodiscard]] auto arriving(node_index at) const -> arrival {
     arrival all;
     const bound_node& node = run_->state.plan->nodes[at];
     const std::span<const node_index> sources = run_->state.sources_of(at);
-    for (const node_index source : node.change == row_change::matched ? sources.first(1) : sources) {
+    for (const node_index source : makes_rows(node.change) || sources.empty() ? sources : sources.first(1)) {
       const sighting& seen = seen_->in(source, fate_.id);
       if (all.rows == 0 && seen.rows != 0)
         all = {.rows = 0, .position = seen.position, .in = *rows_given(*run_, source)};
@@ -138,11 +140,42 @@ class tracer {
       if (out < in.rows) drop(node, in, in.rows - out, drop_reason::not_done);
       return;
     }
+    if (run_->state.nodes[at].merged != nullptr) return visit_merged(at, *run_->state.nodes[at].merged);
     const bool is_source = node.change == row_change::dense_source;
     if (is_source && out != 0) fate_.produced_by.push_back(node.node_id);
     if (is_source && in.rows != 0) drop(node, in, in.rows, drop_reason::replaced);
     if (!is_source && out < in.rows)
       drop(node, out == 0 ? in : first_missing(in, at), in.rows - out, reason_of(node.change));
+  }
+
+  /// A node that takes rows over from its inputs, or leaves them, and may have some of its own.
+  void visit_merged(node_index at, const merged_rows& from) {
+    const bound_node& node = run_->state.plan->nodes[at];
+    const batch& given = run_->state.nodes[at].output.table();
+    std::uint32_t row = 0;
+    const std::span<const node_index> sources = run_->state.sources_of(at);
+    for (std::size_t side = 0; side < sources.size(); ++side) {
+      std::vector<std::uint32_t> kept;
+      for (const std::uint32_t end = row + from.of_input[side]; row < end; ++row)
+        if (given.id(row) == fate_.id) kept.push_back(from.origins[row]);
+      const std::string& source = run_->state.plan->nodes[sources[side]].node_id;
+      if (!kept.empty()) fate_.merges.push_back({.node_id = node.node_id, .from = source, .rows = kept.size()});
+      leave(node, sources[side], kept);
+    }
+    for (; row < given.size(); ++row)
+      if (given.id(row) == fate_.id) return fate_.produced_by.push_back(node.node_id);
+  }
+
+  /// The rows with the id of a source other than these, which a node does not take over.
+  void leave(const bound_node& node, node_index source, const std::vector<std::uint32_t>& kept) {
+    const sighting& seen = seen_->in(source, fate_.id);
+    if (seen.rows <= kept.size()) return;
+    arrival in{.rows = seen.rows, .position = seen.position, .in = *rows_given(*run_, source)};
+    while (in.in.table().id(in.in.row(in.position)) != fate_.id ||
+           std::ranges::find(kept, in.in.row(in.position)) != kept.end())
+      ++in.position;
+    drop(node, in, seen.rows - kept.size(), drop_reason::merged);
+    fate_.drops.back().from = run_->state.plan->nodes[source].node_id;
   }
 
   /// The first row with the id that goes in and is not among those that come out.

@@ -94,6 +94,7 @@ auto words_of(const id_drop& drop) -> std::string {
     case drop_reason::duplicate: return ", where another row has the same value";
     case drop_reason::match: return ", for what the other side has or has not";
     case drop_reason::diversity: return ", for the rows above it";
+    case drop_reason::merged: return ", which takes other rows of its inputs";
     case drop_reason::replaced: return ", which gives rows of its own";
     case drop_reason::not_done: return ", which had not ended";
     case drop_reason::predicate:

@@ -120,12 +120,12 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
           .page_begin = state_->request.page.begin};
 }
 
-/// Only sources and concatenations are charged for rows; other operators give rows that exist already.
+/// Only operators that make rows are charged for them; others give rows that exist already.
 auto plan_nodes::keeps_budget(const bound_node& what, const node_context& context, std::size_t rows) const noexcept
     -> bool {
   if (context.used == nullptr) return true;
-  const bool makes_rows = what.change == row_change::dense_source || what.change == row_change::concatenation;
-  return context.used->claim(context.position, {.rows = makes_rows ? rows : 0, .bytes = context.memory.reserved()});
+  return context.used->claim(context.position,
+                             {.rows = makes_rows(what.change) ? rows : 0, .bytes = context.memory.reserved()});
 }
 
 auto plan_nodes::ended(braid::node_index node, const node_context& context, op_result<row_set> result)
@@ -136,6 +136,7 @@ auto plan_nodes::ended(braid::node_index node, const node_context& context, op_r
   slot.malformed_values = context.malformed_values;
   slot.looked_at = context.looked_at;
   slot.next_page = context.next_page;
+  slot.merged = context.merged;
   const bool fits = keeps_budget(state_->plan->nodes[node], context, result ? result->size() : 0);
   if (result && !fits) result = over_budget();
   if (!result) {

@@ -163,7 +163,9 @@ class column_walk {
     }
     own = given_by(node.sources.front());
     if (const adding_op* adds = find_adding(node.op)) return add_columns(at, *adds, own);
-    for (const node_index source : node.sources) add(own, given_by(source));
+    // Of the other sides of operators that give rows of the first input nothing comes but what they write.
+    const bool gives_all = makes_rows(find_op(node.op)->change);
+    for (const node_index source : gives_all ? node.sources : node.inputs) add(own, given_by(source));
     for (const std::uint32_t key : written_keys(node)) own[place_of(key)] = true;
   }
 

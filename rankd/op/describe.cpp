@@ -4,6 +4,7 @@
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/op/catalog.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -63,12 +64,21 @@ void append_param(std::string& out, const param_shape& param) {
   append_line(out, "when_values", list_of(param.when.values));
 }
 
-void append_op(std::string& out, const op_entry& entry) {
+/// Whose columns the rows of an operator of a library have beside those that it writes; empty: of all its inputs.
+auto columns_of_own(const op_entry& entry) -> std::string_view {
+  if (entry.change == row_change::dense_source) return "written";
+  const bool has_more = std::ranges::any_of(
+      entry.shape.params, [](const param_shape& param) { return param.kind == param_kind::node_ref; });
+  return has_more && !makes_rows(entry.change) ? "first_input" : "";
+}
+
+void append_op(std::string& out, const op_entry& entry, std::string_view columns = {}) {
   out += "\n[[op]]\n";
   append_line(out, "name", quoted(entry.shape.name));
   append_line(out, "inputs", std::to_string(entry.shape.inputs));
   if (entry.shape.optional_inputs != 0)
     append_line(out, "optional_inputs", std::to_string(entry.shape.optional_inputs));
+  if (!columns.empty()) append_line(out, "columns", quoted(columns));
   append_line(out, "doc", quoted(entry.doc));
   for (const param_shape& param : entry.shape.params) append_param(out, param);
 }
@@ -127,7 +137,7 @@ auto ops_toml() -> std::string {
 
 auto own_ops_toml(std::span<const op_entry* const> own) -> std::string {
   std::string out = "# Operators of the project's own, as `rankd ops --own --toml` prints them.\n";
-  for (const op_entry* entry : own) append_op(out, *entry);
+  for (const op_entry* entry : own) append_op(out, *entry, columns_of_own(*entry));
   return out;
 }
 

@@ -18,7 +18,6 @@
 namespace rankd::detail {
 namespace {
 
-constexpr std::int64_t max_rows_of_a_source = 10'000'000;
 constexpr std::int64_t max_offset = 2'000'000'000;
 
 /// Where scores go, and what stands for one that is no finite number.

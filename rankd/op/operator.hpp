@@ -39,6 +39,12 @@ struct op_error {
 template <typename T>
 using op_result = std::expected<T, op_error>;
 
+/// Where the rows of a batch come from that a node has merged: those of its first input, of the next ones, its own.
+struct merged_rows {
+  std::span<const std::uint32_t> of_input;  ///< how many of the batch are of each input
+  std::span<const std::uint32_t> origins;   ///< for each that is of an input, its row there
+};
+
 /// What a node has to work with while it runs for one request.
 /// Lifetime: outlives the run of the node; the memory lives as long as the request.
 struct node_context {
@@ -59,8 +65,9 @@ struct node_context {
   bool wants_extras = true;      ///< whether anything uses columns that the operator adds of its own accord
   std::uint64_t page_begin = 0;  ///< how many rows stand before the page that the request asks for
   std::optional<std::uint64_t> next_page =
-      {};                       ///< the same of the page after it, written by core::paginate if any is left
-  std::uint64_t looked_at = 0;  ///< counted up by operators that look through more than they give
+      {};                               ///< the same of the page after it, written by core::paginate if any is left
+  std::uint64_t looked_at = 0;          ///< counted up by operators that look through more than they give
+  const merged_rows* merged = nullptr;  ///< written by operators whose rows are `row_change::merged`
 
   /// Asks before memory is taken, where it is known how much that will be. Where the answer is no, the node ends with
   /// `over_budget`. What was not asked for is noticed when the node has ended.
@@ -121,7 +128,13 @@ enum class row_change : std::uint8_t {
   concatenation,   ///< all rows of the first source, then all of the second
   distinct,        ///< some of the rows, in the same order: one of those that are equal
   matched,         ///< some of the rows of the first source, in the same order; what is in the second decides
+  merged,          ///< a batch of some rows of the sources and of rows of its own, all of it, in any order
 };
+
+/// Whether an operator gives rows that are not there before it.
+constexpr auto makes_rows(row_change change) noexcept -> bool {
+  return change == row_change::dense_source || change == row_change::concatenation || change == row_change::merged;
+}
 
 /// What a node is bound with. Diagnostics carry the pointers of the artifact.
 /// Lifetime: what it refers to is used by `bind` alone.

@@ -10,6 +10,7 @@
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -49,8 +50,18 @@ struct table {
 auto another_abi(std::uint32_t abi) -> std::unexpected<braid::diagnostics> {
   return refused("unsupported_abi",
                  "the library speaks version " + std::to_string(abi) +
-                     " of the interface of operators, and this rankd " + std::to_string(RANKD_OPERATOR_ABI),
+                     " of the interface of operators, and this rankd 1 to " + std::to_string(RANKD_OPERATOR_ABI),
                  "build it with the headers of this rankd");
+}
+
+/// What version 1 says of an operator stands in front of what came with 2. All of version 1 are called on rows.
+auto operator_at(const rankd_operator_library& offered, std::uint32_t at) -> rankd_operator {
+  if (offered.abi == RANKD_OPERATOR_ABI) return offered.operators[at];
+  constexpr std::size_t first_size = offsetof(rankd_operator, inputs);
+  rankd_operator made{};
+  std::memcpy(&made, reinterpret_cast<const char*>(offered.operators) + at * first_size, first_size);
+  made.inputs = 1;
+  return made;
 }
 
 auto is_taken(std::string_view name, const operators& known) -> bool {
@@ -61,7 +72,7 @@ auto is_taken(std::string_view name, const operators& known) -> bool {
 /// Everything that a library offers, or everything that is wrong with it.
 auto read_library(const rankd_operator_library& offered, const operator_digest& from, const operators& known)
     -> braid::checked<operators> {
-  if (offered.abi != RANKD_OPERATOR_ABI) return another_abi(offered.abi);
+  if (offered.abi == 0 || offered.abi > RANKD_OPERATOR_ABI) return another_abi(offered.abi);
   if (offered.problem != nullptr)
     return refused("bad_library", "the library offers nothing: " + std::string(offered.problem));
   if (offered.operator_count == 0 || offered.operators == nullptr)
@@ -72,7 +83,7 @@ auto read_library(const rankd_operator_library& offered, const operator_digest& 
   operators made;
   braid::diagnostics problems;
   for (std::uint32_t at = 0; at < offered.operator_count; ++at) {
-    auto one = detail::checked_operator(offered.operators[at], from);
+    auto one = detail::checked_operator(operator_at(offered, at), from);
     if (!one) {
       problems.append(std::move(one.error()));
       continue;

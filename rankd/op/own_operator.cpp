@@ -3,6 +3,7 @@
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/own_columns.hpp>
 #include <rankd/op/detail/own_operator.hpp>
+#include <rankd/op/detail/own_rows.hpp>
 #include <rankd/op/option_value.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -67,6 +68,7 @@ class own_state {
 /// What the library hears of while it runs.
 struct run_host {
   node_context* context;
+  own_rows* made;
   std::string message = {};
   bool over_budget = false;
 
@@ -78,6 +80,15 @@ struct run_host {
     } catch (...) {  // no memory: as over budget, for the library is in the middle of its work
     }
     self.over_budget = true;
+    return nullptr;
+  }
+  static auto make(void* host, std::uint64_t rows) noexcept -> const rankd_made* {
+    auto& self = *static_cast<run_host*>(host);
+    try {
+      return self.made->make(rows);
+    } catch (...) {  // as in `allocate`
+      self.over_budget = true;
+    }
     return nullptr;
   }
   static void fail(void* host, rankd_text sentence) noexcept {
@@ -101,44 +112,32 @@ struct own_params {
   std::vector<bound_number> bound;
   std::vector<seen_key> reads;
   std::vector<written_key> writes;
+  std::vector<own_input> inputs;                         ///< without their rows
+  value_type ids;                                        ///< the type of those of the project
   std::unique_ptr<const std::deque<std::string>> texts;  ///< that values refer to
   own_state state;
 
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
-    return 10 + of->of.row_cost_ns * static_cast<double>(rows);
+    return 10 + of->of.run_cost_ns + of->of.row_cost_ns * static_cast<double>(rows);
   }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
-    const row_set& rows = context.inputs[0];
+    const std::vector<own_input> taken = inputs_of(context);
+    if (!context.may_make(0, bytes_before(taken))) return over_budget();
+    if (makes_rows(of->entry.change)) return run_making(taken, context);
+    const row_set& rows = taken.front().rows;
     const bool chooses = of->entry.change != row_change::preserves_view;
-    if (!context.may_make(0, own_bytes(rows, reads, writes) + (chooses ? rows.size() * sizeof(std::uint32_t) : 0)))
-      return over_budget();
-    std::vector<rankd_column> columns;
-    for (const seen_key& key : reads) columns.push_back(gathered(rows, key, context.memory));
     std::vector<rankd_written> written;
     for (const written_key& key : writes) written.push_back(blank(key.type, rows.size(), context.memory));
     std::span<std::uint32_t> order;
     if (chooses) order = context.memory.uninitialized<std::uint32_t>(rows.size());
     std::uint64_t kept = unset_order;
-    std::vector<rankd_value> given = values;
-    for (const bound_number& each : bound) set_number(each, context.params, given[each.option]);
-
-    run_host host{&context};
-    const rankd_run with{.rows = rows.size(),
-                         .id = gathered(rows, {registries::id_key, value_type::integer}, context.memory),
-                         .reads = columns.data(),
-                         .writes = written.data(),
-                         .options = given.data(),
-                         .order = chooses ? order.data() : nullptr,
-                         .kept = &kept,
-                         .host = &host,
-                         .allocate = &run_host::allocate,
-                         .fail = &run_host::fail,
-                         .stopped = &run_host::stopped};
-    const std::int32_t status = guarded(host.message, [&] { return of->of.run(state.get(), &with); });
-    if (host.over_budget) return over_budget();
-    if (status != 0) return failed(host.message.empty() ? "the operator failed and gave no reason" : host.message);
-
+    own_rows none(context, taken, writes, ids, of->entry.change);
+    rankd_run with{};
+    with.writes = written.data();
+    with.order = chooses ? order.data() : nullptr;
+    with.kept = &kept;
+    if (auto wrong = called(with, taken, none, context)) return std::unexpected(std::move(*wrong));
     row_set out = rows;
     if (chooses) {
       auto chosen = chosen_rows(rows, order, kept, of->entry.change, context.memory);
@@ -149,6 +148,76 @@ struct own_params {
   }
 
  private:
+  [[nodiscard]] auto inputs_of(const node_context& context) const -> std::vector<own_input> {
+    std::vector<own_input> taken = inputs;
+    for (own_input& each : taken)
+      if (each.place) each.rows = context.inputs[*each.place];
+    return taken;
+  }
+
+  /// About what is taken before the library runs.
+  [[nodiscard]] auto bytes_before(std::span<const own_input> taken) const -> std::uint64_t {
+    const bool makes = makes_rows(of->entry.change);
+    std::uint64_t bytes = 0;
+    for (const own_input& each : taken) {
+      const bool is_written = !makes && &each == &taken.front();
+      bytes += own_bytes(each.rows, reads,
+                         is_written ? std::span<const written_key>(writes) : std::span<const written_key>());
+    }
+    const bool chooses = !makes && of->entry.change != row_change::preserves_view;
+    return bytes + (chooses ? taken.front().rows.size() * sizeof(std::uint32_t) : 0);
+  }
+
+  [[nodiscard]] auto run_making(std::span<const own_input> taken, node_context& context) const -> op_result<row_set> {
+    own_rows made(context, taken, writes, ids, of->entry.change);
+    std::uint64_t ignored = unset_order;
+    rankd_run with{};
+    with.kept = &ignored;
+    if (auto wrong = called(with, taken, made, context)) return std::unexpected(std::move(*wrong));
+    const auto rows = made.finish();
+    if (!rows) return failed(rows.error());
+    return with_written(*rows, *rows, made.written(), context.memory);
+  }
+
+  /// Calls the library with what a node has, beside what `with` has already. What it fails with, if it does.
+  [[nodiscard]] auto called(rankd_run with, std::span<const own_input> taken, own_rows& made,
+                            node_context& context) const -> std::optional<op_error> {
+    std::vector<rankd_column> columns;
+    columns.reserve(taken.size() * reads.size());  // what is inside is referred to
+    std::vector<rankd_input> seen;
+    for (const own_input& each : taken) {
+      const rankd_column* const first = columns.data() + columns.size();
+      for (const seen_key& key : reads) columns.push_back(gathered(each.rows, key, context.memory));
+      seen.push_back({.rows = each.rows.size(), .id = ids_of(each.rows, context.memory), .reads = first});
+    }
+    std::vector<rankd_value> given = values;
+    for (const bound_number& each : bound) set_number(each, context.params, given[each.option]);
+    run_host host{&context, &made};
+    const bool takes_rows = of->of.inputs != 0;
+    with.rows = takes_rows ? seen.front().rows : 0;
+    with.id = takes_rows ? seen.front().id : ids_of({}, context.memory);
+    with.reads = takes_rows ? seen.front().reads : nullptr;
+    with.options = given.data();
+    with.host = &host;
+    with.allocate = &run_host::allocate;
+    with.fail = &run_host::fail;
+    with.stopped = &run_host::stopped;
+    with.inputs = seen.data();
+    with.make = &run_host::make;
+    const std::int32_t status = guarded(host.message, [&] { return of->of.run(state.get(), &with); });
+    if (host.over_budget) return over_budget().error();
+    if (made.refusal()) return made.refusal();
+    if (status == 0) return std::nullopt;
+    return failed(host.message.empty() ? "the operator failed and gave no reason" : host.message).error();
+  }
+
+  /// Rows that are none may be of a batch without ids, which has no type.
+  [[nodiscard]] auto ids_of(const row_set& rows, braid::arena& memory) const -> rankd_column {
+    if (!rows.empty()) return gathered(rows, {registries::id_key, ids}, memory);
+    const rankd_written none = blank(ids, 0, memory);
+    return {.values = none.values, .valid = none.valid, .type = none.type};
+  }
+
   static void set_number(const bound_number& from, std::span<const scalar> params, rankd_value& to) {
     if (const auto* whole = std::get_if<option_value<std::int64_t>>(&from.value)) to.integer = whole->in(params);
     if (const auto* number = std::get_if<option_value<double>>(&from.value)) to.number = number->in(params);
@@ -174,6 +243,7 @@ class own_binder {
       : of_(&of), node_(&node), with_(&with) {}
 
   auto bind() -> braid::checked<bound_ptr> {
+    if (of_->of.inputs != 0) inputs_.push_back({.name = {}, .place = next_place_++});
     for (std::size_t at = 0; at < of_->params.size(); ++at) read(at);
     if (!problems_.empty()) return std::unexpected(std::move(problems_));
     void* state = nullptr;
@@ -195,6 +265,8 @@ class own_binder {
                                    .bound = std::move(bound_),
                                    .reads = std::move(seen_),
                                    .writes = std::move(written_),
+                                   .inputs = std::move(inputs_),
+                                   .ids = with_->declared.id_type(),
                                    .texts = std::move(texts_),
                                    .state = std::move(kept)});
     if (problems_.empty()) refuse(values_.size(), thrown.empty() ? "the operator gave no reason" : thrown);
@@ -222,8 +294,11 @@ class own_binder {
     const param_shape& shape = of_->params[at];
     rankd_value& out = values_.emplace_back();
     const plan_param* const given = node_->find_param(shape.name);
+    if (shape.kind == param_kind::node_ref)
+      inputs_.push_back({.name = shape.name, .place = given == nullptr ? std::nullopt : std::optional(next_place_++)});
     if (given == nullptr) return;
     out.given = 1;
+    if (shape.kind == param_kind::node_ref) return;
     if (shape.kind == param_kind::key_id || shape.kind == param_kind::key_ids) return read_keys(*given, shape, out);
     if (given->bound) return read_bound(at, *given, out);
     if (const auto* whole = std::get_if<std::int64_t>(&given->value)) out.integer = *whole;
@@ -284,6 +359,8 @@ class own_binder {
   std::vector<rankd_key> writes_;
   std::vector<seen_key> seen_;
   std::vector<written_key> written_;
+  std::vector<own_input> inputs_;
+  std::size_t next_place_ = 0;  ///< among the inputs of the node
   std::unique_ptr<std::deque<std::string>> texts_ = std::make_unique<std::deque<std::string>>();
 };
 

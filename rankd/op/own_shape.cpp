@@ -32,13 +32,14 @@ constexpr std::array<std::pair<std::uint32_t, std::string_view>, 4> key_types{st
 constexpr std::uint32_t all_types = RANKD_TYPE_INT | RANKD_TYPE_FLOAT | RANKD_TYPE_TEXT | RANKD_TYPE_BOOL;
 
 /// In the order of the kinds of the header.
-constexpr std::array<param_kind, 9> kinds{param_kind::int64,   param_kind::float64,     param_kind::boolean,
-                                          param_kind::string,  param_kind::enumeration, param_kind::key_id,
-                                          param_kind::key_ids, param_kind::key_id,      param_kind::key_ids};
+constexpr std::array<param_kind, 10> kinds{
+    param_kind::int64,  param_kind::float64, param_kind::boolean, param_kind::string,  param_kind::enumeration,
+    param_kind::key_id, param_kind::key_ids, param_kind::key_id,  param_kind::key_ids, param_kind::node_ref};
 
 /// In the order of the effects of the header.
-constexpr std::array<row_change, 4> changes{row_change::preserves_view, row_change::stable_filter,
-                                            row_change::permutation, row_change::selection};
+constexpr std::array<row_change, 6> changes{row_change::preserves_view, row_change::stable_filter,
+                                            row_change::permutation,    row_change::selection,
+                                            row_change::dense_source,   row_change::merged};
 
 auto is_lower_name(std::string_view text) -> bool {
   const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
@@ -53,6 +54,8 @@ auto is_method(std::string_view scope) -> bool {
     return name.substr(name.find("::") + 2) == scope;
   });
 }
+
+auto is_key(param_kind kind) -> bool { return kind == param_kind::key_id || kind == param_kind::key_ids; }
 
 auto is_text(const char* text) -> bool { return text != nullptr && is_utf8(text); }
 
@@ -73,9 +76,12 @@ class shape_reader {
     if (offered_->bind == nullptr || offered_->run == nullptr) report("it lacks `bind` or `run`");
     if (!std::isfinite(offered_->row_cost_ns) || offered_->row_cost_ns < 0)
       report("its cost of a row must be a number from 0 on");
+    if (!std::isfinite(offered_->run_cost_ns) || offered_->run_cost_ns < 0)
+      report("its cost of a run must be a number from 0 on");
     read_options();
+    check_inputs();
     if (!problems_.empty()) return std::move(problems_);
-    out_->entry = {.shape = {.name = name, .inputs = 1, .params = out_->params},
+    out_->entry = {.shape = {.name = name, .inputs = offered_->inputs, .params = out_->params},
                    .change = changes[offered_->effect],
                    .doc = kept(offered_->doc),
                    .bind = &bind_own};
@@ -110,6 +116,18 @@ class shape_reader {
     for (std::uint32_t at = 0; at < offered_->option_count; ++at) read_option(offered_->options[at]);
   }
 
+  /// Options are read.
+  void check_inputs() {
+    if (offered_->inputs > 1)
+      return report("it is called on the rows of one node, or of none; further inputs are options");
+    if (offered_->inputs == 1) return;
+    if (offered_->effect != RANKD_MAKES_ROWS) report("it takes no rows, and only one that makes rows can do without");
+    const auto is = [this](const auto& what) { return std::ranges::any_of(out_->params, what); };
+    if (is([](const param_shape& each) { return is_key(each.kind) && each.use == key_use::read; }) &&
+        !is([](const param_shape& each) { return each.kind == param_kind::node_ref; }))
+      report("it reads keys, and has no rows to read them of");
+  }
+
   void read_option(const rankd_option& option) {
     if (option.name == nullptr || !is_lower_name(option.name))
       return report("the name of an option must be of lower-case letters, digits and `_`, with a letter in front");
@@ -137,7 +155,7 @@ class shape_reader {
       shape.floats = {.min = option.float_min, .max = option.float_max};
     }
     if (option.kind == RANKD_OPTION_CHOICE) shape.choices = read_choices(option, wrong);
-    if (option.kind >= RANKD_OPTION_READ_KEY) {
+    if (is_key(shape.kind)) {
       shape.use = option.kind >= RANKD_OPTION_WRITE_KEY ? key_use::write : key_use::read;
       if (shape.kind == param_kind::key_ids) shape.min_items = option.min_items;
       if (option.types == 0 || (option.types & ~all_types) != 0) wrong("must take columns of at least one type");

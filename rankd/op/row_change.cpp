@@ -67,6 +67,7 @@ auto is_concatenation(std::span<const row_set> inputs, const row_set& output) ->
 auto keeps_promise(row_change promise, std::span<const row_set> inputs, const row_set& output) -> bool {
   if (promise == row_change::dense_source) return is_dense(output);
   if (promise == row_change::concatenation) return is_concatenation(inputs, output);
+  if (promise == row_change::merged) return is_permutation_of(rows_of(output), rows_of(row_set(output.table())));
 
   const row_set& input = inputs[0];
   if (!same_batch(input, output)) return false;

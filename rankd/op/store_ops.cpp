@@ -159,7 +159,6 @@ struct list_params {
 
 constexpr std::array viewer_shape{store_endpoint};
 
-constexpr std::int64_t max_rows_of_a_source = 10'000'000;
 constexpr std::array list_shape{
     store_endpoint,
     param_shape{.name = "fanout",

@@ -170,6 +170,7 @@ auto int_param(const plan_node& node, std::string_view name, std::int64_t absent
 auto rows_of(const plan_node& node, const std::vector<std::int64_t>& rows) -> std::optional<std::int64_t> {
   if (int_param(node, "duration_ms", 0) > 0 || int_param(node, "busy_wait_ms", 0) > 0) return std::nullopt;
   if (node.op == "core::viewer") return 1;
+  if (node.op == "fuzz::merge") return int_param(node, "count", 0);
   if (node.op == "test::fixed_source") return int_param(node, "row_count", 1);
   std::int64_t incoming = 0;
   for (const node_index source : node.sources) incoming += rows[source];
@@ -254,9 +255,44 @@ struct odd_operator {
   bool twice;
 };
 
-/// Once; plans of the corpus use it.
-auto load_odd_operator() -> bool {
-  return add_operators(*operators::detail::library<odd_operator>(), {"libfuzz.so", "00"}).has_value();
+/// Merges rows of its inputs, some of which are not there, or twice, and rows of its own, some of them without an id.
+struct odd_merge {
+  static auto shape() -> operators::shape {
+    return operators::shape("fuzz::merge", "Rows that it is told, each perhaps wrong.", operators::effect::merges_rows)
+        .input("others", operators::need::optional)
+        .reads_all("keys", operators::ints | operators::floats | operators::texts | operators::bools, 0)
+        .writes("out_key", operators::floats, operators::need::optional)
+        .integer("count", {0, 200})
+        .integer("first", {-2, 70}, operators::need::optional, operators::given_by::plan_or_request)
+        .integer("kinds", {1, 4});
+  }
+  explicit odd_merge(const operators::binding& with)
+      : others(with.input("others")),
+        count(static_cast<std::size_t>(with.integer("count"))),
+        first(with.int_of("first")),
+        kinds(static_cast<std::size_t>(with.integer("kinds"))) {
+    if (with.given("out_key")) out.emplace(with.written("out_key"));
+  }
+  void run(operators::rows& rows) const {
+    operators::made_rows made = rows.make(count);
+    for (std::size_t at = 0; at < count; ++at) {
+      const auto number = static_cast<std::size_t>(rows.value(first)) + at / kinds;
+      if (at % kinds == 0) made.take(at, operators::first_input, number);
+      if (at % kinds == 1) made.take(at, others, number);
+      if (at % kinds == 2) made.set_id(at, static_cast<std::int64_t>(number));
+      if (out) rows.write_floats(*out).set(at, static_cast<double>(number));
+    }
+  }
+  operators::input_rows others;
+  std::size_t count;
+  operators::int_option first;
+  std::size_t kinds;
+  std::optional<operators::written_column> out;
+};
+
+/// Once; plans of the corpus use them.
+auto load_odd_operators() -> bool {
+  return add_operators(*operators::detail::library<odd_operator, odd_merge>(), {"libfuzz.so", "00"}).has_value();
 }
 
 /// Those of the corpus, as if the engine had code for them.
@@ -268,8 +304,8 @@ constexpr std::array<std::string_view, 15> capabilities{
     "cap.rfc.0010.capture.v1",      "cap.rfc.0011.cache.v1",   "cap.rfc.0012.hedge.v1"};
 
 void run(std::string_view text) {
-  static const bool loaded_once = load_odd_operator();
-  BRAID_EXPECTS(loaded_once, "the operator of this target is right");
+  static const bool loaded_once = load_odd_operators();
+  BRAID_EXPECTS(loaded_once, "the operators of this target are right");
   const plan_rules rules{.ops = all_op_shapes(), .declared = op_world(), .capabilities = capabilities};
   const auto loaded = parse_plan(text, "fuzz", rules);
   const auto document = parse_json(text, "fuzz");

@@ -44,6 +44,7 @@ struct node_slot {
   std::uint64_t malformed_ids = 0;
   std::uint64_t malformed_values = 0;
   std::uint64_t looked_at = 0;
+  const merged_rows* merged = nullptr;  ///< of a node that merges rows, once it is done
   std::optional<std::uint64_t> next_page;
   std::size_t rows_in = 0;
   std::int64_t retries = 0;  ///< so far

@@ -5,10 +5,14 @@
 
 #include <braid/base/error.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
 namespace rankd::detail {
+
+/// Rows that one source may be asked for, or make.
+inline constexpr std::int64_t max_rows_of_a_source = 10'000'000;
 
 // What reads the store.
 auto viewer_entry() -> op_entry;

@@ -154,6 +154,7 @@ export const reasons = {
   duplicate: 'another row has the same value',
   match: 'the join found a partner for them, or found none',
   diversity: 'too many rows with the same value stand before them, or there is no slot',
+  merged: 'it takes other rows of its inputs',
   replaced: 'it gives new rows for those that it takes',
   not_done: 'it had not ended when the answer was known',
   other: 'it does not pass them on',
@@ -193,10 +194,11 @@ export function fateText(fate) {
   else lines.push(`${fate.id} is not in the answer.`);
   if (fate.produced_by.length === 0) lines.push('No node gave a row with it: no source has this id for this request.');
   else lines.push(`Rows with it came from ${fate.produced_by.join(', ')}.`);
+  const rowsOf = (of) => (of.rows === 1 ? '1 row' : `${of.rows} rows`);
+  for (const merge of fate.merged ?? []) lines.push(`${merge.node} took ${rowsOf(merge)} of ${merge.from}.`);
   for (const drop of fate.dropped) {
-    const rows = drop.rows === 1 ? '1 row' : `${drop.rows} rows`;
-    const place = drop.position === undefined ? '' : `, the first at ${drop.position} of its input`;
-    lines.push(`${drop.node} (${drop.op}) dropped ${rows}${place}: ${reasons[drop.reason] ?? reasons.other}.`);
+    const place = drop.position === undefined ? '' : `, the first at ${drop.position} of ${drop.from ?? 'its input'}`;
+    lines.push(`${drop.node} (${drop.op}) dropped ${rowsOf(drop)}${place}: ${reasons[drop.reason] ?? reasons.other}.`);
   }
   return lines;
 }

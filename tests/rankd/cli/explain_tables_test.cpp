@@ -87,6 +87,28 @@ TEST_CASE("each id has its sentence, and a line for each node at which it vanish
         "C\\x1b\n");
 }
 
+TEST_CASE("an id that a node merges has the inputs from which rows are taken, and left") {
+  op_bench bench;
+  explanation what;
+  what.ids = {{.id = 1,
+               .positions = {2},
+               .produced_by = {"s", "t"},
+               .drops = {},
+               .merges = {{.node_id = "m", .from = "s", .rows = 1}}}};
+  what.ids[0].drops.push_back({.node_id = "m",
+                               .op = "geo::unite",
+                               .reason = drop_reason::merged,
+                               .rows = 1,
+                               .from = "t",
+                               .position = 3,
+                               .input = bench.rows_of({1}),
+                               .row = 0,
+                               .fields = {}});
+  CHECK(fates_text(what) ==
+        "id 1: candidate number 2; given by s, t; m takes it from s\n"
+        "  at m (geo::unite): other rows of its inputs are taken, row 3 of those of t\n");
+}
+
 TEST_CASE("each use of a fragment has a line with its version and its nodes") {
   explanation what;
   what.fragments = {{.use = "near", .fragment = "recall", .version = "2.1.0", .nodes = {"near__follow", "near__vm"}}};

@@ -195,6 +195,7 @@ struct raw_library {
     one.doc = "It.";
     one.options = &option;
     one.option_count = 1;
+    one.inputs = 1;
     one.bind = [](const rankd_binding*, void**) -> std::int32_t { return 0; };
     one.run = [](const void*, const rankd_run*) -> std::int32_t { return 0; };
   }
@@ -331,8 +332,9 @@ TEST_CASE("an operator of a library may refuse its options") {
 }
 
 TEST_CASE("a library is refused with all that is wrong with it") {
-  CHECK(refusal_of([](raw_library& it) { it.all.abi = 2; }) ==
-        "unsupported_abi: the library speaks version 2 of the interface of operators, and this rankd 1");
+  CHECK(refusal_of([](raw_library& it) { it.all.abi = 3; }) ==
+        "unsupported_abi: the library speaks version 3 of the interface of operators, and this rankd 1 to 2");
+  CHECK(refusal_of([](raw_library& it) { it.all.abi = 0; }).starts_with("unsupported_abi: "));
   CHECK(refusal_of([](raw_library& it) { it.all.problem = "no luck"; }) ==
         "bad_library: the library offers nothing: no luck");
   CHECK(refusal_of([](raw_library& it) { it.all.operator_count = 0; }) == "bad_library: the library has no operator");
@@ -348,15 +350,26 @@ TEST_CASE("a library is refused with all that is wrong with it") {
     CHECK(refusal_of([name](raw_library& it) { it.one.name = name; }).ends_with("take the name of your project"));
   }
   CHECK(refusal_of([](raw_library& it) {
-          it.one.effect = 4;
+          it.one.effect = 6;
           it.one.run = nullptr;
           it.one.row_cost_ns = -1;
+          it.one.run_cost_ns = std::nan("");
           it.one.doc = nullptr;
         }) ==
         "bad_operator: operator `raw::it`: its doc must be a sentence of at most 1000 bytes of UTF-8\n"
-        "bad_operator: operator `raw::it`: no effect has the number 4\n"
+        "bad_operator: operator `raw::it`: no effect has the number 6\n"
         "bad_operator: operator `raw::it`: it lacks `bind` or `run`\n"
-        "bad_operator: operator `raw::it`: its cost of a row must be a number from 0 on");
+        "bad_operator: operator `raw::it`: its cost of a row must be a number from 0 on\n"
+        "bad_operator: operator `raw::it`: its cost of a run must be a number from 0 on");
+  CHECK(refusal_of([](raw_library& it) { it.one.inputs = 2; }).ends_with("further inputs are options"));
+  CHECK(refusal_of([](raw_library& it) { it.one.inputs = 0; }) ==
+        "bad_operator: operator `raw::it`: it takes no rows, and only one that makes rows can do without");
+  CHECK(refusal_of([](raw_library& it) {
+          it.one.inputs = 0;
+          it.one.effect = RANKD_MAKES_ROWS;
+          it.option.kind = RANKD_OPTION_READ_KEY;
+          it.option.types = RANKD_TYPE_INT;
+        }) == "bad_operator: operator `raw::it`: it reads keys, and has no rows to read them of");
   const auto option = [](const std::function<void(rankd_option&)>& change) {
     const std::string all = refusal_of([&change](raw_library& it) { change(it.option); });
     constexpr std::string_view front = "bad_operator: operator `raw::it`: option ";
@@ -364,7 +377,7 @@ TEST_CASE("a library is refused with all that is wrong with it") {
   };
   CHECK(option([](rankd_option& it) { it.name = "trace"; }) == "`trace` has a name that every operator takes already");
   CHECK(option([](rankd_option& it) { it.name = "Upper"; }).contains("the name of an option must be"));
-  CHECK(option([](rankd_option& it) { it.kind = 9; }) == "`choice` is of no kind that there is");
+  CHECK(option([](rankd_option& it) { it.kind = 10; }) == "`choice` is of no kind that there is");
   CHECK(option([](rankd_option& it) { it.bindable = 1; }).contains("cannot be bound to params"));
   CHECK(option([](rankd_option& it) { it.choice_count = 0; }) == "`choice` must have choices, at most 256");
   CHECK(option([](rankd_option& it) { it.kind = RANKD_OPTION_READ_KEY; }).contains("at least one type"));

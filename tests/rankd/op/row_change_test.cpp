@@ -16,7 +16,7 @@ namespace {
 constexpr std::array all_changes{row_change::dense_source, row_change::preserves_view, row_change::stable_filter,
                                  row_change::prefix,       row_change::permutation,    row_change::selection,
                                  row_change::distinct,     row_change::matched,        row_change::concatenation,
-                                 row_change::diversified};
+                                 row_change::diversified,  row_change::merged};
 
 /// Rows of one batch of five, in orders that a test names.
 struct world {
@@ -33,6 +33,15 @@ struct world {
 };
 
 }  // namespace
+
+TEST_CASE("merged rows are all rows of a batch, in any order") {
+  world w;
+  CHECK(w.kept(row_change::merged, w.whole, w.bench.rows_of({1, 10, 1})));
+  CHECK(w.kept(row_change::merged, w.whole, w.rows({4, 0, 3, 1, 2})));
+  CHECK(w.kept(row_change::merged, w.whole, row_set()));
+  CHECK_FALSE(w.kept(row_change::merged, w.whole, w.rows({4, 0, 3, 1})));
+  CHECK_FALSE(w.kept(row_change::merged, w.whole, w.rows({4, 0, 3, 1, 1})));
+}
 
 TEST_CASE("a dense source gives every row of its batch as it lies") {
   world w;

@@ -136,6 +136,16 @@ test('the way of an id begins where it was made and ends where it was dropped', 
   assert.match(never.text[1], /no source has this id/);
 });
 
+test('an id that a node merges has the inputs that its rows are of', () => {
+  const drop = { node: 'both', op: 'geo::unite', reason: 'merged', rows: 2, from: 'far', position: 4, fields: {} };
+  const merged = [{ node: 'both', from: 'near', rows: 1 }];
+  const fate = { id: 3, positions: [1], produced_by: ['near', 'far'], dropped: [drop], merged };
+  assert.deepEqual(model.fateText(fate), [
+    '3 is in the answer, at 1.', 'Rows with it came from near, far.', 'both took 1 row of near.',
+    'both (geo::unite) dropped 2 rows, the first at 4 of far: it takes other rows of its inputs.',
+  ]);
+});
+
 test('no way leads through what did not run, or into a choice of another input', () => {
   const graph = model.graphOf(plan);
   const run = model.runOf(graph, explain);

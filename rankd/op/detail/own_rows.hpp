@@ -1,0 +1,76 @@
+// rankd/op/detail/own_rows.hpp: the rows that an operator of a library makes, or takes over from its inputs.
+#pragma once
+
+#include <rankd/abi/c_operators.h>
+#include <rankd/op/detail/own_columns.hpp>
+#include <rankd/op/operator.hpp>
+#include <rankd/rows/row_set.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd::detail {
+
+/// An input of a node of such an operator.
+struct own_input {
+  std::string_view name;             ///< of its option; empty: the rows that the operator is called on
+  std::optional<std::size_t> place;  ///< among those of the node; nothing where the plan does not give it
+  row_set rows = {};
+};
+
+/// Room for what a library makes in one run, and the rows that come of it. The library writes into memory of the
+/// request, and what it wrote is checked afterwards.
+class own_rows {
+ public:
+  /// Lifetime: what is given outlives it.
+  own_rows(node_context& context, std::span<const own_input> inputs, std::span<const written_key> writes,
+           value_type ids, row_change effect)
+      : context_(&context),
+        inputs_(inputs),
+        writes_(writes),
+        ids_(ids),
+        makes_(makes_rows(effect)),
+        merges_(effect == row_change::merged) {}
+
+  /// Null after an error, which `refusal` then has.
+  auto make(std::uint64_t count) -> const rankd_made*;
+  [[nodiscard]] auto refusal() const noexcept -> const std::optional<op_error>& { return refusal_; }
+
+  /// The rows, in the order of the library, without the columns that it has written: position by position these are
+  /// `written`. Errors: a sentence.
+  auto finish() -> std::expected<row_set, std::string>;
+  [[nodiscard]] auto written() const noexcept -> std::span<const rankd_written> { return written_; }
+
+ private:
+  [[nodiscard]] auto is_own(std::size_t at) const noexcept -> bool {
+    return !merges_ || from_[at].input == RANKD_NO_INPUT;
+  }
+  [[nodiscard]] auto row_bytes() const -> std::size_t;
+  void refuse(std::string_view code, std::string message) {
+    refusal_ = op_error{std::string(code), std::move(message)};
+  }
+  [[nodiscard]] auto wrong_origin() const -> std::string;
+  auto ids_of(std::span<const std::uint32_t> own) const -> std::expected<batch, std::string>;
+  auto merged() -> std::expected<row_set, std::string>;
+
+  node_context* context_;
+  std::span<const own_input> inputs_;
+  std::span<const written_key> writes_;
+  value_type ids_;
+  bool makes_;
+  bool merges_;  ///< and its rows may be those of inputs
+  std::optional<rankd_made> made_;
+  std::size_t count_ = 0;
+  std::vector<rankd_written> written_;
+  std::span<rankd_origin> from_;
+  std::optional<op_error> refusal_;
+};
+
+}  // namespace rankd::detail
