@@ -132,6 +132,57 @@ test("operators of the project's own come beside those of rankd, and change the 
   assert.match(text, /readonly maxKm: number \| bigint \| BoundParam<"float">;/);
 });
 
+test("operators of the project's own are sources, and take the rows of other nodes", async () => {
+  const op = (name: string, inputs: number, more: string, params = ""): string =>
+    `[[op]]\nname = "mine::${name}"\ninputs = ${inputs}\n${more}${params}`;
+  const others = '[[op.param]]\nname = "others"\nkind = "node_ref"\nrequired = true\n';
+  const outKey = '[[op.param]]\nname = "out_key"\nkind = "key_id"\nrequired = true\nuse = "write"\n';
+  const sorted = (rows: string, key: string, name: string): string =>
+    `${rows}.sort({ by: Key.${key}, order: "desc", as: "${name}" })`;
+  const scores = "ctx.mine.grid({ outKey: Key.model_score_1 })";
+  const lookup = `ctx.mine.grid({ outKey: Key.final_score }).mine.lookup({ others: ${scores} })`;
+  const both = `ctx.mine.grid({ outKey: Key.final_score }).mine.both({ others: ${scores} })`;
+  const project = newProject({
+    "registry/own_ops.toml":
+      op("grid", 0, 'columns = "written"\n', outKey) +
+      op("twins", 1, 'columns = "written"\n') +
+      op("lookup", 1, 'columns = "first_input"\n', others) +
+      op("both", 1, "", others),
+    "plans/a.plan.ts": `import { definePlan, Key } from "@rankd/plan";
+export default definePlan({
+  name: "a",
+  build: (ctx) => [
+    ${sorted(scores, "model_score_1", "grid_has")},
+    ${sorted(scores, "final_score", "grid_lacks")},
+    ${sorted(`${scores}.mine.twins()`, "model_score_1", "twins_lack")},
+    ${sorted(lookup, "final_score", "lookup_has")},
+    ${sorted(lookup, "model_score_1", "lookup_lacks")},
+    ${sorted(both, "final_score", "both_have")},
+    ${sorted(both, "model_score_1", "both_have_too")},
+  ],
+});
+`,
+  });
+  const text = bindings(project.declared);
+  assert.match(
+    text,
+    /interface PlanContext \{[^]*readonly mine: \{\n {4}grid\(options: MineGridOptions\): CandidateSet;\n {2}\};/,
+  );
+  assert.match(text, /interface MineLookupOptions extends NodeOptions \{\n[^}]*readonly others: CandidateSet;/);
+  const compiler = new Compiler(project, { limits: { timeMs: 20_000, memoryMb: 64 } });
+  const [compiled] = await compiler.compile(sourcesOf(project));
+  await compiler.close();
+  assert.deepEqual(compiled!.diagnostics, []);
+  assert.deepEqual(
+    compiled!.warnings.map(({ code, message }) => [code, message.split("`")[1]]),
+    [
+      ["column_missing", "grid_lacks"],
+      ["column_missing", "twins_lack"],
+      ["column_missing", "lookup_lacks"],
+    ],
+  );
+});
+
 test("a file that every project has is missed with a word on where to get it", () => {
   const project = newProject();
   rmSync(join(project.root, "registry/params.toml"));

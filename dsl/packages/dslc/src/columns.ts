@@ -185,6 +185,12 @@ interface Walk {
   readonly found: { node: number; problem: Problem }[];
 }
 
+/** The sources of a node that is no source itself whose columns its rows have. */
+function passedOn(node: ColumnNode): readonly number[] {
+  if (node.op!.columns === "written") return [];
+  return node.op!.name === joinName || node.op!.columns === "first_input" ? node.sources.slice(0, 1) : node.sources;
+}
+
 function walk(nodes: readonly ColumnNode[], declared: Registries): Walk {
   const country = declared.keys.find((key) => key.name === countryKey)?.id ?? idKey;
   const columns = nodes.map(() => new Set<number>());
@@ -204,8 +210,7 @@ function walk(nodes: readonly ColumnNode[], declared: Registries): Walk {
       if (scores !== undefined) own.add(Number(scores));
       continue;
     }
-    for (const source of name === joinName ? node.sources.slice(0, 1) : node.sources)
-      for (const key of givenBy(nodes, columns, source)!) own.add(key);
+    for (const source of passedOn(node)) for (const key of givenBy(nodes, columns, source)!) own.add(key);
     for (const key of Object.hasOwn(addingOps, name) ? [] : writtenKeys(node)) own.add(key);
     for (const problem of addColumns(node, own, declared)) found.push({ node: at, problem });
   }

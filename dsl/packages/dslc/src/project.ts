@@ -80,6 +80,8 @@ export interface Op {
   readonly inputs: number;
   /** So many of the inputs may be left out. */
   readonly optionalInputs: number;
+  /** Of an operator of the project's own: whose columns its rows have beside those that it writes; of all inputs where absent. */
+  readonly columns?: "written" | "first_input";
   readonly doc: string;
   readonly params: readonly OpParam[];
 }
@@ -228,6 +230,7 @@ export function loadRegistries(folder: string, environment: string, opsFile = op
       name: text(row, "name"),
       inputs: Number(row["inputs"]),
       optionalInputs: Number(row["optional_inputs"] ?? 0),
+      ...(text(row, "columns") === "" ? {} : { columns: text(row, "columns") as NonNullable<Op["columns"]> }),
       doc: text(row, "doc"),
       params: rows(row, "param") as unknown as OpParam[],
     })),
