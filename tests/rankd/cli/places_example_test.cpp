@@ -50,20 +50,23 @@ class places_project : public braid::testing::scratch_folder {
   }
 };
 
+/// Of the answer to a request.
+auto ids_of(const places_project& project, const json& asked) -> std::vector<int> {
+  const process_end done = rankd_in(project.path(), {"rank"}, asked.dump());
+  REQUIRE(done.status == 0);
+  std::vector<int> ids;
+  const json answer = json::parse(done.out);
+  for (const json& each : answer.at("candidates")) ids.push_back(each.at("id"));
+  return ids;
+}
+
 auto request() -> std::string { return rankd::read_text_file("examples/places/request.json").value(); }
 
 }  // namespace
 
 TEST_CASE("the example ranks by an operator of its own, with the place that the request gives") {
   const places_project project;
-  const auto near = [&project](const json& asked) {
-    const process_end done = rankd_in(project.path(), {"rank"}, asked.dump());
-    REQUIRE(done.status == 0);
-    std::vector<int> ids;
-    const json answer = json::parse(done.out);
-    for (const json& each : answer.at("candidates")) ids.push_back(each.at("id"));
-    return ids;
-  };
+  const auto near = [&project](const json& asked) { return ids_of(project, asked); };
   json asked = json::parse(request());
   CHECK((near(asked) == std::vector{5, 3, 1}));
   const json first = json::parse(rankd_in(project.path(), {"rank"}, request()).out).at("candidates")[0];
@@ -74,15 +77,32 @@ TEST_CASE("the example ranks by an operator of its own, with the place that the 
   CHECK(has(rankd_in(project.path(), {"rank"}, asked.dump()).out, "user_latitude"));
 }
 
+TEST_CASE("the example has a source of its own, and merges its rows with those of the request") {
+  const places_project project;
+  json asked = json::parse(request());
+  asked["plan"] = "around";
+  CHECK((ids_of(project, asked) == std::vector{5, 3, 1, 104, 105}));
+  asked["explain"] = {{"ids", {101, 104}}};
+  const json fates = json::parse(rankd_in(project.path(), {"rank"}, asked.dump()).out).at("explain").at("ids");
+  CHECK(fates[0].at("produced_by") == json::array({"cities"}));
+  CHECK(fates[0].at("dropped")[0].at("reason") == "merged");
+  CHECK(fates[0].at("dropped")[0].at("from") == "cities");
+  CHECK(fates[1].at("merged") == json::array({json{{"node", "unite"}, {"from", "cities"}, {"rows", 1}}}));
+  asked.erase("explain");
+  asked["param_overrides"] = {{"user_latitude", 48.1}, {"user_longitude", 11.5}};
+  CHECK((ids_of(project, asked) == std::vector{106}));
+}
+
 TEST_CASE("operators of a project's own are listed, described, and named by its plans") {
   const places_project project;
   CHECK(has(rankd_in(project.path(), {"ops"}).out, "geo::nearest"));
   const json all = json::parse(rankd_in(project.path(), {"ops", "--json"}).out).at("ops");
-  CHECK(all.back().at("op") == "geo::nearest");
+  CHECK(all.back().at("op") == "geo::unite");
+  CHECK(all.back().at("params")[0] == json{{"name", "others"}, {"kind", "node_ref"}, {"required", true}});
   const std::string own = rankd_in(project.path(), {"ops", "--own", "--toml"}).out;
   CHECK(own == rankd::read_text_file("examples/places/registry/own_ops.toml").value());
   CHECK(rankd_in(project.path(), {"ops", "--toml"}).out == rankd::ops_toml() + own);
-  CHECK(json::parse(rankd_in(project.path(), {"ops", "--own", "--json"}).out).at("ops").size() == 2);
+  CHECK(json::parse(rankd_in(project.path(), {"ops", "--own", "--json"}).out).at("ops").size() == 4);
   CHECK(has(rankd_in(project.path(), {"validate"}).out, "ok    nearby (3 nodes)"));
   const std::string shown = rankd_in(project.path(), {"plans", "nearby"}).out;
   CHECK(has(shown, "operators     libgeo.so "));
@@ -92,7 +112,7 @@ TEST_CASE("operators of a project's own are listed, described, and named by its 
   CHECK(graph.at("nodes")[1].at("reads") == json{"latitude", "longitude"});
   CHECK(graph.at("nodes")[1].at("writes") == json{"distance_km"});
   CHECK(graph.at("nodes")[2].at("columns") == json{"id", "latitude", "longitude", "distance_km"});
-  CHECK(has(rankd_in(project.path(), {"doctor"}).out, "2 operators"));
+  CHECK(has(rankd_in(project.path(), {"doctor"}).out, "4 operators"));
   CHECK(has(rankd_in(project.path(), {"rank", "--explain"}, request()).out, "geo::distance"));
 }
 
