@@ -57,6 +57,7 @@ void forget_parent() noexcept {
   if (!ends_with_process && !had_others) return;
   state.ends_with_process = ends_with_process;
   detail::worker_of_thread = nullptr;
+  detail::contention_of_thread = nullptr;
   detail::forget_loop_of_thread();
 }
 

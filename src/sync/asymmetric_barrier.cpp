@@ -3,6 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/contention.hpp>
 
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -53,7 +54,10 @@ auto asymmetric_barrier::best_kind() noexcept -> barrier_kind {
   return static_cast<barrier_kind>(best.compare_exchange_strong(known, found, relaxed, relaxed) ? found : known);
 }
 
+constinit thread_local contention_counts* contention_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+
 void asymmetric_barrier::interrupt_processors() noexcept {
+  count_contention(&contention_counts::heavy_barriers);
   const long status = ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   BRAID_EXPECTS(status == 0, "membarrier is not taken away from a process that has registered for it");
 }

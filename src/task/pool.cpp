@@ -352,6 +352,8 @@ auto pool::statistics() const noexcept -> pool::totals {
     total.sleeps += each->counters.sleeps.load(relaxed);
     total.wakes += each->counters.wakes_of_own.load(relaxed);
     total.forks += each->counters.forks_stolen.load(relaxed);
+    total.lost_exchanges += each->counters.contention.lost_exchanges.load(relaxed);
+    total.heavy_barriers += each->counters.contention.heavy_barriers.load(relaxed);
   }
   total.late = late_.load(relaxed);
   if (spare_threads_ != nullptr) total.spare_threads = spare_threads_->started();

@@ -32,9 +32,14 @@ worker::worker(executor& owner, std::size_t number, detail::asymmetric_barrier& 
 
 namespace detail {
 
-worker_scope::worker_scope(worker& self) noexcept : outer_(std::exchange(worker_of_thread, &self)) {}
+worker_scope::worker_scope(worker& self) noexcept
+    : outer_(std::exchange(worker_of_thread, &self)),
+      outer_counts_(std::exchange(contention_of_thread, &self.counters.contention)) {}
 
-worker_scope::~worker_scope() { worker_of_thread = outer_; }
+worker_scope::~worker_scope() {
+  worker_of_thread = outer_;
+  contention_of_thread = outer_counts_;
+}
 
 }  // namespace detail
 }  // namespace braid

@@ -118,13 +118,15 @@ class BRAID_API pool : public executor {
 
   /// What the workers of a pool have done so far, together.
   struct totals {
-    std::uint64_t jobs = 0;           ///< begun
-    std::uint64_t steals = 0;         ///< how often a worker has taken jobs from another one
-    std::uint64_t sleeps = 0;         ///< how often a worker has gone to sleep
-    std::uint64_t wakes = 0;          ///< how often a worker has woken another one
-    std::uint64_t forks = 0;          ///< how often a worker has run what another one had forked
-    std::uint64_t late = 0;           ///< functions that ended after their waiter had given up
-    std::uint64_t spare_threads = 0;  ///< spare threads that were started for workers that had a blocked job
+    std::uint64_t jobs = 0;            ///< begun
+    std::uint64_t steals = 0;          ///< how often a worker has taken jobs from another one
+    std::uint64_t sleeps = 0;          ///< how often a worker has gone to sleep
+    std::uint64_t wakes = 0;           ///< how often a worker has woken another one
+    std::uint64_t forks = 0;           ///< how often a worker has run what another one had forked
+    std::uint64_t lost_exchanges = 0;  ///< how often a worker was slower than another thread at the same queue
+    std::uint64_t heavy_barriers = 0;  ///< how often a worker has interrupted the processors (membarrier)
+    std::uint64_t late = 0;            ///< functions that ended after their waiter had given up
+    std::uint64_t spare_threads = 0;   ///< spare threads that were started for workers that had a blocked job
   };
 
   /// Starts the workers. Blocks: until they have their names and settings, and are registered.

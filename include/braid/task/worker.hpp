@@ -5,6 +5,7 @@
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/asymmetric_barrier.hpp>
+#include <braid/sync/detail/contention.hpp>
 #include <braid/sync/detail/inbox.hpp>
 #include <braid/sync/detail/parker.hpp>
 #include <braid/sync/detail/run_queue.hpp>
@@ -117,6 +118,7 @@ struct worker_counters {
   atomic<std::uint64_t> sleeps{0};        ///< how often it has gone to sleep
   atomic<std::uint64_t> wakes_of_own{0};  ///< how often it has woken another worker
   atomic<std::uint64_t> forks_stolen{0};  ///< forks of others that it has run
+  contention_counts contention;           ///< what it has paid where others wanted the same words
 };
 
 }  // namespace detail
@@ -231,6 +233,7 @@ class BRAID_API worker_scope {
 
  private:
   worker* const outer_;
+  contention_counts* const outer_counts_;
 };
 
 }  // namespace detail

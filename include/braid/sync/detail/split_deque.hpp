@@ -5,6 +5,7 @@
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/asymmetric_barrier.hpp>
+#include <braid/sync/detail/contention.hpp>
 
 #include <bit>
 #include <cstddef>
@@ -253,6 +254,7 @@ auto split_deque<T>::share() noexcept -> std::size_t {
     const word next = with_border(seen, static_cast<std::uint16_t>(split + moved));
     // edge split_deque.entry: publish the slots that become stealable
     if (word_.compare_exchange_weak(seen, next, release, relaxed)) return moved;
+    note_lost_exchange();
   }
 }
 
@@ -265,6 +267,7 @@ auto split_deque<T>::steal() noexcept -> T* {
     // edge split_deque.taken: publish the read of the slot, which is filled again; edge split_deque.entry: observe
     // the slots, where the border has moved
     if (word_.compare_exchange_weak(seen, one_stolen(seen), release, acquire)) return oldest;
+    note_lost_exchange();
   }
   // No store: it would hide what came with an `ask` before it.
   if (limit_.load(relaxed) != asked) limit_.exchange(asked, relaxed);
@@ -283,7 +286,9 @@ auto split_deque<T>::take() noexcept -> T* {
   const word next = with_border(one_stolen(seen), static_cast<std::uint16_t>(border_of(seen) + (count + 1) / 2));
   // edge split_deque.entry: publish, what the owner has published by its head; edge split_deque.taken: publish the read
   // of the slot, which is filled again
-  return word_.compare_exchange_strong(seen, next, release, relaxed) ? oldest : nullptr;
+  if (word_.compare_exchange_strong(seen, next, release, relaxed)) return oldest;
+  note_lost_exchange();
+  return nullptr;
 }
 
 /// The head is lowered already, and a thief may have moved the border. Where nothing is private it comes back over the
@@ -293,7 +298,7 @@ auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
   word seen = word_.load(relaxed);
   index split = 0;
   word next = 0;
-  do {
+  for (;;) {
     split = split_in(seen, head + 1);
     if (split <= head) {
       next = seen + one_tag;  // a thief that has looked before fails
@@ -304,7 +309,9 @@ auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
       return nullptr;
     }
     // edge split_deque.taken: observe that thieves have read the slots; edge split_deque.entry: publish the new head
-  } while (!word_.compare_exchange_weak(seen, next, acq_rel, relaxed));
+    if (word_.compare_exchange_weak(seen, next, acq_rel, relaxed)) break;
+    note_lost_exchange();
+  }
   if (split > head) {
     // Not over a question, which has come since: then the limit stays up.
     index before = limit_at(split);

@@ -3,6 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/contention.hpp>
 
 #include <algorithm>
 #include <array>
@@ -57,6 +58,7 @@ class steal_ring {
       T* oldest = slot(head).load(relaxed);
       // edge steal_ring.taken: publish what the owner did before, as `size` promises
       if (head_.compare_exchange_weak(head, head + 1, release, relaxed)) return oldest;
+      note_lost_exchange();
     }
     return nullptr;
   }
@@ -80,6 +82,7 @@ class steal_ring {
       // What was read counts only if no other thread has moved the head: until then no slot behind it is filled again.
       // edge steal_ring.taken: publish the reads of the slots, which are filled again, and what was done before
       if (head_.compare_exchange_strong(head, head + count, release, relaxed)) return count;
+      note_lost_exchange();
     }
   }
 

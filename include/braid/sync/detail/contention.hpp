@@ -1,0 +1,31 @@
+// braid/sync/detail/contention.hpp: counts of what a thread pays where others want the same words.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstdint>
+
+namespace braid::detail {
+
+/// Written by one thread at a time, read by any.
+struct contention_counts {
+  atomic<std::uint64_t> lost_exchanges{0};  ///< compare-exchanges of queues that another thread was faster at
+  atomic<std::uint64_t> heavy_barriers{0};  ///< heavy sides of asymmetric barriers that interrupted the processors
+};
+
+/// Where the calling thread counts; null where it does not, which is where it is no worker.
+extern BRAID_API constinit thread_local contention_counts* contention_of_thread
+    __attribute__((tls_model("initial-exec")));
+
+inline void count_contention(atomic<std::uint64_t> contention_counts::* what) noexcept {
+  if (contention_counts* const counts = contention_of_thread; counts != nullptr)
+    (counts->*what).store((counts->*what).load(relaxed) + 1, relaxed);
+}
+
+/// Out of line: a thread that was slower has lost a cache line already, and the other one is to pay nothing.
+[[gnu::noinline, gnu::cold]] inline void note_lost_exchange() noexcept {
+  count_contention(&contention_counts::lost_exchanges);
+}
+
+}  // namespace braid::detail
