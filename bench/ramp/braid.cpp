@@ -136,6 +136,24 @@ void reduce(pool& /*on*/, leaves& each) {
   });
 }
 
+/// Each addition is a leaf; as many groups as workers.
+void scan(leaves& each, std::span<const int> numbers, std::span<int> totals) {
+  const auto slow_plus = [&each](int a, int b) {
+    each(0);
+    return a + b;
+  };
+  braid::parallel_inclusive_scan(numbers, totals.begin(), slow_plus, {.grain = numbers.size() / each.workers()});
+}
+
+/// Each comparison is a leaf.
+void sort(leaves& each, std::span<int> numbers) {
+  const auto slow_less = [&each](int a, int b) {
+    each(0);
+    return a < b;
+  };
+  braid::parallel_sort(numbers, slow_less, {}, {.grain = 1});
+}
+
 auto task_tree_of(leaves& each, std::size_t first, std::size_t last) -> fork_task<void> {
   if (last - first == 1) {
     each(first);
@@ -181,6 +199,8 @@ void note_counts(sample& measured, const pool::totals& before, const pool::total
   measured.extra["steals_by_leaf_count"] = by_leaf(&pool::totals::steals);
   measured.extra["stolen_forks_by_leaf_count"] = by_leaf(&pool::totals::forks);
   measured.extra["sleeps_by_leaf_count"] = by_leaf(&pool::totals::sleeps);
+  measured.extra["lost_exchanges_by_leaf_count"] = by_leaf(&pool::totals::lost_exchanges);
+  measured.extra["heavy_barriers_by_leaf_count"] = by_leaf(&pool::totals::heavy_barriers);
 }
 
 auto counted(pool& on, leaves& each, form chosen) -> sample {
@@ -206,6 +226,21 @@ auto by_a_worker(const parameters& given, form chosen) -> sample {
   return braid::run_in(on, [&] { return counted(on, each, chosen); });
 }
 
+/// An algorithm that calls leaves as often as it likes, on a worker of a pool or of a merged runtime.
+using algorithm = bench::sample (*)(leaves&);
+
+auto counted_by_calls(pool& on, leaves& each, algorithm chosen) -> sample {
+  return braid::run_in(on, [&] {
+    const pool::totals before = on.statistics();
+    sample measured = chosen(each);
+    note_counts(measured, before, on.statistics());
+    return measured;
+  });
+}
+
+auto scanned(leaves& each) -> sample { return bench::timed_scan(each, scan); }
+auto sorted(leaves& each) -> sample { return bench::timed_sort(each, sort); }
+
 auto runtime_of(const parameters& given, braid::runtime_shape shape) -> std::unique_ptr<braid::runtime> {
   return braid::runtime::create({.workers = given.workers(),
                                  .scheduler = scheduler_of(given.word("scheduler", "work_stealing")),
@@ -224,6 +259,18 @@ auto merged_by_a_worker(const parameters& given, form chosen) -> sample {
   leaves each(given);
   const auto all = runtime_of(given, braid::runtime_shape::merged);
   return braid::run_in(all->workers(), [&] { return counted(all->workers(), each, chosen); });
+}
+
+auto algorithm_by_a_worker(const parameters& given, algorithm chosen) -> sample {
+  leaves each(given);
+  pool on(options_of(given));
+  return counted_by_calls(on, each, chosen);
+}
+
+auto merged_algorithm(const parameters& given, algorithm chosen) -> sample {
+  leaves each(given);
+  const auto all = runtime_of(given, braid::runtime_shape::merged);
+  return counted_by_calls(all->workers(), each, chosen);
 }
 
 /// Satisfies `graph_nodes`: nodes that compute on workers.
@@ -310,6 +357,10 @@ auto main(int count, char** arguments) -> int {
   const auto add_graph = [&](const bench::contender& who, braid::runtime_shape shape) {
     all.push_back({"task_graph", who, [shape](const parameters& given) { return task_graph(given, shape); }});
   };
+  const auto add_algorithm = [&](const char* name, algorithm chosen) {
+    all.push_back({name, braid, [=](const parameters& given) { return algorithm_by_a_worker(given, chosen); }});
+    all.push_back({name, of_loops, [=](const parameters& given) { return merged_algorithm(given, chosen); }});
+  };
   add_outside("post", post);
   add_outside("spawn", spawn);
   add_outside("post_by_a_job", post_by_a_job);
@@ -321,6 +372,8 @@ auto main(int count, char** arguments) -> int {
   add_inside("for_each", parallel_for_each);
   add_inside("nested_for", nested_for);
   add_inside("reduce", reduce);
+  add_algorithm("scan", scanned);
+  add_algorithm("sort", sorted);
   add_outside("coro_tree", task_tree);
   add_outside("coro_each", fork_each);
   add_inside("graph", graph);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,22 +46,42 @@ class leaves {
   /// as long as the longest leaf, or as the share of each worker, whichever is more.
   template <typename Fn>
   auto timed(Fn&& fn) -> sample {
+    sample measured = measure(std::forward<Fn>(fn));
+    measured.is_right = done_ == count_;
+    measured.extra["over_ideal_factor"] = measured.wall_ns / ideal_ns();
+    return measured;
+  }
+
+  /// The same of an algorithm that decides how often it calls one of the leaves, which are of equal length: beside the
+  /// share of each worker of the calls, which are counted in this run. `fn` says whether its result is right.
+  template <typename Fn>
+  auto timed_by_calls(Fn&& fn) -> sample {
+    bool is_right = false;
+    sample measured = measure([&] { is_right = std::forward<Fn>(fn)(); });
+    const auto calls = static_cast<double>(done_.load());
+    measured.is_right = is_right && calls > 0;
+    measured.extra["over_ideal_factor"] = measured.wall_ns / (calls * lengths_.front() / workers_);
+    measured.extra["calls_by_leaf_count"] = calls / measured.items;
+    return measured;
+  }
+
+ private:
+  template <typename Fn>
+  auto measure(Fn&& fn) -> sample {
     done_ = 0;
     begun_ = 0;
     last_first_ns_ = 0;
     begin_ = std::chrono::steady_clock::now();
     round_.fetch_add(1, std::memory_order_relaxed);
-    sample measured = bench::timed(static_cast<double>(count_), count_, [&] {
+    sample measured = bench::timed(static_cast<double>(count_), true, [&] {
       std::forward<Fn>(fn)();
-      return done_.load();
+      return true;
     });
-    measured.extra = {{"over_ideal_factor", measured.wall_ns / ideal_ns()},
-                      {"threads_that_began_count", static_cast<double>(begun_.load())},
+    measured.extra = {{"threads_that_began_count", static_cast<double>(begun_.load())},
                       {"until_last_thread_us", static_cast<double>(last_first_ns_.load()) / 1e3}};
     return measured;
   }
 
- private:
   /// Most are short, a few are long: from 0.4 to 12 times, about 1 on average; by the number of the leaf.
   static auto pareto(std::size_t index) -> double {
     std::uint64_t z = (index + 1) * 0x9e37'79b9'7f4a'7c15U;
@@ -114,5 +135,30 @@ class leaves {
   std::atomic<std::int64_t> last_first_ns_{0};
   static inline std::atomic<std::uint64_t> round_{0};
 };
+
+/// `scan(leaves, numbers, totals)` of as many numbers as there are leaves.
+template <typename Scan>
+auto timed_scan(leaves& each, const Scan& scan) -> sample {
+  const std::vector<int> numbers(each.count(), 1);
+  std::vector<int> totals(each.count());
+  return each.timed_by_calls([&] {
+    scan(each, std::span(numbers), std::span(totals));
+    for (std::size_t i = 0; i < totals.size(); ++i)
+      if (totals[i] != static_cast<int>(i) + 1) return false;
+    return true;
+  });
+}
+
+/// `sort(leaves, numbers)` of as many numbers as there are leaves, in no order.
+template <typename Sort>
+auto timed_sort(leaves& each, const Sort& sort) -> sample {
+  std::vector<int> numbers(each.count());
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<int>((i + 1) * 0x9e37'79b9'7f4a'7c15U >> 40U);
+  return each.timed_by_calls([&] {
+    sort(each, std::span(numbers));
+    return std::is_sorted(numbers.begin(), numbers.end());
+  });
+}
 
 }  // namespace bench

@@ -6,11 +6,14 @@
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/parallel_reduce.h>
+#include <tbb/parallel_scan.h>
+#include <tbb/parallel_sort.h>
 
 #include <cstddef>
 #include <functional>
 #include <latch>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace {
@@ -73,6 +76,31 @@ void graph(leaves& each) {
   all.wait_for_all();
 }
 
+/// The combiner of totals is slow, too; oneTBB decides where a pass begins.
+void scan(leaves& each, std::span<const int> numbers, std::span<int> totals) {
+  const auto slow_plus = [&each](int a, int b) {
+    each(0);
+    return a + b;
+  };
+  tbb::parallel_scan(
+      tbb::blocked_range<std::size_t>(0, numbers.size(), numbers.size() / each.workers()), 0,
+      [&](const auto& part, int total, bool is_final) {
+        for (std::size_t i = part.begin(); i != part.end(); ++i) {
+          total = slow_plus(total, numbers[i]);
+          if (is_final) totals[i] = total;
+        }
+        return total;
+      },
+      slow_plus);
+}
+
+void sort(leaves& each, std::span<int> numbers) {
+  tbb::parallel_sort(numbers.begin(), numbers.end(), [&each](int a, int b) {
+    each(0);
+    return a < b;
+  });
+}
+
 auto post(const parameters& given) -> sample {
   leaves each(given);
   bench::tbb_system on(given.workers());
@@ -99,6 +127,12 @@ auto in_arena(const parameters& given, Fn fn) -> sample {
 auto main(int count, char** arguments) -> int {
   const bench::contender tbb = bench::tbb_contender();
   const auto inside = [](auto fn) { return [fn](const parameters& given) { return in_arena(given, fn); }; };
+  const auto by_calls = [](auto fn) {
+    return [fn](const parameters& given) {
+      leaves each(given);
+      return bench::in_arena(given.workers(), [&] { return fn(each); });
+    };
+  };
   return bench::run_program(count, arguments, "ramp",
                             {{"post", tbb, post},
                              {"tree", tbb, inside([](leaves& each) { tree_of(each, 0, each.count()); })},
@@ -114,5 +148,7 @@ auto main(int count, char** arguments) -> int {
                                 return in_arena(given, [&](leaves& each) { nested_for(each, given.workers()); });
                               }},
                              {"reduce", tbb, inside(reduce)},
+                             {"scan", tbb, by_calls([](leaves& each) { return bench::timed_scan(each, scan); })},
+                             {"sort", tbb, by_calls([](leaves& each) { return bench::timed_sort(each, sort); })},
                              {"graph", tbb, inside(graph)}});
 }
