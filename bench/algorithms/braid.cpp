@@ -2,6 +2,7 @@
 // names of the standard.
 #include <bench/algorithms/problems.hpp>
 
+#include <braid/runtime/default_runtime.hpp>
 #include <braid/task/parallel.hpp>
 #include <braid/task/parallel_algorithms.hpp>
 #include <braid/task/pool.hpp>
@@ -49,6 +50,26 @@ auto run_standard(const parameters& given) -> sample {
   return in_pool(given, [&] { return bench::timed_standard(given, algorithms()); });
 }
 
+void work_on_all(std::vector<bench::worked_number>& all, std::uint64_t steps) {
+  braid::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { all[i].work(steps); });
+}
+
+/// By a thread that is no worker, with the pool of the process.
+auto run_region(const parameters& given) -> sample {
+  braid::or_throw(braid::initialize({.workers = given.workers()}));
+  const sample taken = bench::timed_regions(given, work_on_all);
+  braid::or_throw(braid::finalize());
+  return taken;
+}
+
+/// The same, handed over to a worker.
+auto run_region_in(const parameters& given) -> sample {
+  braid::pool pool({.workers = given.workers()});
+  return bench::timed_regions(given, [&](std::vector<bench::worked_number>& all, std::uint64_t steps) {
+    braid::run_in(pool, [&] { work_on_all(all, steps); });
+  });
+}
+
 auto run_loop(const parameters& given) -> sample {
   return in_pool(given, [&] {
     return bench::timed_loop(given,
@@ -64,5 +85,7 @@ auto main(int count, char** arguments) -> int {
                             {{"scan", braid, run_scan},
                              {"sort", braid, run_sort},
                              {"standard", braid, run_standard},
+                             {"region", braid, run_region},
+                             {"region", bench::braid_contender("braid run_in"), run_region_in},
                              {"loop", braid, run_loop}});
 }

@@ -4,6 +4,7 @@
 #include <bench/harness/program.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -180,6 +181,61 @@ auto timed_standard(const parameters& given, const Algorithms& by) -> sample {
     return true;
   });
   taken.is_right = figure == solve_standard(algorithm, standard_algorithms<>(), alone);
+  return taken;
+}
+
+/// A number that is worked on, by so many steps that each wait for the one before.
+struct worked_number {
+  double value = 0;
+  std::uint64_t calls = 0;
+
+  void work(std::uint64_t steps) {
+    double now = value;
+    for (std::uint64_t i = 0; i < steps; ++i) now = now * 0.5 + 1.0;
+    value = now;
+    ++calls;
+  }
+};
+
+/// How many steps take so long on one thread, measured once: the least of some runs.
+inline auto steps_in(double ns) -> std::uint64_t {
+  static const double step_ns = [] {
+    constexpr std::uint64_t steps = 100'000;
+    double least = 1e9;
+    worked_number number;
+    for (int i = 0; i < 20; ++i) {
+      const sample taken = timed(1, true, [&] { return number.work(steps), number.value > 1; });
+      least = std::min(least, taken.wall_ns / steps);
+    }
+    return least;
+  }();
+  return static_cast<std::uint64_t>(ns / step_ns);
+}
+
+/// `region(all, steps)`, a loop over numbers that is called by a thread of the program's own, again and again: the time
+/// of a region. Between two of them that thread is busy for `pause_us`, in which workers may fall asleep.
+template <typename Region>
+auto timed_regions(const parameters& given, const Region& region) -> sample {
+  const auto region_us = static_cast<double>(given.number("region_us", 60));
+  const auto pause = std::chrono::microseconds(given.number("pause_us", 0));
+  std::vector<worked_number> all(given.number("numbers", 256));
+  const std::uint64_t steps = steps_in(region_us * 1e3 / static_cast<double>(all.size()));
+  const double length_us = std::max(1.0, region_us + static_cast<double>(pause.count()));
+  const auto rounds = static_cast<std::uint64_t>(std::clamp(200'000 / length_us, 20.0, 20'000.0));
+  double paused_ns = 0;
+  sample taken = timed(static_cast<double>(rounds), true, [&] {
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+      region(all, steps);
+      if (pause.count() == 0) continue;
+      const auto begin = std::chrono::steady_clock::now();
+      std::chrono::duration<double, std::nano> passed{};
+      while ((passed = std::chrono::steady_clock::now() - begin) < pause) {}
+      paused_ns += passed.count();
+    }
+    return true;
+  });
+  taken.wall_ns -= paused_ns;
+  taken.is_right = std::ranges::all_of(all, [&](const worked_number& each) { return each.calls == rounds; });
   return taken;
 }
 

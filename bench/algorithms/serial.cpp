@@ -10,6 +10,9 @@ using bench::parameters;
 constexpr auto sort = [](auto& all) { std::sort(all.begin(), all.end()); };
 constexpr auto scan = [](const auto& in, auto& out) { std::inclusive_scan(in.begin(), in.end(), out.begin()); };
 constexpr bench::standard_algorithms<> standard;
+constexpr auto region = [](auto& all, std::uint64_t steps) {
+  for (bench::worked_number& each : all) each.work(steps);
+};
 constexpr auto loop = [](auto& all) {
   for (double& each : all) bench::step(each);
 };
@@ -29,5 +32,6 @@ auto main(int count, char** arguments) -> int {
       {{"scan", serial, alone([](auto&... all) { return bench::timed_scan(all...); }, scan)},
        {"sort", serial, alone([](auto&... all) { return bench::timed_sort(all...); }, sort)},
        {"standard", serial, alone([](auto&... all) { return bench::timed_standard(all...); }, standard)},
+       {"region", serial, alone([](auto&... all) { return bench::timed_regions(all...); }, region)},
        {"loop", serial, alone([](auto&... all) { return bench::timed_loop(all...); }, loop)}});
 }

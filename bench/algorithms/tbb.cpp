@@ -44,6 +44,14 @@ auto run_standard(const parameters& given) -> sample {
       given.workers(), [&] { return bench::timed_standard(given, bench::standard_algorithms<std::execution::par>()); });
 }
 
+/// By a thread that is in no arena of its own: oneTBB counts it as one of the workers.
+auto run_region(const parameters& given) -> sample {
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, given.workers());
+  return bench::timed_regions(given, [](std::vector<bench::worked_number>& all, std::uint64_t steps) {
+    tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { all[i].work(steps); });
+  });
+}
+
 auto run_loop(const parameters& given) -> sample {
   const auto loop = [](std::vector<double>& all) {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, all.size()), [&](const tbb::blocked_range<std::size_t>& part) {
@@ -57,7 +65,10 @@ auto run_loop(const parameters& given) -> sample {
 
 auto main(int count, char** arguments) -> int {
   const bench::contender tbb = bench::tbb_contender();
-  return bench::run_program(
-      count, arguments, "algorithms",
-      {{"scan", tbb, run_scan}, {"sort", tbb, run_sort}, {"standard", tbb, run_standard}, {"loop", tbb, run_loop}});
+  return bench::run_program(count, arguments, "algorithms",
+                            {{"scan", tbb, run_scan},
+                             {"sort", tbb, run_sort},
+                             {"standard", tbb, run_standard},
+                             {"region", tbb, run_region},
+                             {"loop", tbb, run_loop}});
 }

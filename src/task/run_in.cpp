@@ -2,6 +2,7 @@
 #include <braid/task/pool.hpp>
 
 #include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/outside_region.hpp>
 #include <braid/task/worker.hpp>
 
 #include <system_error>
@@ -9,6 +10,7 @@
 namespace braid::detail {
 
 void run_root(pool& where, job& root, end_signal& ended) {
+  ++calls_handed_over;
   if (!where.try_post(root)) throw std::system_error(make_error_code(errc::closed), "the pool takes nothing more");
   // What comes back from `wait_idle` has been run or dropped: here, or by another thread that was at it.
   if (!where.has_threads()) static_cast<void>(where.wait_idle());

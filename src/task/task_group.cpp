@@ -7,6 +7,7 @@
 #include <braid/task/detail/default_pool.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_patience.hpp>
+#include <braid/task/detail/outside_region.hpp>
 #include <braid/task/detail/inline_scheduler.hpp>
 #include <braid/task/detail/spare_threads.hpp>
 
@@ -139,6 +140,7 @@ void task_group::wait_for_all() noexcept {
   worker* const self = detail::worker_of_thread;
   if (self != nullptr && self->exchange != nullptr && (self->pool == &where_ || !where_.needs_polls()))
     return wait_on(*self);
+  if (has_posts_.load(relaxed)) ++detail::calls_handed_over;
   detail::block(end, nullptr, std::nullopt, where_.id());
 }
 

@@ -42,10 +42,10 @@ auto parallel_for(const Stop& stop, Index first, Index last, Body& body, paralle
 }  // namespace detail
 
 /// Calls `body(i)` for each i from `first` to before `last`, of the common type of both, on this worker and on those of
-/// its pool that have nothing else to do; from a thread that is no worker, in `default_pool`. The one body is called by
-/// all of them. Threads: any that may block. Blocks: until all have ended; the worker runs forks of others meanwhile.
-/// Errors: what `body` throws, one of it, when the chunks that had begun have ended; the others are left out. Cost: a
-/// few loads for each chunk.
+/// its pool that have nothing else to do; on a thread that is no worker: there, and on workers of `default_pool` when
+/// it lasts longer than a few microseconds. The one body is called by all of them. Threads: any that may block. Blocks:
+/// until all have ended; the worker runs forks of others meanwhile. Errors: what `body` throws, one of it, when the
+/// chunks that had begun have ended; the others are left out. Cost: a few loads for each chunk.
 template <std::integral First, std::integral Last, std::invocable<std::common_type_t<First, Last>> Body>
 void parallel_for(First first, Last last, Body&& body, parallel_options how = {}) {
   using index = std::common_type_t<First, Last>;
@@ -129,8 +129,7 @@ template <typename Stop, typename Iterator, typename T, typename Combine, typena
   if (count == 0) return init;
   const reduction<T, Stop, Iterator, Combine, Proj> all(stop, std::move(first), combine, proj, grain_of(count, how));
   worker* const self = worker_of_thread;
-  auto total =
-      self != nullptr ? all.node(self, 0, count) : run_elsewhere([&] { return all.node(worker_of_thread, 0, count); });
+  auto total = self != nullptr ? all.node(self, 0, count) : all.outside(0, count);
   if constexpr (std::is_same_v<Stop, never_stopped>) {
     return std::invoke(combine, std::move(init), std::move(total));
   } else {

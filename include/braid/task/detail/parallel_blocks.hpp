@@ -15,10 +15,10 @@
 
 namespace braid::detail {
 
-/// Calls `work` on a worker: on this thread where it is one.
+/// Calls `work`, whose passes may begin on this thread; where they may not, on a worker.
 template <typename Work>
 auto on_worker(Work&& work) -> decltype(auto) {
-  if (worker_of_thread != nullptr) return work();
+  if (worker_of_thread != nullptr || begins_here()) return work();
   return run_elsewhere(work);
 }
 

@@ -4,6 +4,7 @@
 #include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/fork.hpp>
+#include <braid/task/detail/outside_region.hpp>
 #include <braid/task/detail/stopped_by.hpp>
 #include <braid/task/parallel_options.hpp>
 #include <braid/task/worker.hpp>
@@ -27,15 +28,16 @@ constexpr auto grain_of(std::size_t count, parallel_options how) noexcept -> std
 template <typename Stop, typename Chunk>
 class range_work {
  public:
-  range_work(std::size_t grain, const Stop& stop, const Chunk& chunk) noexcept
-      : grain_(grain), stop_(stop), chunk_(chunk) {}
+  /// `elements_of_each` number: what it stands for, so that its time says something of other loops.
+  range_work(std::size_t grain, const Stop& stop, const Chunk& chunk, std::size_t elements_of_each) noexcept
+      : grain_(grain), elements_of_each_(elements_of_each), stop_(stop), chunk_(chunk) {}
 
   /// Deals with all numbers below `count`. Errors: what a chunk threw first or the like, when all have ended.
   void run(std::size_t count) {
     if (worker_of_thread != nullptr)
       run_part(0, count);
     else
-      run_elsewhere([&] { run_part(0, count); });
+      run_outside(count);
   }
 
   /// Why there may be elements that were left out.
@@ -55,16 +57,60 @@ class range_work {
     return code == 0 ? std::nullopt : std::optional(static_cast<errc>(code));
   }
 
+  void run_outside(std::size_t count);
+  static auto run_part_of(void* loop, std::size_t first, std::size_t last, region_part how) -> bool;
   void run_part(std::size_t first, std::size_t last);
+  void run_chunk(std::size_t first, std::size_t last);
+  auto run_whole(std::size_t first, std::size_t last) -> bool;
   void halve(worker& self, std::size_t first, std::size_t last);
   [[nodiscard]] auto goes_on() noexcept -> bool;
 
+  static inline constinit region_pace pace_of_last;  // of this body, from outside
+
   const std::size_t grain_;
+  const std::size_t elements_of_each_;
   const Stop& stop_;
   const Chunk& chunk_;
   atomic<bool> failed_{false};  // set by each call that threw
   atomic<int> left_out_{0};     // an errc; set by each call that has left out elements
 };
+
+/// Of a thread that is no worker. What is one chunk cannot be divided.
+template <typename Stop, typename Chunk>
+void range_work<Stop, Chunk>::run_outside(std::size_t count) {
+  if (count == 0) return;
+  if (!begins_here()) return run_elsewhere([&] { run_part(0, count); });
+  if (count <= grain_)
+    static_cast<void>(run_whole(0, count));
+  else
+    outside_region(default_pool(), {&run_part_of, this, count, grain_, elements_of_each_}, pace_of_last).run();
+}
+
+template <typename Stop, typename Chunk>
+auto range_work<Stop, Chunk>::run_part_of(void* loop, std::size_t first, std::size_t last, region_part how) -> bool {
+  auto& mine = *static_cast<range_work*>(loop);
+  if (how == region_part::whole) return mine.run_whole(first, last);
+  mine.run_part(first, last);
+  return !mine.failed_.load(relaxed);
+}
+
+template <typename Stop, typename Chunk>
+void range_work<Stop, Chunk>::run_chunk(std::size_t first, std::size_t last) {
+  failure_guard guard{failed_};
+  chunk_(first, last);
+  guard.armed = false;
+}
+
+/// False when something was left out.
+template <typename Stop, typename Chunk>
+auto range_work<Stop, Chunk>::run_whole(std::size_t first, std::size_t last) -> bool {
+  for (std::size_t next = first; first < last; first = next) {
+    if (!goes_on()) return false;
+    next = first + std::min(last - first, grain_);
+    run_chunk(first, next);
+  }
+  return true;
+}
 
 template <typename Stop, typename Chunk>
 void range_work<Stop, Chunk>::run_part(std::size_t first, std::size_t last) {
@@ -74,9 +120,7 @@ void range_work<Stop, Chunk>::run_part(std::size_t first, std::size_t last) {
     if (left > grain_ && self != nullptr && !self->has_fork_at_hand()) [[unlikely]]
       return halve(*self, first, last);
     const std::size_t next = first + std::min(left, grain_);
-    failure_guard guard{failed_};
-    chunk_(first, next);
-    guard.armed = false;
+    run_chunk(first, next);
     first = next;
   }
 }
@@ -100,9 +144,9 @@ auto range_work<Stop, Chunk>::goes_on() noexcept -> bool {
 
 /// Calls `chunk(first, last)` for parts of the numbers below `count`.
 template <typename Stop, typename Chunk>
-auto for_chunks(std::size_t count, std::size_t grain, const Stop& stop, const Chunk& chunk)
-    -> unless_stopped<Stop, void> {
-  range_work<Stop, Chunk> work(grain, stop, chunk);
+auto for_chunks(std::size_t count, std::size_t grain, const Stop& stop, const Chunk& chunk,
+                std::size_t elements_of_each = 1) -> unless_stopped<Stop, void> {
+  range_work<Stop, Chunk> work(grain, stop, chunk, elements_of_each);
   work.run(count);
   if constexpr (!std::is_same_v<Stop, never_stopped>) {
     if (const auto why = work.reason()) return fail(*why);

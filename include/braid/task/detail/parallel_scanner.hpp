@@ -190,8 +190,8 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
   const bool is_one_part = groups <= 1 && !(lanes > 1 && init);
   const std::size_t summed = is_one_part ? 0 : lanes > 1 ? groups : groups - 1;
   std::optional<errc> stopped;
-  if (const worker* const self = worker_of_thread; self != nullptr && self->victims.empty()) {
-    // One worker does one group after the other, and so finds its elements in the cache the second time.
+  if (groups != 0 && is_alone()) {
+    // One thread does one group after the other, and so finds its elements in the cache the second time.
     for (std::size_t group = 0; group != groups && !stopped; ++group) {
       if constexpr (!std::is_same_v<Stop, never_stopped>) stopped = stop.reason();
       if (stopped) break;

@@ -285,7 +285,7 @@ auto sort_all(const Stop& stop, Sorter sorter, Range& range, Compare& compare, P
   sorting<Stop, Compare, Proj> all{stop, compare, proj, static_cast<std::ptrdiff_t>(grain)};
   const auto first = std::ranges::begin(range);
   const auto last = first + static_cast<std::ranges::range_difference_t<Range>>(count);
-  if (worker_of_thread != nullptr)
+  if (worker_of_thread != nullptr || (count <= grain && begins_here()))
     sorter(first, last, all);
   else
     run_elsewhere([&] { sorter(first, last, all); });

@@ -29,7 +29,7 @@ class reduction {
 
   /// Of at least one element.
   [[gnu::always_inline]] auto node(worker* self, std::size_t from, std::size_t to) const -> part {
-    const std::size_t step = std::max(grain_, (to - from + max_children - 1) / max_children);
+    const std::size_t step = step_of(to - from);
     if (self != nullptr && !self->has_fork_at_hand() && to - from > step) [[unlikely]]
       return spread(std::nullopt, from, to, step);
     part total = child(from, std::min(from + step, to));
@@ -39,6 +39,13 @@ class reduction {
       total = both(std::move(total), child(next, std::min(next + step, to)));
     }
     return total;
+  }
+
+  /// The same on a thread that is no worker: each node is a loop over its children, which the thread begins.
+  [[gnu::noinline]] auto outside(std::size_t from, std::size_t to) const -> part {
+    if (!begins_here()) return run_elsewhere([&] { return node(worker_of_thread, from, to); });
+    if (to - from <= grain_) return reduce_part(from, to);
+    return spread(std::nullopt, from, to, step_of(to - from));
   }
 
   /// From the left.
@@ -52,13 +59,18 @@ class reduction {
  private:
   static constexpr std::size_t max_children = 16;
 
+  [[nodiscard]] auto step_of(std::size_t count) const noexcept -> std::size_t {
+    return std::max(grain_, (count + max_children - 1) / max_children);
+  }
+
   [[gnu::always_inline]] auto child(std::size_t from, std::size_t to) const -> part {
     if (to - from <= grain_) return reduce_part(from, to);
     return inner(from, to);
   }
 
   [[gnu::noinline]] auto inner(std::size_t from, std::size_t to) const -> part {
-    return node(worker_of_thread, from, to);
+    worker* const self = worker_of_thread;
+    return self != nullptr ? node(self, from, to) : outside(from, to);
   }
 
   auto reduce_part(std::size_t from, std::size_t to) const -> part {
@@ -75,10 +87,11 @@ class reduction {
       -> part {
     std::array<std::optional<part>, max_children> parts;
     const std::size_t count = (to - from + step - 1) / step;
-    for_chunks(count, 1, never_stopped{}, [&](std::size_t first, std::size_t last) {
+    const auto children = [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i != last; ++i)
         parts[i].emplace(child(from + i * step, std::min(from + (i + 1) * step, to)));
-    });
+    };
+    for_chunks(count, 1, never_stopped{}, children, step);
     std::size_t i = 0;
     if (!total) total.emplace(*std::move(parts[i++]));
     for (; i != count; ++i) total.emplace(both(*std::move(total), *std::move(parts[i])));

@@ -1,0 +1,119 @@
+// braid/task/detail/outside_region.hpp: a loop that begins on a thread that is no worker, and is shared when it lasts.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/pool.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace braid::detail {
+
+/// Whether algorithms begin on the calling thread, which is no worker, and are shared with the default pool when they
+/// last: not within an iteration of an event loop, and not where the pool has no threads. Errors: as `default_pool`.
+[[nodiscard]] BRAID_API auto begins_here() -> bool;
+
+/// Whether no other thread takes part in algorithms that the calling thread begins.
+[[nodiscard]] BRAID_API auto is_alone() -> bool;
+
+/// How long an element of a loop took when it ran last: a call of the same loop is expected to be alike. Long until it
+/// is known, and not forgotten at once: to take a long one for a short one costs more than the reverse.
+/// Threads: any. A note that is lost does no harm.
+class region_pace {
+ public:
+  constexpr region_pace() noexcept = default;
+
+  [[nodiscard]] auto exceeds(duration limit, std::size_t elements) const noexcept -> bool {
+    const std::uint64_t known = ps_.load(relaxed);
+    return known == unknown || static_cast<double>(known) * static_cast<double>(elements) >= 1e3 * in_ns(limit);
+  }
+
+  void note(duration elapsed, std::size_t elements) noexcept {
+    const std::uint64_t known = ps_.load(relaxed);
+    const auto seen = static_cast<std::uint64_t>(1e3 * in_ns(elapsed) / static_cast<double>(elements));
+    const std::uint64_t now = known == unknown ? seen : std::max(seen, known / forgets);
+    if (now < known / 2 || now / 2 > known) ps_.store(now, relaxed);  // its line is shared as long as little changes
+  }
+
+ private:
+  static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+  static constexpr std::uint64_t forgets = 4;
+
+  static auto in_ns(duration span) noexcept -> double { return static_cast<double>(span.count()); }
+
+  atomic<std::uint64_t> ps_{unknown};  // for each element; written by each thread that has run the loop
+};
+
+/// A part of a loop's numbers: how it is run.
+enum class region_part : std::uint8_t {
+  whole,      ///< by this thread alone
+  divisible,  ///< on a worker: thieves take their share
+};
+
+/// What is done with the numbers below `count`.
+struct region_work {
+  using run_fn = auto (*)(void* loop, std::size_t first, std::size_t last, region_part how) -> bool;
+
+  run_fn run;  ///< false when the rest is to be left out
+  void* loop;
+  std::size_t count;
+  std::size_t grain;
+  std::size_t elements_of_each = 1;  ///< by which its pace is known
+};
+
+/// A loop from outside of a pool. The calling thread begins: a hand-over and a sleep take longer than a short loop.
+/// Where its last run, or what the first numbers take, says that the rest is worth a wake, it offers the rest to the
+/// pool, and goes on until nothing is left. So a worker that is late does no harm.
+/// Threads: one, that is no worker. Blocks: until all has ended.
+/// Protocol: docs/design/fork_join.md, "Loops that begin outside"
+class BRAID_API outside_region {
+ public:
+  outside_region(pool& where, const region_work& work, region_pace& pace,
+                 const clock_source& clock = steady_time()) noexcept
+      : where_(where), work_(work), pace_(pace), clock_(clock) {}
+
+  /// Errors: what a part threw, one of them, when all parts that had begun have ended.
+  void run();
+
+ private:
+  struct part {
+    std::size_t first;
+    std::size_t last;
+  };
+  class offered;
+  class part_size;
+  class shared_part_size;
+
+  static constexpr duration worth_help = 20us;  // of what is left: a worker takes about as long to come
+  static constexpr duration first_look = 2us;   // before that the caches of the machine say more than the loop
+  static constexpr duration usual_part = 2us;   // of the thread while it is alone
+  static constexpr duration min_shared_part = 2us;
+  static constexpr duration max_shared_part = 100us;
+
+  auto run_alone(time_point begin) -> bool;
+  void run_without_help();
+  void share();
+  void run_on_workers();
+  void help();
+  [[nodiscard]] auto run_part(part which, region_part how) const -> bool {
+    return work_.run(work_.loop, which.first, which.last, how);
+  }
+  [[nodiscard]] auto left() const noexcept -> std::size_t { return work_.count - next_.load(relaxed); }
+  [[nodiscard]] auto take(std::size_t max_count) noexcept -> std::optional<part>;
+
+  pool& where_;
+  const region_work work_;
+  region_pace& pace_;
+  const clock_source& clock_;
+  atomic<std::size_t> next_{0};  // the first number that was not taken; raised by the thread that takes
+};
+
+/// Calls of this thread that it handed over to a pool, and waited for.
+extern constinit thread_local std::uint32_t calls_handed_over;
+
+}  // namespace braid::detail

@@ -1,0 +1,68 @@
+// braid/task/detail/region_offer.hpp: a job that its poster can withdraw as long as it has not begun.
+#pragma once
+
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/end_signal.hpp>
+#include <braid/task/job.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+namespace braid::detail {
+
+/// Work that a thread outside of a pool would share with a worker. The one of the two that comes second knows of the
+/// other, and frees the offer: a worker that finds it withdrawn touches nothing else, so the thread need not wait until
+/// the queue comes to it.
+/// Threads: `run` and `drop` from the one that takes the job; the rest from the thread that has made it.
+/// Protocol: docs/design/fork_join.md, "Loops that begin outside"
+class region_offer final : public job {
+ public:
+  using help_fn = void (*)(void* work);
+
+  region_offer(help_fn help, void* work) noexcept : job(&act), help_(help), work_(work) {}
+
+  /// True: `help` was not called, and will not be; the offer belongs to its queue. False: `ended` is set, or will be.
+  [[nodiscard]] auto try_withdraw() noexcept -> bool {
+    return state_.exchange(withdrawn, release) == open;  // edge region_offer.withdrawn: publish, it may be freed
+  }
+
+  /// Set when `help` has returned, or the job was dropped.
+  [[nodiscard]] auto ended() noexcept -> end_signal& { return ended_; }
+
+  /// What `help` threw. Requires that `ended` is set. Frees the offer.
+  [[nodiscard]] auto take_failure() noexcept -> std::exception_ptr {
+    std::exception_ptr thrown = std::move(thrown_);
+    delete this;
+    return thrown;
+  }
+
+ private:
+  static constexpr std::uint32_t open = 0;
+  static constexpr std::uint32_t taken = 1;
+  static constexpr std::uint32_t withdrawn = 2;
+
+  static void act(job& self, action what) noexcept {
+    auto& mine = static_cast<region_offer&>(self);
+    // edge region_offer.withdrawn: observe that its poster does not touch it any more
+    if (mine.state_.exchange(taken, acquire) == withdrawn) return delete &mine;
+    if (what == action::run) mine.help();
+    mine.ended_.set();
+  }
+
+  void help() noexcept {
+    try {
+      help_(work_);
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+  }
+
+  const help_fn help_;
+  void* const work_;
+  std::exception_ptr thrown_;
+  atomic<std::uint32_t> state_{open};  // taken: by the thread that runs or drops it; withdrawn: by its poster
+  end_signal ended_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,193 @@
+// src/task/outside_region.cpp: when a thread that is no worker shares a loop, and how it takes part.
+#include <braid/task/detail/outside_region.hpp>
+
+#include <braid/sync/detail/cpu_pause.hpp>
+#include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/default_pool.hpp>
+#include <braid/task/detail/inline_scheduler.hpp>
+#include <braid/task/detail/region_offer.hpp>
+#include <braid/task/worker.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <new>
+
+namespace braid::detail {
+
+constinit thread_local std::uint32_t calls_handed_over = 0;
+
+auto begins_here() -> bool { return !thread_runs_a_loop && !runs_inline() && default_pool().has_threads(); }
+
+auto is_alone() -> bool {
+  if (const worker* const self = worker_of_thread; self != nullptr) return self->victims.empty();
+  return begins_here() && default_pool().size() == 1;
+}
+
+/// The rest of a loop while it is offered; at the end no worker is at it any more.
+class outside_region::offered {
+ public:
+  explicit offered(outside_region& loop) noexcept
+      : where_(loop.where_), offer_(new(std::nothrow) region_offer(&help_with, &loop)) {
+    if (offer_ != nullptr && !where_.try_post(*offer_)) delete std::exchange(offer_, nullptr);
+  }
+  offered(const offered&) = delete;
+  auto operator=(const offered&) -> offered& = delete;
+  ~offered() { static_cast<void>(close()); }
+
+  /// What the worker threw. Blocks: until it has ended, if it has begun.
+  [[nodiscard]] auto close() noexcept -> std::exception_ptr {
+    region_offer* const mine = std::exchange(offer_, nullptr);
+    if (mine == nullptr || mine->try_withdraw()) return nullptr;
+    constexpr int polls = 512;  // some ten microseconds: the worker has one part left as a rule
+    for (int i = 0; i < polls && !mine->ended().is_set(); ++i) cpu_pause();
+    block_until_set(mine->ended(), where_.id());
+    return mine->take_failure();
+  }
+
+ private:
+  static void help_with(void* loop) { static_cast<outside_region*>(loop)->help(); }
+
+  pool& where_;
+  region_offer* offer_;  // null: refused, or out of memory
+};
+
+/// How many numbers a thread takes that is alone: so many as take a moment, but so few that one which takes long all of
+/// a sudden keeps no more than a small part of the others waiting.
+class outside_region::part_size {
+ public:
+  part_size(const region_work& work, time_point begin) noexcept : max_(max_of(work)), last_(begin) {}
+
+  [[nodiscard]] static auto max_of(const region_work& work) noexcept -> std::size_t {
+    constexpr std::size_t parts = 16;
+    return std::max({work.grain, work.count / parts, std::size_t{1}});
+  }
+  [[nodiscard]] auto get() const noexcept -> std::size_t { return count_; }
+
+  void has_run(time_point now) noexcept {
+    const duration taken = now - std::exchange(last_, now);
+    if (taken < usual_part / 4) count_ = std::min(4 * count_, max_);
+    if (taken > usual_part) count_ = std::max(count_ / 2, std::size_t{1});
+  }
+
+ private:
+  const std::size_t max_;
+  std::size_t count_ = 1;
+  time_point last_;
+};
+
+/// How many numbers each of two threads takes. Each time one of them fetches a cache line from the other, and perhaps
+/// what lies where their parts meet; so a part is a quarter of what is left, but not so short that this counts, nor so
+/// long that the other one may have to wait for it.
+class outside_region::shared_part_size {
+ public:
+  explicit shared_part_size(time_point begin) noexcept : last_(begin) {}
+
+  [[nodiscard]] auto of(std::size_t left) const noexcept -> std::size_t {
+    if (ns_of_each_ <= 0) return 1;
+    return std::clamp(left / 4, numbers_in(min_shared_part), numbers_in(max_shared_part));
+  }
+
+  void has_run(std::size_t count, time_point now) noexcept {
+    ns_of_each_ = static_cast<double>((now - std::exchange(last_, now)).count()) / static_cast<double>(count);
+  }
+
+ private:
+  [[nodiscard]] auto numbers_in(duration span) const noexcept -> std::size_t {
+    return std::max(static_cast<std::size_t>(static_cast<double>(span.count()) / ns_of_each_), std::size_t{1});
+  }
+
+  double ns_of_each_ = 0;  // 0: not known
+  time_point last_;
+};
+
+void outside_region::run() {
+  if (where_.size() == 1) return run_without_help();
+  const time_point begin = clock_.now();
+  const bool is_long = pace_.exceeds(worth_help, work_.count * work_.elements_of_each);
+  if (is_long || !run_alone(begin)) share();
+}
+
+/// The first part is one number: when its call hands work over itself, the workers had better have the whole loop.
+void outside_region::run_without_help() {
+  const std::uint32_t handed_over = calls_handed_over;
+  for (std::size_t count = 1; const auto mine = take(count); count = part_size::max_of(work_)) {
+    if (!run_part(*mine, region_part::whole)) return;
+    if (calls_handed_over != handed_over) return run_on_workers();
+  }
+}
+
+/// False when there is something left that is worth a wake.
+auto outside_region::run_alone(time_point begin) -> bool {
+  const std::uint32_t handed_over = calls_handed_over;
+  part_size size(work_, begin);
+  while (const auto mine = take(size.get())) {
+    if (!run_part(*mine, region_part::whole)) return true;
+    if (calls_handed_over != handed_over) return run_on_workers(), true;
+    const time_point now = clock_.now();
+    size.has_run(now);
+    const auto elapsed = static_cast<double>((now - begin).count());
+    const auto left = static_cast<double>(work_.count - mine->last);
+    const auto done = static_cast<double>(mine->last);
+    const bool is_worth_help =
+        now - begin >= first_look && elapsed * left >= done * static_cast<double>(duration(worth_help).count());
+    if (is_worth_help || mine->last == work_.count) pace_.note(now - begin, mine->last * work_.elements_of_each);
+    if (is_worth_help) return false;
+  }
+  return true;
+}
+
+/// Where the thread came to little itself, which says nothing of the loop, the next call may begin alone.
+void outside_region::share() {
+  const std::uint32_t handed_over = calls_handed_over;
+  offered rest(*this);
+  const time_point begin = clock_.now();
+  time_point now = begin;
+  std::size_t done = 0;
+  shared_part_size size(begin);
+  while (const auto mine = take(size.of(left()))) {
+    if (!run_part(*mine, region_part::whole)) break;
+    done += mine->last - mine->first;
+    if (calls_handed_over != handed_over) {
+      run_on_workers();
+      break;
+    }
+    now = clock_.now();
+    size.has_run(mine->last - mine->first, now);
+  }
+  pace_.note(now - begin >= first_look ? now - begin : duration(),
+             std::max(done, std::size_t{1}) * work_.elements_of_each);
+  if (const std::exception_ptr thrown = rest.close()) std::rethrow_exception(thrown);
+}
+
+/// All that is left, while this thread waits.
+void outside_region::run_on_workers() {
+  run_in(where_, [this] {
+    if (const auto rest = take(work_.count)) static_cast<void>(run_part(*rest, region_part::divisible));
+  });
+}
+
+/// A worker has come. It takes all that is left, of which others steal, so that the caller is one of them no longer.
+/// With two workers it and the caller are two threads already, and each takes part after part.
+void outside_region::help() {
+  if (where_.size() > 2) {
+    if (const auto rest = take(work_.count)) static_cast<void>(run_part(*rest, region_part::divisible));
+    return;
+  }
+  shared_part_size size(clock_.now());
+  while (const auto mine = take(size.of(left()))) {
+    if (!run_part(*mine, region_part::whole)) return;
+    size.has_run(mine->last - mine->first, clock_.now());
+  }
+}
+
+auto outside_region::take(std::size_t max_count) noexcept -> std::optional<part> {
+  std::size_t first = next_.load(relaxed);
+  while (first < work_.count) {
+    const std::size_t count = std::min(max_count, work_.count - first);
+    if (next_.compare_exchange_weak(first, first + count, relaxed, relaxed)) return part{first, first + count};
+  }
+  return std::nullopt;
+}
+
+}  // namespace braid::detail
