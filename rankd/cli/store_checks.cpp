@@ -112,7 +112,7 @@ void check_embedded(const endpoint_entry& endpoint, const workspace& in, checkup
 /// What a server says of itself.
 struct greeting {
   std::error_code failure;
-  std::string refusal;  ///< the text of an error reply, or empty
+  std::string refusal;  ///< the text of an error reply, or of a refused connection; or empty
   std::string info;
   std::int64_t keys = 0;
   std::vector<braid::duration> pings;
@@ -124,6 +124,7 @@ auto ask(braid::redis_connection& server, std::span<const std::string_view> word
   const braid::result<braid::resp_value> reply = co_await call;
   if (!reply) {
     into.failure = reply.error();
+    into.refusal = std::string(server.refusal_of(reply.error()));
     co_return braid::resp_value();
   }
   if (reply->is_error()) into.refusal = std::string(reply->text());

@@ -117,15 +117,18 @@ class counter_writer::connections {
     braid::redis_batch batch;
     const std::vector<std::size_t> replies = commands_of(rules, steps, batch);
     braid::result<std::span<const braid::resp_value>> got;
+    std::string why;
     if (const auto cluster = clusters_.find(endpoint); cluster != clusters_.end()) {
       auto running = cluster->second->run(batch, memory);
       got = co_await std::move(running);
+      if (!got) why = reason_of(got.error(), *cluster->second);
     } else {
-      got = co_await single_.at(endpoint)->run(batch, memory);
+      braid::redis_connection& redis = *single_.at(endpoint);
+      got = co_await redis.run(batch, memory);
+      if (!got) why = reason_of(got.error(), redis);
     }
-    if (!got) co_return std::pair(std::size_t{0}, got.error().message());
+    if (!got) co_return std::pair(std::size_t{0}, std::move(why));
     std::size_t written = 0;
-    std::string why;
     for (std::size_t step = 0, at = 0; step < replies.size(); at += replies[step++]) {
       const braid::resp_value& reply = (*got)[at];
       if (!reply.is_error())
@@ -137,6 +140,12 @@ class counter_writer::connections {
   }
 
  private:
+  /// In the words of the server, where it has said why.
+  static auto reason_of(std::error_code error, const auto& redis) -> std::string {
+    const std::string_view text = redis.refusal_of(error);
+    return text.empty() ? error.message() : std::string(text);
+  }
+
   std::map<std::size_t, std::unique_ptr<braid::redis_connection>> single_;
   std::map<std::size_t, std::unique_ptr<braid::redis_cluster>> clusters_;
 };

@@ -29,6 +29,7 @@ constexpr std::array named_failures{
     named_failure{braid::redis_errc::no_authentication, "store_unauthorized"},
     named_failure{braid::redis_errc::wrong_password, "store_unauthorized"},
     named_failure{braid::redis_errc::no_permission, "store_unauthorized"},
+    named_failure{braid::redis_errc::protected_mode, "store_unauthorized"},
     named_failure{braid::redis_errc::out_of_memory, "store_overloaded"},
     named_failure{braid::redis_errc::too_many_clients, "store_overloaded"},
     named_failure{braid::redis_errc::connection_lost, "store_unreachable"},

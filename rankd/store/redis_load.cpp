@@ -283,7 +283,8 @@ class sender {
   void end_piece(bool is_last);
   [[nodiscard]] auto refused(std::string_view code, const std::string& why) const
       -> std::unexpected<braid::diagnostics>;
-  [[nodiscard]] auto failed(std::error_code why) const -> std::unexpected<braid::diagnostics>;
+  template <typename Redis>
+  [[nodiscard]] auto failed(std::error_code why, const Redis& redis) const -> std::unexpected<braid::diagnostics>;
   [[nodiscard]] auto bytes_done() const -> std::uint64_t { return checked_->bytes_before(at_.file, at_.line); }
 
   [[nodiscard]] auto first_error(std::span<const braid::resp_value> replies) const -> braid::checked<void>;
@@ -307,8 +308,10 @@ auto sender::refused(std::string_view code, const std::string& why) const -> std
       braid::diagnostics(make_diagnostic(code, "the load failed: " + why, hint, place_of(*server_))));
 }
 
-auto sender::failed(std::error_code why) const -> std::unexpected<braid::diagnostics> {
-  return refused(detail::redis_failure_code(why), why.message());
+template <typename Redis>
+auto sender::failed(std::error_code why, const Redis& redis) const -> std::unexpected<braid::diagnostics> {
+  const std::string_view text = redis.refusal_of(why);
+  return refused(detail::redis_failure_code(why), text.empty() ? why.message() : detail::server_message(text));
 }
 
 /// Goes to where an interrupted load of the same files has ended.
@@ -317,7 +320,7 @@ auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<vo
   braid::arena memory;
   const std::array<std::string_view, 2> words{"GET", redis_load_key};
   const auto reply = co_await redis.command(words, memory);
-  if (!reply) co_return self.failed(reply.error());
+  if (!reply) co_return self.failed(reply.error(), redis);
   if (auto fine = self.first_error(std::span(&*reply, 1)); !fine) co_return fine;
   self.has_begun_ = true;
   const bool is_text = reply->type() == braid::resp_type::bulk_string;
@@ -357,10 +360,10 @@ void sender::end_piece(bool is_last) {
 auto sender::commit(sender& self, braid::redis_connection& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;
   const auto replies = co_await redis.run(self.batch_, memory);
-  if (!replies) co_return self.failed(replies.error());
+  if (!replies) co_return self.failed(replies.error(), redis);
   if (auto fine = self.first_error(*replies); !fine) co_return fine;
   const braid::resp_value& done = replies->back();
-  if (done.type() != braid::resp_type::array) co_return self.failed(braid::redis_errc::unexpected_reply);
+  if (done.type() != braid::resp_type::array) co_return self.failed(braid::redis_errc::unexpected_reply, redis);
   co_return self.first_error(done.items());
 }
 
@@ -370,7 +373,7 @@ auto sender::commit(sender& self, braid::redis_cluster& redis) -> braid::task<br
   if (!self.batch_.empty()) {
     auto sending = redis.run(self.batch_, memory);
     const auto replies = co_await std::move(sending);
-    if (!replies) co_return self.failed(replies.error());
+    if (!replies) co_return self.failed(replies.error(), redis);
     if (auto fine = self.first_error(*replies); !fine) co_return fine;
   }
   const std::string mark = detail::to_text(self.at_);
@@ -378,7 +381,7 @@ auto sender::commit(sender& self, braid::redis_cluster& redis) -> braid::task<br
   if (self.is_last_) words = {"DEL", redis_load_key};
   auto marking = redis.command(words, memory);
   const auto marked = co_await std::move(marking);
-  if (!marked) co_return self.failed(marked.error());
+  if (!marked) co_return self.failed(marked.error(), redis);
   co_return self.first_error(std::span(&*marked, 1));
 }
 

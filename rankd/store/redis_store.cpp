@@ -34,12 +34,10 @@ auto refusal(const resp_value& reply) -> std::unexpected<store_error> {
   return std::unexpected(store_error(why, reply.text()));
 }
 
-auto without_errors(const braid::result<std::span<const resp_value>>& replies)
-    -> store_result<std::span<const resp_value>> {
-  if (!replies) return braid::fail(replies.error());
-  for (const resp_value& each : *replies)
+auto without_errors(std::span<const resp_value> replies) -> store_result<std::span<const resp_value>> {
+  for (const resp_value& each : replies)
     if (each.is_error()) return refusal(each);
-  return *replies;
+  return replies;
 }
 
 /// The elements of an aggregate, which are texts; nothing where one is something else.
@@ -122,22 +120,30 @@ auto redis_store::time_for(read_hedge hedge) const noexcept -> braid::duration {
   return std::max<braid::duration>(options_.server.request_timeout - hedge.after, std::chrono::milliseconds(1));
 }
 
+/// With what a server has said when it refused the connection. The connections may have ended with their loop.
+auto redis_store::failed(std::error_code why, const braid::home& where, read_hedge hedge, braid::arena& arena)
+    -> std::unexpected<store_error> {
+  const connections whom = (hedge.attempt == read_attempt::second ? seconds_ : loops_).find(where);
+  const std::string_view text =
+      std::visit([&](const auto* each) { return each == nullptr ? std::string_view() : each->refusal_of(why); }, whom);
+  return std::unexpected(store_error(why, arena.copied(text)));
+}
+
 /// Sends a batch and waits for all of it. The first reply that is an error is that of the batch.
 auto redis_store::run(redis_store& self, braid::redis_id_batch batch, read_hedge hedge, braid::arena& arena)
     -> braid::task<store_result<std::span<const resp_value>>> {
   braid::scope& around = co_await braid::this_scope();
   const connections whom = self.connections_for(around.where(), hedge);
   if (whom == connections()) co_return braid::fail(braid::errc::closed);
-  braid::result<std::span<const resp_value>> replies;
-  if (auto* const* cluster = std::get_if<braid::redis_cluster*>(&whom)) {
+  if (std::holds_alternative<braid::redis_cluster*>(whom)) {
     braid::redis_batch all(batch.expected);
     all.add_each(batch);
-    auto asking = (*cluster)->run(all, arena, self.time_for(hedge));
-    replies = co_await std::move(asking);
-  } else {
-    replies = co_await std::get<braid::redis_pool*>(whom)->run(batch, arena, self.time_for(hedge));
+    auto running = run(self, all, hedge, arena);
+    co_return co_await std::move(running);
   }
-  co_return without_errors(replies);
+  const auto replies = co_await std::get<braid::redis_pool*>(whom)->run(batch, arena, self.time_for(hedge));
+  if (!replies) co_return self.failed(replies.error(), around.where(), hedge, arena);
+  co_return without_errors(*replies);
 }
 
 auto redis_store::run(redis_store& self, const braid::redis_batch& batch, read_hedge hedge, braid::arena& arena)
@@ -145,11 +151,15 @@ auto redis_store::run(redis_store& self, const braid::redis_batch& batch, read_h
   braid::scope& around = co_await braid::this_scope();
   const connections whom = self.connections_for(around.where(), hedge);
   if (whom == connections()) co_return braid::fail(braid::errc::closed);
+  braid::result<std::span<const resp_value>> replies;
   if (auto* const* cluster = std::get_if<braid::redis_cluster*>(&whom)) {
     auto asking = (*cluster)->run(batch, arena, self.time_for(hedge));
-    co_return without_errors(co_await std::move(asking));
+    replies = co_await std::move(asking);
+  } else {
+    replies = co_await std::get<braid::redis_pool*>(whom)->run(batch, arena, self.time_for(hedge));
   }
-  co_return without_errors(co_await std::get<braid::redis_pool*>(whom)->run(batch, arena, self.time_for(hedge)));
+  if (!replies) co_return self.failed(replies.error(), around.where(), hedge, arena);
+  co_return without_errors(*replies);
 }
 
 auto redis_store::hget(key_batch keys, std::string_view field, braid::arena& arena)

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -54,6 +55,8 @@ class redis_store final : public store {
   auto connections_of(braid::home& where, read_attempt attempt) -> connections;
   auto connections_for(braid::home& where, read_hedge hedge) -> connections;
   [[nodiscard]] auto time_for(read_hedge hedge) const noexcept -> braid::duration;
+  auto failed(std::error_code why, const braid::home& where, read_hedge hedge, braid::arena& arena)
+      -> std::unexpected<store_error>;
   static auto keep_connections(redis_store& owner, braid::loop& on, read_attempt attempt) -> braid::task<void>;
   template <typename Redis>
   static auto keep(detail::per_loop<connections>& in, const braid::loop& on, Redis& redis) -> braid::task<void>;

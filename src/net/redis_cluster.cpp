@@ -75,6 +75,10 @@ auto redis_cluster::refresh() -> task<result<void>> { return state_->refresh(tim
 
 void redis_cluster::close() noexcept { state_->close(); }
 
+auto redis_cluster::refusal_of(std::error_code why) const noexcept -> std::string_view {
+  return state_->refusal_of(why);
+}
+
 auto redis_cluster::owner(std::uint16_t slot) const -> std::string {
   const detail::redis_node* const node = state_->owner(slot);
   return node == nullptr ? std::string() : node->host + ":" + std::to_string(node->port);

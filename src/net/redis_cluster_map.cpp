@@ -33,7 +33,7 @@ auto error_detail_of(std::error_code why) noexcept -> error_detail {
 }
 
 /// Why an answer is no map of slots.
-auto refusal_of(const resp_value& answer) noexcept -> redis_errc {
+auto error_in(const resp_value& answer) noexcept -> redis_errc {
   if (answer.is_error()) return redis_error_of(answer.text());
   const bool is_empty = answer.type() == resp_type::array && answer.items().empty();
   return is_empty ? redis_errc::cluster_down : redis_errc::unexpected_reply;
@@ -148,7 +148,7 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
       has_map_ = true;
       co_return result<void>();
     }
-    const std::error_code why = got ? make_error_code(refusal_of(got->front())) : reason_of(got.error(), connection);
+    const std::error_code why = got ? make_error_code(error_in(got->front())) : reason_of(got.error(), connection);
     if (error_detail_of(why) >= error_detail_of(best)) best = why;
     all_have_answered = all_have_answered && error_detail_of(why) != error_detail::nothing;
     if (on_->now() < limit) continue;

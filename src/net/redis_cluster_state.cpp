@@ -91,6 +91,14 @@ void redis_cluster_state::close() noexcept {
   }
 }
 
+auto redis_cluster_state::refusal_of(std::error_code why) const noexcept -> std::string_view {
+  for (const auto& node : nodes_)
+    for (const auto* each : {&node->connection, &node->replica_connection})
+      if (const std::string_view text = *each ? (*each)->refusal_of(why) : std::string_view(); !text.empty())
+        return text;
+  return {};
+}
+
 auto redis_cluster_state::deadline_of(duration timeout) const noexcept -> time_point {
   return after(on_->now(), timeout == duration::zero() ? options_.connection.request_timeout : timeout);
 }
@@ -210,7 +218,8 @@ auto redis_cluster_state::judge(way& of, std::error_code error, const place& fro
   const bool was_sent = error == redis_errc::connection_lost || error.category() == resp_category() ||
                         error == redis_errc::unexpected_reply || error == std::errc::not_enough_memory;
   const bool is_final = error.category() == make_error_code(errc::closed).category() ||
-                        (error.category() == redis_category() && error != redis_errc::loading && !was_sent) ||
+                        (error.category() == redis_category() && error != redis_errc::loading &&
+                         error != redis_errc::too_many_clients && !was_sent) ||
                         (was_sent && of.access == redis_access::write);
   const bool is_late_replica = from.is_replica && error == errc::deadline_exceeded;
   if (is_late_replica) avoid(from);

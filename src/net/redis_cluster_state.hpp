@@ -56,6 +56,7 @@ class redis_cluster_state {
   [[nodiscard]] auto deadline_of(duration timeout) const noexcept -> time_point;
   [[nodiscard]] auto owner(std::uint16_t slot) const noexcept -> const redis_node* { return owners_[slot]; }
   [[nodiscard]] auto redirections() const noexcept -> std::uint64_t { return redirections_; }
+  [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view;
 
  private:
   /// The node that is asked; `connection` is null where no node is known to own the slot.

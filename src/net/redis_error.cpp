@@ -33,6 +33,7 @@ class category final : public std::error_category {
       case redis_errc::cannot_save: return "the server takes no writes because it cannot save them";
       case redis_errc::aborted: return "the transaction was given up";
       case redis_errc::too_many_clients: return "the server takes no more connections";
+      case redis_errc::protected_mode: return "the server takes connections from its own machine only";
       case redis_errc::connection_lost: return "the connection ended before the reply came";
       case redis_errc::unexpected_reply: return "a reply that the command cannot have";
       case redis_errc::not_shared: return "the command would change the connection for all its users";
@@ -51,7 +52,7 @@ struct named_error {
   redis_errc code;
 };
 
-constexpr std::array<named_error, 21> named_errors{{
+constexpr std::array<named_error, 22> named_errors{{
     {"WRONGTYPE", redis_errc::wrong_type},
     {"LOADING", redis_errc::loading},
     {"MOVED", redis_errc::moved},
@@ -69,6 +70,7 @@ constexpr std::array<named_error, 21> named_errors{{
     {"NOSCRIPT", redis_errc::no_script},
     {"MISCONF", redis_errc::cannot_save},
     {"EXECABORT", redis_errc::aborted},
+    {"DENIED", redis_errc::protected_mode},
     {"ERR invalid password", redis_errc::wrong_password},
     {"ERR This instance has cluster support disabled", redis_errc::no_cluster},
     {"ERR max number of clients reached", redis_errc::too_many_clients},

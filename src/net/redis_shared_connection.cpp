@@ -28,6 +28,11 @@ auto type_only(const resp_value& reply) noexcept -> resp_value {
   return reply.has_items() ? resp_value::of_items(reply.type(), {}) : reply;
 }
 
+/// Whether an error is no reply to a command: the server says it to a connection, and ends that.
+auto refuses_connections(redis_errc code) noexcept -> bool {
+  return code == redis_errc::too_many_clients || code == redis_errc::protected_mode;
+}
+
 }  // namespace
 
 redis_request::own_timer::own_timer(redis_request& of) noexcept
@@ -291,6 +296,10 @@ auto redis_shared_connection::end_reply() -> next {
   if (state_ == state::greeting) {
     reply_ = reply_slot::none;
     return take_greeting(reply);
+  }
+  if (reply.is_error() && refuses_connections(redis_error_of(reply.text()))) {
+    turned_away(reply.text());
+    return next::stop;
   }
   if (window_.empty()) {
     lose(reply.is_error() ? redis_error_of(reply.text()) : redis_errc::unexpected_reply);

@@ -78,11 +78,12 @@ void redis_shared_connection::greet() {
 
 auto redis_shared_connection::take_greeting(const resp_value& reply) noexcept -> next {
   if (reply.is_error()) {
-    attempt_failed(redis_error_of(reply.text()));
+    attempt_failed(redis_error_of(reply.text()), reply.text());
     return next::stop;
   }
   if (--greetings_ > 0) return next::go_on;
   failures_ = 0;
+  refusal_.clear();
   become_ready();
   return state_ == state::ready ? next::go_on : next::stop;
 }
@@ -111,9 +112,9 @@ void redis_shared_connection::hang_up() noexcept {
 }
 
 /// Requests that have waited for this attempt get its error; later ones wait for the next attempt.
-void redis_shared_connection::attempt_failed(std::error_code why) noexcept {
+void redis_shared_connection::attempt_failed(std::error_code why, std::string_view text) noexcept {
   add_to_count(counts_.failed);
-  last_error_ = why;
+  keep_reason(why, text);
   hang_up();
   fail_waiting(why);
   back_off();
@@ -130,14 +131,37 @@ void redis_shared_connection::broke(std::error_code why) noexcept {
 
 /// What was sent has no reply, a batch of which a part was sent neither; what was not waits for the next connection.
 /// Whose reply is the next one learns `first`.
-void redis_shared_connection::lose(std::error_code why, std::error_code first) noexcept {
+void redis_shared_connection::lose(std::error_code why, std::error_code first, std::string_view text) noexcept {
   add_to_count(counts_.lost);
-  last_error_ = why;
+  keep_reason(why, text);
   hang_up();
   fail_due(first, redis_errc::connection_lost);
   if (begun_ != nullptr)
     fail(*begun_, redis_errc::connection_lost);  // its begin was answered, its rest is not sent alone
   back_off();
+}
+
+/// The server takes no connections, and has said so when this one seemed to be ready. It has run nothing of what was
+/// sent, so all of that has failed for this reason.
+void redis_shared_connection::turned_away(std::string_view text) noexcept {
+  const std::error_code why = redis_error_of(text);
+  fail_due(why, why);
+  lose(why, why, text);
+}
+
+/// Why the connection has ended, with what the server has said of that. A server that does not know a command of the
+/// greeting repeats its arguments, one of which is the password.
+void redis_shared_connection::keep_reason(std::error_code why, std::string_view text) noexcept {
+  constexpr std::size_t max_text = 1'000;
+  last_error_ = why;
+  const bool has_password = !options_.password.empty();
+  const std::size_t secret =
+      has_password ? std::min(text.find(options_.password), text.find(", with args")) : text.npos;
+  try {
+    refusal_ = text.substr(0, std::min(secret, max_text));
+  } catch (const std::bad_alloc&) {
+    refusal_.clear();
+  }
 }
 
 void redis_shared_connection::back_off() noexcept {

@@ -253,6 +253,24 @@ TEST_CASE("nodes that refuse the password fail the calls at once") {
   world.pass(5);
   CHECK((call->error == redis_errc::wrong_password));
   CHECK((other->error == redis_errc::wrong_password));
+  CHECK(world.cluster().refusal_of(call->error) == "WRONGPASS invalid username-password pair");
+}
+
+TEST_CASE("a replica that takes no more connections leaves a read to its master") {
+  redis_nodes world(2, 1);
+  world.options.reads = redis_cluster::reads::replicas;
+  world.say_master({0, 1});
+  world.node(1).answer = [](const std::string&) { return "-ERR max number of clients reached\r\n"; };
+  redis_batch batch(redis_replies::text);
+  batch.add("GET", "a");
+  batch.add("GET", "b");
+  const auto call = world.get("k");
+  world.pass(20);
+  CHECK(call->text == "a:k");
+  world.pass(2'000);
+  const auto both = world.run(batch);
+  world.pass(20);
+  CHECK(both->text == "a:a a:b ");
 }
 
 TEST_CASE("nodes that are not there fail the calls as soon as they were looked for") {

@@ -39,6 +39,7 @@ TEST_CASE("an error of the server has the code of its first word") {
   CHECK(braid::detail::redis_error_of("MISCONF x") == redis_errc::cannot_save);
   CHECK(braid::detail::redis_error_of("EXECABORT x") == redis_errc::aborted);
   CHECK(braid::detail::redis_error_of("ERR max number of clients reached") == redis_errc::too_many_clients);
+  CHECK(braid::detail::redis_error_of("DENIED Redis is running in protected mode") == redis_errc::protected_mode);
   CHECK(braid::detail::redis_error_of("ERR This instance has cluster support disabled") == redis_errc::no_cluster);
 }
 

@@ -6,6 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 using namespace braid;
 using namespace braid::testing;
@@ -92,6 +95,74 @@ TEST_CASE("a server that refuses the greeting fails the calls with its reason, a
   scene.send("+OK\r\n");
   scene.send(bulk("v"));
   CHECK(second->text == "v");
+}
+
+TEST_CASE("what a server says when it refuses the greeting is known, without the password that it repeats") {
+  struct refusal {
+    redis_protocol protocol;
+    std::string_view said;
+    redis_errc code;
+    std::string_view known;
+  };
+  constexpr auto resp2 = redis_protocol::resp2;
+  constexpr auto resp3 = redis_protocol::resp3;
+  const std::string long_text = "ERR " + std::string(5'000, 'x');
+  const std::vector<refusal> table{
+      {resp2, "WRONGPASS invalid pair", redis_errc::wrong_password, "WRONGPASS invalid pair"},
+      {resp2, "NOPERM no 'select'", redis_errc::no_permission, "NOPERM no 'select'"},
+      {resp2, "ERR max number of clients reached", redis_errc::too_many_clients, "ERR max number of clients reached"},
+      {resp3, "ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `sec",
+       redis_errc::refused, "ERR unknown command `HELLO`"},
+      {resp2, "ERR no line is AUTH secret", redis_errc::refused, "ERR no line is AUTH "},
+      {resp2, long_text, redis_errc::refused, std::string_view(long_text).substr(0, 1'000)},
+  };
+  for (const refusal& each : table) {
+    redis_options options;
+    options.protocol = each.protocol;
+    options.password = "secret";
+    options.database = 1;
+    redis_scene scene(options);
+    scene.connect();
+    const auto call = scene.get("k");
+    scene.run_once();
+    scene.send("-" + std::string(each.said) + "\r\n");
+    CHECK((call->error == each.code));
+    CHECK(scene.redis().refusal_of(each.code) == each.known);
+    CHECK(scene.redis().refusal_of(redis_errc::connection_lost).empty());
+    scene.connect_again();
+    scene.send("+OK\r\n+OK\r\n");
+    CHECK(scene.redis().refusal_of(each.code).empty());
+  }
+}
+
+TEST_CASE("a server that takes no connections has run nothing, and its words are the reason of all calls") {
+  for (const auto& [said, code] :
+       {std::pair("ERR max number of clients reached", redis_errc::too_many_clients),
+        std::pair("DENIED Redis is running in protected mode", redis_errc::protected_mode)}) {
+    CAPTURE(said);
+    redis_scene scene;
+    scene.connect();
+    redis_batch batch(redis_replies::text);
+    batch.add("GET", "a");
+    batch.add("GET", "b");
+    const auto first = scene.run(batch);
+    const auto second = scene.get("c");
+    scene.run_once();
+    scene.send("-" + std::string(said) + "\r\n");
+    scene.server().hang_up();
+    scene.run_once();
+    CHECK((first->error == code));
+    CHECK((second->error == code));
+    CHECK(scene.redis().refusal_of(code) == said);
+    scene.connect_again();
+    const auto third = scene.get("k");
+    scene.run_once();
+    scene.send(bulk("v"));
+    CHECK(third->text == "v");
+    scene.server().hang_up();
+    scene.run_once();
+    CHECK(scene.redis().refusal_of(code).empty());
+  }
 }
 
 TEST_CASE("a server that loads its data fails the greeting, and is asked again") {

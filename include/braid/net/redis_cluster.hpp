@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace braid {
@@ -100,6 +101,9 @@ class BRAID_API redis_cluster {
 
   /// Ends all connections; calls fail with errc::closed.
   void close() noexcept;
+
+  /// As of a `redis_connection`, of any node.
+  [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view;
 
   /// The address of the master of a slot, `host:port`; empty where it is not known.
   [[nodiscard]] auto owner(std::uint16_t slot) const -> std::string;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -41,6 +42,12 @@ class redis_connection : public detail::redis_calls<redis_connection> {
   [[nodiscard]] auto counts() const noexcept -> const detail::redis_counts& { return connection_.counts(); }
   /// Why the last connection, or the last attempt to get one, has ended; none at first.
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return connection_.last_error(); }
+  /// What the server has said when it refused the connection, of a call that has failed with `why`: "WRONGPASS …" or
+  /// "ERR max number of clients reached", without the password that a server may repeat. Empty for every other error.
+  /// Lifetime: until the next attempt to connect has ended.
+  [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
+    return connection_.refusal_of(why);
+  }
   /// Where the last error is a `resp_errc`: what the server has sent.
   [[nodiscard]] auto last_fault() const noexcept -> const detail::resp_fault& { return connection_.last_fault(); }
 
@@ -75,6 +82,13 @@ class redis_pool : public detail::redis_calls<redis_pool> {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return connections_.size(); }
   [[nodiscard]] auto counts(std::size_t connection) const noexcept -> const detail::redis_counts& {
     return connections_[connection]->counts();
+  }
+
+  /// As of a `redis_connection`, of any of them.
+  [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
+    for (const auto& each : connections_)
+      if (const std::string_view text = each->refusal_of(why); !text.empty()) return text;
+    return {};
   }
 
   /// For `redis_calls`.

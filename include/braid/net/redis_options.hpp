@@ -37,6 +37,7 @@ enum class redis_errc : std::uint8_t {
   cannot_save,        ///< MISCONF: the server takes no writes because it cannot save them
   aborted,            ///< EXECABORT: a transaction was given up
   too_many_clients,   ///< the server takes no more connections
+  protected_mode,     ///< DENIED: the server takes connections from its own machine only
   connection_lost,    ///< the connection ended before the reply: whether the command was run is not known
   unexpected_reply,   ///< a reply of a type that the command cannot have, or one to no command
   not_shared,       ///< a command that would change the connection for all its users, such as SUBSCRIBE or a lone MULTI

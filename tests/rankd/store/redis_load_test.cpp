@@ -211,6 +211,11 @@ TEST_CASE("what a server refuses is said in its words, with its place") {
     REQUIRE(code_of(loaded) == "store_unauthorized");
     CHECK(loaded.error().front().message.find("the server says: NOAUTH ") != std::string::npos);
     CHECK(loaded.error().front().hint.starts_with("nothing was written: "));
+    braid::redis_options guess = at(closed);
+    guess.password = "guess";
+    const auto refused = load_redis(guess, data, {});
+    REQUIRE(code_of(refused) == "store_unauthorized");
+    CHECK(refused.error().front().message.find("the server says: WRONGPASS ") != std::string::npos);
   }
   {
     const redis_server other;

@@ -207,13 +207,31 @@ TEST_CASE("a password and a database are used, and missed where they are wanted"
   other.database = 4;
   redis_store right = store_at(with);
   redis_store none = store_at(at(server));
-  redis_store guess = store_at(wrong);
+  redis_store guess({.endpoint_id = "ep_0001", .server = wrong, .words = server_messages::shown});
   redis_store empty = store_at(other);
   asker ask;  // its loop ends before the stores
   CHECK((*ask.country(right, {1}))[0] == "US");
   CHECK(code_of(none, ask.country(none, {1})) == "store_unauthorized");
   CHECK(code_of(guess, ask.country(guess, {1})) == "store_unauthorized");
+  const auto refused = ask.country(guess, {1, 2});
+  REQUIRE_FALSE(refused.has_value());
+  const std::string message = guess.explain(refused.error()).message;
+  CHECK(message.find("; the server says: WRONGPASS ") != std::string::npos);
+  CHECK(message.find(wrong.password) == std::string::npos);
   CHECK((*ask.country(empty, {1}))[0] == std::nullopt);
+}
+
+TEST_CASE("a server that takes no more clients says so, whatever was sent to it") {
+  const watchdog guard(60s);
+  const redis_server server({"--maxclients", "1"});
+  redis_store first = store_at(at(server));
+  redis_store next({.endpoint_id = "ep_0001", .server = at(server), .words = server_messages::shown});
+  asker ask;                                                               // its loop ends before the stores
+  CHECK(eventually([&] { return ask.country(first, {1}).has_value(); }));  // the clients before it have gone
+  CHECK(eventually([&] { return code_of(next, ask.country(next, {1, 2, 3})) == "store_overloaded"; }));
+  const auto refused = ask.country(next, {1, 2, 3});
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(next.explain(refused.error()).message.ends_with("; the server says: ERR max number of clients reached"));
 }
 
 TEST_CASE("a server that is away is an error with its place, and answers once it is back") {

@@ -22,6 +22,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 namespace braid {
@@ -69,6 +71,11 @@ class BRAID_API redis_shared_connection {
   }
   [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return parser_.fault(); }
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return last_error_; }
+  /// What the server has said when it refused the connection with that error, without the password that it may repeat;
+  /// empty for every other error. Lifetime: until the next attempt has ended.
+  [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
+    return why == last_error_ ? std::string_view(refusal_) : std::string_view();
+  }
 
  private:
   friend struct redis_request;
@@ -97,9 +104,12 @@ class BRAID_API redis_shared_connection {
   void greet();
   void become_ready() noexcept;
   auto take_greeting(const resp_value& reply) noexcept -> next;
-  void attempt_failed(std::error_code why) noexcept;
+  void attempt_failed(std::error_code why, std::string_view text = {}) noexcept;
   void broke(std::error_code why) noexcept;
-  void lose(std::error_code why, std::error_code first = redis_errc::connection_lost) noexcept;
+  void lose(std::error_code why, std::error_code first = redis_errc::connection_lost,
+            std::string_view text = {}) noexcept;
+  void turned_away(std::string_view text) noexcept;
+  void keep_reason(std::error_code why, std::string_view text) noexcept;
   void hang_up() noexcept;
   void back_off() noexcept;
   void connect_timed_out() noexcept;
@@ -154,6 +164,7 @@ class BRAID_API redis_shared_connection {
   random_source random_;
   redis_counts counts_;
   std::error_code last_error_;
+  std::string refusal_;  // what the server has said with it
 
   connection_timer<&redis_shared_connection::connect_timed_out> connect_timer_{*this};
   connection_timer<&redis_shared_connection::connect> backoff_timer_{*this};
