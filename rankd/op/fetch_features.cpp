@@ -2,8 +2,8 @@
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/hash_columns.hpp>
 #include <rankd/op/detail/lookup.hpp>
-#include <rankd/op/detail/stored_columns.hpp>
 
 #include <algorithm>
 #include <array>
@@ -28,63 +28,33 @@ struct found_fields {
   }
 };
 
+/// The hashes of the active rows, each once, and for each row its place among them.
+auto ask_for(const row_set& rows, std::uint32_t by_key, std::span<std::uint32_t> places, braid::arena& memory)
+    -> std::span<const std::int64_t> {
+  const auto by = rows.table().find(by_key);
+  const std::span<std::int64_t> named = memory.uninitialized<std::int64_t>(by ? rows.size() : 0);
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < named.size(); ++at)
+    if (!by->is_null(rows.row(at))) named[count++] = (*by->integers())[rows.row(at)];
+  const std::span<const std::int64_t> asked = distinct(named.first(count), memory);
+  for (std::size_t at = 0; at < named.size(); ++at)
+    if (!by->is_null(rows.row(at)))
+      places[at] = static_cast<std::uint32_t>(place_of((*by->integers())[rows.row(at)], asked));
+  return asked;
+}
+
 struct fetch_params {
   std::uint32_t endpoint = 0;
-  std::string prefix;
-  std::uint32_t by_key = registries::id_key;
-  std::vector<wanted_feature> wanted;
+  hash_columns columns;
 
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     store* from = context.stores[endpoint];
-    if (from == nullptr) co_return no_store();
+    if (from == nullptr) return ended(no_store());
     const row_set& rows = context.inputs[0];
     // A value, its validity and the place of its hash; the replies themselves are counted when the node has ended.
-    const std::uint64_t bytes = rows.table().size() * (sizeof(std::uint32_t) + wanted.size() * (sizeof(double) + 1));
-    if (!context.may_make(0, bytes)) co_return over_budget();
-
-    const std::span<std::uint32_t> places = context.memory.filled(rows.size(), asked_rows::none);
-    const std::span<const std::int64_t> asked = ask_for(rows, places, context.memory);
-    const asked_rows of{.rows = rows, .asked = asked.size(), .places = places};
-    auto reading = read(*from, asked, context.memory);
-    const store_result<found_fields> found = co_await std::move(reading);
-    if (!found) co_return store_failed(*from, found.error());
-    const auto find = [&](std::size_t hash, const wanted_feature& what) { return found->find(hash, what.name); };
-    row_set out = rows;
-    for (const wanted_feature& each : wanted)
-      out = out.with_column(each.key_id, column_of(each, of, find, context), context.memory);
-    co_return out;
-  }
-
- private:
-  /// The hashes of the active rows, each once, and for each row its place among them.
-  [[nodiscard]] auto ask_for(const row_set& rows, std::span<std::uint32_t> places, braid::arena& memory) const
-      -> std::span<const std::int64_t> {
-    const auto by = rows.table().find(by_key);
-    const std::span<std::int64_t> named = memory.uninitialized<std::int64_t>(by ? rows.size() : 0);
-    std::size_t count = 0;
-    for (std::size_t at = 0; at < named.size(); ++at)
-      if (!by->is_null(rows.row(at))) named[count++] = (*by->integers())[rows.row(at)];
-    const std::span<const std::int64_t> asked = distinct(named.first(count), memory);
-    for (std::size_t at = 0; at < named.size(); ++at)
-      if (!by->is_null(rows.row(at)))
-        places[at] = static_cast<std::uint32_t>(place_of((*by->integers())[rows.row(at)], asked));
-    return asked;
-  }
-
-  /// One batch, or none where no row has a hash.
-  [[nodiscard]] auto read(store& from, std::span<const std::int64_t> asked, braid::arena& memory) const
-      -> braid::task<store_result<found_fields>> {
-    if (asked.empty()) co_return found_fields{};
-    if (wanted.size() == 1) {
-      auto reading = from.hget({prefix, asked}, wanted.front().name, memory);
-      const store_result<field_batch> found = co_await std::move(reading);
-      if (!found) co_return std::unexpected(found.error());
-      co_return found_fields{.one = *found, .all = {}};
-    }
-    auto reading = from.hgetall({prefix, asked}, memory);
-    const store_result<hash_batch> found = co_await std::move(reading);
-    if (!found) co_return std::unexpected(found.error());
-    co_return found_fields{.one = {}, .all = *found};
+    const std::uint64_t row_bytes = sizeof(std::uint32_t) + columns.wanted.size() * (sizeof(double) + 1);
+    if (!context.may_make(0, rows.table().size() * row_bytes)) return ended(over_budget());
+    return columns.add_to(rows, *from, context);
   }
 };
 
@@ -103,18 +73,42 @@ auto bind_fetch_features(const plan_node& node, const bind_context& with) -> bra
   fetch_params params;
   params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
   const plan_param* hash = node.find_param("hash");
-  params.prefix = (hash == nullptr ? std::string(usual_hash) : std::get<std::string>(hash->value)) + ":";
-  params.wanted = find_wanted(node, nullptr, with, problems);
+  hash_columns& columns = params.columns;
+  columns.prefix = (hash == nullptr ? std::string(usual_hash) : std::get<std::string>(hash->value)) + ":";
+  columns.wanted = find_wanted(node, nullptr, with, problems);
   const plan_param* by = node.find_param("by");
   if (by == nullptr)
-    need_integer_ids(node, with, "core::hash reads the same by `key`: " + params.prefix + "{id}", problems);
+    need_integer_ids(node, with, "core::hash reads the same by `key`: " + columns.prefix + "{id}", problems);
   else if (const key_entry* key = find_typed_key(*by, by_shape, with, problems))
-    params.by_key = key->key_id;
+    columns.by_key = key->key_id;
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }
 
 }  // namespace
+
+auto hash_columns::add_to(row_set rows, store& from, node_context& context) const -> braid::task<op_result<row_set>> {
+  const std::span<std::uint32_t> places = context.memory.filled(rows.size(), asked_rows::none);
+  const std::span<const std::int64_t> asked = ask_for(rows, by_key, places, context.memory);
+  const asked_rows of{.rows = rows, .asked = asked.size(), .places = places};
+  found_fields found;
+  if (!asked.empty() && wanted.size() == 1) {
+    auto reading = from.hget({prefix, asked}, wanted.front().name, context.memory);
+    const store_result<field_batch> got = co_await std::move(reading);
+    if (!got) co_return store_failed(from, got.error());
+    found.one = *got;
+  } else if (!asked.empty()) {
+    auto reading = from.hgetall({prefix, asked}, context.memory);
+    const store_result<hash_batch> got = co_await std::move(reading);
+    if (!got) co_return store_failed(from, got.error());
+    found.all = *got;
+  }
+  const auto find = [&](std::size_t hash, const wanted_feature& what) { return found.find(hash, what.name); };
+  row_set out = rows;
+  for (const wanted_feature& each : wanted)
+    out = out.with_column(each.key_id, column_of(each, of, find, context), context.memory);
+  co_return out;
+}
 
 auto fetch_features_entry() -> op_entry {
   return {.shape = {.name = "core::fetch_features", .inputs = 1, .params = fetch_shape},

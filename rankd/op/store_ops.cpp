@@ -2,6 +2,7 @@
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/hash_columns.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
 #include <rankd/plan/key_template.hpp>
@@ -23,28 +24,14 @@ namespace {
 constexpr std::string_view country_field = "country";
 constexpr std::string_view user_prefix = "user:";
 
-/// Rows of `ids` with their countries; null where the user or the field is absent.
-auto with_countries(std::span<const std::int64_t> ids, store& from, std::uint32_t key, braid::arena& memory)
-    -> braid::task<op_result<row_set>> {
-  column_builder<std::string_view> countries(memory, ids.size());
-  if (!ids.empty()) {
-    const std::span<const std::int64_t> asked = distinct(ids, memory);
-    auto reading = from.hget({user_prefix, asked}, country_field, memory);
-    const store_result<field_batch> found = co_await std::move(reading);
-    if (!found) co_return store_failed(from, found.error());
-    for (const std::int64_t id : ids) {
-      const std::optional<std::string_view>& country = (*found)[place_of(id, asked)];
-      if (country)
-        countries.push(*country);
-      else
-        countries.push_null();
-    }
-  }
-  co_return row_set(batch(ids).with_column(key, countries.finish(), memory));
+/// The column `country` of users; null where the user or the field is absent.
+auto countries(std::uint32_t key) -> hash_columns {
+  return {.prefix = std::string(user_prefix),
+          .wanted = {{.key_id = key, .name = std::string(country_field), .type = value_type::string, .otherwise = {}}}};
 }
 
-/// The row of a user whose id is a text, which stands escaped in the key as in a key_template.
-auto viewer_by_text(const std::string& id, store& from, std::uint32_t key, braid::arena& memory)
+/// The row of a user whose id is a text, which stands escaped in the key as in a key_template, with the country.
+auto viewer_by_text(const std::string& id, batch row, store& from, std::uint32_t key, braid::arena& memory)
     -> braid::task<op_result<row_set>> {
   std::string name(user_prefix);
   append_escaped(name, id);
@@ -54,44 +41,38 @@ auto viewer_by_text(const std::string& id, store& from, std::uint32_t key, braid
   auto reading = from.read(what, memory);
   const store_result<item_batch> found = co_await std::move(reading);
   if (!found) co_return store_failed(from, found.error());
-  column_builder<std::string_view> ids(memory, 1);
-  ids.push(id);
   column_builder<std::string_view> countries(memory, 1);
   if (const stored_item& country = found->of_key[0][0]; country.is_there)
     countries.push(country.text);
   else
     countries.push_null();
-  const column id_column = ids.finish();
-  co_return row_set(batch(*id_column.strings()).with_column(key, countries.finish(), memory));
+  co_return row_set(row.with_column(key, countries.finish(), memory));
 }
-
-auto without_store() -> braid::task<op_result<row_set>> { co_return no_store(); }
 
 struct viewer_params {
   std::uint32_t endpoint = 0;
-  std::uint32_t country_key = 0;
+  hash_columns country;
 
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     store* from = context.stores[endpoint];
-    if (from == nullptr) return without_store();
-    if (!context.wants_extras) return without_country(context);
-    if (const auto* text = std::get_if<std::string>(context.user))
-      return viewer_by_text(*text, *from, country_key, context.memory);
-    const std::int64_t id = context.user == nullptr ? 0 : std::get<std::int64_t>(*context.user);
-    return with_countries(context.memory.filled(1, id), *from, country_key, context.memory);
+    if (from == nullptr) return ended(no_store());
+    const auto* text = std::get_if<std::string>(context.user);
+    const batch row = text != nullptr ? row_of(*text, context.memory) : row_of(context);
+    if (!context.wants_extras) return ended(row_set(row));
+    if (text != nullptr) return viewer_by_text(*text, row, *from, country.wanted.front().key_id, context.memory);
+    return country.add_to(row_set(row), *from, context);
   }
 
  private:
-  /// The row alone, for which nothing is read.
-  static auto without_country(node_context& context) -> braid::task<op_result<row_set>> {
-    if (const auto* text = std::get_if<std::string>(context.user)) {
-      column_builder<std::string_view> ids(context.memory, 1);
-      ids.push(*text);
-      const column made = ids.finish();
-      co_return row_set(batch(*made.strings()));
-    }
+  static auto row_of(const std::string& id, braid::arena& memory) -> batch {
+    column_builder<std::string_view> ids(memory, 1);
+    ids.push(id);
+    return batch(*ids.finish().strings());
+  }
+
+  static auto row_of(node_context& context) -> batch {
     const std::int64_t id = context.user == nullptr ? 0 : std::get<std::int64_t>(*context.user);
-    co_return row_set(batch(context.memory.filled(1, id)));
+    return batch(context.memory.filled(1, id));
   }
 };
 
@@ -102,8 +83,7 @@ struct list_params {
   std::string_view prefix;
   std::uint32_t endpoint = 0;
   option_value<std::int64_t> fanout = {};
-  list_columns columns = list_columns::none;
-  std::uint32_t country_key = 0;
+  std::optional<hash_columns> country = {};
 
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     store* from = context.stores[endpoint];
@@ -120,9 +100,10 @@ struct list_params {
       ids = joined(lists_of(owners, asked, *found, context), context);
     }
     if (!ids) co_return std::unexpected(ids.error());
-    if (columns == list_columns::none || !context.wants_extras) co_return row_set(batch(*ids));
-    auto rows = with_countries(*ids, *from, country_key, context.memory);
-    co_return co_await std::move(rows);
+    row_set rows{batch(*ids)};
+    if (!country || !context.wants_extras) co_return rows;
+    auto adding = country->add_to(std::move(rows), *from, context);
+    co_return co_await std::move(adding);
   }
 
  private:
@@ -177,22 +158,22 @@ auto bind_viewer(const plan_node& node, const bind_context& with) -> braid::chec
   const std::uint32_t endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
   const key_entry* country = find_string_key(country_field, node, with, problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  return make_bound(viewer_params{.endpoint = endpoint, .country_key = country->key_id});
+  return make_bound(viewer_params{.endpoint = endpoint, .country = countries(country->key_id)});
 }
 
 template <list_columns Columns>
 auto bind_list(std::string_view prefix, const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  list_params params{.prefix = prefix, .columns = Columns};
+  list_params params{.prefix = prefix};
   need_integer_ids(node, with, "core::list reads the same by `key`: " + std::string(prefix) + "{id}", problems);
   params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
   params.fanout = option_value<std::int64_t>(*node.find_param("fanout"), with.declared);
   if constexpr (Columns == list_columns::country) {
     const key_entry* country = find_string_key(country_field, node, with, problems);
-    if (country != nullptr) params.country_key = country->key_id;
+    if (country != nullptr) params.country = countries(country->key_id);
   }
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  return make_bound(params);
+  return make_bound(std::move(params));
 }
 
 auto bind_follow(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {

@@ -111,19 +111,21 @@ struct decoded {
   }
 };
 
-/// The values of the hashes at their rows: inactive rows are null, and rows without value get `otherwise`.
+/// The values of the hashes at their rows: inactive rows are null, and rows without value get `otherwise`. Where no row
+/// is null there is no bitmap, so that what takes the column does not look into one.
 template <typename T>
 auto spread(const asked_rows& of, const decoded<T>& from, const std::optional<T>& otherwise, braid::arena& memory)
     -> std::pair<std::span<const T>, bitmap> {
   decoded<T> out(of.rows.table().size(), memory);
+  std::size_t filled = 0;
   for (std::size_t position = 0; position < of.rows.size(); ++position) {
     const std::uint32_t place = of.places[position];
-    if (place != asked_rows::none && test_bit(from.valid.data(), place))
-      out.set(of.rows.row(position), from.values[place]);
-    else if (otherwise)
-      out.set(of.rows.row(position), *otherwise);
+    const bool is_there = place != asked_rows::none && test_bit(from.valid.data(), place);
+    if (!is_there && !otherwise) continue;
+    out.set(of.rows.row(position), is_there ? from.values[place] : *otherwise);
+    ++filled;
   }
-  return {out.values, bitmap(out.valid.data())};
+  return {out.values, filled == out.values.size() ? bitmap() : bitmap(out.valid.data())};
 }
 
 /// `find(hash, what)` gives the text of a field, where there is one.

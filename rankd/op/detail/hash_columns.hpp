@@ -1,0 +1,26 @@
+// rankd/op/detail/hash_columns.hpp: columns of rows from fields of hashes that ids name.
+#pragma once
+
+#include <rankd/op/detail/stored_columns.hpp>
+#include <rankd/op/operator.hpp>
+
+#include <braid/coro/task.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rankd::detail {
+
+/// What core::fetch_features adds to its rows, and what sources add to theirs. Immutable.
+struct hash_columns {
+  std::string prefix;                         ///< of a hash's key; the id follows it
+  std::uint32_t by_key = registries::id_key;  ///< the column of integers that has the id
+  std::vector<wanted_feature> wanted;
+
+  /// The rows with these columns. Each hash is asked for once, all in one batch, or none where no row has one.
+  /// Lifetime: this, the store and the context outlive the task.
+  [[nodiscard]] auto add_to(row_set rows, store& from, node_context& context) const -> braid::task<op_result<row_set>>;
+};
+
+}  // namespace rankd::detail
