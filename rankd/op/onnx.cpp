@@ -161,7 +161,7 @@ auto columns_of(const onnx_value& input, std::size_t otherwise, const model_read
                          input.type == onnx_type::flags;
   if (input.is_map || !is_number) {
     with.report("wrong_type", input.pointer,
-                "the input " + shown(input.name) + " is " + to_text(input.type) + ", and keys are numbers",
+                "the input " + shown(input.name) + " is " + onnx_type_text(input.type) + ", and keys are numbers",
                 "train on float columns, and encode texts before they become features");
     return 0;
   }
@@ -219,7 +219,7 @@ auto key_of(const input_column& column, const model_reading& with) -> std::uint3
   if (is_real(column.type) || type == value_type::boolean || (type == value_type::integer && !is_flag)) return key;
   with.report("wrong_key_type", column.pointer,
               "key " + quote_name(column.name) + " is of type " + std::string(to_string(type)) +
-                  ", and the column of " + to_text(column.type) + " takes no such numbers",
+                  ", and the column of " + onnx_type_text(column.type) + " takes no such numbers",
               "convert with FloatTensorType for this column");
   return 0;
 }

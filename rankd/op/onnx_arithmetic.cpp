@@ -15,7 +15,8 @@ using made_rows = std::optional<onnx_rows>;
 /// Complains where integers or flags come to an operator that takes neither.
 auto refuses_type(const onnx_call& call, onnx_type type) -> bool {
   if (is_real(type)) return false;
-  call.refuse("wrong_type", "input", to_text(type) + " is not supported here, only tensor(float) and tensor(double)");
+  call.refuse("wrong_type", "input",
+              onnx_type_text(type) + " is not supported here, only tensor(float) and tensor(double)");
   return true;
 }
 
@@ -221,7 +222,7 @@ auto make_softmax(const onnx_call& call) -> made_rows {
   return onnx_rows{of->type, 2, softened(call, of->slots, of->type)};
 }
 
-constexpr std::array operators{
+constexpr std::array arithmetic_operators{
     onnx_operator{"", "Abs", &real_single<step_kind::absolute>},
     onnx_operator{"", "Add", &real_pair<step_kind::add>},
     onnx_operator{"", "And", &flag_pair<step_kind::both>},
@@ -275,6 +276,6 @@ auto softened(const onnx_call& call, const slot_list& slots, onnx_type type) -> 
   return call.each(step_kind::divide, type, pairs);
 }
 
-auto onnx_arithmetic() -> std::span<const onnx_operator> { return operators; }
+auto onnx_arithmetic() -> std::span<const onnx_operator> { return arithmetic_operators; }
 
 }  // namespace rankd::detail

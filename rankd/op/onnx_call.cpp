@@ -56,7 +56,7 @@ auto onnx_call::table(std::size_t at) const -> const onnx_rows* {
   if (found == nullptr) return nullptr;
   if (found->rank == 2 && is_real(found->type)) return found;
   refuse("wrong_type", "input",
-         shown(node_.inputs[at]) + " is " + to_text(found->type) + " with " + std::to_string(found->rank) +
+         shown(node_.inputs[at]) + " is " + onnx_type_text(found->type) + " with " + std::to_string(found->rank) +
              " dimensions, and not a table of tensor(float) or tensor(double)");
   return nullptr;
 }
@@ -90,7 +90,8 @@ auto onnx_call::whole(std::size_t at) const -> std::optional<std::vector<std::in
   const onnx_numbers* found = constant(at);
   if (found == nullptr) return std::nullopt;
   if (is_real(found->type)) {
-    refuse("wrong_type", "input", shown(node_.inputs[at]) + " must be whole numbers, not " + to_text(found->type));
+    refuse("wrong_type", "input",
+           shown(node_.inputs[at]) + " must be whole numbers, not " + onnx_type_text(found->type));
     return std::nullopt;
   }
   std::vector<std::int64_t> out;
@@ -155,7 +156,8 @@ auto onnx_call::broadcast(std::initializer_list<std::size_t> which) const -> std
     if (found == nullptr) return std::nullopt;
     const bool is_new_type = has_rows && out.type != onnx_type::flags && found->type != onnx_type::flags;
     if (is_new_type && found->type != out.type) {
-      refuse("wrong_type", "input", "the inputs are " + to_text(out.type) + " and " + to_text(found->type));
+      refuse("wrong_type", "input",
+             "the inputs are " + onnx_type_text(out.type) + " and " + onnx_type_text(found->type));
       return std::nullopt;
     }
     if (!has_rows || found->type != onnx_type::flags) out.type = found->type;

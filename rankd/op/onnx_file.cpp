@@ -295,7 +295,7 @@ void read_metadata(std::string_view bytes, std::size_t at, onnx_file& out, const
 
 }  // namespace
 
-auto to_text(onnx_type type) -> std::string {
+auto onnx_type_text(onnx_type type) -> std::string {
   constexpr std::array<std::string_view, 17> names{
       "undefined", "float",   "uint8",  "int8",   "uint16", "int16",     "int32",      "int64",   "string",
       "bool",      "float16", "double", "uint32", "uint64", "complex64", "complex128", "bfloat16"};
@@ -343,7 +343,7 @@ auto numbers_of(const onnx_tensor& from, const model_reading& with) -> std::opti
   if (read.is_external)
     return refuse("external_data", "the numbers of the tensor are in another file", "save the model with its data");
   const std::size_t size = size_of(read.out.type);
-  if (size == 0) return refuse("wrong_type", to_text(read.out.type) + " is not read where numbers are needed");
+  if (size == 0) return refuse("wrong_type", onnx_type_text(read.out.type) + " is not read where numbers are needed");
   const auto count = promised(read.out.dims);
   if (!count)
     return refuse("too_many_items",

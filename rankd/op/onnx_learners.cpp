@@ -191,18 +191,16 @@ auto make_linear_classifier(const onnx_call& call) -> made_rows {
   return transformed(call, std::move(*slots), call.text("post_transform", "NONE"));
 }
 
-constexpr std::string_view ml = "ai.onnx.ml";
-
-constexpr std::array operators{
-    onnx_operator{ml, "Binarizer", &make_binarizer},
-    onnx_operator{ml, "Imputer", &make_imputer},
-    onnx_operator{ml, "LinearClassifier", &make_linear_classifier, 1},
-    onnx_operator{ml, "LinearRegressor", &make_linear_regressor},
-    onnx_operator{ml, "Normalizer", &make_normalizer},
-    onnx_operator{ml, "OneHotEncoder", &make_one_hot},
-    onnx_operator{ml, "Scaler", &make_scaler},
-    onnx_operator{ml, "TreeEnsembleClassifier", &make_tree_classifier, 1},
-    onnx_operator{ml, "TreeEnsembleRegressor", &make_tree_regressor},
+constexpr std::array learners_operators{
+    onnx_operator{onnx_ml, "Binarizer", &make_binarizer},
+    onnx_operator{onnx_ml, "Imputer", &make_imputer},
+    onnx_operator{onnx_ml, "LinearClassifier", &make_linear_classifier, 1},
+    onnx_operator{onnx_ml, "LinearRegressor", &make_linear_regressor},
+    onnx_operator{onnx_ml, "Normalizer", &make_normalizer},
+    onnx_operator{onnx_ml, "OneHotEncoder", &make_one_hot},
+    onnx_operator{onnx_ml, "Scaler", &make_scaler},
+    onnx_operator{onnx_ml, "TreeEnsembleClassifier", &make_tree_classifier, 1},
+    onnx_operator{onnx_ml, "TreeEnsembleRegressor", &make_tree_regressor},
 };
 
 }  // namespace
@@ -218,6 +216,6 @@ auto transformed(const onnx_call& call, slot_list scores, std::string_view trans
   return onnx_rows{onnx_type::floats, 2, std::move(scores)};
 }
 
-auto onnx_learners() -> std::span<const onnx_operator> { return operators; }
+auto onnx_learners() -> std::span<const onnx_operator> { return learners_operators; }
 
 }  // namespace rankd::detail

@@ -36,7 +36,7 @@ auto make_cast(const onnx_call& call) -> made_rows {
     case onnx_type::none:
     case onnx_type::text: break;
   }
-  call.refuse("wrong_type", "to", "a cast to " + to_text(out.type) + " is not supported");
+  call.refuse("wrong_type", "to", "a cast to " + onnx_type_text(out.type) + " is not supported");
   return std::nullopt;
 }
 
@@ -47,8 +47,8 @@ auto joined(const onnx_call& call, onnx_type type) -> made_rows {
     if (part == nullptr) return std::nullopt;
     if (part->rank != 2 || (part->type != type && call.node().op == "Concat")) {
       call.refuse("wrong_type", "input",
-                  shown(call.node().inputs[at]) + " is " + to_text(part->type) + " with " + std::to_string(part->rank) +
-                      " dimensions, and must be " + to_text(type) + " with 2");
+                  shown(call.node().inputs[at]) + " is " + onnx_type_text(part->type) + " with " +
+                      std::to_string(part->rank) + " dimensions, and must be " + onnx_type_text(type) + " with 2");
       return std::nullopt;
     }
     out.slots.insert(out.slots.end(), part->slots.begin(), part->slots.end());
@@ -171,9 +171,7 @@ auto make_unsqueezed(const onnx_call& call) -> made_rows {
   return out;
 }
 
-constexpr std::string_view ml = "ai.onnx.ml";
-
-constexpr std::array operators{
+constexpr std::array shapes_operators{
     onnx_operator{"", "Cast", &make_cast},
     onnx_operator{"", "Concat", &make_concat},
     onnx_operator{"", "Flatten", &make_flat},
@@ -182,13 +180,13 @@ constexpr std::array operators{
     onnx_operator{"", "Reshape", &make_reshaped},
     onnx_operator{"", "Squeeze", &make_squeezed},
     onnx_operator{"", "Unsqueeze", &make_unsqueezed},
-    onnx_operator{ml, "ArrayFeatureExtractor", &make_columns},
-    onnx_operator{ml, "FeatureVectorizer", &make_vector},
-    onnx_operator{ml, "ZipMap", &make_same},
+    onnx_operator{onnx_ml, "ArrayFeatureExtractor", &make_columns},
+    onnx_operator{onnx_ml, "FeatureVectorizer", &make_vector},
+    onnx_operator{onnx_ml, "ZipMap", &make_same},
 };
 
 }  // namespace
 
-auto onnx_shapes() -> std::span<const onnx_operator> { return operators; }
+auto onnx_shapes() -> std::span<const onnx_operator> { return shapes_operators; }
 
 }  // namespace rankd::detail

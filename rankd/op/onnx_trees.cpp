@@ -299,7 +299,7 @@ auto summed(const onnx_call& call, std::size_t outputs, const weight_names& name
   if (of == nullptr || !fold) return std::nullopt;
   if (of->rank != 2 || of->type == onnx_type::flags) {
     call.refuse("wrong_type", "input",
-                "trees take a table of numbers, not " + to_text(of->type) + " with " + std::to_string(of->rank) +
+                "trees take a table of numbers, not " + onnx_type_text(of->type) + " with " + std::to_string(of->rank) +
                     " dimensions");
     return std::nullopt;
   }

@@ -17,8 +17,11 @@ namespace rankd::detail {
 /// Types of elements, as ONNX numbers them.
 enum class onnx_type : std::int64_t { none = 0, floats = 1, int32 = 6, int64 = 7, text = 8, flags = 9, doubles = 11 };
 
+/// The domain of operators that learn.
+inline constexpr std::string_view onnx_ml = "ai.onnx.ml";
+
 /// "tensor(float)", as ONNX writes it.
-auto to_text(onnx_type type) -> std::string;
+auto onnx_type_text(onnx_type type) -> std::string;
 
 /// A tensor in the file, whose numbers are decoded when they are asked for.
 struct onnx_tensor {
