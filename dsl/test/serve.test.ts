@@ -19,6 +19,7 @@ import { Compiler } from "../packages/dslc/dist/compile.js";
 import type { Completions } from "../packages/dslc/dist/completions.js";
 import type { Diagnostic } from "../packages/dslc/dist/diagnostic.js";
 import { sha256 } from "../packages/dslc/dist/json.js";
+import type { NodeOption } from "../packages/dslc/dist/options.js";
 import { loadProject } from "../packages/dslc/dist/project.js";
 import { serve } from "../packages/dslc/dist/serve.js";
 import { replaceFile } from "../packages/dslc/dist/write.js";
@@ -87,6 +88,22 @@ test("a draft has the bytes of dslc build, and nothing is written", async () => 
   assert.notEqual(other.artifact, same.artifact);
   assert.deepEqual(other.diagnostics, []);
   assert.equal(readFileSync(source, "utf8"), text);
+});
+
+test("a draft says where its options are, and one of them is changed there", async () => {
+  const text = readFileSync(source, "utf8");
+  const { options } = (await say(JSON.stringify({ do: "draft", plan: "home", text }))) as { options: NodeOption[] };
+  const { place, kind, why } = options.find((each) => each.node === "mixed" && each.option === "atMost")!;
+  assert.deepEqual([kind, why], ["number", ""]);
+  const from =
+    text
+      .split("\n")
+      .slice(0, place.line - 1)
+      .join("\n").length + place.column;
+  const asked = { do: "edit", plan: "home", text, from, to: from + 1, kind };
+  assert.deepEqual(await ask({ ...asked, value: "3" }), { from, to: from + 1, insert: "3" });
+  assert.equal((await ask({ ...asked, value: "many" })).error?.code, "bad_value");
+  assert.equal((await ask({ ...asked, to: from + 2, value: "3" })).error?.code, "not_an_option");
 });
 
 test("what is wrong with a draft has its characters", async () => {

@@ -8,6 +8,7 @@ import { fallbackCapability } from "./fallbacks.js";
 import { cacheCapability } from "./caches.js";
 import { captureCapability } from "./captures.js";
 import { limitCapabilities } from "./limits.js";
+import { type GivenOption, type NodeOption, optionsOf } from "./options.js";
 import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
 import { reservedNames } from "./folder.js";
 import { changedSince, definesFragment, digestOf, fragmentPath, type FragmentVersion } from "./fragment_index.js";
@@ -55,6 +56,8 @@ export interface Compiled {
   readonly fragment?: FragmentVersion | undefined;
   /** Absolute; the plan and what it imports. */
   readonly sources: readonly string[];
+  /** Where the text gives options of nodes; of a plan without diagnostics. */
+  readonly options?: (() => NodeOption[]) | undefined;
 }
 
 interface BuiltNode {
@@ -265,7 +268,27 @@ class PlanCompilation {
         ),
       ),
     };
-    return this.judged(validate(artifact, rules), places, text, warningsOf(artifact, rules));
+    const made = this.judged(validate(artifact, rules), places, text, warningsOf(artifact, rules));
+    return made.artifact === undefined ? made : { ...made, options: () => this.optionsOf(built) };
+  }
+
+  /** The options of all nodes, in the order of the nodes. */
+  private optionsOf(built: Built): NodeOption[] {
+    const given = built.nodes.flatMap((node): GivenOption[] => {
+      const op = this.project.declared.ops.find((each) => each.name === node.op);
+      const all = [
+        ...Object.entries(node.$fields).map(([field, span]) => ({ field, span, value: node.params[field] })),
+        ...Object.entries(node.$limits).map(([field, span]) => ({ field, span, value: node.limits[field] })),
+      ];
+      return all.flatMap(({ field, span, value }) => {
+        const place = this.spans.find(span);
+        const param = op?.params.find((each) => each.name === field);
+        const known = { kind: param?.kind ?? "", choices: param?.choices ?? [] };
+        const is = field === "$as" ? node.node_id : value;
+        return place === undefined ? [] : [{ node: node.node_id, field, place, value: is, ...known }];
+      });
+    });
+    return optionsOf(given, this.program.texts(this.shown));
   }
 
   /** The artifact, unless there is something wrong with it. */

@@ -1,10 +1,11 @@
 // program.ts: type-checks plans and emits them as modules for the sandbox.
-import { relative, sep } from "node:path";
+import { relative, resolve, sep } from "node:path";
 
 import ts from "typescript";
 
 import { type Diagnostic, diagnostic, type Place, startOf } from "./diagnostic.js";
 import { compilerOptions, isLibrary, libraryFolder, libraryRoots, PlanFiles, type Texts } from "./plan_files.js";
+import type { PlanTexts } from "./options.js";
 import type { Module } from "./sandbox.js";
 import { SourceMap } from "./source_map.js";
 import { placeOf, refusals, type SpanTable, transformer } from "./transform.js";
@@ -159,6 +160,17 @@ export class PlanProgram {
 
   private idOf(file: string): string {
     return isLibrary(file) ? relative(libraryFolder, file).replace(/\.ts$/, "") : this.shown(file);
+  }
+
+  /** The texts of a plan, which places call `shown`. */
+  texts(shown: string): PlanTexts {
+    return {
+      shown,
+      source: (file) => this.program.getSourceFile(resolve(this.root, file)),
+      checker: () => this.program.getTypeChecker(),
+      nameOf: (source) => this.shown(source.fileName),
+      isAuthors: (source) => !isLibrary(source.fileName) && !isStandard(source.fileName),
+    };
   }
 
   /** The place of a file's default export. */

@@ -11,6 +11,7 @@ import { type Compiled, type Compiler, planNameOf } from "./compile.js";
 import { Completer } from "./completions.js";
 import { sourcesOf } from "./folder.js";
 import { sha256 } from "./json.js";
+import { changedOption, type OptionKind, RefusedChange } from "./options.js";
 import { testSource } from "./plan_tests.js";
 import { type Project, ProjectError } from "./project.js";
 import { reasonOf, replaceFile } from "./write.js";
@@ -23,6 +24,10 @@ interface Question {
   readonly text: string;
   readonly digest: string;
   readonly offset: number;
+  readonly from: number;
+  readonly to: number;
+  readonly kind: OptionKind;
+  readonly value: string;
 }
 
 class Refusal extends Error {
@@ -60,8 +65,8 @@ class Answers {
       number = question.number;
       return { number, ...(await this.answer(question)) };
     } catch (error) {
-      const code =
-        error instanceof Refusal ? error.code : error instanceof ProjectError ? "bad_project" : "compiler_failed";
+      const isCoded = error instanceof Refusal || error instanceof RefusedChange;
+      const code = isCoded ? error.code : error instanceof ProjectError ? "bad_project" : "compiler_failed";
       return { number, error: { code, message: reasonOf(error) } };
     }
   }
@@ -71,6 +76,10 @@ class Answers {
     if (question.do === "source") return this.source(file);
     if (question.do === "draft") return await this.draft(file, question.text);
     if (question.do === "complete") return this.completer.at(file, question.text, question.offset);
+    if (question.do === "edit") {
+      const { text, from, to, kind, value } = question;
+      return changedOption(text, from, to, kind, value);
+    }
     if (question.do === "save") return await this.save(file, question);
     throw new Refusal("unknown_question", `there is no question ${question.do}`);
   }
@@ -93,7 +102,8 @@ class Answers {
 
   private async draft(file: string, text: string): Promise<object> {
     const [compiled] = await this.compiler.compile([file], new Map([[file, text]]));
-    return { file: this.shown(file), diagnostics: compiled!.diagnostics, artifact: compiled!.artifact ?? null };
+    const { diagnostics, artifact = null, options } = compiled!;
+    return { file: this.shown(file), diagnostics, artifact, options: options?.() ?? [] };
   }
 
   /**

@@ -1,0 +1,287 @@
+// options.ts: the options of a plan's nodes in the text that they were written in, and how one of them is changed there.
+import ts from "typescript";
+
+import type { Place } from "./diagnostic.js";
+import { placeOf } from "./transform.js";
+
+/** How an option is written: a literal, one of a few words, or an expression of whatever kind. */
+export type OptionKind = "number" | "string" | "truth" | "choice" | "expression";
+
+/** An option of a node where the plan's text gives it. */
+export interface NodeOption {
+  readonly node: string;
+  /** As the text calls it. */
+  readonly option: string;
+  readonly kind: OptionKind;
+  /** Of its value; of the call that made the node where no text gives the option by its name. */
+  readonly place: Place;
+  /** What stands there; of a string what it says. */
+  readonly text: string;
+  /** The words of a choice. */
+  readonly choices: readonly string[];
+  /** Why it cannot be changed at its place; empty where it can. */
+  readonly why: string;
+  /** Where what it names is defined; null where it names nothing of the author's, or more than one thing. */
+  readonly definition: Place | null;
+}
+
+/** An option as the compiler knows it: by its field of the artifact. */
+export interface GivenOption {
+  readonly node: string;
+  readonly field: string;
+  readonly place: Place;
+  /** Of the registry's param; empty where it is none. */
+  readonly kind: string;
+  readonly choices: readonly string[];
+  /** In the artifact. */
+  readonly value: unknown;
+}
+
+/** Where the texts of a plan can be looked at. */
+export interface PlanTexts {
+  /** The file of the plan itself, as places name it. */
+  readonly shown: string;
+  source(file: string): ts.SourceFile | undefined;
+  checker(): ts.TypeChecker;
+  /** As places name a file. */
+  nameOf(source: ts.SourceFile): string;
+  isAuthors(source: ts.SourceFile): boolean;
+}
+
+const formulas = ["expr_id", "pred_id"];
+
+/** All of them, each with what may become of it. */
+export function optionsOf(given: readonly GivenOption[], texts: PlanTexts): NodeOption[] {
+  const users = new Map<string, string[]>();
+  for (const { place, node } of given) users.set(keyOf(place), [...(users.get(keyOf(place)) ?? []), node]);
+  return given.map((each) => new OptionReader(each, users.get(keyOf(each.place))!, texts).read());
+}
+
+function keyOf({ file, line, column, endLine, endColumn }: Place): string {
+  return `${file}:${line}:${column}:${endLine}:${endColumn}`;
+}
+
+type Property = ts.PropertyAssignment | ts.ShorthandPropertyAssignment;
+
+class OptionReader {
+  constructor(
+    private readonly given: GivenOption,
+    private readonly users: readonly string[],
+    private readonly texts: PlanTexts,
+  ) {}
+
+  read(): NodeOption {
+    const { node, field, place, choices } = this.given;
+    const source = this.texts.source(place.file);
+    const property = source && propertyAt(source, place);
+    if (source === undefined || property === undefined)
+      return this.option(field.replace("$", ""), "", "expression", "the text gives it by no name of its own", null);
+    const value = ts.isPropertyAssignment(property) ? property.initializer : property.name;
+    const name = (property.name as ts.Identifier | ts.StringLiteral).text;
+    const kind = this.kindOf(value);
+    const why = this.whyElsewhere() || this.whyReplaced(property, name) || this.whyComputed(property, value);
+    const shown = kind === "string" && choices.length > 0 ? "choice" : kind;
+    return {
+      ...this.option(
+        name,
+        ts.isStringLiteral(value) ? value.text : value.getText(source),
+        shown,
+        why,
+        this.definitionOf(value),
+      ),
+      node,
+      choices: shown === "choice" ? choices : [],
+    };
+  }
+
+  private option(option: string, text: string, kind: OptionKind, why: string, definition: Place | null): NodeOption {
+    return { node: this.given.node, option, kind, place: this.given.place, text, choices: [], why, definition };
+  }
+
+  private kindOf(value: ts.Expression): OptionKind {
+    if (formulas.includes(this.given.kind)) return "expression";
+    if (ts.isStringLiteral(value)) return "string";
+    if (value.kind === ts.SyntaxKind.TrueKeyword || value.kind === ts.SyntaxKind.FalseKeyword) return "truth";
+    return isNumber(value) ? "number" : "expression";
+  }
+
+  private whyElsewhere(): string {
+    const { place, node } = this.given;
+    if (place.file !== this.texts.shown) return `it is written in ${place.file}`;
+    const others = this.users.filter((each) => each !== node);
+    if (others.length === 0) return "";
+    return `the same text gives it to ${others.length === 1 ? others[0]! : `${others.length} other nodes`}, too`;
+  }
+
+  /** What is spread into the literal after the option may have another value for it. */
+  private whyReplaced(property: Property, name: string): string {
+    const { properties } = property.parent;
+    const later = properties.slice(properties.indexOf(property) + 1);
+    const checker = this.texts.checker();
+    const isReplaced = later.some(
+      (each) =>
+        ts.isSpreadAssignment(each) && checker.getTypeAtLocation(each.expression).getProperty(name) !== undefined,
+    );
+    return isReplaced ? "what is spread after it has a value for it, too" : "";
+  }
+
+  private whyComputed(property: Property, value: ts.Expression): string {
+    const { kind } = this.given;
+    if (kind === "node_ref") return "it is an edge: the name of another set";
+    if (ts.isShorthandPropertyAssignment(property) || ts.isIdentifier(value))
+      return `\`${value.getText()}\` is defined elsewhere`;
+    if (formulas.includes(kind)) return "";
+    if (!this.isWrittenOut(value)) return "it is computed";
+    return this.isSame(value) ? "" : "another statement changes it later";
+  }
+
+  /** A literal whose value is not what the plan has was replaced by other code. */
+  private isSame(value: ts.Expression): boolean {
+    const built = this.given.value;
+    if (ts.isStringLiteral(value)) return value.text === built;
+    if (value.kind === ts.SyntaxKind.TrueKeyword || value.kind === ts.SyntaxKind.FalseKeyword)
+      return (value.kind === ts.SyntaxKind.TrueKeyword) === built;
+    return !isNumber(value) || typeof built !== "number" || Number(value.getText().replace(/[_n]/g, "")) === built;
+  }
+
+  /** Literals, names of the registries, and lists and calls of these: nothing that other lines of the plan decide. */
+  private isWrittenOut(value: ts.Expression): boolean {
+    if (ts.isStringLiteral(value) || isNumber(value) || value.kind === ts.SyntaxKind.NullKeyword) return true;
+    if (value.kind === ts.SyntaxKind.TrueKeyword || value.kind === ts.SyntaxKind.FalseKeyword) return true;
+    if (ts.isArrayLiteralExpression(value)) return value.elements.every((each) => this.isWrittenOut(each));
+    if (ts.isObjectLiteralExpression(value))
+      return value.properties.every((each) => ts.isPropertyAssignment(each) && this.isWrittenOut(each.initializer));
+    if (ts.isPropertyAccessExpression(value))
+      return ts.isIdentifier(value.expression)
+        ? this.isOfPackage(value.expression)
+        : this.isWrittenOut(value.expression);
+    if (ts.isCallExpression(value))
+      return (
+        ts.isPropertyAccessExpression(value.expression) &&
+        this.isWrittenOut(value.expression) &&
+        value.arguments.every((each) => this.isWrittenOut(each))
+      );
+    return false;
+  }
+
+  /** Whether a name was imported from the authoring package. */
+  private isOfPackage(name: ts.Identifier): boolean {
+    return this.declarationsOf(name).every((each) => !this.texts.isAuthors(each.getSourceFile()));
+  }
+
+  private declarationsOf(name: ts.Identifier): readonly ts.Declaration[] {
+    const checker = this.texts.checker();
+    const found = ts.isShorthandPropertyAssignment(name.parent)
+      ? checker.getShorthandAssignmentValueSymbol(name.parent)
+      : checker.getSymbolAtLocation(name);
+    const target = found && found.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(found) : found;
+    return target?.declarations ?? [];
+  }
+
+  /** Of a name alone, or of the function that is called. */
+  private definitionOf(value: ts.Expression): Place | null {
+    const name = ts.isCallExpression(value) ? value.expression : value;
+    if (!ts.isIdentifier(name)) return null;
+    const [declaration, more] = this.declarationsOf(name);
+    if (declaration === undefined || more !== undefined) return null;
+    const source = declaration.getSourceFile();
+    if (!this.texts.isAuthors(source)) return null;
+    return placeOf(this.texts.nameOf(source), source, declaration.getStart(source), declaration.getEnd());
+  }
+}
+
+function isNumber(value: ts.Expression): boolean {
+  if (ts.isPrefixUnaryExpression(value))
+    return value.operator === ts.SyntaxKind.MinusToken && isNumber(value.operand) && value.operand.kind !== value.kind;
+  return ts.isNumericLiteral(value) || ts.isBigIntLiteral(value);
+}
+
+/** The property of an object literal whose value has that place. */
+function propertyAt(source: ts.SourceFile, place: Place): Property | undefined {
+  const starts = source.getLineStarts();
+  if (place.endLine > starts.length) return undefined;
+  return propertyOf(
+    source,
+    starts[place.line - 1]! + place.column - 1,
+    starts[place.endLine - 1]! + place.endColumn - 1,
+  );
+}
+
+function propertyOf(source: ts.SourceFile, from: number, to: number): Property | undefined {
+  let found: Property | undefined;
+  const visit = (node: ts.Node): void => {
+    if (found !== undefined || node.getStart(source) > from || node.getEnd() < to) return;
+    const value = ts.isPropertyAssignment(node)
+      ? node.initializer
+      : ts.isShorthandPropertyAssignment(node)
+        ? node
+        : undefined;
+    const isNamed =
+      value !== undefined && (ts.isIdentifier((node as Property).name) || ts.isStringLiteral((node as Property).name));
+    if (isNamed && value.getStart(source) === from && value.getEnd() === to) found = node as Property;
+    else ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+/** What is to stand in place of the characters `[from, to)`. */
+export interface TextChange {
+  readonly from: number;
+  readonly to: number;
+  readonly insert: string;
+}
+
+/** Why an option cannot be changed so. */
+export class RefusedChange extends Error {
+  constructor(
+    readonly code: "not_an_option" | "bad_value",
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * The option whose value stands at `[from, to)` with another one; all else of the text stays as it is, byte for byte.
+ * Strings come without quotes, and get those that stand there.
+ */
+export function changedOption(text: string, from: number, to: number, kind: OptionKind, value: string): TextChange {
+  const property = propertyOf(parsed(text), from, to);
+  if (property === undefined || !ts.isPropertyAssignment(property))
+    throw new RefusedChange("not_an_option", "no value of an option stands there; the text has changed meanwhile");
+  const insert = kind === "string" || kind === "choice" ? quoted(value, text[from]!) : value.trim();
+  const given = expressionOf(insert);
+  const isFitting =
+    given !== undefined && { number: isNumber(given), truth: /^(true|false)$/.test(insert) }[kind as string];
+  if (given === undefined || isFitting === false)
+    throw new RefusedChange(
+      "bad_value",
+      `\`${value}\` is ${{ number: "no number", truth: "neither true nor false" }[kind as string] ?? "no expression"}`,
+    );
+  const next = text.slice(0, from) + insert + text.slice(to);
+  const there = propertyOf(parsed(next), from, from + insert.length);
+  if (there === undefined) throw new RefusedChange("bad_value", `\`${value}\` would change what stands around it`);
+  return { from, to, insert };
+}
+
+function parsed(text: string): ts.SourceFile {
+  return ts.createSourceFile("plan.ts", text, ts.ScriptTarget.ES2022, true);
+}
+
+/** A text that is one expression by itself; nothing where it is none, or several. */
+function expressionOf(text: string): ts.Expression | undefined {
+  const source = parsed(`(${text})`) as ts.SourceFile & { readonly parseDiagnostics: readonly unknown[] };
+  const [statement, more] = source.statements;
+  if (source.parseDiagnostics.length > 0 || more !== undefined || statement === undefined) return undefined;
+  if (!ts.isExpressionStatement(statement) || !ts.isParenthesizedExpression(statement.expression)) return undefined;
+  const { expression } = statement.expression;
+  const isList = ts.isBinaryExpression(expression) && expression.operatorToken.kind === ts.SyntaxKind.CommaToken;
+  // Comments around it would be taken for a part of the value from then on.
+  return isList || expression.getText(source) !== text ? undefined : expression;
+}
+
+function quoted(value: string, quote: string): string {
+  const text = JSON.stringify(value);
+  return quote === "'" ? `'${text.slice(1, -1).replace(/\\"/g, '"').replace(/'/g, "\\'")}'` : text;
+}
