@@ -106,6 +106,16 @@ test("a draft says where its options are, and one of them is changed there", asy
   assert.equal((await ask({ ...asked, to: from + 2, value: "3" })).error?.code, "not_an_option");
 });
 
+test("a project is given with the compiler for a browser where that is wanted", async () => {
+  const given = (await say(JSON.stringify({ do: "project", plan: "home", script: true }))) as Record<string, unknown>;
+  assert.deepEqual([given["file"], given["root"]], ["plans/home.plan.ts", folder]);
+  const files = given["files"] as Record<string, string>;
+  assert.equal(files[source], readFileSync(source, "utf8"));
+  assert.ok(join(folder, "rankd.toml") in files && join(folder, "registry/keys.toml") in files);
+  assert.match(given["script"] as string, /createLanguageService/);
+  assert.ok(!("script" in (await ask({ do: "project", plan: "home", script: false }))));
+});
+
 test("what is wrong with a draft has its characters", async () => {
   const text = readFileSync(source, "utf8").replace("Key.interest", "Key.intrest");
   const { artifact, diagnostics } = await ask({ do: "draft", plan: "home", text });

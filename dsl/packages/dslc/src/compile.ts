@@ -22,7 +22,7 @@ import type { Problem } from "./reader.js";
 import { digestsForPlan, digestsForTests } from "./registry_digests.js";
 import { Runner } from "./runner.js";
 import type { Failure } from "./failure.js";
-import type { Limits } from "./sandbox.js";
+import type { Limits } from "./interpreter.js";
 import { SpanTable } from "./transform.js";
 import { checkBuckets, checkNames, type FurtherOp, furtherOps } from "./trees.js";
 import { validate, warningsOf } from "./validate.js";

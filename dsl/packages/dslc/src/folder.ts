@@ -72,7 +72,8 @@ function uniqueNames(project: Project, files: readonly string[]): string[] {
   return found;
 }
 
-function filesBelow(folder: string, ending: string): string[] {
+/** The files below a folder whose names end so, without those of packages and in hidden folders. */
+export function filesBelow(folder: string, ending: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);

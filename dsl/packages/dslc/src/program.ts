@@ -6,7 +6,7 @@ import ts from "typescript";
 import { type Diagnostic, diagnostic, type Place, startOf } from "./diagnostic.js";
 import { compilerOptions, isLibrary, libraryFolder, libraryRoots, PlanFiles, type Texts } from "./plan_files.js";
 import type { PlanTexts } from "./options.js";
-import type { Module } from "./sandbox.js";
+import type { Module } from "./interpreter.js";
 import { SourceMap } from "./source_map.js";
 import { placeOf, refusals, type SpanTable, transformer } from "./transform.js";
 

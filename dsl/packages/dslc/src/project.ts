@@ -1,5 +1,5 @@
 // project.ts: the project that plans belong to: where things lie, and what its registries declare.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -258,6 +258,12 @@ export function findProject(from: string): string {
         `no rankd.toml lies in ${resolve(from)} or in any folder above; --project names the folder that has it`,
       );
   }
+}
+
+/** The files that say what a project declares. */
+export function filesOfProject({ root, registry }: Project): string[] {
+  const found = readdirSync(registry).filter((name) => name.endsWith(".toml"));
+  return [join(root, "rankd.toml"), ...found.map((name) => join(registry, name)), opsFileOf(registry)];
 }
 
 /** Reads a project. */

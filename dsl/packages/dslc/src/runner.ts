@@ -2,7 +2,7 @@
 import { Worker } from "node:worker_threads";
 
 import { failure, now, processorMsSince, timeLimit, type Failure } from "./failure.js";
-import type { Outcome, Setup, Task } from "./sandbox.js";
+import type { Outcome, Setup, Task } from "./interpreter.js";
 
 /** What a worker gets beyond the processor time of its plan, before it is ended. */
 const graceMs = 500;

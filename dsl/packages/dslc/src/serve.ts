@@ -7,6 +7,8 @@ import type { Readable, Writable } from "node:stream";
 
 import { writeArtifacts } from "./artifacts.js";
 import { bindings } from "./bindings.js";
+import { browserProject } from "./browser_project.js";
+import { browserScript } from "./bundle.js";
 import { type Compiled, type Compiler, planNameOf } from "./compile.js";
 import { Completer } from "./completions.js";
 import { sourcesOf } from "./folder.js";
@@ -28,6 +30,7 @@ interface Question {
   readonly to: number;
   readonly kind: OptionKind;
   readonly value: string;
+  readonly script: boolean;
 }
 
 class Refusal extends Error {
@@ -79,6 +82,10 @@ class Answers {
     if (question.do === "edit") {
       const { text, from, to, kind, value } = question;
       return changedOption(text, from, to, kind, value);
+    }
+    if (question.do === "project") {
+      const script = question.script ? { script: browserScript() } : {};
+      return { file: this.shown(file), ...browserProject(this.project), ...script };
     }
     if (question.do === "save") return await this.save(file, question);
     throw new Refusal("unknown_question", `there is no question ${question.do}`);

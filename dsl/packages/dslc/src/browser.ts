@@ -1,0 +1,78 @@
+// browser.ts: the compiler in a worker of a browser: a page gives it the files of a project, then one text after another.
+import ts from "typescript";
+
+import { fs, mount } from "./browser_host.js";
+import { Compiler } from "./compile.js";
+import { loadProject } from "./project.js";
+
+/** What the page sends: a project and its files by absolute path, or a text in place of a file. */
+type Message =
+  | {
+      readonly number: number;
+      readonly root: string;
+      readonly files: Readonly<Record<string, string>>;
+      readonly standard: string;
+    }
+  | { readonly number: number; readonly file: string; readonly text: string };
+
+interface Scope {
+  onmessage: (event: { readonly data: Message }) => void;
+  postMessage(answer: object): void;
+}
+declare const self: Scope & Record<string, unknown>;
+
+// The policy of the script keeps it from the network; nothing else that pages of this server share is of use here.
+for (const name of ["indexedDB", "caches", "BroadcastChannel", "importScripts", "Worker", "SharedWorker", "fetch"])
+  Object.defineProperty(self, name, { value: undefined, configurable: false });
+
+let compiler: Compiler | undefined;
+let root = "";
+
+/** TypeScript asks its system for little more than where its own declarations lie. */
+function system(standard: string): object {
+  return {
+    args: [],
+    newLine: "\n",
+    useCaseSensitiveFileNames: true,
+    write: () => undefined,
+    readFile: (file: string) => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined),
+    fileExists: fs.existsSync,
+    directoryExists: fs.existsSync,
+    getDirectories: () => [],
+    readDirectory: () => [],
+    resolvePath: (path: string) => path,
+    getExecutingFilePath: () => `${standard}/typescript.js`,
+    getCurrentDirectory: () => root,
+    writeFile: () => undefined,
+    createDirectory: () => undefined,
+    exit: () => undefined,
+  };
+}
+
+async function answerTo(message: Message): Promise<object> {
+  if ("files" in message) {
+    await compiler?.close();
+    compiler = undefined;
+    root = message.root;
+    mount(message.files);
+    (ts as unknown as { setSys(to: object): void }).setSys(system(message.standard));
+    compiler = new Compiler(loadProject(root));
+    return {};
+  }
+  if (compiler === undefined) throw new Error("there is no project yet");
+  const file = `${root}/${message.file}`;
+  const [compiled] = await compiler.compile([file], new Map([[file, message.text]]));
+  const { diagnostics, artifact = null, options } = compiled!;
+  return { file: message.file, diagnostics, artifact, options: options?.() ?? [] };
+}
+
+let last: Promise<unknown> = Promise.resolve();
+self.onmessage = ({ data }) => {
+  last = last.then(async () => {
+    try {
+      self.postMessage({ number: data.number, ...(await answerTo(data)) });
+    } catch (error) {
+      self.postMessage({ number: data.number, error: (error as Error).message });
+    }
+  });
+};

@@ -1,0 +1,52 @@
+// browser_project.ts: all that a compiler in a browser reads of a project, of the authoring package and of TypeScript.
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+
+import { standardFolder } from "./bundle.js";
+import { filesBelow } from "./folder.js";
+import { libraryFolder } from "./plan_files.js";
+import { filesOfProject, type Project, ProjectError } from "./project.js";
+
+const maxBytes = 16 << 20;
+
+/** What a worker takes as its project, see browser.ts. */
+export interface BrowserProject {
+  readonly root: string;
+  /** The folder of TypeScript's declarations. */
+  readonly standard: string;
+  /** By absolute path. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** The declarations of the language that plans are written in, each file with those that it refers to. */
+function standardFiles(): string[] {
+  const found = [join(standardFolder, "lib.es2022.d.ts")];
+  for (const file of found)
+    for (const [, name] of readFileSync(file, "utf8").matchAll(/^\/\/\/ <reference lib="([^"]+)" \/>/gm)) {
+      const next = join(standardFolder, `lib.${name!}.d.ts`);
+      if (!found.includes(next)) found.push(next);
+    }
+  return found;
+}
+
+/** All of them as they are now. */
+export function browserProject(project: Project): BrowserProject {
+  const indexes = filesBelow(project.root, "index.json").filter((file) => basename(join(file, "..")) === "fragments");
+  const library = readdirSync(libraryFolder).map((name) => join(libraryFolder, name));
+  const all = [
+    ...filesOfProject(project),
+    ...filesBelow(project.root, ".ts"),
+    ...indexes,
+    ...library,
+    ...standardFiles(),
+  ];
+  const files: Record<string, string> = {};
+  let bytes = 0;
+  for (const file of all) {
+    files[file] = readFileSync(file, "utf8");
+    bytes += files[file].length;
+    if (bytes > maxBytes)
+      throw new ProjectError(`the sources below ${project.root} are more than ${maxBytes >> 20} MB`);
+  }
+  return { root: project.root, standard: standardFolder, files };
+}

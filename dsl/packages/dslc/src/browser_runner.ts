@@ -1,0 +1,43 @@
+// browser_runner.ts: runs plans in the thread of the compiler itself, which the page ends where it hangs.
+import loader from "@jitl/quickjs-wasmfile-release-sync/emscripten-module";
+import { QuickJSFFI } from "@jitl/quickjs-wasmfile-release-sync/ffi";
+import type { QuickJSSyncVariant } from "quickjs-emscripten-core";
+
+import { failure } from "./failure.js";
+import { newInterpreter, type Outcome, type Setup, type Task } from "./interpreter.js";
+
+type Result = Omit<Outcome, "number">;
+
+const variant = {
+  type: "sync",
+  importFFI: () => Promise.resolve(QuickJSFFI),
+  importModuleLoader: () => Promise.resolve(loader),
+} as unknown as QuickJSSyncVariant;
+
+/** Set by the script that all this is part of: QuickJS as a module. */
+declare const quickjsWasm: ArrayBuffer;
+
+/** As that of runner.ts. */
+export class Runner {
+  private interpret: ((task: Task) => Outcome) | undefined;
+
+  constructor(private readonly setup: Setup) {}
+
+  async run(task: Omit<Task, "number">): Promise<Result> {
+    try {
+      this.interpret ??= await newInterpreter(this.setup, variant, quickjsWasm);
+      const result: Result = this.interpret({ ...task, number: 0 });
+      // Whatever a plan that was stopped in the middle has left behind, the next one does not meet it.
+      if (result.isSpoilt !== false) await this.close();
+      return result;
+    } catch (error) {
+      await this.close();
+      return { error: failure("sandbox_failed", `the sandbox failed: ${(error as Error).message}`) };
+    }
+  }
+
+  close(): Promise<void> {
+    this.interpret = undefined;
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,113 @@
+// bundle.ts: the compiler with TypeScript and QuickJS as one script for a worker of a browser, made of what is installed.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+import ts from "typescript";
+
+import { libraryRoots } from "./plan_files.js";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const quickjs = "@jitl/quickjs-wasmfile-release-sync";
+const nodeRequire = createRequire(import.meta.url);
+
+/** In place of a module of Node its part of browser_host.ts. */
+const ofHost = new Map([
+  ["node:fs", "fs"],
+  ["node:path", "path"],
+  ["node:crypto", "crypto"],
+  ["node:url", "url"],
+]);
+/** In place of what needs Node what needs a browser. */
+const instead = new Map([
+  [join(here, "runner.js"), join(here, "browser_runner.js")],
+  [nodeRequire.resolve(`${quickjs}/emscripten-module`), "emscripten-module.browser.mjs"],
+]);
+
+/** What the functions of modules are put into; `modules` and the others are defined before. */
+const loader = `
+const loaded = new Map();
+const load = (id) => {
+  const known = loaded.get(id);
+  if (known !== undefined) return known.exports;
+  const module = { exports: {} };
+  loaded.set(id, module);
+  const [body, imports, isOwn] = modules.get(id);
+  const host = id === hostId ? {} : load(hostId);
+  const require = (name) => {
+    const target = imports[name];
+    if (target === undefined) throw new Error(id + " has no module " + name);
+    if (target.startsWith("host:")) return host[target.slice(5)] ?? { createRequire: () => ({ resolve: () => library }) };
+    const found = load(target);
+    // What a module of another kind exports is its default, too, as Node has it.
+    return isOwn && !modules.get(target)[2] ? Object.create(found, { default: { value: found } }) : found;
+  };
+  body(require, module, module.exports, host.process, host.Buffer);
+  return module.exports;
+};
+load(mainId);
+`;
+
+/** Collects modules, from one to all that it imports. */
+class Bundle {
+  private readonly modules = new Map<string, string>();
+
+  add(file: string): void {
+    if (this.modules.has(file)) return;
+    this.modules.set(file, "");
+    const isOwn = /\.mjs$/.test(file) || dirname(file) === here;
+    const text = readFileSync(file, "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
+    const body = isOwn ? asCommonJs(file, text) : text;
+    const imports: Record<string, string> = {};
+    // TypeScript asks for modules of Node where it runs in Node, and for no others.
+    const names = isTypeScript(file) ? [] : [...body.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name]) => name!);
+    for (const name of names) imports[name] = this.targetOf(name, file);
+    this.modules.set(
+      file,
+      `modules.set(${JSON.stringify(file)}, [function (require, module, exports, process, Buffer) {${body}\n}, ` +
+        `${JSON.stringify(imports)}, ${String(isOwn)}]);\n`,
+    );
+  }
+
+  private targetOf(name: string, importer: string): string {
+    if (name.startsWith("node:")) return `host:${ofHost.get(name) ?? name}`;
+    const found = name.startsWith(".") ? resolve(dirname(importer), name) : createRequire(importer).resolve(name);
+    const other = instead.get(found);
+    const file = other === undefined ? found : resolve(dirname(found), other);
+    this.add(file);
+    return file;
+  }
+
+  text(): string {
+    return [...this.modules.values()].join("");
+  }
+}
+
+const isTypeScript = (file: string): boolean => file.endsWith("/typescript.js");
+
+function asCommonJs(file: string, text: string): string {
+  const { outputText } = ts.transpileModule(text, {
+    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
+  });
+  return outputText.replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href));
+}
+
+/** The folder of TypeScript's declarations of the language. */
+export const standardFolder = dirname(nodeRequire.resolve("typescript"));
+
+/** The script. Cost: half a second, and ten megabytes. */
+export function browserScript(): string {
+  const bundle = new Bundle();
+  const host = join(here, "browser_host.js");
+  const main = join(here, "browser.js");
+  bundle.add(host);
+  bundle.add(main);
+  const wasm = readFileSync(nodeRequire.resolve(`${quickjs}/wasm`)).toString("base64");
+  return (
+    `(() => {\nconst modules = new Map();\nconst hostId = ${JSON.stringify(host)};\nconst mainId = ${JSON.stringify(main)};\n` +
+    `const library = ${JSON.stringify(libraryRoots[0])};\n` +
+    `const quickjsWasm = Uint8Array.from(atob("${wasm}"), (each) => each.charCodeAt(0)).buffer;\n` +
+    `${bundle.text()}${loader}})();\n`
+  );
+}

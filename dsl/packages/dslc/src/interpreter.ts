@@ -1,0 +1,227 @@
+// interpreter.ts: runs the compiled text of one plan after another in QuickJS, each in a runtime of its own.
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSRuntime,
+  type QuickJSSyncVariant,
+  type QuickJSWASMModule,
+} from "quickjs-emscripten-core";
+
+import { failure, now, processorMsSince, timeLimit, type Failure } from "./failure.js";
+
+/** A module as JavaScript with CommonJS imports. */
+export interface Module {
+  readonly id: string;
+  readonly text: string;
+  /** What its imports lead to. */
+  readonly imports: Readonly<Record<string, string>>;
+}
+
+/** One plan to run. */
+export interface Task {
+  readonly number: number;
+  readonly modules: readonly Module[];
+  readonly entry: string;
+}
+
+/** What a worker is started with. */
+export interface Setup {
+  readonly limits: Limits;
+  /** The authoring package. */
+  readonly library: readonly Module[];
+}
+
+/** What a plan may use. */
+export interface Limits {
+  readonly timeMs: number;
+  readonly memoryMb: number;
+}
+
+/** What became of it: the plan as JSON, or an error. */
+export interface Outcome {
+  readonly number: number;
+  readonly built?: string;
+  readonly error?: Failure;
+  /** False where the next plan may run in the same worker. */
+  readonly isSpoilt?: boolean;
+}
+
+/** Part of Node, and not of its types. */
+declare const WebAssembly: { readonly Memory: new (limits: { initial: number; maximum: number }) => object };
+
+const stackBytes = 512 * 1024;
+const pagesPerMb = 16;
+/** What the module has before a plan takes anything. */
+const baseMb = 16;
+
+/** The loader of modules, the traps, and the function that builds; what a plan could do harm with is gone afterwards. */
+const prelude = `(function (modules, entry) {
+  "use strict";
+  const loaded = new Map();
+  const load = (id) => {
+    if (loaded.has(id)) return loaded.get(id).exports;
+    const { body, imports } = modules.get(id);
+    const module = { exports: {} };
+    loaded.set(id, module);
+    const require = (name) => {
+      if (Object.hasOwn(imports, name)) return load(imports[name]);
+      throw new PlanError("foreign_import", "\`" + String(name) + "\` cannot be imported");
+    };
+    body(module.exports, require, module);
+    return module.exports;
+  };
+  const { PlanError } = load("places");
+  const { hooks } = load("hooks");
+  const { TreeNode, runTimeValue } = load("tokens");
+  const { buildPlan } = load("plan");
+  const { buildTests } = load("tests");
+  const { fragmentOf } = load("fragments");
+  const { operators } = load("generated");
+  load("index");
+  const { stringify } = JSON;
+
+  Object.defineProperty(globalThis, "$rankd", { value: Object.freeze(hooks) });
+  const refuse = (name, why) => () => {
+    throw new PlanError("not_in_sandbox", "\`" + name + "\` is not available: " + why);
+  };
+  const trap = (target, name, shown, why) =>
+    Object.defineProperty(target, name, { get: refuse(shown, why), set: refuse(shown, why), configurable: false });
+  const outside = "a plan reaches neither files, nor the network, nor the system";
+  for (const name of ["require", "process", "fetch", "XMLHttpRequest", "WebSocket", "EventSource", "navigator", "Deno", "Bun", "Buffer",
+    "module", "exports", "__dirname", "__filename", "importScripts", "WebAssembly", "setTimeout", "setInterval", "setImmediate",
+    "queueMicrotask", "console", "print", "std", "os", "scriptArgs", "window", "document", "self", "global", "localStorage"])
+    trap(globalThis, name, name, outside);
+  for (const name of ["eval", "Function"]) trap(globalThis, name, name, "a plan runs no text");
+  for (const sample of [function () {}, async function () {}, function* () {}, async function* () {}])
+    trap(Object.getPrototypeOf(sample), "constructor", "Function", "a plan runs no text");
+  const same = "the same plan gives the same bytes every time";
+  for (const name of ["Date", "performance", "crypto", "WeakRef", "FinalizationRegistry", "SharedArrayBuffer", "Atomics"]) trap(globalThis, name, name, same);
+  trap(Math, "random", "Math.random", same);
+  // What a callback says decides while the plan is built.
+  for (const name of ["filter", "some", "every", "find", "findIndex", "findLast", "findLastIndex"]) {
+    const method = Array.prototype[name];
+    if (method === undefined) continue;
+    const value = function (callback, ...rest) {
+      if (typeof callback !== "function") return method.call(this, callback, ...rest);
+      const checked = function (...args) {
+        const said = callback.apply(this, args);
+        if (said instanceof TreeNode) throw runTimeValue(said, 0);
+        return said;
+      };
+      return method.call(this, checked, ...rest);
+    };
+    Object.defineProperty(Array.prototype, name, { value, writable: true, configurable: true });
+  }
+
+  const describe = (thrown) => {
+    if (thrown instanceof PlanError)
+      return { code: thrown.code, message: thrown.message, hint: thrown.hint, span: thrown.span, stack: String(thrown.stack) };
+    const isError = typeof thrown === "object" && thrown !== null;
+    const message = isError ? String(thrown.name) + ": " + String(thrown.message) : String(thrown);
+    const code = message === "InternalError: out of memory" ? "memory_limit" : message === "InternalError: stack overflow" ? "stack_limit" : "plan_threw";
+    return { code, message, hint: "", span: isError ? thrown.span : 0, stack: isError ? String(thrown.stack) : "" };
+  };
+  let built;
+  try {
+    const exported = load(entry).default;
+    const build = entry.endsWith(".test.ts") ? buildTests : entry.endsWith(".fragment.ts") ? fragmentOf : buildPlan;
+    built = { built: stringify(build(exported, operators)) };
+  } catch (thrown) {
+    built = { error: describe(thrown) };
+  }
+  return stringify(built);
+})`;
+
+function evaluateModule(context: QuickJSContext, module: Module): QuickJSHandle {
+  return context.unwrapResult(
+    context.evalCode(`(function(exports,require,module){${module.text}\n})`, module.id, { type: "global" }),
+  );
+}
+
+function interpret(limits: Limits, error: unknown): Failure {
+  const { name, message, stack } = error as { name?: string; message?: string; stack?: string };
+  const text = `${name}: ${message}`;
+  const place = { stack: stack ?? "" };
+  if (text.includes("interrupted")) return { ...timeLimit(limits.timeMs), ...place };
+  if (text.includes("out of memory"))
+    return { ...failure("memory_limit", `the plan needs more than ${limits.memoryMb} MB of memory`), ...place };
+  if (text.includes("stack overflow")) return { ...failure("stack_limit", "the plan's calls go too deep"), ...place };
+  return { ...failure("plan_threw", text), ...place };
+}
+
+/** Runs a plan in a runtime of its own, and takes that apart again. */
+function runOnce(quickjs: QuickJSWASMModule, setup: Setup, task: Task): Outcome {
+  const runtime = quickjs.newRuntime();
+  const outcome = run(runtime, setup, task);
+  try {
+    runtime.dispose();
+  } catch {
+    return { ...outcome, isSpoilt: true };
+  }
+  return { ...outcome, isSpoilt: outcome.error !== undefined && outcome.error.code.endsWith("_limit") };
+}
+
+function run(runtime: QuickJSRuntime, { limits, library }: Setup, task: Task): Outcome {
+  const { number } = task;
+  runtime.setMaxStackSize(stackBytes);
+  const context = runtime.newContext();
+  const handles: QuickJSHandle[] = [];
+  try {
+    const modules = context.unwrapResult(context.evalCode("new Map()"));
+    handles.push(modules);
+    const add = context.unwrapResult(
+      context.evalCode("(modules, id, body, imports) => { modules.set(id, { body, imports: JSON.parse(imports) }); }"),
+    );
+    handles.push(add);
+    for (const module of [...library, ...task.modules]) {
+      const args = [
+        modules,
+        context.newString(module.id),
+        evaluateModule(context, module),
+        context.newString(JSON.stringify(module.imports)),
+      ];
+      handles.push(...args.slice(1));
+      context.unwrapResult(context.callFunction(add, context.undefined, ...args)).dispose();
+    }
+    const start = context.unwrapResult(context.evalCode(prelude, "sandbox"));
+    handles.push(start);
+    const begin = now();
+    runtime.setInterruptHandler(() => processorMsSince(begin) > limits.timeMs);
+    const entry = context.newString(task.entry);
+    handles.push(entry);
+    const result = context.callFunction(start, context.undefined, modules, entry);
+    if (result.error) {
+      const error = context.dump(result.error) as unknown;
+      result.error.dispose();
+      return { number, error: interpret(limits, error) };
+    }
+    const text = context.getString(result.value);
+    result.value.dispose();
+    const said = JSON.parse(text) as { built?: string; error?: Failure };
+    return { number, ...said };
+  } catch (error) {
+    return { number, error: interpret(limits, (error as { cause?: unknown }).cause ?? error) };
+  } finally {
+    for (const handle of handles) if (handle.alive) handle.dispose();
+    context.dispose();
+  }
+}
+
+/** QuickJS with a memory of its own. `wasm` is the module, where the variant finds it by no path. */
+export async function newInterpreter(
+  setup: Setup,
+  variant: QuickJSSyncVariant,
+  wasm?: ArrayBuffer,
+): Promise<(task: Task) => Outcome> {
+  // QuickJS itself does not know here what its allocations take, so the memory of the module is what is limited.
+  const wasmMemory = new WebAssembly.Memory({
+    initial: pagesPerMb * baseMb,
+    maximum: pagesPerMb * (baseMb + setup.limits.memoryMb),
+  });
+  const quickjs = await newQuickJSWASMModuleFromVariant(
+    newVariant(variant, { wasmMemory, ...(wasm === undefined ? {} : { wasmBinary: wasm }) }),
+  );
+  return (task) => runOnce(quickjs, setup, task);
+}
