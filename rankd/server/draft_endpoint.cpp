@@ -5,6 +5,7 @@
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/server/draft_plans.hpp>
+#include <rankd/server/page.hpp>
 
 #include <braid/coro/offload.hpp>
 
@@ -28,9 +29,28 @@ struct edit {
   std::string text;
   std::string digest;
   std::size_t offset = 0;
+  std::optional<std::string> artifact;
+  option_change option;
 };
 
-enum class edit_fields : std::uint8_t { text, text_and_digest, text_and_offset };
+enum class edit_fields : std::uint8_t { text_or_artifact, text_and_digest, text_and_offset, option };
+
+/// An offset into the text, which has at least as many bytes as UTF-16 units.
+auto read_offset(object_reader& reader, std::string_view field, const std::string& text) -> std::size_t {
+  const auto offset =
+      reader.integer(field, presence::required, {.min = 0, .max = static_cast<std::int64_t>(text.size())});
+  return static_cast<std::size_t>(offset.value_or(0));
+}
+
+auto read_option(object_reader& reader, std::string text) -> option_change {
+  option_change out;
+  out.text = std::move(text);
+  out.from = read_offset(reader, "from", out.text);
+  out.to = read_offset(reader, "to", out.text);
+  if (const auto* kind = reader.text("kind", presence::required)) out.kind = *kind;
+  if (const auto* value = reader.text("value", presence::required)) out.value = *value;
+  return out;
+}
 
 auto read_edit_text(std::string_view body, edit_fields fields) -> braid::checked<edit> {
   const auto document = parse_json(body, "request");
@@ -38,13 +58,14 @@ auto read_edit_text(std::string_view body, edit_fields fields) -> braid::checked
   braid::diagnostics problems;
   object_reader reader(*document, "", problems);
   edit out;
-  if (const auto* text = reader.text("text", presence::required)) out.text = *text;
+  if (fields == edit_fields::text_or_artifact)
+    if (const auto* artifact = reader.text("artifact", presence::optional)) out.artifact = *artifact;
+  if (!out.artifact)
+    if (const auto* text = reader.text("text", presence::required)) out.text = *text;
   if (fields == edit_fields::text_and_digest)
     if (const auto* digest = reader.text("digest", presence::required)) out.digest = *digest;
-  if (fields == edit_fields::text_and_offset)
-    if (const auto offset =
-            reader.integer("offset", presence::required, {.min = 0, .max = static_cast<std::int64_t>(out.text.size())}))
-      out.offset = static_cast<std::size_t>(*offset);
+  if (fields == edit_fields::text_and_offset) out.offset = read_offset(reader, "offset", out.text);
+  if (fields == edit_fields::option) out.option = read_option(reader, std::move(out.text));
   reader.refuse_unknown_fields();
   if (problems.empty()) return out;
   problems.set_source("request");
@@ -103,6 +124,9 @@ void shard::add_draft_routes() {
   routes_.post(path, [this](braid::http_exchange& x) { return save(x); });
   serve_post("/v1/plans/{name}/draft", [this](braid::http_exchange& x) { return draft(x); });
   serve_post("/v1/plans/{name}/completions", [this](braid::http_exchange& x) { return complete(x); });
+  serve_post("/v1/plans/{name}/option", [this](braid::http_exchange& x) { return change_option(x); });
+  serve_get("/v1/plans/{name}/project", [this](braid::http_exchange& x) { return project(x); });
+  routes_.get("/ui/compiler.js", [this](braid::http_exchange& x) { compiler_script(x); });
 }
 
 auto shard::may_edit(braid::http_exchange& x, endpoint which) -> bool {
@@ -175,11 +199,12 @@ auto shard::draft(braid::http_exchange& x) -> braid::task<void> {
   held_body body(*this);
   auto reading = read_edit(x, which, body);
   if (!co_await std::move(reading)) co_return;
-  auto what = read_edit_text(body.text, edit_fields::text);
+  auto what = read_edit_text(body.text, edit_fields::text_or_artifact);
   if (!what)
     co_return reply(x, which, answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
-  const auto compile = [drafts = all_->context.drafts, name = std::string(x.value("name")),
-                        text = std::move(what->text)] { return drafts->compile(name, text); };
+  const auto compile = [drafts = all_->context.drafts, name = std::string(x.value("name")), is = std::move(*what)] {
+    return is.artifact ? drafts->take(name, *is.artifact) : drafts->compile(name, is.text);
+  };
   auto asking = ask_compiler(x, which, compile);
   co_await std::move(asking);
 }
@@ -198,6 +223,44 @@ auto shard::complete(braid::http_exchange& x) -> braid::task<void> {
   };
   auto asking = ask_compiler(x, which, find);
   co_await std::move(asking);
+}
+
+auto shard::change_option(braid::http_exchange& x) -> braid::task<void> {
+  constexpr endpoint which = endpoint::option;
+  if (!may_edit(x, which)) co_return;
+  held_body body(*this);
+  auto reading = read_edit(x, which, body);
+  if (!co_await std::move(reading)) co_return;
+  auto what = read_edit_text(body.text, edit_fields::option);
+  if (!what)
+    co_return reply(x, which, answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  const auto change = [drafts = all_->context.drafts, name = std::string(x.value("name")),
+                       how = std::move(what->option)] { return drafts->change_option(name, how); };
+  auto asking = ask_compiler(x, which, change);
+  co_await std::move(asking);
+}
+
+auto shard::project(braid::http_exchange& x) -> braid::task<void> {
+  if (!may_edit(x, endpoint::project)) co_return;
+  auto asking = ask_compiler(
+      x, endpoint::project,
+      [drafts = all_->context.drafts, name = std::string(x.value("name"))] { return drafts->project(name); });
+  co_await std::move(asking);
+}
+
+/// A worker's script is asked for without a token. It is the same for every project, and there only once a client that
+/// may edit has asked for a project.
+void shard::compiler_script(braid::http_exchange& x) {
+  if (!may_come(x, endpoint::page)) return;
+  const auto script = all_->context.drafts->browser_compiler();
+  if (script == nullptr)
+    return reply(x, endpoint::page,
+                 answer_error(http_status::not_found, "no_compiler", "no page has asked for a compiler yet",
+                              given_request_id(x.request())));
+  static_cast<void>(x.set_field("Content-Security-Policy", compiler_policy));
+  static_cast<void>(x.set_field("X-Content-Type-Options", "nosniff"));
+  static_cast<void>(x.set_field("Cache-Control", "no-cache"));
+  reply(x, endpoint::page, http_status::ok, "text/javascript; charset=utf-8", *script);
 }
 
 /// What is served then is what the project has: so the plans are read anew.

@@ -11,11 +11,21 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 
 namespace rankd {
+
+/// Another value for the option that `[from, to)` of a text gives, in UTF-16 units.
+struct option_change {
+  std::string text;
+  std::size_t from = 0;
+  std::size_t to = 0;
+  std::string kind;  ///< how it is written, as the compiler says of each option
+  std::string value;
+};
 
 /// The sources of a project's plans, by way of its compiler, and of each plan the draft that was compiled last. A draft
 /// is bound as the plan of its name, with that plan's budget; it lies in memory, and no request can name it.
@@ -35,14 +45,24 @@ class draft_plans {
   /// `{file, text, digest}`. Blocks: as the next ones, until the compiler has answered. Errors: as the next ones, those
   /// of `compiler_process::ask` and of the compiler, such as no_source.
   auto source(const std::string& plan) -> braid::checked<std::string>;
-  /// Compiles a text in place of the source: `{file, diagnostics, plan}`, where `plan` is the graph, or null. Each
-  /// diagnostic has a place in the text, or null.
+  /// Compiles a text in place of the source: `{file, diagnostics, options, plan}`, where `plan` is the graph, or null.
+  /// Each diagnostic has a place in the text, or null; `options` says where the text gives options of nodes.
   auto compile(const std::string& plan, const std::string& text) -> braid::checked<std::string>;
+  /// The same of an artifact that a compiler elsewhere has made of such a text: `{diagnostics, plan}`.
+  auto take(const std::string& plan, const std::string& artifact) -> braid::checked<std::string>;
+  /// What a compiler elsewhere reads to compile the plan; that compiler is `browser_compiler` from then on.
+  auto project(const std::string& plan) -> braid::checked<std::string>;
+  /// The compiler as a script for a worker of a browser; null until `project` was answered.
+  [[nodiscard]] auto browser_compiler() const -> std::shared_ptr<const std::string>;
   /// Writes the text as the source, and the artifact where it compiles: `{file, digest, diagnostics}`. Errors also:
   /// source_changed where the source has another digest than that.
   auto save(const std::string& plan, const std::string& text, const std::string& digest) -> braid::checked<std::string>;
   /// What may stand at an offset of the text, in UTF-16 units: `{start, entries}`.
   auto complete(const std::string& plan, const std::string& text, std::size_t offset) -> braid::checked<std::string>;
+
+  /// The characters of a text that give an option another value: `{from, to, insert}`. Errors also: not_an_option,
+  /// bad_value.
+  auto change_option(const std::string& plan, const option_change& how) -> braid::checked<std::string>;
 
   /// For the end of the server: what is asked, and will be, is refused.
   void close() { compiler_.close(); }
@@ -60,6 +80,7 @@ class draft_plans {
   };
 
   auto next_number() -> std::uint64_t;
+  void keep(const std::string& plan, std::uint64_t number, plan_handle made);
 
   settings how_;
   compiler_process compiler_;
@@ -67,6 +88,7 @@ class draft_plans {
   std::uint64_t asked_ = 0;                           // under it: the number of the last question
   std::uint64_t forgotten_ = 0;                       // under it: drafts up to this one are outdated
   std::map<std::string, draft, std::less<>> drafts_;  // under it
+  std::shared_ptr<const std::string> script_;         // under it; of the compiler that is asked now
 };
 
 }  // namespace rankd

@@ -6,11 +6,15 @@
 
 namespace rankd {
 
-/// What a browser may do with the page (Content Security Policy): load its own files, of which `layout` names the
-/// script of a worker, and ask its own server.
+/// What a browser may do with the page (Content Security Policy): load its own files, of which `layout` and `compiler`
+/// name the scripts of workers, and ask its own server.
 inline constexpr std::string_view page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types layout";
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types layout compiler";
+
+/// What the worker may do that compiles plans: run WebAssembly, in which plans run, and reach nothing at all.
+inline constexpr std::string_view compiler_policy =
+    "default-src 'none'; script-src 'wasm-unsafe-eval'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// One file of the page, and the path of its URL.
 struct page_file {

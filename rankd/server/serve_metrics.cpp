@@ -36,6 +36,8 @@ auto name_of(endpoint which) noexcept -> std::string_view {
     case endpoint::source: return "/v1/plans/{name}/source";
     case endpoint::draft: return "/v1/plans/{name}/draft";
     case endpoint::completions: return "/v1/plans/{name}/completions";
+    case endpoint::option: return "/v1/plans/{name}/option";
+    case endpoint::project: return "/v1/plans/{name}/project";
     case endpoint::pin: return "/v1/plans/{name}/versions/{number}/pin";
     case endpoint::unpin: return "/v1/plans/{name}/unpin";
     case endpoint::roll_back: return "/v1/plans/{name}/rollback";

@@ -46,6 +46,8 @@ enum class endpoint : std::uint8_t {
   source,
   draft,
   completions,
+  option,
+  project,
   pin,
   unpin,
   roll_back,

@@ -258,6 +258,9 @@ class shard {
   auto save(braid::http_exchange& x) -> braid::task<void>;
   auto draft(braid::http_exchange& x) -> braid::task<void>;
   auto complete(braid::http_exchange& x) -> braid::task<void>;
+  auto change_option(braid::http_exchange& x) -> braid::task<void>;
+  auto project(braid::http_exchange& x) -> braid::task<void>;
+  void compiler_script(braid::http_exchange& x);
 
   // page_endpoint.cpp
   void add_page_routes();

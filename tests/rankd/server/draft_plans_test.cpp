@@ -1,6 +1,7 @@
 // tests/rankd/server/draft_plans_test.cpp: sources and drafts of plans over HTTP, by way of a compiler.
 #include <rankd/server/draft_plans.hpp>
 
+#include <rankd/server/page.hpp>
 #include <tests/rankd/server/studio_world.hpp>
 
 #include <string>
@@ -30,6 +31,9 @@ TEST_CASE("questions go to the compiler as they were asked, and its answers come
         json::parse(R"({"do":"save","plan":"a","text":"t \"\n","digest":"d"})"));
   CHECK(world.ask_json("POST", "/v1/plans/a/completions", R"({"text":"Key.","offset":4})").at("asked") ==
         json::parse(R"({"do":"complete","plan":"a","text":"Key.","offset":4})"));
+  CHECK(world.ask_json("POST", "/v1/plans/a/option", R"({"text":"x: 2","from":3,"to":4,"kind":"number","value":"4"})")
+            .at("asked") ==
+        json::parse(R"({"do":"edit","plan":"a","text":"x: 2","from":3,"to":4,"kind":"number","value":"4"})"));
 }
 
 TEST_CASE("a draft that compiles is a plan to compare with, and no request can name it") {
@@ -54,6 +58,56 @@ TEST_CASE("a text that does not compile has diagnostics, and the draft of before
   CHECK(wrong.at("plan").is_null());
   CHECK(wrong.at("diagnostics").at(0).at("code") == "type_error");
   CHECK(code_of(world.ask("POST", with_draft, R"({"user_id":1})")) == "no_draft");
+}
+
+TEST_CASE("what the compiler says of options is a part of the answer") {
+  studio_world world;
+  CHECK(world.ask_json("POST", draft, R"({"text":"x"})").at("options") == json::parse(R"([{"node":"n"}])"));
+  CHECK(world.ask_json("POST", draft, R"({"text":"wrong"})").at("options") == json::array());
+}
+
+TEST_CASE("an artifact that was made elsewhere is a draft as if its text had been compiled here") {
+  studio_world world;
+  const auto body = [](const std::string& artifact) { return json{{"artifact", artifact}}.dump(); };
+  const json compiled = world.ask_json("POST", draft, R"({"text":"x"})");
+  world.ask_json("POST", draft, R"({"text":"wrong"})");
+  const json taken = world.ask_json("POST", draft, body(reels_artifact(1)));
+  CHECK(taken.at("plan") == compiled.at("plan"));
+  CHECK(taken.at("diagnostics").empty());
+  CHECK(world.ask_json("POST", with_draft, R"({"user_id":1})").at("after").at("digest") ==
+        compiled.at("plan").at("digest"));
+  const json refused = world.ask_json("POST", draft, body("{}"));
+  CHECK(refused.at("plan").is_null());
+  CHECK(refused.at("diagnostics").at(0).at("code") == "missing_field");
+  CHECK(code_of(world.ask("POST", with_draft, R"({"user_id":1})")) == "no_draft");
+}
+
+TEST_CASE("the compiler for browsers is there once a client that may edit has asked for a project") {
+  studio_world world({}, studio_world::clients::with_tokens);
+  const auto script = [&world] { return world.ask("GET", "/ui/compiler.js"); };
+  CHECK(code_of(script()) == "no_compiler");
+  CHECK(code_of(world.ask("GET", "/v1/plans/a/project", {}, other_client)) == "edit_forbidden");
+  CHECK(world.ask("GET", "/v1/plans/a/project", {}).status == 401);
+  CHECK(script().status == 404);
+  const json first = json::parse(world.ask("GET", "/v1/plans/a/project", {}, editor).body);
+  CHECK(first == json::parse(R"({"file":"p","root":"/","standard":"/","files":{"/a":"b"}})"));
+  const auto answer = script();
+  CHECK(answer.body == "let a;");
+  CHECK(answer.field("Content-Type") == "text/javascript; charset=utf-8");
+  CHECK(answer.field("Content-Security-Policy") == compiler_policy);
+  CHECK(answer.field("X-Content-Type-Options") == "nosniff");
+  // It is kept: the next project comes without it.
+  CHECK(json::parse(world.ask("GET", "/v1/plans/b/project", {}, editor).body) ==
+        json::parse(R"({"asked":{"do":"project","plan":"b","script":false}})"));
+  CHECK(script().body == "let a;");
+  world.forget_drafts();
+  CHECK(script().status == 404);
+}
+
+TEST_CASE("a worker that compiles plans may reach nothing") {
+  CHECK(compiler_policy.starts_with("default-src 'none'; script-src 'wasm-unsafe-eval';"));
+  for (const char* never : {"connect-src", "'self'", "'unsafe", "http:", "https:", "data:", "blob:", "*"})
+    CHECK_MESSAGE(compiler_policy.find(never) == std::string_view::npos, never);
 }
 
 TEST_CASE("what the engine refuses of an artifact is a diagnostic without a place") {
@@ -84,11 +138,19 @@ TEST_CASE("bodies that are no edits are refused") {
   CHECK(world.ask("POST", "/v1/plans/a/source", R"({"text":"a"})").status == 400);
   for (const char* wrong : {R"({"text":"ab"})", R"({"text":"ab","offset":3})", R"({"text":"ab","offset":-1})"})
     CHECK_MESSAGE(world.ask("POST", "/v1/plans/a/completions", wrong).status == 400, wrong);
+  for (const char* wrong : {R"({"text":"a","artifact":"b"})", R"({"artifact":1})"})
+    CHECK_MESSAGE(world.ask("POST", draft, wrong).status == 400, wrong);
+  for (const char* wrong :
+       {R"({"text":"ab","from":0,"to":3,"kind":"number","value":"1"})",
+        R"({"text":"ab","from":-1,"to":1,"kind":"number","value":"1"})", R"({"text":"ab","from":0,"to":1,"value":"1"})",
+        R"({"text":"ab","from":0,"to":1,"kind":"number"})"})
+    CHECK_MESSAGE(world.ask("POST", "/v1/plans/a/option", wrong).status == 400, wrong);
 }
 
 TEST_CASE("sources are for clients with the right to edit, and for no others") {
   studio_world world({}, studio_world::clients::with_tokens);
-  for (const char* path : {"/v1/plans/a/source", "/v1/plans/a/draft", "/v1/plans/a/completions"}) {
+  for (const char* path :
+       {"/v1/plans/a/source", "/v1/plans/a/draft", "/v1/plans/a/completions", "/v1/plans/a/option"}) {
     CHECK_MESSAGE(code_of(world.ask("POST", path, "{}", other_client)) == "edit_forbidden", path);
     CHECK_MESSAGE(world.ask("POST", path, "{}").status == 401, path);
     CHECK_MESSAGE(world.ask("POST", path, "{}", editor).status == 400, path);

@@ -251,10 +251,14 @@ void explore_studio(explorer& out, const serve_options& small) {
     out.note(traffic, world.ask("GET", std::string("/v1/plans/") + end));
 
   for (const char* plan : {"a", "none", "bad", "nonsense"})
-    out.note("get /v1/plans/{name}/source", world.ask("GET", std::string("/v1/plans/") + plan + "/source"));
-  const std::pair<std::string, std::string> edits[] = {{"source", R"({"text":"t","digest":"d"})"},
-                                                       {"draft", R"({"text":"t"})"},
-                                                       {"completions", R"({"text":"t","offset":0})"}};
+    for (const char* what : {"source", "project"})
+      out.note(std::string("get /v1/plans/{name}/") + what,
+               world.ask("GET", std::string("/v1/plans/") + plan + "/" + what));
+  const std::pair<std::string, std::string> edits[] = {
+      {"source", R"({"text":"t","digest":"d"})"},
+      {"draft", R"({"text":"t"})"},
+      {"completions", R"({"text":"t","offset":0})"},
+      {"option", R"({"text":"t","from":0,"to":1,"kind":"number","value":"2"})"}};
   for (const auto& [what, body] : edits) {
     const std::string operation = "post /v1/plans/{name}/" + what;
     for (const char* plan : {"a", "none", "bad", "nonsense"})
@@ -269,15 +273,21 @@ void explore_studio(explorer& out, const serve_options& small) {
     busy.emplace_back(world.caller()).say("GET /v1/plans/slow/source HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const std::string refused = R"(rankd_http_responses_total{endpoint="/v1/plans/{name}/source",status="429"} 4)";
   CHECK(braid::testing::eventually([&] { return world.ask("GET", "/metrics").body.contains(refused); }));
-  out.note("get /v1/plans/{name}/source", world.ask("GET", "/v1/plans/a/source"));
+  for (const char* what : {"source", "project"})
+    out.note(std::string("get /v1/plans/{name}/") + what, world.ask("GET", std::string("/v1/plans/a/") + what));
   for (const auto& [what, body] : edits)
     out.note("post /v1/plans/{name}/" + what, world.ask("POST", "/v1/plans/a/" + what, body));
   world.let_go();
+}
 
+/// Of the same, for clients without a token, or without a right.
+void explore_guarded_studio(explorer& out) {
+  const std::string answers = "post /v1/plans/{name}/diff/answers";
   rankd::testing::studio_world guarded({}, rankd::testing::studio_world::clients::with_tokens);
   for (const auto& [operation, statuses] : operations()) {
     if (!operation.contains("/diff/") && !operation.contains("/source") && !operation.contains("/draft") &&
-        !operation.contains("/completions") && !operation.contains("/v1/traffic"))
+        !operation.contains("/completions") && !operation.contains("/option") && !operation.contains("/project") &&
+        !operation.contains("/v1/traffic"))
       continue;
     std::string path = operation.substr(operation.find(' ') + 1);
     if (const std::size_t at = path.find("{name}"); at != std::string::npos) path.replace(at, 6, "ten");
@@ -404,6 +414,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
   explore_trace(found);
   explore_shadow(found);
   explore_studio(found, small_options());
+  explore_guarded_studio(found);
   explore_busy_traffic(found);
   explore_full_studio(found);
   explore_changes(found);

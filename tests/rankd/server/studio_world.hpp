@@ -52,7 +52,10 @@ while read -r line; do
     *'"do":"draft"'*'wrong'*)
       printf '{%s,%s%s\n' "$number" '"file":"p","artifact":null,"diagnostics":[{"code":"type_error","message":"m",' \
         '"hint":"","place":null,"pointer":""}]}' ;;
-    *'"do":"draft"'*) printf '{%s,"file":"p","diagnostics":[],"artifact":%s}\n' "$number" "$(cat "$3/artifact")" ;;
+    *'"do":"draft"'*)
+      printf '{%s,"file":"p","diagnostics":[],"options":[{"node":"n"}],"artifact":%s}\n' "$number" "$(cat "$3/artifact")" ;;
+    *'"do":"project"'*'"script":true'*)
+      printf '{%s,"file":"p","root":"/","standard":"/","files":{"/a":"b"},"script":"let a;"}\n' "$number" ;;
     *) printf '{%s,"asked":%s}\n' "$number" "${line%,\"number\":*}}" ;;
   esac
 done
@@ -127,6 +130,8 @@ class studio_world {
 
   /// The artifact of each draft from now on.
   void will_compile(const std::string& artifact) { folder_.write("artifact", nlohmann::json(artifact).dump()); }
+  /// As after a change of registries.
+  void forget_drafts() { drafts_.forget(); }
   /// Slow answers of the compiler come.
   void let_go() { folder_.write("go", ""); }
 
