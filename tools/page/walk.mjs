@@ -4,7 +4,7 @@
 //
 //   (cd tools/page && npm ci)
 //   node tools/page/walk.mjs [--rankd build/release/bin/rankd] [--chromium /usr/bin/chromium] [--out docs/page]
-//                            [--dslc dsl/packages/dslc/bin/dslc.js]
+//                            [--dslc dsl/packages/dslc/bin/dslc.js] [--only WORDS] [--scheme light|dark]
 //
 // Status 1 where a task cannot be done, where axe-core finds a violation, or where the page writes an error to the console
 // or breaks its policy. Not in the gate, which has no browser.
@@ -23,12 +23,13 @@ const { values: options } = parseArgs({
     rankd: { type: 'string', default: 'build/release/bin/rankd' }, out: { type: 'string', default: 'docs/page' },
     chromium: { type: 'string', default: '/usr/bin/chromium' },
     dslc: { type: 'string', default: 'dsl/packages/dslc/bin/dslc.js' },
+    only: { type: 'string', default: '' }, scheme: { type: 'string', multiple: true, default: ['light', 'dark'] },
   },
 });
 const scratch = mkdtempSync(join(tmpdir(), 'rankd-walk-'));
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const shown = new Set(['slow_node', 'missing_item', 'changed_weight', 'two_versions', 'two_answers', 'recorded_traffic',
-  'edited_plan']); // in docs/page.md
+  'edited_plan', 'edited_node']); // in docs/page.md
 const complaints = [];
 const rankd = resolve(options.rankd);
 const running = [];
@@ -119,6 +120,24 @@ class Walk {
     await this.page.evaluate(() => { document.getElementById('said').textContent = ''; });
     await this.page.keyboard.press('Control+Enter');
     await this.says(/candidates in/);
+  }
+
+  /** Chooses a node by its name. */
+  async choose(name) {
+    await this.page.locator('#find').fill(name);
+    await this.page.locator('#find').press('Enter');
+  }
+
+  /** Writes an option of the node that is chosen. */
+  async write(option, value) {
+    await this.page.locator(`#option-${option}`).fill(value);
+    await this.page.locator(`#option-${option}`).press('Enter');
+  }
+
+  /** The panel of the node says that of the second graph. */
+  async changes(wanted) {
+    await this.page.waitForFunction((pattern) => new RegExp(pattern).test(document.getElementById('node-changes').textContent),
+      wanted.source);
   }
 
   /** A picture of what is seen now, after the rules of axe-core have found nothing wrong with it. */
@@ -255,6 +274,51 @@ const tasks = {
     await walk.page.locator('#end-comparison').evaluate((element) => element.click());
   },
 
+  async 'change options of a node in the graph, take one back, and save'(walk) {
+    const text = readFileSync(source, 'utf8');
+    await walk.choose('top');
+    if (await walk.page.locator('#edit-options').count() > 0) await walk.page.locator('#edit-options').press('Enter');
+    const area = walk.page.locator('#source-text');
+    const count = walk.page.locator('#option-count');
+    walk.expects = /status of 422/; // the browser writes down each refusal
+    await walk.write('count', 'many');
+    await walk.page.getByText('`many` is no number').waitFor();
+    walk.expects = null;
+    must(await area.inputValue() === text, 'what is no number changes nothing');
+    await walk.write('count', '12');
+    await walk.changes(/→ 12/);
+    must(await area.inputValue() === text.replace('count: 20', 'count: 12'), 'the text is changed at that place alone');
+    must(await count.evaluate((field) => field === document.activeElement), 'the field keeps the focus');
+    await walk.look('edited_node');
+    await area.press('Control+z');
+    await walk.page.waitForFunction(() => document.getElementById('option-count').value === '20');
+    must(await area.inputValue() === text, 'it is taken back as what is typed');
+    await walk.choose('score_recommended');
+    await walk.write('expr', 'score(90) * 2');
+    await walk.changes(/\* 2/);
+    await walk.choose('best_first');
+    await walk.page.locator('#option-order').selectOption('asc');
+    await walk.changes(/desc → asc/);
+    const wanted = text.replace('score(80)', 'score(90) * 2').replace('"desc"', '"asc"');
+    must(await area.inputValue() === wanted, 'both changes are in the text');
+    await walk.choose('viewer');
+    must(/`endpoint` is defined elsewhere/.test(await walk.text('#node-options')), 'what cannot be changed here says why');
+    await walk.page.locator('#node-options button').press('Enter');
+    await walk.page.waitForFunction(() => document.activeElement.id === 'source-text');
+    const caret = await area.evaluate((element) => element.selectionStart);
+    must(wanted.slice(caret).startsWith('endpoint = EP.redis_default'), 'and leads to where it is');
+    await area.press('Control+s');
+    await walk.says(/is saved, and served/);
+    must(readFileSync(source, 'utf8') === wanted, 'the source is written, all else as it was');
+    const built = execFileSync(process.execPath, [resolve(options.dslc), 'build', '--verify', '--project', project, source]);
+    must(String(built) === '', 'the artifact has the bytes of dslc build');
+    await area.fill(text);
+    await walk.says(/\d changes/);
+    await area.press('Control+s');
+    await walk.says(/is saved, and served/);
+    await walk.page.locator('#end-comparison').evaluate((element) => element.click());
+  },
+
   async 'open a plan of 10 000 nodes'(walk) {
     await walk.tab('Nodes').click();
     await walk.page.evaluate(() => {
@@ -323,7 +387,10 @@ async function startStudio(scheme) {
 async function walkAll(browser, studio, scheme) {
   const { address, token } = studio;
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: scheme });
-  page.on('console', (message) => { if (message.type() === 'error') complaints.push(`${scheme}: ${message.text()}`); });
+  page.on('console', (message) => {
+    if (message.type() !== 'error' || walk.expects?.test(message.text())) return;
+    complaints.push(`${scheme}: ${message.text()}`);
+  });
   page.on('pageerror', (error) => complaints.push(`${scheme}: ${error.message}`));
   page.on('request', (request) => {
     if (!request.url().startsWith(address)) complaints.push(`${scheme}: the page asks for ${request.url()}`);
@@ -334,7 +401,7 @@ async function walkAll(browser, studio, scheme) {
   must(!page.url().includes(token), 'the token does not stay in the address');
   await walk.says(/nodes$/);
   await walk.look('plan');
-  for (const [name, task] of Object.entries(tasks)) {
+  for (const [name, task] of Object.entries(tasks).filter(([each]) => each.includes(options.only))) {
     try {
       await task(walk);
       console.log(`${scheme}: ${name}: done`);
@@ -349,7 +416,7 @@ try {
   mkdirSync(options.out, { recursive: true });
   const browser = await chromium.launch({ executablePath: options.chromium, args: ['--no-sandbox', '--disable-gpu'] });
   try {
-    for (const scheme of ['light', 'dark']) await walkAll(browser, await startStudio(scheme), scheme);
+    for (const scheme of options.scheme) await walkAll(browser, await startStudio(scheme), scheme);
   } finally {
     await browser.close();
   }

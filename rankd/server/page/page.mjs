@@ -6,6 +6,7 @@ import {
   budgetText, columnsOf, compare, fateOf, formulaOf, graphOf, idText, nodeChanges, nodeMetrics, requestText,
   runOf, slowest, timeText, valueText,
 } from './model.mjs';
+import { Options } from './options.mjs';
 import { placesOf } from './placing.mjs';
 import { Server } from './server.mjs';
 import { Source } from './source.mjs';
@@ -30,7 +31,11 @@ function say(text) {
   byId('said').textContent = text;
 }
 
-const source = new Source({ ask, attempt, say, draftMade, saved });
+const source = new Source({
+  ask, attempt, say, draftMade, saved, planName: () => state.plan?.plan, showSource: () => showTab('source'),
+  optionsRead: showNodeInText,
+});
+const options = new Options({ attempt, source, openSource, goTo, nameInText: () => versions.nameInDraft(state.selected) });
 
 /** Runs what a person started; what is wrong is said beside the form. */
 async function attempt(work) {
@@ -103,12 +108,18 @@ function placeCell(text) {
   const place = placeOf(text);
   if (!place || !state.offers.includes('drafts')) return text;
   const go = make('button', { type: 'button', title: 'Show it in the source' }, text);
-  go.addEventListener('click', () => attempt(async () => {
-    openTab('source');
-    await source.open(state.plan.plan);
-    if (!source.goTo(place)) say(`${place.file} is another file than the source`);
-  }));
+  go.addEventListener('click', () => attempt(() => goTo(place)));
   return go;
+}
+
+async function openSource() {
+  showTab('source');
+  await source.open(state.plan.plan);
+}
+
+async function goTo(place) {
+  await openSource();
+  if (!source.goTo(place)) say(`${place.file} is another file than the source`);
 }
 
 // The request
@@ -423,12 +434,23 @@ function showNode() {
       ['rows have', node.columns.join(', ') || '–']]),
     make('h3', {}, 'Edges'), pairs([['rows of', neighbours(node.up)], ['goes to', neighbours(node.down)]]),
   ];
+  if (state.offers.includes('drafts') && node.place)
+    parts.push(make('h3', {}, 'In the text'), make('div', { id: 'node-options' }));
   const about = [['trace', node.trace], ['written at', node.place && placeCell(node.place)], ['works with', node.fused_with]];
   if (about.some(([, value]) => value)) parts.push(make('h3', {}, 'About'), pairs(about.filter(([, value]) => value)));
-  const changes = versions.about(state.selected);
-  if (changes.length > 0) parts.push(make('h3', {}, 'In the second graph'), pairs(changes));
+  parts.push(make('div', { id: 'node-changes' }));
   if (run) parts.push(make('h3', {}, `In ${state.run.name}`), pairs(runPairs(run)));
-  return byId('node').replaceChildren(...parts);
+  byId('node').replaceChildren(...parts);
+  return showNodeInText();
+}
+
+/** What is different of the node in the second graph, and its options as the text has them now. */
+function showNodeInText() {
+  if (state.selected < 0) return;
+  const changes = versions.about(state.selected);
+  byId('node-changes').replaceChildren(
+    ...(changes.length === 0 ? [] : [make('h3', {}, 'In the second graph'), pairs(changes)]));
+  options.show();
 }
 
 function runPairs(run) {
@@ -443,7 +465,7 @@ function runPairs(run) {
 
 // Tabs and keys
 
-function openTab(name, focus = false) {
+function showTab(name, focus = false) {
   for (const tab of byId('tabs').children) {
     const isOpen = tab.id === `tab-${name}`;
     tab.setAttribute('aria-selected', String(isOpen));
@@ -451,6 +473,10 @@ function openTab(name, focus = false) {
     byId(tab.getAttribute('aria-controls')).hidden = !isOpen;
     if (isOpen && focus) tab.focus();
   }
+}
+
+function openTab(name, focus = false) {
+  showTab(name, focus);
   if (name === 'metrics' && state.plan) attempt(showMetrics);
   if (name === 'compare' && state.plan) attempt(() => versions.listVersions());
   if (name === 'source' && state.plan) attempt(() => source.open(state.plan.plan));

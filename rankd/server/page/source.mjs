@@ -1,16 +1,17 @@
 // source.mjs: the source of the plan that is open, as text that is edited: the graph follows, and what is wrong is marked.
 import { byId, make, nothingYet } from './dom.mjs';
-import { completed, diagnosticLine, offsetOf, piecesOf, rangeOf } from './source_text.mjs';
+import { diagnosticLine, offsetOf, piecesOf, rangeOf } from './source_text.mjs';
 
 const pauseMs = 120; // in typing, before the text is compiled
 
 /**
  * The tab Source. `page` has `ask(path, body)`, `attempt(work)`, `say(text)`, `draftMade(plan)`, which is called with the
- * graph of each draft that compiles, and `saved(plan)`, once the file is written.
+ * graph of each draft that compiles, `optionsRead()` once the text is compiled, and `saved(plan)`, once the file is
+ * written.
  */
 export class Source {
   constructor(page) {
-    Object.assign(this, { page, plan: '', wanted: '', file: '', digest: '', kept: '', diagnostics: [], timer: 0, isAsking: false, isOld: false, isSaving: false });
+    Object.assign(this, { page, plan: '', wanted: '', file: '', digest: '', kept: '', diagnostics: [], options: null, timer: 0, isAsking: false, isOld: false, isSaving: false });
     window.addEventListener('beforeunload', (event) => { if (this.isChanged) event.preventDefault(); });
   }
 
@@ -20,6 +21,42 @@ export class Source {
 
   get isChanged() {
     return this.plan !== '' && this.area !== undefined && this.area.value !== this.kept;
+  }
+
+  get isOpen() {
+    return this.plan !== '' && this.plan === this.page.planName();
+  }
+
+  /** What the text gives a node, by its name; null where the text does not compile, or is not compiled yet. */
+  optionsOf(node) {
+    return this.options === null ? null : this.options.filter((each) => each.node === node);
+  }
+
+  /** Writes another value for an option at its place, as if it were typed. */
+  async changeOption(option, value) {
+    const text = this.area.value;
+    if (this.options === null || !this.options.includes(option)) throw new Error('the text has changed: write it once more');
+    const { from, to } = rangeOf(text, option, this.file);
+    const what = { text, from, to, kind: option.kind, value };
+    const change = await this.page.ask(`${this.path}/option`, JSON.stringify(what));
+    if (this.area.value !== text) throw new Error('the text has changed: write it once more');
+    const field = document.activeElement;
+    this.page.showSource();
+    this.choose(change);
+    this.replace(change.from, change.to, change.insert);
+    field?.focus();
+    await this.compile();
+  }
+
+  /** Puts a text in place of another one, so that it can be undone as what is typed; in the tab that is open. */
+  replace(from, to, insert) {
+    this.area.focus({ preventScroll: true });
+    this.area.setSelectionRange(from, to);
+    // The only way to write so that a browser keeps what Ctrl+Z leads back to.
+    if (!document.execCommand(insert === '' ? 'delete' : 'insertText', false, insert)) {
+      this.area.setRangeText(insert, from, to, 'end');
+      this.changed();
+    }
   }
 
   /** Shows the source of a plan; text that is not saved stays. */
@@ -42,7 +79,7 @@ export class Source {
     }
     if (this.wanted !== plan) return; // another one was opened meanwhile
     const lineEnd = read.text.includes('\r\n') ? '\r\n' : '\n'; // a text area has the second one alone
-    Object.assign(this, { plan, file: read.file, digest: read.digest, lineEnd, diagnostics: [] });
+    Object.assign(this, { plan, file: read.file, digest: read.digest, lineEnd, diagnostics: [], options: null });
     this.build(read.text);
     this.kept = this.area.value;
     await this.compile();
@@ -77,6 +114,7 @@ export class Source {
   changed() {
     this.closeNames();
     this.diagnostics = [];
+    this.options = null;
     this.paint();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.page.attempt(() => this.compile()), pauseMs);
@@ -84,6 +122,7 @@ export class Source {
 
   /** Compiles the text as it is now; what was typed meanwhile comes next. */
   async compile() {
+    clearTimeout(this.timer);
     if (this.isAsking) {
       this.isOld = true;
       return;
@@ -95,9 +134,11 @@ export class Source {
       const answer = await this.page.ask(`${this.path}/draft`, JSON.stringify({ text }));
       if (this.plan !== plan || this.area.value !== text) return;
       this.diagnostics = answer.diagnostics;
+      this.options = answer.plan === null ? null : answer.options;
       this.paint();
       if (answer.plan === null) this.page.say(`${this.diagnostics.length} problems in ${this.file}`);
       else await this.page.draftMade(answer.plan, text !== this.kept);
+      this.page.optionsRead();
     } finally {
       this.isAsking = false;
       if (this.isOld) {
@@ -226,10 +267,7 @@ export class Source {
   }
 
   insert(name) {
-    const { text, caret } = completed(this.area.value, this.from, this.area.selectionStart, name);
-    this.area.value = text;
-    this.area.setSelectionRange(caret, caret);
-    this.changed();
+    this.replace(this.from, this.area.selectionStart, name);
   }
 
   closeNames() {

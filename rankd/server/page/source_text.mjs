@@ -33,11 +33,6 @@ export function diagnosticLine({ code, message, hint, place }) {
   return `${where}${code}: ${message}${hint ? `; ${hint}` : ''}`;
 }
 
-/** The text and the caret once a name stands in place of what lies between `start` and `end`. */
-export function completed(text, start, end, name) {
-  return { text: text.slice(0, start) + name + text.slice(end), caret: start + name.length };
-}
-
 /** `plans/home.plan.ts:12:5` of a node as a place; null for another text. */
 export function placeOf(text) {
   const found = /^(.+):(\d+):(\d+)$/.exec(text ?? '');

@@ -235,6 +235,14 @@ export class Versions {
     if (this.found) this.other.select(this.found.partner[at]);
   }
 
+  /** What a node of the first graph is called in the draft; null where the draft that is shown has no such node. */
+  nameInDraft(at) {
+    const { node } = this.graph.nodes[at];
+    if (!this.found || this.version.value !== 'draft') return node;
+    const partner = this.found.partner[at];
+    return partner < 0 ? null : this.otherGraph.nodes[partner].node;
+  }
+
   /** What is to be said of a node of the first graph: its changes. */
   about(at) {
     if (!this.found) return [];

@@ -96,7 +96,7 @@ TEST_CASE("the page is small, names no other host, and has no script or style be
     for (const char* never : {"http://", "https://", "innerHTML", "eval(", "style=", "onclick="})
       CHECK_MESSAGE(file.text.find(never) == std::string_view::npos, file.path << " has " << never);
   }
-  CHECK(size < std::size_t{120} * 1024);
+  CHECK(size < std::size_t{140} * 1024);
   const std::string_view page = page_files().front().text;
   CHECK(page.find("<style") == std::string_view::npos);
   CHECK(page.find("<script type=\"module\" src=\"ui/page.mjs\"></script>") != std::string_view::npos);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  completed, diagnosticLine, offsetOf, piecesOf, placeOf, rangeOf,
+  diagnosticLine, offsetOf, piecesOf, placeOf, rangeOf,
 } from '../../../../rankd/server/page/source_text.mjs';
 
 const text = 'one\ntwo 😀 three\n';
@@ -34,10 +34,6 @@ test('pieces are the whole text, and ranges that overlap mark each character onc
 test('a diagnostic is a line, with its place and its hint where it has them', () => {
   assert.equal(diagnosticLine(problem(at(2, 5, 2, 6), { hint: 'do that' })), 'a.ts:2:5: type_error: wrong; do that');
   assert.equal(diagnosticLine(problem(null)), 'type_error: wrong');
-});
-
-test('a name takes the place of the word, and the caret stands behind it', () => {
-  assert.deepEqual(completed('x = Key.in + 1', 8, 10, 'interest'), { text: 'x = Key.interest + 1', caret: 16 });
 });
 
 test('the place of a node is a file with a line and a column', () => {
