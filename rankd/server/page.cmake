@@ -9,7 +9,7 @@ foreach(file "=page.html=text/html" /page.css=page.css=text/css /page.mjs=page.m
              /placing.mjs=placing.mjs=text/javascript /server.mjs=server.mjs=text/javascript
              /layout_worker.mjs=layout_worker.mjs=text/javascript /source.mjs=source.mjs=text/javascript
              /source_text.mjs=source_text.mjs=text/javascript
-             /options.mjs=options.mjs=text/javascript)
+             /options.mjs=options.mjs=text/javascript /compiling.mjs=compiling.mjs=text/javascript)
   string(REGEX MATCH "^(.*)=(.+)=(.+)$" matched "${file}")
   set(path "/ui${CMAKE_MATCH_1}")
   set(name ${CMAKE_CURRENT_SOURCE_DIR}/page/${CMAKE_MATCH_2})

@@ -62,6 +62,8 @@ async function makeProject(name) {
   source = join(project, 'plans/home_feed.plan.ts');
   execFileSync(rankd, ['init', 'demo', project], { stdio: 'ignore' });
   writeFileSync(join(project, 'plans/large.json'), largePlan());
+  writeFileSync(join(project, 'plans/wide.plan.ts'), widePlan());
+  execFileSync(process.execPath, [resolve(options.dslc), 'build', '--project', project, join(project, 'plans/wide.plan.ts')]);
   const words = ['serve', '--project', project, '--listen', '127.0.0.1:0', '--record', join(project, 'monday.rec')];
   const { server, found } = await start(words, /listening on (\S+)\n/);
   for (let user = 1; user <= 5; user += 1) {
@@ -87,6 +89,29 @@ function largePlan() {
   }
   const { registry_digests, schema_version } = plan;
   return JSON.stringify({ schema_version, plan_name: 'large', nodes, outputs: open, registry_digests, expr_table: {}, pred_table: {} });
+}
+
+/** The source of a plan of 402 nodes, each with its options written out. */
+function widePlan() {
+  const branches = Array.from({ length: 100 }, (_, at) => `    const branch${at} = viewer
+      .follow({ as: "follow${at}", endpoint: EP.redis_default, fanout: ${at + 10} })
+      .vm({ as: "score${at}", outKey: Key.final_score, expr: ${at + 1} - Key.id * 0.5 })
+      .take({ as: "take${at}", count: ${at + 1} });`);
+  const joined = branches.slice(1).map((_, at) => `\n      .concat({ as: "with${at + 1}", rhs: branch${at + 1} })`);
+  return `// wide: a hundred branches.
+import { definePlan, EP, Key } from "@rankd/plan";
+
+export default definePlan({
+  name: "wide",
+  build: (ctx) => {
+    const viewer = ctx.viewer({ as: "viewer", endpoint: EP.redis_default });
+${branches.join('\n')}
+    return branch0${joined.join('')}
+      .sort({ as: "sorted", by: Key.final_score, order: "desc" })
+      .take({ as: "top", count: 20 });
+  },
+});
+`;
 }
 
 /** The page with what a walk does again and again. */
@@ -138,6 +163,49 @@ class Walk {
   async changes(wanted) {
     await this.page.waitForFunction((pattern) => new RegExp(pattern).test(document.getElementById('node-changes').textContent),
       wanted.source);
+  }
+
+  /** Types until the worker of the browser compiles what is typed. */
+  async worker() {
+    const area = this.page.locator('#source-text');
+    for (let at = 0; at < 60; at += 1) {
+      await area.press('Control+End');
+      await area.press(at % 2 === 0 ? 'Enter' : 'Backspace');
+      await this.page.waitForFunction(() => document.getElementById('source-compiler').textContent !== '');
+      if (/in this browser/.test(await this.text('#source-compiler'))) return;
+      await this.page.waitForTimeout(500);
+    }
+    must(false, 'a worker compiles');
+  }
+
+  /** From a change of the text to its graph, in milliseconds: of 11 changes of the count of the node `top`. */
+  async timesToFollow() {
+    return await this.page.evaluate(async () => {
+      const area = document.getElementById('source-text');
+      const said = document.getElementById('said');
+      const frame = () => new Promise((done) => { requestAnimationFrame(done); });
+      const times = [];
+      for (let at = 0; at < 12; at += 1) {
+        const [{ index, 1: head, 2: count }] = [...area.value.matchAll(/(as: "top", count: )(\d+)/g)];
+        const from = index + head.length;
+        area.focus();
+        area.setSelectionRange(from, from + count.length);
+        const begin = performance.now();
+        const drawn = new Promise((done) => {
+          new MutationObserver((_, observer) => {
+            if (!/changes|do the same/.test(said.textContent)) return;
+            observer.disconnect();
+            done();
+          }).observe(said, { childList: true, characterData: true, subtree: true });
+        });
+        document.execCommand('insertText', false, String(30 + at));
+        await drawn;
+        await frame();
+        times.push(Math.round(performance.now() - begin));
+        await new Promise((done) => { setTimeout(done, 100); });
+      }
+      return times.slice(1); // the first one opens the second graph
+    });
   }
 
   /** A picture of what is seen now, after the rules of axe-core have found nothing wrong with it. */
@@ -317,6 +385,46 @@ const tasks = {
     await area.press('Control+s');
     await walk.says(/is saved, and served/);
     await walk.page.locator('#end-comparison').evaluate((element) => element.click());
+  },
+
+  async 'see how soon the graph follows, by the worker and by the server'(walk) {
+    const { address, token } = walk;
+    for (const by of ['worker', 'server']) {
+      const page = await walk.page.context().browser().newPage();
+      page.setDefaultTimeout(120_000);
+      const other = new Walk(page, { address, token }, walk.scheme);
+      if (by === 'server') await page.route('**/ui/compiler.js', (route) => route.abort());
+      await page.goto(`${address}/ui#home_feed&token=${token}`);
+      await other.says(/nodes$/);
+      for (const plan of ['home_feed', 'wide']) {
+        await page.locator(`[data-plan="${plan}"]`).click();
+        await other.says(new RegExp(`${plan}: \\d+ nodes`));
+        await other.tab('Source').click();
+        await page.waitForFunction((name) => new RegExp(`${name}.plan.ts`).test(document.getElementById('panel-source').textContent), plan);
+        await page.waitForFunction(() => document.getElementById('source-compiler').textContent !== '');
+        if (by === 'worker') await other.worker();
+        const times = await other.timesToFollow();
+        const sorted = [...times].sort((a, b) => a - b);
+        console.log(`${walk.scheme}: ${plan}: the graph follows after ${times.join(' ')} ms, by the ${by}: median ${sorted[5]} ms`);
+        must(new RegExp(by === 'worker' ? 'in this browser' : 'by the server').test(await other.text('#source-compiler')), by);
+        await page.locator('#discard-source').click();
+        await page.waitForFunction(() => document.getElementById('source-compiler').textContent !== '');
+      }
+      if (by === 'worker') {
+        const worker = page.workers().find((each) => each.url().endsWith('/ui/compiler.js'));
+        const reached = await worker.evaluate(async (url) => {
+          const request = new XMLHttpRequest();
+          request.open('GET', url);
+          return await new Promise((done) => {
+            request.onload = () => done('an answer');
+            request.onerror = () => done('nothing');
+            request.send();
+          });
+        }, `${address}/ui`);
+        must(reached === 'nothing', 'the worker reaches nothing, not even its own server');
+      }
+      await page.close();
+    }
   },
 
   async 'open a plan of 10 000 nodes'(walk) {

@@ -1,4 +1,5 @@
 // source.mjs: the source of the plan that is open, as text that is edited: the graph follows, and what is wrong is marked.
+import { Compiling } from './compiling.mjs';
 import { byId, make, nothingYet } from './dom.mjs';
 import { diagnosticLine, offsetOf, piecesOf, rangeOf } from './source_text.mjs';
 
@@ -12,7 +13,9 @@ const pauseMs = 120; // in typing, before the text is compiled
 export class Source {
   constructor(page) {
     Object.assign(this, { page, plan: '', wanted: '', file: '', digest: '', kept: '', diagnostics: [], options: null, timer: 0, isAsking: false, isOld: false, isSaving: false });
+    this.compiling = new Compiling(page.ask);
     window.addEventListener('beforeunload', (event) => { if (this.isChanged) event.preventDefault(); });
+    window.addEventListener('focus', () => this.compiling.forget()); // something else was done meanwhile
   }
 
   get path() {
@@ -98,6 +101,7 @@ export class Source {
     this.behind = make('pre', { 'aria-hidden': 'true' });
     this.names = make('ul', { id: 'source-names', role: 'listbox', 'aria-label': 'Names that may follow', hidden: true });
     this.problems = make('ul', { id: 'source-problems' });
+    this.by = make('p', { id: 'source-compiler', className: 'muted' });
     this.area.addEventListener('input', () => this.changed());
     this.area.addEventListener('scroll', () => this.follow());
     this.area.addEventListener('blur', () => this.closeNames());
@@ -106,7 +110,7 @@ export class Source {
       make('div', { className: 'row' }, make('p', { className: 'mono' }, this.file),
         button('save-source', 'Ctrl+S', 'Save', () => this.save()),
         button('discard-source', '', 'Discard', () => this.discard()),
-        nothingYet('Ctrl+Space lists names.')),
+        nothingYet('Ctrl+Space lists names.'), this.by),
       make('div', { className: 'source' }, this.behind, this.area, this.names), this.problems);
     this.paint();
   }
@@ -115,6 +119,7 @@ export class Source {
     this.closeNames();
     this.diagnostics = [];
     this.options = null;
+    this.by.textContent = '';
     this.paint();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.page.attempt(() => this.compile()), pauseMs);
@@ -131,9 +136,10 @@ export class Source {
     const text = this.area.value;
     this.isAsking = true;
     try {
-      const answer = await this.page.ask(`${this.path}/draft`, JSON.stringify({ text }));
+      const answer = await this.compiling.compile(plan, text);
       if (this.plan !== plan || this.area.value !== text) return;
       this.diagnostics = answer.diagnostics;
+      this.by.textContent = answer.isLocal ? 'Compiled in this browser.' : 'Compiled by the server.';
       this.options = answer.plan === null ? null : answer.options;
       this.paint();
       if (answer.plan === null) this.page.say(`${this.diagnostics.length} problems in ${this.file}`);
