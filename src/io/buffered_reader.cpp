@@ -9,7 +9,7 @@
 namespace braid {
 namespace {
 
-constexpr std::size_t least_read = 4096;
+constexpr std::size_t min_read = 4096;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ auto buffered_reader::room() -> std::span<std::byte> {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ == buffer_.size()) buffer_.resize(std::min(max_size_, std::max(least_read, 2 * buffer_.size())));
+  if (end_ == buffer_.size()) buffer_.resize(std::min(max_size_, std::max(min_read, 2 * buffer_.size())));
   return std::span(buffer_).subspan(end_);
 }
 
