@@ -24,12 +24,30 @@ auto is_alone() -> bool {
   return begins_here() && default_pool().size() == 1;
 }
 
+namespace {
+
+constinit atomic<const pool*> pool_of_offers{nullptr};  // whose offers are counted: there is one default pool as a rule
+constinit atomic<std::int32_t> offers_in_queues{0};     // raised by callers, lowered by workers that come to one
+
+/// Whether a worker may be free. As many offers as there are workers, and none was come to: all workers are busy, and
+/// more offers would only lie in front of other jobs.
+auto is_worth_an_offer(const pool& where) noexcept -> bool {
+  if (pool_of_offers.load(relaxed) != &where) {  // another pool, or that of a child process
+    pool_of_offers.store(&where, relaxed);
+    offers_in_queues.store(0, relaxed);
+  }
+  return offers_in_queues.load(relaxed) < static_cast<std::int32_t>(where.size());
+}
+
+}  // namespace
+
 /// The rest of a loop while it is offered; at the end no worker is at it any more.
 class outside_region::offered {
  public:
-  explicit offered(outside_region& loop) noexcept
-      : where_(loop.where_), offer_(new(std::nothrow) region_offer(&help_with, &loop)) {
-    if (offer_ != nullptr && !where_.try_post(*offer_)) delete std::exchange(offer_, nullptr);
+  explicit offered(outside_region& loop) noexcept : id_(loop.id_) {
+    if (!is_worth_an_offer(loop.where_)) return;
+    offer_ = new (std::nothrow) region_offer(&help_with, &loop, offers_in_queues);
+    if (offer_ != nullptr && !loop.where_.try_post(*offer_)) std::exchange(offer_, nullptr)->refused();
   }
   offered(const offered&) = delete;
   auto operator=(const offered&) -> offered& = delete;
@@ -41,15 +59,15 @@ class outside_region::offered {
     if (mine == nullptr || mine->try_withdraw()) return nullptr;
     constexpr int polls = 512;  // some ten microseconds: the worker has one part left as a rule
     for (int i = 0; i < polls && !mine->ended().is_set(); ++i) cpu_pause();
-    block_until_set(mine->ended(), where_.id());
+    block_until_set(mine->ended(), id_);
     return mine->take_failure();
   }
 
  private:
   static void help_with(void* loop) { static_cast<outside_region*>(loop)->help(); }
 
-  pool& where_;
-  region_offer* offer_;  // null: refused, or out of memory
+  const executor_id id_;
+  region_offer* offer_ = nullptr;  // null: not worth it, refused, or out of memory
 };
 
 /// How many numbers a thread takes that is alone: so many as take a moment, but so few that one which takes long all of
@@ -139,6 +157,8 @@ auto outside_region::run_alone(time_point begin) -> bool {
 
 /// Where the thread came to little itself, which says nothing of the loop, the next call may begin alone.
 void outside_region::share() {
+  const executor_use pool_stays(id_);
+  if (!pool_stays) return run_rest();
   const std::uint32_t handed_over = calls_handed_over;
   offered rest(*this);
   const time_point begin = clock_.now();
@@ -160,8 +180,16 @@ void outside_region::share() {
   if (const std::exception_ptr thrown = rest.close()) std::rethrow_exception(thrown);
 }
 
+/// All that is left, by this thread: the pool is gone.
+void outside_region::run_rest() {
+  while (const auto mine = take(part_size::max_of(work_)))
+    if (!run_part(*mine, region_part::whole)) return;
+}
+
 /// All that is left, while this thread waits.
 void outside_region::run_on_workers() {
+  const executor_use pool_stays(id_);
+  if (!pool_stays) return run_rest();
   run_in(where_, [this] {
     if (const auto rest = take(work_.count)) static_cast<void>(run_part(*rest, region_part::divisible));
   });

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <latch>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -201,6 +202,31 @@ TEST_CASE_FIXTURE(watched, "a caller that has done all of it does not wait for w
   default_pool_of all(2);
   const busy_workers busy(all.pool);
   timed_loop loop(all.pool, 1'000, 1us);
+  loop.region.run();
+  CHECK(loop.met_all_once());
+}
+
+TEST_CASE_FIXTURE(watched, "callers whose workers are busy leave no more offers than there are workers") {
+  default_pool_of all(2);
+  {
+    const busy_workers busy(all.pool);
+    for (int i = 0; i < 50; ++i) {
+      timed_loop loop(all.pool, 1'000, 1us);
+      loop.region.run();
+      CHECK(loop.met_all_once());
+    }
+  }
+  CHECK(all.pool.wait_idle().has_value());
+  CHECK(all.pool.statistics().jobs <= 4);  // those that kept the workers busy, and two offers
+  timed_loop loop(all.pool, 1'000, 1us);
+  loop.region.run();
+  CHECK(braid::testing::eventually([&] { return all.pool.statistics().jobs >= 5; }));  // there are offers again
+}
+
+TEST_CASE_FIXTURE(watched, "a loop whose pool goes meanwhile is ended by its caller") {
+  auto pool = std::make_unique<braid::pool>(braid::pool::options{.workers = 2});
+  timed_loop loop(*pool, 1'000, 100us);
+  loop.on_each = [&](std::size_t) { pool.reset(); };
   loop.region.run();
   CHECK(loop.met_all_once());
 }

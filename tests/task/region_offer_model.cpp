@@ -14,6 +14,7 @@ struct scene {
   model::shared<int> written{0};
   bool withdrawn = false;
   bool helped = false;
+  braid::atomic<std::int32_t> queued{0};
   region_offer* offer = new region_offer(
       [](void* of) {
         auto& mine = *static_cast<scene*>(of);
@@ -21,7 +22,7 @@ struct scene {
         mine.helped = true;
         throw 7;
       },
-      this);
+      this, queued);
 };
 
 /// What its poster does in the end. Whether it was withdrawn.
@@ -40,6 +41,7 @@ void is_run(model::run& r) {
   r.thread([&] { on.offer->run(); });
   r.join();
   r.check(on.withdrawn != on.helped, "it is withdrawn, or helps");
+  r.check(on.queued.load(braid::relaxed) == 0, "it is in no queue any more");
 }
 
 void is_dropped(model::run& r) {

@@ -73,9 +73,9 @@ struct region_work {
 /// Protocol: docs/design/fork_join.md, "Loops that begin outside"
 class BRAID_API outside_region {
  public:
-  outside_region(pool& where, const region_work& work, region_pace& pace,
-                 const clock_source& clock = steady_time()) noexcept
-      : where_(where), work_(work), pace_(pace), clock_(clock) {}
+  /// Errors: std::bad_alloc, at the first use of the pool.
+  outside_region(pool& where, const region_work& work, region_pace& pace, const clock_source& clock = steady_time())
+      : where_(where), id_(where.id()), work_(work), pace_(pace), clock_(clock) {}
 
   /// Errors: what a part threw, one of them, when all parts that had begun have ended.
   void run();
@@ -97,6 +97,7 @@ class BRAID_API outside_region {
 
   auto run_alone(time_point begin) -> bool;
   void run_without_help();
+  void run_rest();
   void share();
   void run_on_workers();
   void help();
@@ -106,7 +107,8 @@ class BRAID_API outside_region {
   [[nodiscard]] auto left() const noexcept -> std::size_t { return work_.count - next_.load(relaxed); }
   [[nodiscard]] auto take(std::size_t max_count) noexcept -> std::optional<part>;
 
-  pool& where_;
+  pool& where_;           // may go while this thread is in a part of its own: `id_` tells
+  const executor_id id_;  // of the pool
   const region_work work_;
   region_pace& pace_;
   const clock_source& clock_;

@@ -20,7 +20,17 @@ class region_offer final : public job {
  public:
   using help_fn = void (*)(void* work);
 
-  region_offer(help_fn help, void* work) noexcept : job(&act), help_(help), work_(work) {}
+  /// `queued` counts the offers that no worker has come to; it outlives them.
+  region_offer(help_fn help, void* work, atomic<std::int32_t>& queued) noexcept
+      : job(&act), help_(help), work_(work), queued_(queued) {
+    queued_.fetch_add(1, relaxed);
+  }
+
+  /// The pool has refused it. Frees the offer.
+  void refused() noexcept {
+    queued_.fetch_sub(1, relaxed);
+    delete this;
+  }
 
   /// True: `help` was not called, and will not be; the offer belongs to its queue. False: `ended` is set, or will be.
   [[nodiscard]] auto try_withdraw() noexcept -> bool {
@@ -44,6 +54,7 @@ class region_offer final : public job {
 
   static void act(job& self, action what) noexcept {
     auto& mine = static_cast<region_offer&>(self);
+    mine.queued_.fetch_sub(1, relaxed);
     // edge region_offer.withdrawn: observe that its poster does not touch it any more
     if (mine.state_.exchange(taken, acquire) == withdrawn) return delete &mine;
     if (what == action::run) mine.help();
@@ -60,6 +71,7 @@ class region_offer final : public job {
 
   const help_fn help_;
   void* const work_;
+  atomic<std::int32_t>& queued_;
   std::exception_ptr thrown_;
   atomic<std::uint32_t> state_{open};  // taken: by the thread that runs or drops it; withdrawn: by its poster
   end_signal ended_;
