@@ -262,6 +262,7 @@ auto redis_shared_connection::read_short_texts(byte_buffer& in) -> next {
     copy_text(place, text.data(), text.size());
     in.removed(consumed);
     same_reads_.clear();  // no task joins those whose reply has come
+    has_answered_ = true;
     if (deliver(*who, resp_value::of_text(resp_type::bulk_string, {place, text.size()})) == next::stop)
       return next::stop;
   }
@@ -297,7 +298,7 @@ auto redis_shared_connection::end_reply() -> next {
     reply_ = reply_slot::none;
     return take_greeting(reply);
   }
-  if (reply.is_error() && refuses_connections(redis_error_of(reply.text()))) {
+  if (!has_answered_ && reply.is_error() && refuses_connections(redis_error_of(reply.text()))) {
     turned_away(reply.text());
     return next::stop;
   }
@@ -305,6 +306,7 @@ auto redis_shared_connection::end_reply() -> next {
     lose(reply.is_error() ? redis_error_of(reply.text()) : redis_errc::unexpected_reply);
     return next::stop;
   }
+  has_answered_ = true;
   return deliver(reply);
 }
 

@@ -41,6 +41,7 @@ void redis_shared_connection::connect() noexcept {
 
 void redis_shared_connection::connected() noexcept {
   state_ = state::greeting;
+  has_answered_ = false;
   try {
     greet();
   } catch (const std::bad_alloc&) {
@@ -81,6 +82,7 @@ auto redis_shared_connection::take_greeting(const resp_value& reply) noexcept ->
     attempt_failed(redis_error_of(reply.text()), reply.text());
     return next::stop;
   }
+  has_answered_ = true;
   if (--greetings_ > 0) return next::go_on;
   failures_ = 0;
   refusal_.clear();

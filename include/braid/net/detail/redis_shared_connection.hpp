@@ -178,6 +178,7 @@ class BRAID_API redis_shared_connection {
   time_point doubted_ = time_point::max();  // the `last_heard_` behind which silence was found too long once
   std::uint32_t failures_ = 0;              // attempts in a row
   std::uint32_t greetings_ = 0;             // replies to the greeting that are to come
+  bool has_answered_ = false;               // a reply has come: a server that takes no connections says that first
   std::uint32_t generation_ = 0;            // of connections: shows after a suspension whether it is still the same
   std::uint32_t at_once_ = 0;               // how many more may be resumed before the loop goes on
   state state_ = state::backing_off;
