@@ -13,8 +13,6 @@
 namespace rankd::detail {
 namespace {
 
-constexpr std::size_t max_steps = 500'000;
-constexpr std::size_t max_weights = std::size_t{1} << 22U;
 constexpr std::size_t max_slots = 2 * max_model_keys;
 
 constexpr std::string_view names_entry = "feature_names";
@@ -120,16 +118,15 @@ auto read_node(const onnx_node& node, onnx_scope& in) -> bool {
   }
   auto made = found->make(call);
   if (!in.with.problems.empty() || !made) return false;
+  if (made->slots.empty()) call.refuse("wrong_length", "output", "it gives no column");
+  if (made->slots.size() > max_model_keys)
+    call.refuse("too_many_items", "output", "it gives more than " + std::to_string(max_model_keys) + " columns");
   if (node.outputs.size() > found->output) {
     const std::string_view name = node.outputs[found->output];
     if (in.file.constants.contains(name) || !in.rows.emplace(name, std::move(*made)).second)
       call.refuse("duplicate_value", "output", shown(name) + " is given by something else already");
   }
-  if (in.out.steps() > max_steps || in.out.numbers() > max_weights)
-    call.refuse("too_many_items", "input",
-                "the nodes up to this one take more than " + std::to_string(max_steps) + " steps or " +
-                    std::to_string(max_weights) + " weights");
-  return in.with.problems.empty();
+  return in.with.problems.empty() && call.may_go_on();
 }
 
 // Inputs

@@ -80,6 +80,7 @@ auto folded(const onnx_call& call) -> made_rows {
     }
     const std::vector<slot_list> operands{out.slots, next->slots};
     out.slots = call.each(kind, out.type, operands);
+    if (!call.may_go_on()) return std::nullopt;
   }
   return out;
 }
@@ -142,6 +143,7 @@ auto make_gemm(const onnx_call& call) -> made_rows {
     for (std::size_t column = 0; column < columns; ++column)
       matrix[row * columns + column] = alpha * by->values[is_turned ? column * inner + row : row * columns + column];
   std::vector<double> last(columns, 0.0);
+  const double beta = call.real("beta", 1);
   if (!call.is_absent(2)) {
     const onnx_numbers* added = call.constant(2);
     if (added == nullptr) return std::nullopt;
@@ -150,8 +152,7 @@ auto make_gemm(const onnx_call& call) -> made_rows {
                   "C must be one number, or one for each of the " + std::to_string(columns) + " columns");
       return std::nullopt;
     }
-    for (std::size_t at = 0; at < columns; ++at)
-      last[at] = call.real("beta", 1) * added->values[added->values.size() == 1 ? 0 : at];
+    for (std::size_t at = 0; at < columns; ++at) last[at] = beta * added->values[added->values.size() == 1 ? 0 : at];
   }
   return multiplied(call, *rows, matrix, last, 2);
 }

@@ -13,6 +13,17 @@ auto width_of(onnx_type type) -> number_width {
 
 auto is_real(onnx_type type) -> bool { return type == onnx_type::floats || type == onnx_type::doubles; }
 
+auto onnx_call::may_go_on() const -> bool {
+  constexpr std::size_t max_steps = 500'000;
+  constexpr std::size_t max_operands = std::size_t{1} << 24U;
+  constexpr std::size_t max_weights = std::size_t{1} << 22U;
+  if (out().steps() <= max_steps && out().operands() <= max_operands && out().numbers() <= max_weights) return true;
+  refuse("too_many_items", "input",
+         "the nodes up to this one take more than " + std::to_string(max_steps) + " steps, " +
+             std::to_string(max_operands) + " operands or " + std::to_string(max_weights) + " weights");
+  return false;
+}
+
 auto onnx_call::named(const std::string& message) const -> std::string {
   const std::string name = node_.name.empty() ? "the node" : "node " + shown(node_.name);
   return name + " (" + shown(node_.op) + "): " + message;

@@ -61,6 +61,10 @@ class onnx_call {
   [[nodiscard]] auto with() const -> const model_reading& { return in_.with; }
   [[nodiscard]] auto out() const -> program_builder& { return in_.out; }
 
+  /// Whether the steps so far are few enough; false after a diagnostic. Asked after each node, and within those whose
+  /// inputs are any number.
+  [[nodiscard]] auto may_go_on() const -> bool;
+
   /// How many inputs there are, and whether one is left out or beyond the last.
   [[nodiscard]] auto inputs() const -> std::size_t { return node_.inputs.size(); }
   [[nodiscard]] auto is_absent(std::size_t at) const -> bool;

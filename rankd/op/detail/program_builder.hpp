@@ -33,6 +33,7 @@ class program_builder {
   auto forest(program_forest made, std::size_t outputs, std::span<const std::uint32_t> columns) -> slot_list;
 
   [[nodiscard]] auto steps() const noexcept -> std::size_t { return made_.steps.size(); }
+  [[nodiscard]] auto operands() const noexcept -> std::size_t { return made_.operands.size(); }
   [[nodiscard]] auto numbers() const noexcept -> std::size_t { return made_.numbers.size(); }
 
   /// The program that gives these slots. Its keys are the inputs that it needs, by their numbers from 0.

@@ -535,6 +535,29 @@ TEST_CASE("graphs that would take very many steps or columns are refused") {
       to_bytes({.nodes = many, .constants = constants, .inputs = {value("x", 1, {1})}, .names = R"(["score"])"}));
   REQUIRE(said.size() == 1);
   CHECK(said.front().starts_with("too_many_items /graph/node/"));
+  const bytes wide = node("Mul", {"x", "by"}, {"c0"});
+  const std::vector<std::string> often(1'000, "c0");
+  CHECK((said_of(to_bytes({.nodes = {wide, node("Sum", often, {"c1"}), node("ReduceSum", {"c1", "axes"}, {"y"})},
+                           .constants = constants,
+                           .inputs = {value("x", 1, {1})},
+                           .names = R"(["score"])"})) == lines{"too_many_items /graph/node/1/input"}));
+  std::vector<bytes> sums{wide};
+  for (int at = 0; at < 2'000; ++at) sums.push_back(node("ReduceSum", {"c0", "axes"}, {"s" + std::to_string(at)}));
+  sums.push_back(node("Sum", {"s0", "s1"}, {"y"}));
+  CHECK(said_of(
+            to_bytes({.nodes = sums, .constants = constants, .inputs = {value("x", 1, {1})}, .names = R"(["score"])"}))
+            .size() <= 1);
+}
+
+TEST_CASE("a node of ONNX that gives no column is refused, and so is one that gives too many") {
+  CHECK((said_of(to_bytes({.nodes = {node("FeatureVectorizer", {}, {"none"}, {}, "ai.onnx.ml"),
+                                     node("ReduceMax", {"none"}, {"y"}, with_ints("axes", {1}))}})) ==
+         lines{"wrong_length /graph/node/0/output"}));
+  CHECK((said_of(to_bytes(
+             {.nodes = {node("MatMul", {"x", "by"}, {"c"}), node("ReduceSum", {"c", "axes"}, {"y"})},
+              .constants = {float_tensor("by", {1, 10'001}, std::vector<float>(10'001, 1)), int_tensor("axes", {1})},
+              .inputs = {value("x", 1, {1})},
+              .names = R"(["score"])"})) == lines{"too_many_items /graph/node/0/output"}));
 }
 
 TEST_CASE("a folder has models of ONNX beside the others, one file for each name") {
