@@ -9,6 +9,7 @@
 
 #include <braid/coro/offload.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -126,7 +127,7 @@ void shard::add_draft_routes() {
   serve_post("/v1/plans/{name}/completions", [this](braid::http_exchange& x) { return complete(x); });
   serve_post("/v1/plans/{name}/option", [this](braid::http_exchange& x) { return change_option(x); });
   serve_get("/v1/plans/{name}/project", [this](braid::http_exchange& x) { return project(x); });
-  routes_.get("/ui/compiler.js", [this](braid::http_exchange& x) { compiler_script(x); });
+  routes_.get("/ui/compiler.js", [this](braid::http_exchange& x) { return compiler_script(x); });
 }
 
 auto shard::may_edit(braid::http_exchange& x, endpoint which) -> bool {
@@ -249,18 +250,25 @@ auto shard::project(braid::http_exchange& x) -> braid::task<void> {
 }
 
 /// A worker's script is asked for without a token. It is the same for every project, and there only once a client that
-/// may edit has asked for a project.
-void shard::compiler_script(braid::http_exchange& x) {
-  if (!may_come(x, endpoint::page)) return;
+/// may edit has asked for a project. Megabytes for any client that comes: all answers send the same bytes.
+auto shard::compiler_script(braid::http_exchange& x) -> braid::task<void> {
+  if (!may_come(x, endpoint::page)) co_return;
   const auto script = all_->context.drafts->browser_compiler();
   if (script == nullptr)
-    return reply(x, endpoint::page,
-                 answer_error(http_status::not_found, "no_compiler", "no page has asked for a compiler yet",
-                              given_request_id(x.request())));
+    co_return reply(x, endpoint::page,
+                    answer_error(http_status::not_found, "no_compiler", "no page has asked for a compiler yet",
+                                 given_request_id(x.request())));
   static_cast<void>(x.set_field("Content-Security-Policy", compiler_policy));
   static_cast<void>(x.set_field("X-Content-Type-Options", "nosniff"));
   static_cast<void>(x.set_field("Cache-Control", "no-cache"));
-  reply(x, endpoint::page, http_status::ok, "text/javascript; charset=utf-8", *script);
+  metrics_.count_answer(endpoint::page, http_status::ok);
+  x.begin(http_status::ok, "text/javascript; charset=utf-8", script->size());
+  for (std::string_view left = *script; !left.empty();) {
+    constexpr std::size_t piece = 256 * 1024;
+    auto writing = x.write(left.substr(0, piece));
+    if (!co_await std::move(writing)) co_return;
+    left.remove_prefix(std::min(left.size(), piece));
+  }
 }
 
 /// What is served then is what the project has: so the plans are read anew.

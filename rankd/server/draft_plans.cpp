@@ -103,11 +103,12 @@ auto draft_plans::compile(const std::string& plan, const std::string& text) -> b
   auto answer = answer_of(compiler_, number, {{"do", "draft"}, {"plan", plan}, {"text", text}});
   if (!answer) return std::unexpected(std::move(answer.error()));
   plan_handle made;
+  ordered problems = answer->value("diagnostics", ordered::array());
   const auto artifact = answer->find("artifact");
   if (artifact != answer->end() && artifact->is_string())
-    made = bound(artifact->get<std::string>(), plan, how_.bind, (*answer)["diagnostics"]);
+    made = bound(artifact->get<std::string>(), plan, how_.bind, problems);
   std::string out = "{\"file\":" + dumped(answer->value("file", ordered(nullptr))) + ",";
-  out += draft_fields(answer->value("diagnostics", ordered::array()), made);
+  out += draft_fields(problems, made);
   out += ",\"options\":" + dumped(answer->value("options", ordered::array())) + "}\n";
   keep(plan, number, std::move(made));
   return out;

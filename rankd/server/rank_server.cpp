@@ -28,6 +28,9 @@ struct rank_server::parts {
 
   auto listen() -> braid::result<void>;
   void shard_ended();
+  void stop_shadows() const noexcept {
+    if (shared.shadow_runtime != nullptr) shared.shadow_runtime->io().stop();
+  }
 };
 
 namespace {
@@ -167,6 +170,7 @@ rank_server::~rank_server() {
     const std::scoped_lock lock(parts_->renewing);
     parts_->ending = true;
   }
+  parts_->stop_shadows();  // early: their thread gets little time where much runs
   for (const auto& each : parts_->shared.shards) each->stop_runtime();
   if (const auto& shadows = parts_->shared.shadow_runtime)
     static_cast<void>(shadows->shutdown(braid::shutdown_mode::drain));
@@ -196,6 +200,7 @@ void rank_server::announce_stop() noexcept { parts_->shared.stopping.store(true,
 
 void rank_server::begin_stop(braid::duration grace) {
   announce_stop();
+  parts_->stop_shadows();
   for (const auto& each : parts_->shared.shards) each->begin_stop(grace);
 }
 

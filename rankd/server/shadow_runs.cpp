@@ -72,14 +72,13 @@ void shard::begin_shadow(std::unique_ptr<shadow_ask> ask, const plan_handle& pla
 
 /// As a request of its own to the candidate: with its budget and its deadline, on another thread, and with connections
 /// to stores that no served request waits for.
-auto shard::run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served, in_flight_shares::pass place)
+auto shard::compare_with_candidate(const shadow_ask& ask, const bound_plan& plan, const ranking& served)
     -> braid::task<void> {
-  const in_flight_shares::pass held = std::move(place);
-  shadow_board& board = *ask->board;
+  shadow_board& board = *ask.board;
   const auto candidate = all_->context.plans->find(board.settings().candidate);
   if (!candidate || candidate->bound == nullptr) co_return board.count(shadow_verdict::unavailable);
   const registries& declared = *candidate->bound->declared;
-  auto request = parse_request(ask->text, declared, {.line = 0, .request_id = ask->head_id, .time = ask->time});
+  auto request = parse_request(ask.text, declared, {.line = 0, .request_id = ask.head_id, .time = ask.time});
   if (!request) co_return board.count(shadow_verdict::unavailable);
   request->explain = explain_mode::off;
   request->explain_ids.clear();
@@ -98,11 +97,21 @@ auto shard::run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, rankin
   run.candidates = size_of(served);
   run.other_candidates = size_of(other);
   run.extra = std::max(other.total - served.total, braid::duration::zero());
-  if (board.is_among_worst(run.verdict, plan->digest, candidate->bound->digest)) {
+  if (board.is_among_worst(run.verdict, plan.digest, candidate->bound->digest)) {
     run.moves = moves_between(served, other, run.moved);
     run.moves.resize(std::min(run.moves.size(), shadow_board::max_moves));
   }
-  board.add(std::move(run), plan->digest, candidate->bound->digest);
+  board.add(std::move(run), plan.digest, candidate->bound->digest);
+}
+
+/// The answer that was served is freed where it was made: its memory goes back under a lock that requests want, and
+/// this thread may be held up under it.
+auto shard::run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served, in_flight_shares::pass place)
+    -> braid::task<void> {
+  const in_flight_shares::pass held = std::move(place);
+  auto comparing = compare_with_candidate(*ask, *plan, served);
+  co_await std::move(comparing);
+  static_cast<void>(braid::post(*io_, [gone = std::move(served)] {}));  // a loop that has stopped wants no lock
 }
 
 /// What it shows is of other clients' requests.

@@ -200,6 +200,8 @@ class shard {
   [[nodiscard]] auto shadowed(const rank_request& request, std::string_view plan, std::string_view text,
                               std::string_view head_id) const -> std::unique_ptr<shadow_ask>;
   void begin_shadow(std::unique_ptr<shadow_ask> ask, const plan_handle& plan, const ranking& served);
+  auto compare_with_candidate(const shadow_ask& ask, const bound_plan& plan, const ranking& served)
+      -> braid::task<void>;
   auto run_shadow(std::unique_ptr<shadow_ask> ask, plan_handle plan, ranking served, in_flight_shares::pass place)
       -> braid::task<void>;
   void shadow(braid::http_exchange& x);
@@ -260,7 +262,7 @@ class shard {
   auto complete(braid::http_exchange& x) -> braid::task<void>;
   auto change_option(braid::http_exchange& x) -> braid::task<void>;
   auto project(braid::http_exchange& x) -> braid::task<void>;
-  void compiler_script(braid::http_exchange& x);
+  auto compiler_script(braid::http_exchange& x) -> braid::task<void>;
 
   // page_endpoint.cpp
   void add_page_routes();
