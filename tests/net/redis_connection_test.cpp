@@ -338,24 +338,6 @@ TEST_CASE("a reply of a type that the command cannot have ends the connection, a
   CHECK((second->error == redis_errc::connection_lost));
 }
 
-TEST_CASE("words of a refusal that come after a reply are the error of one command") {
-  for (const bool is_short : {true, false}) {
-    redis_scene scene;
-    scene.connect();
-    const auto before = scene.get("before");
-    scene.run_once();
-    scene.send(bulk(is_short ? "BEFORE" : std::string(100'000, 'x')));
-    REQUIRE(before->error == std::error_code());
-    const auto first = scene.get("first");
-    const auto second = scene.get("second");
-    scene.run_once();
-    scene.send("-DENIED by a script\r\n" + bulk("SECOND"));
-    CHECK((first->error == redis_errc::protected_mode));
-    CHECK(second->text == "SECOND");
-    CHECK_FALSE(scene.redis().last_error());
-  }
-}
-
 TEST_CASE("errors of the server have their codes, and the connection goes on") {
   redis_scene scene;
   scene.connect();

@@ -107,7 +107,7 @@ class BRAID_API outside_region {
   [[nodiscard]] auto left() const noexcept -> std::size_t { return work_.count - next_.load(relaxed); }
   [[nodiscard]] auto take(std::size_t max_count) noexcept -> std::optional<part>;
 
-  pool& where_;           // may go while this thread is in a part of its own: `id_` tells
+  pool& where_;           // may go while this thread is in a part of its own: see `id_`
   const executor_id id_;  // of the pool
   const region_work work_;
   region_pace& pace_;
