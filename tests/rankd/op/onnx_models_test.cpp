@@ -113,8 +113,8 @@ auto scores_of(const std::string& text, std::optional<std::int64_t> count, cell 
   const auto made = detail::parse_model(text, "m.onnx", op_world());
   if (!made) throw std::runtime_error(made.error().to_text());
   std::vector<cell> out;
-  for (const model_sums& each : *(*made)->sums(rows, bench.memory(), {.rows_of_part = 1}))
-    out.push_back(each.values.is_null(0) ? std::nullopt : cell(each.writable[0]));
+  const auto sums = (*made)->sums(rows, bench.memory(), {.rows_of_part = 1});
+  for (const model_sums& each : *sums) out.push_back(each.values.is_null(0) ? std::nullopt : cell(each.writable[0]));
   return out;
 }
 

@@ -338,7 +338,8 @@ TEST_CASE("rows of operators of libraries have the columns that come of their in
                        op + R"(","inputs":[)" + inputs + R"(],"params":)" + params + "}]}",
                    "t.json", {all_op_shapes(), op_world()});
     std::string out;
-    for (const std::uint32_t key : columns_of(plan.value(), op_world()).back().has) out += std::to_string(key) + " ";
+    const auto all_columns = columns_of(plan.value(), op_world());
+    for (const std::uint32_t key : all_columns.back().has) out += std::to_string(key) + " ";
     return out;
   };
   CHECK(columns("source", R"({"count":1,"out_key":2001})", "") == "1 2001 ");
