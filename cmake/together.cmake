@@ -21,7 +21,7 @@ endfunction()
 braid_edited_files(BRAID_EDITED_FILES)
 
 # braid_compile_together(target SOURCES source … [ALONE source …]): eight sources of a layer in one translation unit, so that
-# their headers are read and their templates made once: half the processor time. Names in anonymous namespaces must differ
+# their headers are read and their templates made once. Names in anonymous namespaces must differ
 # within such a unit, or their file is named as ALONE. A file that git says is being worked on is compiled alone, and the
 # units of the others stay what they are. The preset `plain` compiles each source for itself.
 function(braid_compile_together target)

@@ -3,6 +3,7 @@
 #include <rankd/op/detail/scoring.hpp>
 #include <rankd/op/models.hpp>
 #include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/op/trained_world.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -27,31 +27,15 @@ using braid::testing::scratch_folder;
 using rankd::testing::lines;
 using rankd::testing::op_bench;
 using rankd::testing::op_world;
+using rankd::testing::rows_of;
+using rankd::testing::text_of;
+using rankd::testing::trained_world;
 using json = nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
 
 const fs::path folder_of_models = "tests/rankd/op/trained";
-
-auto text_of(const fs::path& file) -> std::string {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-auto key_text(int number, const std::string& name, const std::string& type) -> std::string {
-  return "[[key]]\nkey_id = " + std::to_string(number) + "\nname = \"" + name + "\"\ntype = \"" + type +
-         "\"\nnullable = " + (number == 1 ? "false\nallow_write = false\n" : "true\n");
-}
-
-/// The keys that the models were trained with.
-auto trained_world() -> const registries& {
-  static const registries made = rankd::testing::registries_of(
-      key_text(1, "id", "int") + key_text(2, "price", "float") + key_text(3, "age", "int") +
-          key_text(4, "fresh", "bool") + key_text(5, "brand", "int") + key_text(6, "rating", "float"),
-      "", "");
-  return made;
-}
 
 auto model_file(const std::string& name) -> fs::path {
   const fs::path text = folder_of_models / (name + ".txt");
@@ -66,23 +50,6 @@ auto names_of_models() -> std::vector<std::string> {
       out.push_back(name.substr(0, name.size() - std::string(".rows.json").size()));
   std::ranges::sort(out);
   return out;
-}
-
-template <typename T>
-auto values_of(const json& list) -> std::vector<std::optional<T>> {
-  std::vector<std::optional<T>> out;
-  for (const json& each : list) out.push_back(each.is_null() ? std::nullopt : std::optional<T>(each.get<T>()));
-  return out;
-}
-
-auto rows_of(const json& columns, op_bench& bench) -> row_set {
-  std::vector<std::int64_t> ids(columns.at("price").size());
-  row_set rows(batch(bench.memory().copied(std::span<const std::int64_t>(ids))));
-  rows = bench.with<double>(rows, 2, values_of<double>(columns.at("price")));
-  rows = bench.with<std::int64_t>(rows, 3, values_of<std::int64_t>(columns.at("age")));
-  rows = bench.with<bool>(rows, 4, values_of<bool>(columns.at("fresh")));
-  rows = bench.with<std::int64_t>(rows, 5, values_of<std::int64_t>(columns.at("brand")));
-  return bench.with<double>(rows, 6, values_of<double>(columns.at("rating")));
 }
 
 /// How many floats, or doubles, lie between two numbers of one sign.

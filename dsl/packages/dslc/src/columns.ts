@@ -185,7 +185,7 @@ interface Walk {
   readonly found: { node: number; problem: Problem }[];
 }
 
-/** The sources of a node that is no source itself whose columns its rows have. */
+/** The inputs whose columns the rows of a node keep. */
 function passedOn(node: ColumnNode): readonly number[] {
   if (node.op!.columns === "written") return [];
   return node.op!.name === joinName || node.op!.columns === "first_input" ? node.sources.slice(0, 1) : node.sources;

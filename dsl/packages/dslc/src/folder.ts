@@ -72,7 +72,7 @@ function uniqueNames(project: Project, files: readonly string[]): string[] {
   return found;
 }
 
-/** The files below a folder whose names end so, without those of packages and in hidden folders. */
+/** The files below a folder with this ending, without those in node_modules and in hidden folders. */
 export function filesBelow(folder: string, ending: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

@@ -135,7 +135,7 @@ class OptionReader {
     return this.isSame(value) ? "" : "another statement changes it later";
   }
 
-  /** A literal whose value is not what the plan has was replaced by other code. */
+  /** False: the plan has another value than this literal, so other code has replaced it. */
   private isSame(value: ts.Expression): boolean {
     const built = this.given.value;
     if (ts.isStringLiteral(value)) return value.text === built;
