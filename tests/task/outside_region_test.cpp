@@ -106,24 +106,29 @@ struct timed_loop {
   }
 };
 
-/// Keeps all workers of a pool from doing anything else.
+/// Keeps all workers of a pool from doing anything else. What they wait for is theirs too: they look at it last after
+/// this has gone.
 class busy_workers {
  public:
-  explicit busy_workers(braid::pool& where) : begun_(static_cast<std::ptrdiff_t>(where.size())) {
+  explicit busy_workers(braid::pool& where) : held_(std::make_shared<held>(static_cast<std::ptrdiff_t>(where.size()))) {
     for (std::size_t i = 0; i < where.size(); ++i)
-      braid::or_throw(braid::post(where, [this] {
-        begun_.count_down();
-        end_.wait();
+      braid::or_throw(braid::post(where, [mine = held_] {
+        mine->begun.count_down();
+        mine->end.wait();
       }));
-    begun_.wait();
+    held_->begun.wait();
   }
   busy_workers(const busy_workers&) = delete;
   auto operator=(const busy_workers&) -> busy_workers& = delete;
-  ~busy_workers() { end_.count_down(); }
+  ~busy_workers() { held_->end.count_down(); }
 
  private:
-  std::latch begun_;
-  std::latch end_{1};
+  struct held {
+    explicit held(std::ptrdiff_t workers) : begun(workers) {}
+    std::latch begun;
+    std::latch end{1};
+  };
+  std::shared_ptr<held> held_;
 };
 
 }  // namespace
