@@ -45,15 +45,21 @@ class [[nodiscard]] outcome {
 
   /// The value. Errors: rethrows the exception; std::system_error with errc::stopped when stopped.
   auto take() -> T {
-    if (has_exception()) std::rethrow_exception(std::get<2>(state_));
-    if (is_stopped()) throw std::system_error(make_error_code(errc::stopped));
+    const auto held = std::get_if<1>(&state_);
+    if (held == nullptr) [[unlikely]]
+      fail();
     if constexpr (std::is_reference_v<T>)
-      return static_cast<T>(*std::get<1>(state_));
+      return static_cast<T>(**held);
     else if constexpr (!std::is_void_v<T>)
-      return std::move(std::get<1>(state_));
+      return std::move(*held);
   }
 
  private:
+  [[noreturn, gnu::noinline]] void fail() {
+    if (has_exception()) std::rethrow_exception(std::get<2>(state_));
+    throw std::system_error(make_error_code(errc::stopped));
+  }
+
   std::variant<std::monostate, stored, std::exception_ptr> state_;
 };
 

@@ -3,18 +3,94 @@
 
 #include <braid/base/config.hpp>
 
+#include <array>
 #include <cstddef>
+#include <utility>
 
 namespace braid::detail {
+
+/// A block that lies in a free list.
+struct listed_block {
+  listed_block* next;
+  listed_block* ahead;  ///< to be fetched when this one is taken; the block itself where there is nothing to fetch
+  // Of the first in a chain that lies in a central free list:
+  listed_block* next_chain;
+  std::size_t count;
+};
+
+/// One free list of a thread: the newest block first.
+struct free_list {
+  listed_block* first = nullptr;
+  std::size_t room = 0;  ///< so many more blocks may come; none where the thread has no lists
+
+  void push(void* memory) noexcept {
+    auto* const item = static_cast<listed_block*>(memory);
+    item->next = first;
+    item->ahead = item;
+    first = item;
+    --room;
+  }
+
+  [[nodiscard]] auto pop() noexcept -> void* {
+    ++room;
+    listed_block* const item = std::exchange(first, first->next);
+    __builtin_prefetch(item->ahead, 1);
+    return item;
+  }
+};
+
+inline constexpr std::size_t free_list_bytes = 64;  ///< the sizes of the blocks of a list are as far apart
+inline constexpr std::size_t free_list_count = 16;
+
+/// The free lists of the thread, by size: empty and without room before it has taken or freed a block, and once it ends.
+extern BRAID_API constinit thread_local std::array<free_list, free_list_count> free_lists
+    __attribute__((tls_model("initial-exec")));
+
+/// What the two functions below do where the list of the thread is empty, full, or not used. `index` is that of the
+/// list; where there is no such list, the block comes from operator new.
+[[nodiscard]] BRAID_API auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void*;
+BRAID_API void free_job_elsewhere(void* block, std::size_t index) noexcept;
+
+// Under the address sanitizer every block comes from operator new in its own size, so that a stale access is seen and
+// one beyond the end too.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BRAID_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if defined(BRAID_ADDRESS_SANITIZER) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool uses_free_lists = false;
+#else
+inline constexpr bool uses_free_lists = true;
+#endif
+
+/// The list of blocks of that size. Of no bytes: a number beyond all lists.
+constexpr auto free_list_of(std::size_t size) noexcept -> std::size_t { return (size - 1) / free_list_bytes; }
 
 /// Bytes for one job or frame, aligned to 16. Blocks of up to 1 KiB come in classes of 64 bytes from a free list of
 /// the thread, refilled in batches from a process-wide central free list; larger ones from operator new.
 /// Threads: any; a block may be freed by another thread than the one that took it. Errors: std::bad_alloc.
 /// Cost: a few ns while the thread's list has a block.
-[[nodiscard]] BRAID_API auto allocate_job(std::size_t size) -> void*;
+[[nodiscard, gnu::always_inline]] inline auto allocate_job(std::size_t size) -> void* {
+  const std::size_t index = free_list_of(size);
+  if (uses_free_lists && index < free_list_count) {
+    free_list& list = free_lists[index];
+    if (list.first != nullptr) [[likely]]
+      return list.pop();
+  }
+  return allocate_job_elsewhere(size, index);
+}
 
 /// Gives a block back. `size` is what it was asked for with. Threads: any. Cost: as `allocate_job`.
-BRAID_API void free_job(void* block, std::size_t size) noexcept;
+[[gnu::always_inline]] inline void free_job(void* block, std::size_t size) noexcept {
+  const std::size_t index = free_list_of(size);
+  if (uses_free_lists && index < free_list_count) {
+    free_list& list = free_lists[index];
+    if (list.room != 0) [[likely]]
+      return list.push(block);
+  }
+  free_job_elsewhere(block, index);
+}
 
 /// About how many bytes lie in the central free lists. Threads: any.
 [[nodiscard]] BRAID_API auto idle_job_memory() noexcept -> std::size_t;
