@@ -7,6 +7,7 @@
 
 #include <tests/support/watchdog.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <numeric>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,7 +73,38 @@ TEST_CASE_FIXTURE(watched, "elements are joined in their order") {
     CHECK(out.back() == "abcde");
     CHECK(parallel_exclusive_scan(letters, out.begin(), std::string("-"), std::plus{}, {.grain = 2}) == "-abcde");
     CHECK(out.back() == "-abcd");
+
+    std::vector<std::string> many(300);
+    for (std::size_t i = 0; i < many.size(); ++i) many[i] = std::to_string(i);
+    std::vector<std::string> expected(many.size());
+    std::inclusive_scan(many.begin(), many.end(), expected.begin());
+    for (const std::size_t count : {16, 17, 18, 25, 26, 256, 300}) {  // of groups of one: one block, or several
+      CAPTURE(count);
+      const auto some = std::span(many).first(count);
+      out.assign(count, "");
+      parallel_inclusive_scan(some, out.begin(), std::plus{}, {.grain = 1});
+      CHECK(std::ranges::equal(out, std::span(expected).first(count)));
+      CHECK(parallel_exclusive_scan(some, out.begin(), std::string("-"), std::plus{}, {.grain = 1}) ==
+            "-" + expected[count - 1]);
+      CHECK(out.back() == "-" + expected[count - 2]);
+    }
   });
+}
+
+TEST_CASE_FIXTURE(watched, "few additions of a long scan wait for each other") {
+  struct depth {
+    unsigned additions = 0;  // the longest chain of them
+  };
+  const auto deeper = [](depth a, depth b) { return depth{std::max(a.additions, b.additions) + 1}; };
+  for (const unsigned workers : {1U, 2U}) {
+    pool where({.workers = workers});
+    run_in(where, [&] {
+      std::vector<depth> all(256);
+      std::vector<depth> out(all.size());
+      parallel_inclusive_scan(all, out.begin(), deeper, {.grain = 1});
+      CHECK(std::ranges::max(out, {}, &depth::additions).additions <= 16 + 16 + 1);
+    });
+  }
 }
 
 TEST_CASE_FIXTURE(watched, "small values whose order matters are joined in it, wherever parts and groups end") {
@@ -112,14 +145,16 @@ TEST_CASE_FIXTURE(watched, "small values whose order matters are joined in it, w
 TEST_CASE_FIXTURE(watched, "totals of floating-point numbers are the same for any number of workers") {
   std::vector<double> all(30'000);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = 1.0 / static_cast<double>(i + 1);
-  std::set<std::uint64_t> lasts;
-  for (const unsigned workers : {1U, 2U, 3U}) {
-    pool where({.workers = workers});
-    std::vector<double> out(all.size());
-    run_in(where, [&] { parallel_inclusive_scan(all, out.begin()); });
-    lasts.insert(std::bit_cast<std::uint64_t>(out.back()));
+  for (const std::size_t grain : {0, 500}) {
+    std::set<std::uint64_t> lasts;
+    for (const unsigned workers : {1U, 2U, 3U}) {
+      pool where({.workers = workers});
+      std::vector<double> out(all.size());
+      run_in(where, [&] { parallel_inclusive_scan(all, out.begin(), std::plus{}, {.grain = grain}); });
+      lasts.insert(std::bit_cast<std::uint64_t>(out.back()));
+    }
+    CHECK(lasts.size() == 1);
   }
-  CHECK(lasts.size() == 1);
 }
 
 TEST_CASE_FIXTURE(watched, "a stopped run says so") {

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -140,6 +141,72 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
   totals[parts.used - 1] = std::move(total);
 }
 
+/// What is before each part, by the totals of all parts. Many groups are cut into blocks, about as many as each has
+/// groups, so that additions that last need not all wait for each other: those within a block do, and those of whole
+/// blocks. How they are cut follows from the number of groups alone, and so do the roundings of sums.
+template <typename T, typename Combine>
+class scan_blocks {
+ public:
+  static constexpr std::size_t min_groups = 17;  // fewer are one block
+
+  scan_blocks(const std::optional<T>& init, std::size_t groups, Combine& combine)
+      : each_(groups < min_groups ? std::max<std::size_t>(groups, 1) : ceiling_of_root(groups)),
+        groups_(groups),
+        combine_(&combine),
+        all_((groups + each_ - 1) / each_) {
+    if (!all_.empty()) all_[0] = init;
+  }
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return all_.size(); }
+  [[nodiscard]] auto first_of(std::size_t block) const noexcept -> std::size_t { return block * each_; }
+  [[nodiscard]] auto end_of(std::size_t block) const noexcept -> std::size_t {
+    return std::min(groups_, (block + 1) * each_);
+  }
+  [[nodiscard]] auto block_of(std::size_t group) const noexcept -> std::size_t { return group / each_; }
+
+  /// The parts' totals become what is before them in their block. Groups of one block one after the other.
+  void add_group(std::size_t group, std::span<std::optional<T>> parts) {
+    std::optional<T>& sum = all_[block_of(group)];
+    for (std::optional<T>& part : parts) {
+      std::optional<T> before = sum;
+      if (part) join_to(sum, *combine_, *std::move(part));
+      part = std::move(before);
+    }
+  }
+
+  /// The total of that block becomes what is before the next one. One after the other, from the first.
+  void add_block(std::size_t block) {
+    if (block == 0) return;
+    std::optional<T> sum = all_[block - 1];
+    if (!sum) return;
+    if (all_[block]) join_to(sum, *combine_, *std::move(all_[block]));
+    all_[block] = std::move(sum);
+  }
+
+  /// The parts of a group, with what is before their block: once that has been added.
+  void begin_group(std::size_t group, std::span<std::optional<T>> parts) {
+    const std::size_t block = block_of(group);
+    if (block == 0 || !all_[block - 1]) return;
+    for (std::optional<T>& part : parts) {
+      std::optional<T> sum = all_[block - 1];
+      if (part) join_to(sum, *combine_, *std::move(part));
+      part = std::move(sum);
+    }
+  }
+
+ private:
+  static auto ceiling_of_root(std::size_t number) noexcept -> std::size_t {
+    std::size_t root = 1;
+    while (root * root < number) ++root;
+    return root;
+  }
+
+  std::size_t each_;
+  std::size_t groups_;
+  Combine* combine_;
+  std::vector<std::optional<T>> all_;  // of each block: its total, and then that of everything up to its end
+};
+
 /// The total, with `init` where there is one.
 template <scan_kind Kind, typename T, typename Stop, typename Range, typename Out, typename Combine>
 auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine, parallel_options how)
@@ -163,10 +230,14 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
     for (std::size_t group = from; group != to; ++group)
       total_parts<T, lanes>(&totals[group * lanes], at_group(first, group), size_of(group), combine);
   };
+  scan_blocks<T, Combine> blocks(init, groups, combine);
+  const auto parts_of = [&](std::size_t group) { return std::span(totals).subspan(group * lanes, lanes); };
   const auto write = [&](std::size_t from, std::size_t to) {
-    for (std::size_t group = from; group != to; ++group)
+    for (std::size_t group = from; group != to; ++group) {
+      blocks.begin_group(group, parts_of(group).first(scan_parts<lanes>(size_of(group)).used));
       scan_group<Kind, T, lanes>(&totals[group * lanes], at_group(first, group), size_of(group), at_group(out, group),
                                  combine);
+    }
   };
   const auto run = [&](const auto& work, std::size_t upto) -> std::optional<errc> {
     if constexpr (std::is_same_v<Stop, never_stopped>) {
@@ -178,12 +249,10 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
     }
   };
 
-  const auto add_up_totals = [&](std::size_t group) {
-    for (std::size_t part = group * lanes; part != (group + 1) * lanes; ++part) {
-      std::optional<T> before = init;
-      if (totals[part]) join_to(init, combine, *std::move(totals[part]));
-      totals[part] = std::move(before);
-    }
+  const auto add_up_blocks = [&](std::size_t from, std::size_t to) {
+    for (std::size_t block = from; block != to; ++block)
+      for (std::size_t group = blocks.first_of(block); group != blocks.end_of(block); ++group)
+        blocks.add_group(group, parts_of(group));
   };
 
   // Without lanes no thread needs the total of the last group; and a group that nothing is before is one part.
@@ -196,12 +265,17 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
       if constexpr (!std::is_same_v<Stop, never_stopped>) stopped = stop.reason();
       if (stopped) break;
       if (group < summed) sum_up(group, group + 1);
-      add_up_totals(group);
+      blocks.add_group(group, parts_of(group));
       write(group, group + 1);
+      if (group + 1 == blocks.end_of(blocks.block_of(group))) blocks.add_block(blocks.block_of(group));
     }
   } else {
     stopped = run(sum_up, summed);
-    for (std::size_t group = 0; group != groups && !stopped; ++group) add_up_totals(group);
+    if (!stopped && blocks.size() > 1)
+      stopped = run(add_up_blocks, blocks.size());
+    else if (!stopped)
+      add_up_blocks(0, blocks.size());
+    for (std::size_t block = 0; block != blocks.size() && !stopped; ++block) blocks.add_block(block);
     if (!stopped) stopped = run(write, groups);
   }
   if constexpr (!std::is_same_v<Stop, never_stopped>)
