@@ -11,6 +11,7 @@
 #include <braid/task/when_all.hpp>
 
 #include <array>
+#include <coroutine>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -26,13 +27,37 @@ namespace braid {
 
 namespace detail {
 
-/// Runs one of several tasks. Where it fails the scope stops the others; where it stops, this does.
+/// One of several tasks, and how it ended. Where it fails or is stopped it stops the others.
 template <typename T>
-auto keep_outcome(scope& all, task<T> work, outcome<T>& into) -> task<void> {
-  into = co_await as_outcome(std::move(work));
-  if (into.has_exception()) std::rethrow_exception(into.exception());
-  if (into.is_stopped()) all.request_stop();
-}
+class gathered {
+ public:
+  /// `failure` is the first of all. Requires that this lives until no task is left in `all`.
+  void begin(scope& all, std::exception_ptr& failure, task<T> work) noexcept {
+    all_ = &all;
+    failure_ = &failure;
+    if (!all.stop().requested()) all.begin(std::move(work), *this);
+  }
+
+  /// For the scope, once the task has ended.
+  void root_ended(std::coroutine_handle<task_promise<T>> frame) noexcept {
+    try {
+      ended_ = std::move(frame.promise().result());
+    } catch (...) {
+      ended_.set_exception(std::current_exception());
+    }
+    frame.destroy();
+    if (ended_.has_exception() && *failure_ == nullptr) *failure_ = ended_.exception();
+    if (!ended_.has_value()) all_->request_stop();
+  }
+
+  /// A task that did not begin counts as stopped.
+  [[nodiscard]] auto ended() noexcept -> outcome<T>& { return ended_; }
+
+ private:
+  outcome<T> ended_;
+  scope* all_ = nullptr;
+  std::exception_ptr* failure_ = nullptr;
+};
 
 template <typename T>
 auto held_value(outcome<T>& from) -> held<T> {
@@ -44,9 +69,9 @@ auto held_value(outcome<T>& from) -> held<T> {
   }
 }
 
-template <typename Values, std::size_t... Index>
-auto all_held(Values& values, std::index_sequence<Index...> /*each*/) {
-  return std::tuple(held_value(std::get<Index>(values))...);
+template <typename Each, std::size_t... Index>
+auto all_held(Each& each, std::index_sequence<Index...> /*each*/) {
+  return std::tuple(held_value(std::get<Index>(each).ended())...);
 }
 
 }  // namespace detail
@@ -59,18 +84,17 @@ auto all_held(Values& values, std::index_sequence<Index...> /*each*/) {
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
-  std::tuple<outcome<T>...> ended;
-  auto start = [&](scope& children) -> task<void> {
-    auto each = [&](outcome<T>&... into) {
-      (children.spawn(detail::keep_outcome(children, std::move(work), into)), ...);
-    };
-    std::apply(each, ended);
-    co_return;
-  };
-  co_await with_scope(std::ref(start));
-  const bool stopped = std::apply([](const auto&... each) { return (each.is_stopped() || ...); }, ended);
+  co_await resume_home();
+  std::tuple<detail::gathered<T>...> all;
+  std::exception_ptr failure;
+  scope& around = co_await this_scope();
+  scope children(around);
+  std::apply([&](auto&... each) { (each.begin(children, failure, std::move(work)), ...); }, all);
+  co_await children.join();
+  if (failure != nullptr) std::rethrow_exception(failure);
+  const bool stopped = std::apply([](auto&... each) { return (each.ended().is_stopped() || ...); }, all);
   if (stopped) co_await stop_here();
-  co_return std::tuple<detail::held<T>...>(detail::all_held(ended, std::index_sequence_for<T...>()));
+  co_return detail::all_held(all, std::index_sequence_for<T...>());
 }
 
 /// The same for any number of tasks of one type, in their order. What does not fit a vector comes as `when_all` of
@@ -78,33 +102,35 @@ auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
 template <typename T>
   requires(!std::is_void_v<T>)
 auto when_all(std::vector<task<T>> work) -> task<std::vector<detail::held<T>>> {
-  std::vector<outcome<T>> ended(work.size());
-  auto start = [&](scope& children) -> task<void> {
-    for (std::size_t i = 0; i < work.size(); ++i)
-      children.spawn(detail::keep_outcome(children, std::move(work[i]), ended[i]));
-    co_return;
-  };
-  co_await with_scope(std::ref(start));
+  co_await resume_home();
+  std::vector<detail::gathered<T>> all(work.size());
+  std::exception_ptr failure;
+  scope& around = co_await this_scope();
+  scope children(around);
+  for (std::size_t i = 0; i < work.size(); ++i) all[i].begin(children, failure, std::move(work[i]));
+  co_await children.join();
+  if (failure != nullptr) std::rethrow_exception(failure);
   std::vector<detail::held<T>> values;
-  values.reserve(ended.size());
-  for (auto& one : ended) {
-    if (one.is_stopped()) co_await stop_here();
-    values.push_back(detail::held_value(one));
+  values.reserve(all.size());
+  for (auto& each : all) {
+    if (each.ended().is_stopped()) co_await stop_here();
+    values.push_back(detail::held_value(each.ended()));
   }
   co_return values;
 }
 
 /// The same for tasks that give nothing. Errors: as above.
 inline auto when_all(std::vector<task<void>> work) -> task<void> {
-  std::vector<outcome<void>> ended(work.size());
-  auto start = [&](scope& children) -> task<void> {
-    for (std::size_t i = 0; i < work.size(); ++i)
-      children.spawn(detail::keep_outcome(children, std::move(work[i]), ended[i]));
-    co_return;
-  };
-  co_await with_scope(std::ref(start));
-  for (const auto& one : ended)
-    if (one.is_stopped()) co_await stop_here();
+  co_await resume_home();
+  std::vector<detail::gathered<void>> all(work.size());
+  std::exception_ptr failure;
+  scope& around = co_await this_scope();
+  scope children(around);
+  for (std::size_t i = 0; i < work.size(); ++i) all[i].begin(children, failure, std::move(work[i]));
+  co_await children.join();
+  if (failure != nullptr) std::rethrow_exception(failure);
+  for (auto& each : all)
+    if (each.ended().is_stopped()) co_await stop_here();
 }
 
 /// The same for anything that can be awaited: see `as_task`. Errors: as above.
