@@ -42,7 +42,8 @@ struct free_list {
 inline constexpr std::size_t free_list_bytes = 64;  ///< the sizes of the blocks of a list are as far apart
 inline constexpr std::size_t free_list_count = 16;
 
-/// The free lists of the thread, by size: empty and without room before it has taken or freed a block, and once it ends.
+/// The free lists of the thread, by size: empty and without room before it has taken or freed a block, and once it
+/// ends.
 extern BRAID_API constinit thread_local std::array<free_list, free_list_count> free_lists
     __attribute__((tls_model("initial-exec")));
 

@@ -158,7 +158,6 @@ class scan_blocks {
   }
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return all_.size(); }
-  [[nodiscard]] auto first_of(std::size_t block) const noexcept -> std::size_t { return block * each_; }
   [[nodiscard]] auto end_of(std::size_t block) const noexcept -> std::size_t {
     return std::min(groups_, (block + 1) * each_);
   }
@@ -172,6 +171,13 @@ class scan_blocks {
       if (part) join_to(sum, *combine_, *std::move(part));
       part = std::move(before);
     }
+  }
+
+  /// The same for all groups of the blocks from `first` to before `last`, each of which has `parts` of the totals.
+  void add_all(std::size_t first, std::size_t last, std::span<std::optional<T>> totals, std::size_t parts) {
+    const std::size_t end = std::min(groups_, last * each_);
+    for (std::size_t group = first * each_; group != end; ++group)
+      add_group(group, totals.subspan(group * parts, parts));
   }
 
   /// The total of that block becomes what is before the next one. One after the other, from the first.
@@ -207,17 +213,22 @@ class scan_blocks {
   std::vector<std::optional<T>> all_;  // of each block: its total, and then that of everything up to its end
 };
 
+/// How many elements a group has.
+inline auto scan_grain(std::size_t count, const parallel_options& how) noexcept -> std::size_t {
+  constexpr std::size_t usual_grain = 4096;
+  constexpr std::size_t max_groups = 256;
+  const std::size_t wanted = how.grain != 0 ? how.grain : std::max(usual_grain, (count + max_groups - 1) / max_groups);
+  return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(count, 1));
+}
+
 /// The total, with `init` where there is one.
 template <scan_kind Kind, typename T, typename Stop, typename Range, typename Out, typename Combine>
 auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine, parallel_options how)
     -> unless_stopped<Stop, std::optional<T>> {
-  constexpr std::size_t usual_grain = 4096;
-  constexpr std::size_t max_groups = 256;
   constexpr std::size_t lanes = scan_lanes<T>;
   const auto first = std::ranges::begin(range);
   const std::size_t count = std::ranges::size(range);
-  const std::size_t wanted = how.grain != 0 ? how.grain : std::max(usual_grain, (count + max_groups - 1) / max_groups);
-  const std::size_t grain = std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(count, 1));
+  const std::size_t grain = scan_grain(count, how);
   const std::size_t groups = (count + grain - 1) / grain;
   const auto at_group = [&](auto from, std::size_t group) {
     return from + static_cast<std::iter_difference_t<decltype(from)>>(group * grain);
@@ -249,11 +260,7 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
     }
   };
 
-  const auto add_up_blocks = [&](std::size_t from, std::size_t to) {
-    for (std::size_t block = from; block != to; ++block)
-      for (std::size_t group = blocks.first_of(block); group != blocks.end_of(block); ++group)
-        blocks.add_group(group, parts_of(group));
-  };
+  const auto add_up_blocks = [&](std::size_t from, std::size_t to) { blocks.add_all(from, to, totals, lanes); };
 
   // Without lanes no thread needs the total of the last group; and a group that nothing is before is one part.
   const bool is_one_part = groups <= 1 && !(lanes > 1 && init);
