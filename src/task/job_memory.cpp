@@ -110,13 +110,13 @@ constinit without_destructor shared_central_lists;
 
 auto central_lists() noexcept -> std::array<central_list, free_list_count>& { return shared_central_lists.all; }
 
-enum class cache_state : unsigned char { unused, live, gone };
+enum class list_state : unsigned char { unused, live, gone };
 
 /// Beside the lists of a thread.
 struct list_notes {
   std::array<unsigned char, free_list_count>
       passes;  // how often to pass by the central free list, which had nothing the last time
-  cache_state state;
+  list_state state;
 };
 
 constinit thread_local list_notes notes __attribute__((tls_model("initial-exec"))){};
@@ -124,7 +124,7 @@ constinit thread_local list_notes notes __attribute__((tls_model("initial-exec")
 /// Empties the lists of the thread at its end; later calls go to operator new and delete.
 void empty_lists(void* of_thread) noexcept {
   auto& own = *static_cast<std::array<free_list, free_list_count>*>(of_thread);
-  notes.state = cache_state::gone;
+  notes.state = list_state::gone;
   for (std::size_t i = 0; i < free_list_count; ++i) {
     const std::size_t count = size_of(own[i]);
     listed_block* const first = std::exchange(own[i], free_list{}).first;
@@ -136,10 +136,10 @@ const detail::thread_end at_thread_end(&empty_lists);
 
 /// Whether the thread has lists; it does not where its end cannot be noticed.
 auto has_lists() noexcept -> bool {
-  if (notes.state == cache_state::live) [[likely]]
+  if (notes.state == list_state::live) [[likely]]
     return true;
-  if (notes.state == cache_state::gone || !at_thread_end.ask(&free_lists)) return false;
-  notes.state = cache_state::live;
+  if (notes.state == list_state::gone || !at_thread_end.ask(&free_lists)) return false;
+  notes.state = list_state::live;
   for (free_list& each : free_lists) each.room = list_room;
   return true;
 }

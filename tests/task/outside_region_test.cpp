@@ -106,8 +106,8 @@ struct timed_loop {
   }
 };
 
-/// Keeps all workers of a pool from doing anything else. What they wait for is theirs too: they look at it last after
-/// this has gone.
+/// Keeps all workers of a pool from doing anything else. What they wait for is theirs too: one may still look at it
+/// when this has gone.
 class busy_workers {
  public:
   explicit busy_workers(braid::pool& where) : held_(std::make_shared<held>(static_cast<std::ptrdiff_t>(where.size()))) {

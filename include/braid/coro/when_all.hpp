@@ -69,6 +69,10 @@ auto held_value(outcome<T>& from) -> held<T> {
   }
 }
 
+/// What tasks of one type give together.
+template <typename T>
+using all_values = std::conditional_t<std::is_void_v<T>, void, std::vector<held<T>>>;
+
 template <typename Each, std::size_t... Index>
 auto all_held(Each& each, std::index_sequence<Index...> /*each*/) {
   return std::tuple(held_value(std::get<Index>(each).ended())...);
@@ -97,11 +101,10 @@ auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
   co_return detail::all_held(all, std::index_sequence_for<T...>());
 }
 
-/// The same for any number of tasks of one type, in their order. What does not fit a vector comes as `when_all` of
-/// several says. Errors: as above.
+/// The same for any number of tasks of one type: a vector of their values in their order, or nothing where they give
+/// nothing. What does not fit a vector comes as `when_all` of several says. Errors: as above.
 template <typename T>
-  requires(!std::is_void_v<T>)
-auto when_all(std::vector<task<T>> work) -> task<std::vector<detail::held<T>>> {
+auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
   co_await resume_home();
   std::vector<detail::gathered<T>> all(work.size());
   std::exception_ptr failure;
@@ -110,27 +113,14 @@ auto when_all(std::vector<task<T>> work) -> task<std::vector<detail::held<T>>> {
   for (std::size_t i = 0; i < work.size(); ++i) all[i].begin(children, failure, std::move(work[i]));
   co_await children.join();
   if (failure != nullptr) std::rethrow_exception(failure);
-  std::vector<detail::held<T>> values;
-  values.reserve(all.size());
-  for (auto& each : all) {
-    if (each.ended().is_stopped()) co_await stop_here();
-    values.push_back(detail::held_value(each.ended()));
-  }
-  co_return values;
-}
-
-/// The same for tasks that give nothing. Errors: as above.
-inline auto when_all(std::vector<task<void>> work) -> task<void> {
-  co_await resume_home();
-  std::vector<detail::gathered<void>> all(work.size());
-  std::exception_ptr failure;
-  scope& around = co_await this_scope();
-  scope children(around);
-  for (std::size_t i = 0; i < work.size(); ++i) all[i].begin(children, failure, std::move(work[i]));
-  co_await children.join();
-  if (failure != nullptr) std::rethrow_exception(failure);
   for (auto& each : all)
     if (each.ended().is_stopped()) co_await stop_here();
+  if constexpr (!std::is_void_v<T>) {
+    detail::all_values<T> values;
+    values.reserve(all.size());
+    for (auto& each : all) values.push_back(detail::held_value(each.ended()));
+    co_return values;
+  }
 }
 
 /// The same for anything that can be awaited: see `as_task`. Errors: as above.
