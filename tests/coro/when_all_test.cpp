@@ -90,6 +90,31 @@ TEST_CASE("no tasks have ended at once, and tasks that give nothing fit a vector
   CHECK(here.run_through(body(), 1ms).has_value());
 }
 
+TEST_CASE("a value that cannot be moved to where it is kept fails as its task would, and stops the others") {
+  struct fragile {
+    fragile() = default;
+    fragile(fragile&& other) : moves(other.moves + 1) {
+      if (moves > 1) throw std::runtime_error("moved");
+    }
+    auto operator=(fragile&&) -> fragile& = default;
+    int moves = 0;
+  };
+  test_loop here;
+  deaths seen;
+  std::string caught;
+  auto give = []() -> task<fragile> { co_return fragile(); };
+  auto body = [&]() -> task<void> {
+    try {
+      co_await when_all(wait_long(seen), give());
+    } catch (const std::runtime_error& thrown) {
+      caught = thrown.what();
+    }
+  };
+  CHECK(here.run_through(body(), 1ms).has_value());
+  CHECK(caught == "moved");
+  CHECK(seen.count == 1);
+}
+
 TEST_CASE("the first failure stops the others, which have ended when it is rethrown") {
   test_loop here;
   deaths seen;
