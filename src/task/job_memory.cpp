@@ -21,7 +21,10 @@ constexpr std::size_t lead = 4;  // a block that another thread has freed is fet
 // All central free lists together keep about so much, but so many chains of each class in any case; the rest goes back
 // to operator delete.
 constexpr std::size_t central_bytes = std::size_t{16} << 20U;
-constexpr std::size_t min_central_chains = 64;
+
+/// Of a class whose chains have so many bytes. Blocks of more than 1 KiB are few: frames that hold requests and
+/// answers.
+constexpr auto min_central_chains(std::size_t bytes) noexcept -> std::size_t { return bytes <= batch << 10U ? 64 : 16; }
 
 /// Blocks on their way between threads.
 struct chain {
@@ -72,7 +75,7 @@ class central_list {
   void give(chain blocks, std::size_t bytes) noexcept {
     {
       const std::lock_guard lock(mutex_);
-      if (chains_ < min_central_chains || central_total.load(relaxed) + bytes <= central_bytes) {
+      if (chains_ < min_central_chains(bytes) || central_total.load(relaxed) + bytes <= central_bytes) {
         central_total.fetch_add(bytes, relaxed);
         blocks.first->count = blocks.count;
         blocks.first->next_chain = std::exchange(first_, blocks.first);

@@ -88,7 +88,7 @@ constexpr bool blocks_are_reused = !braid::testing::under_address_sanitizer;
 }  // namespace
 
 TEST_CASE("every size gets a block of at least so many bytes, aligned to sixteen") {
-  std::vector<std::size_t> sizes{0, 1, 63, 64, 65, 127, 128, 1023, 1024, 1025, 5000, 1U << 20U};
+  std::vector<std::size_t> sizes{0, 1, 63, 64, 65, 127, 128, 1023, 1024, 1025, 2559, 2560, 2561, 5000, 1U << 20U};
   std::vector<unsigned char*> blocks;
   for (const std::size_t size : sizes) {
     blocks.push_back(static_cast<unsigned char*>(allocate_job(size)));
@@ -149,15 +149,16 @@ TEST_CASE("blocks taken by one thread and freed by another, which lives on, come
 }
 
 TEST_CASE("what a thread keeps in its lists is there for others after its end") {
-  constexpr std::size_t size = 900;
-  void* left_behind = nullptr;
-  std::thread([&] {
-    left_behind = allocate_job(size);
-    free_job(left_behind, size);
-  }).join();
-  void* found = allocate_job(size);
-  if constexpr (blocks_are_reused) CHECK(found == left_behind);
-  free_job(found, size);
+  for (const std::size_t size : {900, 1'500, 2'300}) {
+    void* left_behind = nullptr;
+    std::thread([&] {
+      left_behind = allocate_job(size);
+      free_job(left_behind, size);
+    }).join();
+    void* found = allocate_job(size);
+    if constexpr (blocks_are_reused) CHECK(found == left_behind);
+    free_job(found, size);
+  }
 }
 
 TEST_CASE("what threads only free is kept for others, up to a bound, and the rest is given back") {

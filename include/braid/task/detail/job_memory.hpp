@@ -40,7 +40,7 @@ struct free_list {
 };
 
 inline constexpr std::size_t free_list_bytes = 64;  ///< the sizes of the blocks of a list are as far apart
-inline constexpr std::size_t free_list_count = 16;
+inline constexpr std::size_t free_list_count = 40;
 
 /// The free lists of the thread, by size: empty and without room before it has taken or freed a block, and once it
 /// ends.
@@ -68,7 +68,7 @@ inline constexpr bool uses_free_lists = true;
 /// The list of blocks of that size. Of no bytes: a number beyond all lists.
 constexpr auto free_list_of(std::size_t size) noexcept -> std::size_t { return (size - 1) / free_list_bytes; }
 
-/// Bytes for one job or frame, aligned to 16. Blocks of up to 1 KiB come in classes of 64 bytes from a free list of
+/// Bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come in classes of 64 bytes from a free list of
 /// the thread, refilled in batches from a process-wide central free list; larger ones from operator new.
 /// Threads: any; a block may be freed by another thread than the one that took it. Errors: std::bad_alloc.
 /// Cost: a few ns while the thread's list has a block.
