@@ -54,11 +54,14 @@ void append_candidate(std::string& out, const std::vector<shown_column>& shown, 
   out += "}}";
 }
 
-void append_candidates(std::string& out, const ranking& answer) {
-  const std::vector<shown_column> shown = columns_to_show(answer);
+/// Room for all of an answer that says nothing unusual.
+void reserve_for(std::string& out, const ranking& answer, const std::vector<shown_column>& shown) {
   std::size_t usual = usual_candidate;
   for (const shown_column& field : shown) usual += field.lead.size() + usual_value;
   out.reserve(out.size() + usual_rest + answer.rows.size() * usual);
+}
+
+void append_candidates(std::string& out, const ranking& answer, const std::vector<shown_column>& shown) {
   out += ",\"candidates\":[";
   const column ids = *answer.rows.table().find(registries::id_key);
   bool is_first = true;
@@ -139,6 +142,8 @@ void append_json(std::string& out, const ranking& answer) {
     out += '}';
     return;
   }
+  const std::vector<shown_column> shown = columns_to_show(answer);
+  reserve_for(out, answer, shown);
   append_field(out, "request_id", answer.request_id);
   out += ',';
   append_field(out, "engine_request_id", answer.engine_request_id);
@@ -152,7 +157,7 @@ void append_json(std::string& out, const ranking& answer) {
     out += ',';
     append_degraded(out, answer.degraded);
   }
-  append_candidates(out, answer);
+  append_candidates(out, answer, shown);
   if (!answer.next_cursor.empty()) {
     out += ',';
     append_field(out, "next_cursor", answer.next_cursor);

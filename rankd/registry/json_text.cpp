@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 namespace rankd {
 namespace {
@@ -21,6 +23,41 @@ constexpr std::array<bool, 256> plain_bytes = [] {
 }();
 
 auto is_plain(char c) noexcept -> bool { return plain_bytes[static_cast<unsigned char>(c)]; }
+
+/// Whether all of eight bytes are plain. Each byte of `is_below` and `has_zero` has its highest bit set where it is so;
+/// a byte behind such a one may have it too, which makes no difference here.
+auto are_plain(const char* eight) noexcept -> bool {
+  constexpr std::uint64_t ones = 0x0101010101010101;
+  constexpr std::uint64_t highest = 0x80 * ones;
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, eight, sizeof(bytes));
+  const auto is_below = [](std::uint64_t all, std::uint64_t bound) { return (all - bound * ones) & ~all; };
+  const auto has_zero = [](std::uint64_t all) { return (all - ones) & ~all; };
+  const std::uint64_t others = bytes | is_below(bytes, 0x20) | has_zero(bytes ^ ('"' * ones)) |
+                               has_zero(bytes ^ ('\\' * ones)) | has_zero(bytes ^ (0x7F * ones));
+  return (others & highest) == 0;
+}
+
+/// Eight bytes at a time; the last ones may overlap those before them.
+auto is_plain(std::string_view text) noexcept -> bool {
+  constexpr std::size_t step = sizeof(std::uint64_t);
+  if (text.size() < step) return std::ranges::all_of(text, [](char c) { return is_plain(c); });
+  for (std::size_t at = 0; at + step <= text.size(); at += step)
+    if (!are_plain(text.data() + at)) return false;
+  return are_plain(text.data() + text.size() - step);
+}
+
+/// The size that the callback is given is not used: libstdc++ 12 gives the capacity.
+void append_quoted(std::string& out, std::string_view text) {
+  const std::size_t before = out.size();
+  const std::size_t after = before + text.size() + 2;
+  out.resize_and_overwrite(after, [&](char* all, std::size_t) {
+    all[before] = '"';
+    std::ranges::copy(text, all + before + 1);
+    all[after - 1] = '"';
+    return after;
+  });
+}
 
 void append_escape(std::string& out, unsigned char byte) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -49,17 +86,22 @@ void append_number(std::string& out, T value) {
   out.append(buffer, static_cast<std::size_t>(end - buffer));
 }
 
-/// Writes a number below 100000 of at most three digits behind the point, as scores and prices are; null for others.
-/// The quotient is the double next to those digits, and no two numbers of 15 digits have the same double: so these
-/// digits are the shortest. With an exponent they would be no shorter.
+/// Writes a number below a thousand million of at most three digits behind the point, as scores and prices are; null
+/// for others. The quotient is the double next to those digits, and no two numbers of 15 digits have the same double:
+/// so these digits are the shortest. With an exponent they would be no shorter: that has four characters, and takes
+/// away none but zeros at the end, of which a whole number below 100000 has at most four.
 auto write_short(char* to, double value) noexcept -> char* {
-  if (!(std::abs(value) < 100'000)) return nullptr;
+  constexpr double max_size = 1'000'000'000;
+  constexpr std::int64_t max_whole = 100'000;
+  constexpr std::ptrdiff_t digits_before = 9;
+  if (!(std::abs(value) < max_size)) return nullptr;
   const auto thousandths = static_cast<std::int64_t>(value * 1000 + (value < 0 ? -0.5 : 0.5));
   if (thousandths == 0 || static_cast<double>(thousandths) / 1000 != value) return nullptr;
   const std::int64_t size = std::abs(thousandths);
-  if (value < 0) *to++ = '-';
-  to = std::to_chars(to, to + 5, size / 1000).ptr;
   const std::int64_t behind = size % 1000;
+  if (behind == 0 && size / 1000 >= max_whole) return nullptr;
+  if (value < 0) *to++ = '-';
+  to = std::to_chars(to, to + digits_before, size / 1000).ptr;
   if (behind == 0) return to;
   const auto digit = [](std::int64_t number) { return static_cast<char>('0' + number % 10); };
   *to++ = '.';
@@ -72,9 +114,11 @@ auto write_short(char* to, double value) noexcept -> char* {
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
+  if (is_plain(text)) return append_quoted(out, text);
   out += '"';
   for (;;) {
-    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    const auto is_plain_byte = [](char c) { return is_plain(c); };
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain_byte) - text.begin());
     out.append(text.data(), plain);
     text.remove_prefix(plain);
     if (text.empty()) break;
@@ -91,6 +135,7 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void append_json_bytes(std::string& out, std::string_view bytes) {
+  if (is_plain(bytes)) return append_quoted(out, bytes);
   if (is_utf8(bytes)) return append_json_string(out, bytes);
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   out += "{\"base64\":\"";

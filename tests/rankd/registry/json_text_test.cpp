@@ -100,6 +100,34 @@ TEST_CASE("whatever stands beside plain characters, each comes out once") {
   }
 }
 
+TEST_CASE("plain text of any length comes behind what is there, and nothing behind it") {
+  for (std::size_t before = 0; before < 40; ++before) {
+    for (std::size_t length = 0; length < 70; ++length) {
+      const std::string text(length, 'x');
+      std::string out(before, '.');
+      append_json_string(out, text);
+      append_json_bytes(out, text);
+      const std::string quoted = '"' + text + '"';
+      if (out != std::string(before, '.') + quoted + quoted) CHECK(out == quoted);
+    }
+  }
+}
+
+TEST_CASE("each character that is not plain is found wherever it stands in a text") {
+  for (const char each : {'"', '\\', '\n', '\x1f', '\x7f'}) {
+    for (std::size_t length = 1; length < 30; ++length) {
+      for (std::size_t at = 0; at < length; ++at) {
+        std::string text(length, '~');
+        text[at] = each;
+        const std::string one = as_json(std::string(1, each));
+        const std::string wanted =
+            '"' + std::string(at, '~') + one.substr(1, one.size() - 2) + std::string(length - at - 1, '~') + '"';
+        if (as_json(text) != wanted) CHECK(as_json(text) == wanted);
+      }
+    }
+  }
+}
+
 TEST_CASE("numbers of few digits are written as all others are, and so are those next to them") {
   braid::random_source random(13);
   const auto check = [](double value) {
@@ -107,7 +135,7 @@ TEST_CASE("numbers of few digits are written as all others are, and so are those
     if (text != shortest(value)) CHECK(text == shortest(value));
   };
   const auto check_around = [&check](double value) {
-    for (const double each : {value, std::nextafter(value, -1e9), std::nextafter(value, 1e9)}) {
+    for (const double each : {value, std::nextafter(value, -1e19), std::nextafter(value, 1e19)}) {
       check(each);
       check(-each);
     }
@@ -115,7 +143,10 @@ TEST_CASE("numbers of few digits are written as all others are, and so are those
   for (int thousandths = 0; thousandths <= 20'000; ++thousandths) check_around(thousandths / 1000.0);
   for (int round = 0; round < 20'000; ++round) check_around(static_cast<double>(random.below(110'000'000)) / 1000);
   for (int round = 0; round < 20'000; ++round) check_around(static_cast<double>(random.below(1'100'000'000)) / 10'000);
-  for (const double edge : {99'999.0, 99'999.999, 99'999.9995, 100'000.0, 100'000.5, 1e5 + 0.001, 1e15, 5e-4})
+  for (int round = 0; round < 20'000; ++round)
+    check_around(static_cast<double>(random.below(1'100'000'000'000)) / 1000);
+  for (const double edge : {99'999.0, 99'999.999, 99'999.9995, 100'000.0, 100'000.5, 1e5 + 0.001, 1e15, 5e-4, 1e6,
+                            1.2e6, 123'456.0, 10'000'000.5, 999'999'999.0, 999'999'999.999, 1e9, 1e9 + 0.5})
     check_around(edge);
 }
 
