@@ -21,6 +21,7 @@ class packed_writer {
   explicit packed_writer(std::string& into) noexcept : into_(&into) {}
 
   void number(std::uint64_t value) {
+    if (value < 0x80) return into_->push_back(static_cast<char>(value));  // most are, and are a byte
     std::array<char, max_number> room;  // NOLINT(*-member-init): as much of it as the value takes is written
     into_->append(room.data(), put(room.data(), value));
   }

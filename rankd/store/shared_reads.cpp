@@ -6,15 +6,34 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/task/detail/job_allocator.hpp>
+#include <braid/task/detail/job_memory.hpp>
 
 #include <algorithm>
 #include <exception>
+#include <memory_resource>
 #include <optional>
 #include <utility>
 #include <variant>
 
 namespace rankd {
 namespace {
+
+/// Chunks of arenas as blocks of jobs: what is small comes from the thread's free lists.
+class job_chunks final : public std::pmr::memory_resource {
+  auto do_allocate(std::size_t size, std::size_t /*alignment*/) -> void* override {
+    return braid::detail::allocate_job(size);
+  }
+  void do_deallocate(void* place, std::size_t size, std::size_t /*alignment*/) override {
+    braid::detail::free_job(place, size);
+  }
+  [[nodiscard]] auto do_is_equal(const memory_resource& other) const noexcept -> bool override {
+    return this == &other;
+  }
+};
+
+job_chunks chunks;
+constexpr std::size_t first_chunk = 1024;
 
 // Copies of questions and answers. A question outlives the task that asked first, and an answer lies in the memory of
 // each task that asked, as if it had read itself: so what a node takes does not depend on which one came first.
@@ -80,10 +99,10 @@ auto copy_of(const item_batch& items, braid::arena& memory) -> item_batch {
 
 /// A read that was begun, or has ended.
 struct shared_reads::flight {
-  explicit flight(std::string_view asked) : question(asked) {}
+  explicit flight(const question& what) : asked{memory.copied(what.text), what.hash} {}
 
-  std::string question;
-  braid::arena memory;  // of the question's parts, and of the answer
+  braid::arena memory{first_chunk, &chunks};  // of the question and its parts, and of the answer
+  question asked;
   std::variant<std::monostate, store_result<field_batch>, store_result<hash_batch>, store_result<id_batch>,
                store_result<item_batch>>
       answer;  // none of them where the read was stopped
@@ -136,7 +155,9 @@ auto shared_reads::suits(const std::vector<store*>& behind) noexcept -> bool {
   return std::ranges::any_of(behind, [](const store* each) { return each != nullptr && !each->answers_at_once(); });
 }
 
-auto shared_reads::for_request() -> std::shared_ptr<request_reads> { return std::make_shared<request_reads>(*this); }
+auto shared_reads::for_request() -> std::shared_ptr<request_reads> {
+  return std::allocate_shared<request_reads>(braid::detail::job_allocator<request_reads>(), *this);
+}
 
 auto shared_reads::counts(std::size_t endpoint) const noexcept -> read_counts {
   const endpoint_counts& of = counts_[endpoint];
@@ -147,42 +168,31 @@ auto shared_reads::counts(std::size_t endpoint) const noexcept -> read_counts {
           .unhedged = of.unhedged.load(braid::relaxed)};
 }
 
-auto shared_reads::find(std::string_view question) const -> std::shared_ptr<flight> {
-  const auto found = under_way_.find(question);
+auto shared_reads::find(const question& asked) const -> std::shared_ptr<flight> {
+  const auto found = under_way_.find(asked);
   return found == under_way_.end() ? nullptr : found->second;
 }
 
-auto shared_reads::add(std::string_view question) -> std::shared_ptr<flight> {
-  auto one = std::make_shared<flight>(question);
-  under_way_.insert_or_assign(one->question, one);
+auto shared_reads::add(const question& asked) -> std::shared_ptr<flight> {
+  auto one = std::allocate_shared<flight>(braid::detail::job_allocator<flight>(), asked);
+  under_way_.erase(one->asked);  // the key lies in what it leads to
+  under_way_.try_emplace(one->asked, one);
   return one;
 }
 
 /// Nothing is sent for the question any more; the next request that asks it begins a new read.
 void shared_reads::land(flight& one) {
-  const auto found = under_way_.find(one.question);
+  const auto found = under_way_.find(one.asked);
   if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);
   one.landed.set();
 }
 
 void shared_reads::give_up(flight& one) {
   one.is_given_up = true;
-  const auto found = under_way_.find(one.question);
+  const auto found = under_way_.find(one.asked);
   if (found != under_way_.end() && found->second.get() == &one) under_way_.erase(found);
   if (one.inside != nullptr) one.inside->request_stop();
   if (one.second_inside != nullptr) one.second_inside->request_stop();
-}
-
-template <typename T>
-auto shared_reads::ask(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
-    -> braid::task<void> {
-  store_result<T> got = co_await std::move(work);
-  if (one->landed.is_set()) co_return;
-  const bool is_answer = got.has_value();
-  one->answer = std::move(got);
-  if (!is_answer && one->is_second_under_way) co_return;  // that may answer; else this is why there is no answer
-  owner.land(*one);
-  if (one->second_inside != nullptr) one->second_inside->request_stop();
 }
 
 namespace {
@@ -203,16 +213,20 @@ auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::
   braid::scope& around = co_await braid::this_scope();
   braid::scope inside(around);
   one->inside = &inside;
-  inside.spawn(ask(owner, one, std::move(work)));
-  try {
-    co_await inside.join();
-  } catch (...) {
-    one->thrown = std::current_exception();
-  }
+  braid::outcome<store_result<T>> ended = co_await braid::detail::outcome_in(inside, std::move(work));
   one->inside = nullptr;
   one->is_over = true;
-  if (one->landed.is_set() || one->is_second_under_way) co_return;
+  if (one->landed.is_set()) co_return;
+  bool is_answer = false;
+  if (ended.has_value()) {
+    const auto& got = one->answer.template emplace<store_result<T>>(ended.take());
+    is_answer = got.has_value();
+  } else if (ended.has_exception()) {
+    one->thrown = ended.exception();
+  }
+  if (!is_answer && one->is_second_under_way) co_return;  // that may answer; else this is why there is no answer
   owner.land(*one);
+  if (one->second_inside != nullptr) one->second_inside->request_stop();
 }
 
 template <typename T>
@@ -247,22 +261,21 @@ auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, e
   if (one->is_over && !one->landed.is_set()) owner.land(*one);
 }
 
-/// `again` sends the read a second time, or counts why it may not.
-template <typename T, typename Again>
-auto shared_reads::wait_for(shared_reads& owner, std::shared_ptr<flight> one, braid::duration after, const Again& again,
-                            braid::arena& memory) -> braid::task<store_result<T>> {
-  const waiting counted(owner, *one);
-  if (after != braid::duration::zero() && !one->landed.is_set()) {
-    auto landing = braid::with_timeout(after, until_landed(*one));
-    const braid::result<void> in_time = co_await std::move(landing);
-    if (!in_time && !one->landed.is_set() && one->second_memory == nullptr) again();
-  }
-  if (!one->landed.is_set()) co_await one->landed;
-  if (one->thrown) std::rethrow_exception(one->thrown);
-  const auto* const got = std::get_if<store_result<T>>(&one->answer);
-  if (got == nullptr) co_return braid::fail(braid::errc::closed);
-  if (!*got) co_return std::unexpected(store_error(got->error(), memory.copied(got->error().server_text())));
-  co_return copy_of(**got, memory);
+/// Until the read has an answer, or is to be sent a second time: `again` does that, or counts why it may not.
+template <typename Again>
+auto shared_reads::wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void> {
+  auto landing = braid::with_timeout(after, until_landed(one));
+  const braid::result<void> in_time = co_await std::move(landing);
+  if (!in_time && !one.landed.is_set() && one.second_memory == nullptr) again();
+}
+
+template <typename T>
+auto shared_reads::answer_of(const flight& one, braid::arena& memory) -> store_result<T> {
+  if (one.thrown) std::rethrow_exception(one.thrown);
+  const auto* const got = std::get_if<store_result<T>>(&one.answer);
+  if (got == nullptr) return braid::fail(braid::errc::closed);
+  if (!*got) return std::unexpected(store_error(got->error(), memory.copied(got->error().server_text())));
+  return copy_of(**got, memory);
 }
 
 /// What a question meets.
@@ -285,9 +298,14 @@ class request_reads::client final : public store {
       return behind_->hget(copy_of(keys, into, attempt), into.copied(field), into);
     };
     begin(around, to, ask);
-    const auto again = [&] { begin_again<field_batch>(around, to, ask); };
-    auto waiting = shared_reads::wait_for<field_batch>(*of_->from_, to.one, keys.hedge.after, again, memory);
-    co_return co_await std::move(waiting);
+    const shared_reads::waiting counted(*of_->from_, *to.one);
+    if (is_repeated(keys.hedge, *to.one)) {
+      const auto again = [&] { begin_again<field_batch>(around, to, ask); };
+      auto waiting = shared_reads::wait_or_repeat(*to.one, keys.hedge.after, again);
+      co_await std::move(waiting);
+    }
+    if (!to.one->landed.is_set()) co_await to.one->landed;
+    co_return shared_reads::answer_of<field_batch>(*to.one, memory);
   }
 
   auto hgetall(key_batch keys, braid::arena& memory) -> braid::task<store_result<hash_batch>> override {
@@ -297,9 +315,14 @@ class request_reads::client final : public store {
       return behind_->hgetall(copy_of(keys, into, attempt), into);
     };
     begin(around, to, ask);
-    const auto again = [&] { begin_again<hash_batch>(around, to, ask); };
-    auto waiting = shared_reads::wait_for<hash_batch>(*of_->from_, to.one, keys.hedge.after, again, memory);
-    co_return co_await std::move(waiting);
+    const shared_reads::waiting counted(*of_->from_, *to.one);
+    if (is_repeated(keys.hedge, *to.one)) {
+      const auto again = [&] { begin_again<hash_batch>(around, to, ask); };
+      auto waiting = shared_reads::wait_or_repeat(*to.one, keys.hedge.after, again);
+      co_await std::move(waiting);
+    }
+    if (!to.one->landed.is_set()) co_await to.one->landed;
+    co_return shared_reads::answer_of<hash_batch>(*to.one, memory);
   }
 
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& memory)
@@ -310,9 +333,14 @@ class request_reads::client final : public store {
       return behind_->lrange_ids(copy_of(keys, into, attempt), first, into);
     };
     begin(around, to, ask);
-    const auto again = [&] { begin_again<id_batch>(around, to, ask); };
-    auto waiting = shared_reads::wait_for<id_batch>(*of_->from_, to.one, keys.hedge.after, again, memory);
-    co_return co_await std::move(waiting);
+    const shared_reads::waiting counted(*of_->from_, *to.one);
+    if (is_repeated(keys.hedge, *to.one)) {
+      const auto again = [&] { begin_again<id_batch>(around, to, ask); };
+      auto waiting = shared_reads::wait_or_repeat(*to.one, keys.hedge.after, again);
+      co_await std::move(waiting);
+    }
+    if (!to.one->landed.is_set()) co_await to.one->landed;
+    co_return shared_reads::answer_of<id_batch>(*to.one, memory);
   }
 
   auto read(const named_read& what, braid::arena& memory) -> braid::task<store_result<item_batch>> override {
@@ -328,9 +356,14 @@ class request_reads::client final : public store {
       return behind_->read(place[0], into);
     };
     begin(around, to, ask);
-    const auto again = [&] { begin_again<item_batch>(around, to, ask); };
-    auto waiting = shared_reads::wait_for<item_batch>(*of_->from_, to.one, what.hedge.after, again, memory);
-    co_return co_await std::move(waiting);
+    const shared_reads::waiting counted(*of_->from_, *to.one);
+    if (is_repeated(what.hedge, *to.one)) {
+      const auto again = [&] { begin_again<item_batch>(around, to, ask); };
+      auto waiting = shared_reads::wait_or_repeat(*to.one, what.hedge.after, again);
+      co_await std::move(waiting);
+    }
+    if (!to.one->landed.is_set()) co_await to.one->landed;
+    co_return shared_reads::answer_of<item_batch>(*to.one, memory);
   }
 
   /// Scores are not shared.
@@ -355,6 +388,11 @@ class request_reads::client final : public store {
     detail::put_head(out, of_->from_->scratch_, call, keys.prefix, field, first);
     detail::put_keys(out, keys.ids);
     return of_->join(endpoint_);
+  }
+
+  /// Whether a read is sent a second time where it has no answer by then.
+  [[nodiscard]] static auto is_repeated(const read_hedge& hedge, const shared_reads::flight& one) noexcept -> bool {
+    return hedge.after != braid::duration::zero() && !one.landed.is_set();
   }
 
   /// `ask` gives the read, if it is new. One that cannot be begun is none that others may wait for.
@@ -390,38 +428,52 @@ class request_reads::client final : public store {
   store* behind_;
 };
 
-request_reads::request_reads(shared_reads& from) : from_(&from) {
+request_reads::request_reads(shared_reads& from) : from_(&from), memory_(first_chunk, &chunks) {
   const std::vector<store*>& behind = from.behind_;
-  clients_.reserve(behind.size());
-  pointers_.reserve(behind.size());
+  pointers_ = behind;
+  known_.reserve(8);
+  clients_ = memory_.uninitialized<client*>(behind.size());
+  std::size_t used = 0;
   for (std::size_t at = 0; at < behind.size(); ++at) {
-    const bool is_shared = behind[at] != nullptr && !behind[at]->answers_at_once();
-    clients_.push_back(is_shared ? std::make_unique<client>(*this, at, *behind[at]) : nullptr);
-    pointers_.push_back(is_shared ? clients_.back().get() : behind[at]);
+    if (behind[at] == nullptr || behind[at]->answers_at_once()) continue;
+    void* const place = memory_.bytes(sizeof(client), alignof(client));
+    clients_[used++] = std::construct_at(static_cast<client*>(place), *this, at, *behind[at]);
+    pointers_[at] = clients_[used - 1];
   }
+  clients_ = clients_.first(used);
 }
 
-request_reads::~request_reads() = default;
+request_reads::~request_reads() {
+  for (client* const each : clients_) std::destroy_at(each);
+}
+
+/// What this request has asked already, and was answered or may yet be.
+auto request_reads::known(const shared_reads::question& asked) -> std::shared_ptr<shared_reads::flight> {
+  const auto own = std::ranges::find_if(
+      known_, [&asked](const auto& each) { return each.first == asked.hash && each.second->asked == asked; });
+  if (own == known_.end()) return nullptr;
+  if (own->second->is_useful()) return own->second;
+  known_.erase(own);
+  return nullptr;
+}
 
 /// The read that answers the question: of this request, of another one, or a new one.
 auto request_reads::join(std::size_t endpoint) -> joined {
   shared_reads::endpoint_counts& of_endpoint = from_->counts_[endpoint];
   ++counts_.asked;
   of_endpoint.asked.fetch_add(1, braid::relaxed);
-  const std::string_view question = from_->question_;
-  const auto own = known_.find(question);
-  joined out;
-  if (own != known_.end() && own->second->is_useful()) out.one = own->second;
-  if (own != known_.end() && out.one == nullptr) known_.erase(own);
-  if (out.one == nullptr) out.one = from_->find(question);
+  const shared_reads::question asked{from_->question_, std::hash<std::string_view>()(from_->question_)};
+  joined out{.one = known(asked)};
+  const bool is_known = out.one != nullptr;
+  if (!is_known) out.one = from_->find(asked);
   if (out.one != nullptr) {
     ++counts_.shared;
     of_endpoint.shared.fetch_add(1, braid::relaxed);
   } else {
-    out = {.one = from_->add(question), .is_new = true};
+    out = {.one = from_->add(asked), .is_new = true};
     of_endpoint.budget.sent_a_read();
   }
-  known_.try_emplace(out.one->question, out.one);
+  if (!is_known) known_.emplace_back(asked.hash, out.one);
   return out;
 }
 

@@ -4,12 +4,16 @@
 #include <rankd/store/read_hedge.hpp>
 #include <rankd/store/store.hpp>
 
+#include <braid/base/arena.hpp>
 #include <braid/base/clock.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/task/detail/job_allocator.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -44,7 +48,7 @@ class request_reads;
 /// for that. The first answer is the read's, and the other one is stopped; where neither succeeds, it has failed as
 /// the first did. Stores that answer at once are asked as often as requests ask them.
 /// Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop; the stores outlive it.
-/// Cost: a copy of the question and of the answer, and two tasks, for each read.
+/// Cost: a copy of the question and of the answer, and a task, for each read; memory from the thread's free lists.
 class shared_reads {
  public:
   explicit shared_reads(std::vector<store*> behind);
@@ -74,13 +78,20 @@ class shared_reads {
     hedge_budget budget;                       // of the loop
   };
 
-  auto find(std::string_view question) const -> std::shared_ptr<flight>;
-  auto add(std::string_view question) -> std::shared_ptr<flight>;
+  /// What is asked, with its hash, which is computed once.
+  struct question {
+    std::string_view text;
+    std::size_t hash = 0;
+    auto operator==(const question& other) const noexcept -> bool { return text == other.text; }
+  };
+  struct hash_of {
+    auto operator()(const question& of) const noexcept -> std::size_t { return of.hash; }
+  };
+
+  auto find(const question& asked) const -> std::shared_ptr<flight>;
+  auto add(const question& asked) -> std::shared_ptr<flight>;
   void land(flight& one);
   void give_up(flight& one);
-  template <typename T>
-  static auto ask(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
-      -> braid::task<void>;
   template <typename T>
   static auto fly(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
       -> braid::task<void>;
@@ -90,14 +101,17 @@ class shared_reads {
   template <typename T>
   static auto fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
                         braid::task<store_result<T>> work) -> braid::task<void>;
-  template <typename T, typename Again>
-  static auto wait_for(shared_reads& owner, std::shared_ptr<flight> one, braid::duration after, const Again& again,
-                       braid::arena& memory) -> braid::task<store_result<T>>;
+  template <typename Again>
+  static auto wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void>;
+  template <typename T>
+  static auto answer_of(const flight& one, braid::arena& memory) -> store_result<T>;
 
   std::vector<store*> behind_;
   std::vector<endpoint_counts> counts_;
-  std::unordered_map<std::string_view, std::shared_ptr<flight>> under_way_;  // by their questions
-  std::string question_;                                                     // its memory is for the next
+  std::unordered_map<question, std::shared_ptr<flight>, hash_of, std::equal_to<>,
+                     braid::detail::job_allocator<std::pair<const question, std::shared_ptr<flight>>>>
+      under_way_;
+  std::string question_;  // its memory is for the next
   std::string scratch_;
 };
 
@@ -120,12 +134,17 @@ class request_reads {
   struct joined;
 
   auto join(std::size_t endpoint) -> joined;
+  auto known(const shared_reads::question& asked) -> std::shared_ptr<shared_reads::flight>;
   auto may_ask_again(std::size_t endpoint) -> bool;
 
   shared_reads* from_;
   read_counts counts_;
-  std::unordered_map<std::string_view, std::shared_ptr<shared_reads::flight>> known_;  // by their questions
-  std::vector<std::unique_ptr<client>> clients_;  // null where the store is asked directly, or there is none
+  /// What was asked, in no order: a request has few reads, and looks at their hashes.
+  std::vector<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>,
+              braid::detail::job_allocator<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>>>
+      known_;
+  braid::arena memory_;         // of the clients
+  std::span<client*> clients_;  // of stores that are not asked directly
   std::vector<store*> pointers_;
 };
 
