@@ -14,8 +14,10 @@
 #include <braid/net/redis_options.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -63,6 +65,82 @@ auto ids_of(std::span<const resp_value> texts, braid::arena& arena) -> std::span
   for (const resp_value& each : texts)
     if (const auto id = parse_id(each.text())) out[used++] = *id;
   return out.first(used);
+}
+
+/// One field of each hash.
+struct hget_question {
+  using answer = field_batch;
+  key_batch keys;
+  std::string_view field;
+
+  [[nodiscard]] auto batch() -> braid::redis_id_batch {
+    return {.name = "HGET",
+            .prefix = keys.prefix,
+            .ids = keys.ids,
+            .rest = {&field, 1},
+            .expected = braid::redis_replies::text};
+  }
+  [[nodiscard]] static auto read(std::span<const resp_value> replies, braid::arena& arena) -> store_result<answer> {
+    const auto out = arena.filled(replies.size(), std::optional<std::string_view>());
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (!replies[i].is_null()) out[i] = replies[i].text();
+    return out;
+  }
+};
+
+/// All fields of each hash.
+struct hgetall_question {
+  using answer = hash_batch;
+  key_batch keys;
+
+  [[nodiscard]] auto batch() const -> braid::redis_id_batch {
+    return {
+        .name = "HGETALL", .prefix = keys.prefix, .ids = keys.ids, .rest = {}, .expected = braid::redis_replies::texts};
+  }
+  [[nodiscard]] static auto read(std::span<const resp_value> replies, braid::arena& arena) -> store_result<answer> {
+    const auto out = arena.filled(replies.size(), std::span<const hash_field>());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto texts = texts_of(replies[i]);
+      if (!texts || texts->size() % 2 != 0) return braid::fail(redis_errc::unexpected_reply);
+      out[i] = fields_of(*texts, arena);
+    }
+    return out;
+  }
+};
+
+/// The first elements of each list, at least one.
+struct lrange_question {
+  using answer = id_batch;
+  key_batch keys;
+  std::uint32_t first = 1;
+  std::array<char, std::numeric_limits<std::uint32_t>::digits10 + 1> digits = {};
+  std::array<std::string_view, 2> range = {};
+
+  [[nodiscard]] auto batch() -> braid::redis_id_batch {
+    const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), first - 1).ptr;
+    range = {"0", std::string_view(digits.data(), end)};
+    return {.name = "LRANGE",
+            .prefix = keys.prefix,
+            .ids = keys.ids,
+            .rest = range,
+            .expected = braid::redis_replies::texts};
+  }
+  [[nodiscard]] auto read(std::span<const resp_value> replies, braid::arena& arena) const -> store_result<answer> {
+    const auto lists = arena.filled(replies.size(), std::span<const std::int64_t>());
+    std::uint64_t malformed = 0;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      const auto texts = texts_of(replies[i]);
+      if (!texts || texts->size() > first) return braid::fail(redis_errc::unexpected_reply);
+      lists[i] = ids_of(*texts, arena);
+      malformed += texts->size() - lists[i].size();
+    }
+    return id_batch{lists, malformed};
+  }
+};
+
+/// Of lists of which none is wanted.
+auto without_elements(key_batch keys, braid::arena& arena) -> braid::task<store_result<id_batch>> {
+  co_return id_batch{arena.filled(keys.ids.size(), std::span<const std::int64_t>()), 0};
 }
 
 }  // namespace
@@ -130,20 +208,27 @@ auto redis_store::failed(std::error_code why, const braid::home& where, read_hed
 }
 
 /// Sends a batch and waits for all of it. The first reply that is an error is that of the batch.
-auto redis_store::run(redis_store& self, braid::redis_id_batch batch, read_hedge hedge, braid::arena& arena)
-    -> braid::task<store_result<std::span<const resp_value>>> {
+template <typename Question>
+auto redis_store::ask(redis_store& self, Question what, braid::arena& arena)
+    -> braid::task<store_result<typename Question::answer>> {
+  const braid::redis_id_batch batch = what.batch();  // points into `what`
+  const read_hedge hedge = what.keys.hedge;
   braid::scope& around = co_await braid::this_scope();
   const connections whom = self.connections_for(around.where(), hedge);
   if (whom == connections()) co_return braid::fail(braid::errc::closed);
+  store_result<std::span<const resp_value>> replies;
   if (std::holds_alternative<braid::redis_cluster*>(whom)) {
     braid::redis_batch all(batch.expected);
     all.add_each(batch);
     auto running = run(self, all, hedge, arena);
-    co_return co_await std::move(running);
+    replies = co_await std::move(running);
+  } else {
+    const auto got = co_await std::get<braid::redis_pool*>(whom)->run(batch, arena, self.time_for(hedge));
+    if (!got) co_return self.failed(got.error(), around.where(), hedge, arena);
+    replies = without_errors(*got);
   }
-  const auto replies = co_await std::get<braid::redis_pool*>(whom)->run(batch, arena, self.time_for(hedge));
-  if (!replies) co_return self.failed(replies.error(), around.where(), hedge, arena);
-  co_return without_errors(*replies);
+  if (!replies) co_return std::unexpected(replies.error());
+  co_return what.read(*replies, arena);
 }
 
 auto redis_store::run(redis_store& self, const braid::redis_batch& batch, read_hedge hedge, braid::arena& arena)
@@ -164,61 +249,17 @@ auto redis_store::run(redis_store& self, const braid::redis_batch& batch, read_h
 
 auto redis_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
     -> braid::task<store_result<field_batch>> {
-  auto running = run(*this,
-                     {.name = "HGET",
-                      .prefix = keys.prefix,
-                      .ids = keys.ids,
-                      .rest = {&field, 1},
-                      .expected = braid::redis_replies::text},
-                     keys.hedge, arena);
-  const auto replies = co_await std::move(running);
-  if (!replies) co_return std::unexpected(replies.error());
-  const auto out = arena.filled(replies->size(), std::optional<std::string_view>());
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (!(*replies)[i].is_null()) out[i] = (*replies)[i].text();
-  co_return out;
+  return ask(*this, hget_question{.keys = keys, .field = field}, arena);
 }
 
 auto redis_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> {
-  auto running = run(
-      *this,
-      {.name = "HGETALL", .prefix = keys.prefix, .ids = keys.ids, .rest = {}, .expected = braid::redis_replies::texts},
-      keys.hedge, arena);
-  const auto replies = co_await std::move(running);
-  if (!replies) co_return std::unexpected(replies.error());
-  const auto out = arena.filled(replies->size(), std::span<const hash_field>());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto texts = texts_of((*replies)[i]);
-    if (!texts || texts->size() % 2 != 0) co_return braid::fail(redis_errc::unexpected_reply);
-    out[i] = fields_of(*texts, arena);
-  }
-  co_return out;
+  return ask(*this, hgetall_question{.keys = keys}, arena);
 }
 
 auto redis_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
     -> braid::task<store_result<id_batch>> {
-  if (first == 0) co_return id_batch{arena.filled(keys.ids.size(), std::span<const std::int64_t>()), 0};
-  char digits[std::numeric_limits<std::uint32_t>::digits10 + 1];
-  const char* const end = std::to_chars(digits, digits + sizeof(digits), first - 1).ptr;
-  const std::string_view range[] = {"0", {digits, end}};
-  auto running = run(*this,
-                     {.name = "LRANGE",
-                      .prefix = keys.prefix,
-                      .ids = keys.ids,
-                      .rest = range,
-                      .expected = braid::redis_replies::texts},
-                     keys.hedge, arena);
-  const auto replies = co_await std::move(running);
-  if (!replies) co_return std::unexpected(replies.error());
-  const auto lists = arena.filled(replies->size(), std::span<const std::int64_t>());
-  std::uint64_t malformed = 0;
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    const auto texts = texts_of((*replies)[i]);
-    if (!texts || texts->size() > first) co_return braid::fail(redis_errc::unexpected_reply);
-    lists[i] = ids_of(*texts, arena);
-    malformed += texts->size() - lists[i].size();
-  }
-  co_return id_batch{lists, malformed};
+  if (first == 0) return without_elements(keys, arena);
+  return ask(*this, lrange_question{.keys = keys, .first = first}, arena);
 }
 
 auto redis_store::read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> {

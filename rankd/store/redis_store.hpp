@@ -60,8 +60,9 @@ class redis_store final : public store {
   static auto keep_connections(redis_store& owner, braid::loop& on, read_attempt attempt) -> braid::task<void>;
   template <typename Redis>
   static auto keep(detail::per_loop<connections>& in, const braid::loop& on, Redis& redis) -> braid::task<void>;
-  static auto run(redis_store& self, braid::redis_id_batch batch, read_hedge hedge, braid::arena& arena)
-      -> braid::task<store_result<std::span<const braid::resp_value>>>;
+  template <typename Question>
+  static auto ask(redis_store& self, Question what, braid::arena& arena)
+      -> braid::task<store_result<typename Question::answer>>;
   static auto run(redis_store& self, const braid::redis_batch& batch, read_hedge hedge, braid::arena& arena)
       -> braid::task<store_result<std::span<const braid::resp_value>>>;
 
