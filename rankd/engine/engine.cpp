@@ -13,6 +13,7 @@
 #include <braid/base/config.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/graph/run.hpp>
+#include <braid/task/detail/job_allocator.hpp>
 #include <braid/trace/trace.hpp>
 
 #include <algorithm>
@@ -307,10 +308,16 @@ auto engine::stores_of_request() -> request_stores {
 }
 
 auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<ranking> {
-  return rank(std::shared_ptr<const bound_plan>(std::shared_ptr<const void>(), &plan), std::move(request));
+  return begin(std::shared_ptr<const bound_plan>(std::shared_ptr<const void>(), &plan), std::move(request), {});
 }
 
 auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores)
+    -> braid::task<ranking> {
+  return begin(std::move(plan), std::move(request), std::move(stores));
+}
+
+/// A request is large: it is moved into its task and nowhere before.
+auto engine::begin(std::shared_ptr<const bound_plan> plan, rank_request&& request, request_stores stores)
     -> braid::task<ranking> {
   cached_parts* const caches = stores.list == nullptr ? caches_.get() : nullptr;
   if (stores.list == nullptr) stores = stores_of_request();
@@ -375,12 +382,13 @@ auto engine::rank_alone(run_target of, rank_request request, request_stores stor
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
   if (around.deadline() < own) request.deadline_from = deadline_source::request;  // the deadline is not of this request
   const node_timing timing = of.part == nullptr ? timing_of(request) : node_timing::off;  // a part is no request
-  auto state =
-      std::make_shared<request_state>(std::move(of), std::move(request), std::move(stores), braid::steady_time().now(),
-                                      timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});
+  auto state = std::allocate_shared<request_state>(braid::detail::job_allocator<request_state>(), std::move(of),
+                                                   std::move(request), std::move(stores), braid::steady_time().now(),
+                                                   timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});
   const braid::trace::activity shown =
       braid::trace::is_on() ? braid::trace::activity(activity_name(*state)) : braid::trace::activity();
-  auto run = std::make_shared<execution>(*this, around.where().root(), std::min(own, around.deadline()), state);
+  auto run = std::allocate_shared<execution>(braid::detail::job_allocator<execution>(), *this, around.where().root(),
+                                             std::min(own, around.deadline()), state);
 
   around.where().root().spawn(run_to_the_end(run, *this));
 

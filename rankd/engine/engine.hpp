@@ -72,6 +72,8 @@ class engine {
  private:
   struct execution;
 
+  auto begin(std::shared_ptr<const bound_plan> plan, rank_request&& request, request_stores stores)
+      -> braid::task<ranking>;
   auto rank_alone(run_target of, rank_request request, request_stores stores) -> braid::task<ranking>;
   auto rank_or_substitute(std::shared_ptr<const bound_plan> plan, rank_request request, request_stores stores,
                           cached_parts* caches) -> braid::task<ranking>;

@@ -13,6 +13,7 @@
 #include <rankd/store/batch.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -24,7 +25,6 @@ namespace {
 using detail::diagnostic_list;
 
 constexpr std::int64_t max_deadline_ms = 86'400'000;
-constexpr std::size_t id_digits = 16;
 
 /// A request made of nothing but wrong names must not cost a diagnostic for each of a million.
 constexpr std::size_t max_diagnostics = 100;
@@ -191,17 +191,30 @@ void read_forced(object_reader& in, rank_request& into, diagnostic_list problems
   }
 }
 
-/// What distinguishes the requests of an engine. Two lines with the same text are two requests.
-auto digits_of(std::string_view text, request_origin from) -> std::string {
-  std::string digest = sha256_hex(from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
-  digest.resize(id_digits);
-  return digest;
+/// What distinguishes the requests of an engine: the first 16 digits of a digest. Two lines with the same text are two
+/// requests.
+using request_digits = std::array<char, 16>;
+
+auto digits_of(std::string_view text, request_origin from) -> request_digits {
+  constexpr std::string_view hex = "0123456789abcdef";
+  std::uint64_t head = sha256_head(from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
+  request_digits out{};
+  for (std::size_t at = out.size(); at > 0; head >>= 4U) out[--at] = hex[head & 15U];
+  return out;
+}
+
+auto with_digits(std::string_view begin, const request_digits& digits) -> std::string {
+  std::string out;
+  out.reserve(begin.size() + digits.size());
+  out += begin;
+  out.append(digits.data(), digits.size());
+  return out;
 }
 
 /// A request that came alone has the engine's digits.
-auto made_up_request_id(std::string_view digits, request_origin from) -> std::string {
+auto made_up_request_id(const request_digits& digits, request_origin from) -> std::string {
   if (!from.request_id.empty()) return std::string(from.request_id);
-  return from.line != 0 ? "line_" + std::to_string(from.line) : "req_" + std::string(digits);
+  return from.line != 0 ? "line_" + std::to_string(from.line) : with_digits("req_", digits);
 }
 
 /// Looks for the request_id of a text that need not be a right one: a string that stands at the top, once.
@@ -277,9 +290,9 @@ auto request_with_defaults(std::string_view text, const registries& declared, re
   request.params.reserve(declared.params().size());
   for (const param_entry& param : declared.params())
     request.params.push_back(param.clock ? scalar(time_in(*param.clock, request.time)) : param.default_value);
-  const std::string digits = digits_of(text, from);
+  const request_digits digits = digits_of(text, from);
   request.request_id = id ? std::string(*id) : made_up_request_id(digits, from);
-  request.engine_request_id = "eng_" + digits;
+  request.engine_request_id = with_digits("eng_", digits);
   return request;
 }
 

@@ -70,14 +70,14 @@ constexpr auto all_bits(bool truth) -> std::uint64_t { return truth ? ~std::uint
 }  // namespace
 
 template <typename T>
-bank<T>::bank(const slot_counts& counts, std::size_t width, braid::arena& memory)
-    : width_(width),
-      registers_(memory.filled(counts.registers, vector_slot<T>{})),
-      register_values_(memory.uninitialized<T>(counts.registers * width)),
-      register_valid_(memory.uninitialized<std::uint64_t>(counts.registers * words_for(width))),
-      cells_(memory.filled(counts.cells, vector_slot<T>{})),
-      cell_values_(memory.filled(counts.cells, T{})),
-      cell_valid_(memory.filled(counts.cells, std::uint64_t{0})) {
+bank<T>::bank(const slot_counts& counts, std::size_t width, braid::arena& memory) : width_(width) {
+  if (counts.registers + counts.cells == 0) return;  // most programs have values of one type only
+  registers_ = memory.filled(counts.registers, vector_slot<T>{});
+  register_values_ = memory.uninitialized<T>(counts.registers * width);
+  register_valid_ = memory.uninitialized<std::uint64_t>(counts.registers * words_for(width));
+  cells_ = memory.filled(counts.cells, vector_slot<T>{});
+  cell_values_ = memory.filled(counts.cells, T{});
+  cell_valid_ = memory.filled(counts.cells, std::uint64_t{0});
   for (std::size_t cell = 0; cell < cells_.size(); ++cell)
     cells_[cell] = {.values = &cell_values_[cell], .uniform = true, .valid = nullptr};
 }

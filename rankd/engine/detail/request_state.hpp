@@ -93,7 +93,7 @@ struct run_target {
 
 /// Everything that a request works on; all of it is freed at once, and what it lay in is left to the next request.
 struct request_state {
-  request_state(run_target of, rank_request r, request_stores s, braid::time_point now, node_timing t,
+  request_state(run_target of, rank_request&& r, request_stores s, braid::time_point now, node_timing t,
                 first_memory first)
       : plan(std::move(of.plan)),
         caches(of.caches),
