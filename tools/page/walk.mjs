@@ -165,13 +165,18 @@ class Walk {
       wanted.source);
   }
 
+  /** The text is compiled. The line that says by what is not there while a source is read. */
+  async compiled() {
+    await this.page.waitForFunction(() => (document.getElementById('source-compiler')?.textContent ?? '') !== '');
+  }
+
   /** Types until the worker of the browser compiles what is typed. */
   async worker() {
     const area = this.page.locator('#source-text');
     for (let at = 0; at < 60; at += 1) {
       await area.press('Control+End');
       await area.press(at % 2 === 0 ? 'Enter' : 'Backspace');
-      await this.page.waitForFunction(() => document.getElementById('source-compiler').textContent !== '');
+      await this.compiled();
       if (/in this browser/.test(await this.text('#source-compiler'))) return;
       await this.page.waitForTimeout(500);
     }
@@ -401,14 +406,14 @@ const tasks = {
         await other.says(new RegExp(`${plan}: \\d+ nodes`));
         await other.tab('Source').click();
         await page.waitForFunction((name) => new RegExp(`${name}.plan.ts`).test(document.getElementById('panel-source').textContent), plan);
-        await page.waitForFunction(() => document.getElementById('source-compiler').textContent !== '');
+        await other.compiled();
         if (by === 'worker') await other.worker();
         const times = await other.timesToFollow();
         const sorted = [...times].sort((a, b) => a - b);
         console.log(`${walk.scheme}: ${plan}: the graph follows after ${times.join(' ')} ms, by the ${by}: median ${sorted[5]} ms`);
         must(new RegExp(by === 'worker' ? 'in this browser' : 'by the server').test(await other.text('#source-compiler')), by);
         await page.locator('#discard-source').click();
-        await page.waitForFunction(() => document.getElementById('source-compiler').textContent !== '');
+        await other.compiled();
       }
       if (by === 'worker') {
         const worker = page.workers().find((each) => each.url().endsWith('/ui/compiler.js'));

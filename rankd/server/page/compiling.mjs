@@ -34,7 +34,7 @@ export class Compiling {
       this.isReady = false; // it was made by registries that are not those of the server any more
     }
     const answer = await this.ask(path, JSON.stringify({ text }));
-    if (!this.isReady) this.prepare(plan).catch(() => this.fail());
+    if (!this.isReady || this.plan !== plan) this.prepare(plan).catch(() => this.fail());
     return { ...answer, isLocal: false };
   }
 

@@ -56,6 +56,19 @@ test('the first text is compiled by the server, and the next ones by the worker'
   assert.equal((await compiling.compile('b', 'three')).isLocal, false, 'another plan is not ready yet');
 });
 
+test('the worker is made ready for each plan that is opened, not for the first one alone', async () => {
+  const { compiling, seen } = world();
+  await compiling.compile('a', 'one');
+  await rest();
+  assert.equal((await compiling.compile('b', 'two')).isLocal, false);
+  await rest();
+  assert.equal((await compiling.compile('b', 'three')).isLocal, true);
+  assert.equal((await compiling.compile('a', 'four')).isLocal, false);
+  await rest();
+  assert.equal((await compiling.compile('a', 'five')).isLocal, true);
+  assert.equal(seen.at(-1), 'text five');
+});
+
 test('of a wrong text the server hears, so that it keeps no draft', async () => {
   const { compiling, asked } = world(({ text }) => (text === 'wrong'
     ? { file: 'plans/a.ts', diagnostics: ['bad'], options: [], artifact: null } : undefined));
