@@ -39,6 +39,41 @@ for (const { source, root, artifact } of plans)
     }
   });
 
+test("a method of a set may be taken out and used later, for another node than the last one", async () => {
+  const folder = scratchFolder();
+  const plan = (body: string): string => `import { definePlan, EP } from "@rankd/plan";
+export default definePlan({
+  name: "kept",
+  build: (ctx) => {
+    const viewer = ctx.viewer({ as: "viewer", endpoint: EP.redis_default });
+    const first = viewer.take({ as: "first", count: 5 });
+    ${body}
+  },
+});
+`;
+  const compiler = compilerFor(folder);
+  const nodesOf = async (body: string): Promise<unknown> => {
+    const file = join(folder, "kept.plan.ts");
+    const [compiled] = await compiler.compile([file], new Map([[file, plan(body)]]));
+    assert.deepEqual(compiled!.diagnostics, []);
+    const { nodes } = JSON.parse(compiled!.artifact!) as { nodes: { node_id: string; op: string; inputs: string[] }[] };
+    return nodes.map(({ node_id: id, op, inputs }) => [id, op, inputs]);
+  };
+  const wanted = [
+    ["viewer", "core::viewer", []],
+    ["first", "core::take", ["viewer"]],
+    ["second", "core::take", ["viewer"]],
+    ["both", "core::concat", ["first"]],
+  ];
+  const both = `.concat({ as: "both", rhs: second })`;
+  const kept = `const { take } = viewer; const second = take({ as: "second", count: 3 }); return first${both};`;
+  assert.deepEqual(await nodesOf(kept), wanted);
+  assert.deepEqual(
+    await nodesOf(`const second = viewer.take({ as: "second", count: 3 }); return first${both};`),
+    wanted,
+  );
+});
+
 test("the plans of the films compile to the bytes that are there, and so do their request and their data", () => {
   const films = join(repository, "examples/films");
   for (const [made, ...command] of [

@@ -170,9 +170,11 @@ export class Graph {
   /** The names of the uses of fragments that nodes are made in now, each with what stands behind it. */
   private scope: readonly string[] = [];
   readonly context: object;
+  private readonly sets: SetNode;
 
   constructor(private readonly operators: readonly OperatorInfo[]) {
-    this.context = this.methods({}, undefined);
+    this.context = this.methods({});
+    this.sets = this.setMethods();
     const choose = operators.find((each) => each.op === chooseOp);
     if (choose !== undefined) this.addChoices(choose);
   }
@@ -206,21 +208,58 @@ export class Graph {
     return (set as SetNode).draft;
   }
 
-  /** Puts a method for each operator that takes what is there onto `target`. */
-  private methods(target: object, input: Draft | undefined): object {
-    const scopes = new Map<string, object>([["", target]]);
-    const given = input === undefined ? 0 : 1;
+  /** Puts a method for each operator that takes nothing onto `target`. */
+  private methods(target: object): object {
+    for (const [scope, operators] of this.scopesOf(0)) {
+      const holder = scope === "" ? target : {};
+      for (const operator of operators) this.define(holder, operator, []);
+      if (scope !== "") Object.defineProperty(target, scope, { value: holder, enumerable: true });
+    }
+    return target;
+  }
+
+  /** The operators that take so many inputs, by the namespace that they are found in. */
+  private scopesOf(given: number): Map<string, OperatorInfo[]> {
+    const scopes = new Map<string, OperatorInfo[]>([["", []]]);
     for (const operator of this.operators) {
       if (given > operator.inputs || given < operator.inputs - (operator.optionalInputs ?? 0)) continue;
-      const scope = scopes.get(operator.scope) ?? {};
-      scopes.set(operator.scope, scope);
-      const inputs = input === undefined ? [] : [input];
-      const method = (options: unknown): object => this.add(operator, inputs, options, 0, []);
-      Object.defineProperty(scope, operator.method, { value: method, enumerable: true });
+      scopes.set(operator.scope, [...(scopes.get(operator.scope) ?? []), operator]);
     }
-    for (const [name, scope] of scopes)
-      if (name !== "") Object.defineProperty(target, name, { value: scope, enumerable: true });
-    return target;
+    return scopes;
+  }
+
+  private define(target: object, operator: OperatorInfo, inputs: readonly Draft[]): void {
+    const method = (options: unknown): object => this.add(operator, inputs, options, 0, []);
+    Object.defineProperty(target, operator.method, { value: method, enumerable: true });
+  }
+
+  /**
+   * What all sets inherit: a method for each operator that takes a set. It is made where it is asked for: a plan of
+   * thousands of nodes would else make a hundred thousand functions, few of which are called.
+   */
+  private setMethods(): SetNode {
+    const sets = Object.create(SetNode.prototype) as SetNode;
+    const add = this.add.bind(this);
+    const define = this.define.bind(this);
+    for (const [scope, operators] of this.scopesOf(1)) {
+      if (scope !== "")
+        Object.defineProperty(sets, scope, {
+          get(this: SetNode) {
+            const holder = {};
+            for (const operator of operators) define(holder, operator, [this.draft]);
+            return holder;
+          },
+        });
+      else
+        for (const operator of operators)
+          Object.defineProperty(sets, operator.method, {
+            get(this: SetNode) {
+              const { draft } = this;
+              return (options: unknown): object => add(operator, [draft], options, 0, []);
+            },
+          });
+    }
+    return sets;
   }
 
   private add(
@@ -249,7 +288,7 @@ export class Graph {
       id: name === undefined || name === "" ? "" : this.scope.join("") + name,
     };
     this.drafts.push(draft);
-    return this.methods(new SetNode(this, draft), draft);
+    return Object.setPrototypeOf(new SetNode(this, draft), this.sets) as object;
   }
 
   /** Makes the nodes of a fragment, and gives its result. */
