@@ -18,7 +18,7 @@ import { RegistryError } from "./registry_files.js";
 import { serve } from "./serve.js";
 import { runTests, withPlans } from "./test_run.js";
 import { typesFolder, writeTypes } from "./types.js";
-import { validate, warningsOf } from "./validate.js";
+import { judge } from "./validate.js";
 import { watch } from "./watch.js";
 import { reasonOf, removeFile, replaceFile } from "./write.js";
 
@@ -212,7 +212,7 @@ function checkArtifact(file: string, project: Project, stem: string | undefined)
   const bytes = readBytes(file);
   const { value, problems } = parseExact(bytes);
   const rules = { declared: project.declared, stem, bytes: bytes.length };
-  const said: readonly Problem[] = problems.length > 0 ? problems : validate(value, rules);
+  const said = problems.length > 0 ? { problems, warnings: [] } : judge(value, rules);
   const place = { file, line: 1, column: 1, endLine: 1, endColumn: 1 };
   const placed = ({ code, pointer, message, hint }: Problem): Diagnostic => ({
     code,
@@ -221,13 +221,13 @@ function checkArtifact(file: string, project: Project, stem: string | undefined)
     hint,
     place,
   });
-  const diagnostics = said.map(placed);
+  const diagnostics = said.problems.map(placed);
   return {
     file,
     name: planNameOf(file),
     artifact: diagnostics.length === 0 ? bytes.toString("utf8") : undefined,
     diagnostics,
-    warnings: diagnostics.length === 0 ? warningsOf(value, rules).map(placed) : [],
+    warnings: said.warnings.map(placed),
     sources: [file],
   };
 }

@@ -25,7 +25,7 @@ import type { Failure } from "./failure.js";
 import type { Limits } from "./interpreter.js";
 import { SpanTable } from "./transform.js";
 import { checkBuckets, checkNames, type FurtherOp, furtherOps } from "./trees.js";
-import { validate, warningsOf } from "./validate.js";
+import { judge } from "./validate.js";
 
 /** Written into artifacts; changes when the same plan would give other bytes. */
 export const builtBy = "dslc 1";
@@ -268,7 +268,8 @@ class PlanCompilation {
         ),
       ),
     };
-    const made = this.judged(validate(artifact, rules), places, text, warningsOf(artifact, rules));
+    const { problems, warnings } = judge(artifact, rules);
+    const made = this.judged(problems, places, text, warnings);
     return made.artifact === undefined ? made : { ...made, options: () => this.optionsOf(built) };
   }
 

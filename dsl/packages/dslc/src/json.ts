@@ -12,9 +12,21 @@ export class ExactInteger {
 
 const inlineWidth = 100;
 
+/** The first code unit whose order among code units may not be that of the bytes. */
+const firstSurrogate = 0xd800;
+
 /** In the order of their UTF-8 bytes. */
 export function byBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; ++at) {
+    const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (left === right) continue;
+    // Bytes are made only where they decide: names of fields and nodes differ in a character long before.
+    return left < firstSurrogate && right < firstSurrogate
+      ? left - right
+      : Buffer.compare(Buffer.from(a), Buffer.from(b));
+  }
+  return a.length - b.length;
 }
 
 function fieldsOf(value: { readonly [field: string]: Json }): [string, Json][] {

@@ -208,18 +208,29 @@ function propertyAt(source: ts.SourceFile, place: Place): Property | undefined {
 }
 
 function propertyOf(source: ts.SourceFile, from: number, to: number): Property | undefined {
-  let found: Property | undefined;
+  let found = propertiesOf.get(source);
+  if (found === undefined) propertiesOf.set(source, (found = namedProperties(source)));
+  return found.get(`${from}:${to}`);
+}
+
+/** By file: a plan of thousands of options walks through its text once. */
+const propertiesOf = new WeakMap<ts.SourceFile, ReadonlyMap<string, Property>>();
+
+/** The properties with plain names, by the characters of their values; the outermost one where several share them. */
+function namedProperties(source: ts.SourceFile): Map<string, Property> {
+  const found = new Map<string, Property>();
   const visit = (node: ts.Node): void => {
-    if (found !== undefined || node.getStart(source) > from || node.getEnd() < to) return;
     const value = ts.isPropertyAssignment(node)
       ? node.initializer
       : ts.isShorthandPropertyAssignment(node)
         ? node
         : undefined;
-    const isNamed =
-      value !== undefined && (ts.isIdentifier((node as Property).name) || ts.isStringLiteral((node as Property).name));
-    if (isNamed && value.getStart(source) === from && value.getEnd() === to) found = node as Property;
-    else ts.forEachChild(node, visit);
+    if (value !== undefined) {
+      const { name } = node as Property;
+      const at = `${value.getStart(source)}:${value.getEnd()}`;
+      if ((ts.isIdentifier(name) || ts.isStringLiteral(name)) && !found.has(at)) found.set(at, node as Property);
+    }
+    ts.forEachChild(node, visit);
   };
   visit(source);
   return found;

@@ -21,7 +21,6 @@ export const compilerOptions: ts.CompilerOptions = {
   noUncheckedIndexedAccess: true,
   types: [],
   skipLibCheck: true,
-  sourceMap: true,
   removeComments: true,
   newLine: ts.NewLineKind.LineFeed,
 };

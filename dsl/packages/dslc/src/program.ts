@@ -8,12 +8,11 @@ import { compilerOptions, isLibrary, libraryFolder, libraryRoots, PlanFiles, typ
 import type { PlanTexts } from "./options.js";
 import type { Module } from "./interpreter.js";
 import { SourceMap } from "./source_map.js";
-import { placeOf, refusals, type SpanTable, transformer } from "./transform.js";
+import { placeOf, refusals, SpanTable, transformer } from "./transform.js";
 
 /** One file of a plan, ready to run. */
 export interface Emitted {
   readonly module: Module;
-  readonly map: SourceMap;
   /** As places name it. */
   readonly shown: string;
   /** The bytes that it was made of. */
@@ -29,6 +28,8 @@ export class ProgramCache {
 /** A set of plans with everything that they import. */
 export class PlanProgram {
   private readonly program: ts.Program;
+  /** The same with source maps, see `mapOf`. */
+  private mapping: ts.Program | undefined;
   private readonly emitted = new Map<string, Emitted>();
   private readonly files: PlanFiles;
 
@@ -127,27 +128,45 @@ export class PlanProgram {
   emit(file: string): Emitted {
     const known = this.emitted.get(file);
     if (known !== undefined) return known;
-    const source = this.program.getSourceFile(file)!;
-    const shown = this.shown(file);
-    let text = "";
-    let map = "";
-    const transformers = isLibrary(file) ? {} : { before: [transformer(shown, this.spans)] };
-    const write = (name: string, content: string): void => {
-      if (name.endsWith(".map")) map = content;
-      else text = content.replace(/\/\/# sourceMappingURL=.*\n?$/, "");
-    };
-    this.program.emit(source, write, undefined, false, transformers);
+    const { text, source, shown } = this.emitBy(this.program, file, this.spans);
     const imports = Object.fromEntries(
       Object.entries(this.importsOf(file)).map(([name, target]) => [name, this.idOf(target)]),
     );
     const emitted = {
       module: { id: this.idOf(file), text, imports },
-      map: new SourceMap(map),
       shown,
       text: source.text,
     };
     this.emitted.set(file, emitted);
     return emitted;
+  }
+
+  private emitBy(
+    program: ts.Program,
+    file: string,
+    spans: SpanTable,
+  ): { text: string; map: string; source: ts.SourceFile; shown: string } {
+    const source = program.getSourceFile(file)!;
+    const shown = this.shown(file);
+    const made = { text: "", map: "", source, shown };
+    const transformers = isLibrary(file) ? {} : { before: [transformer(shown, spans)] };
+    const write = (name: string, content: string): void => {
+      if (name.endsWith(".map")) made.map = content;
+      else made.text = content;
+    };
+    program.emit(source, write, undefined, false, transformers);
+    return made;
+  }
+
+  /** From emitted text back to its source. It is made only for a plan that throws: a third of the emitting. */
+  private mapOf(file: string): SourceMap {
+    this.mapping ??= ts.createProgram({
+      rootNames: this.program.getRootFileNames(),
+      options: { ...compilerOptions, sourceMap: true },
+      host: this.host(),
+      oldProgram: this.program,
+    });
+    return new SourceMap(this.emitBy(this.mapping, file, new SpanTable()).map);
   }
 
   /** The modules of the authoring package. */
@@ -182,11 +201,11 @@ export class PlanProgram {
 
   /** The place that the innermost line of a stack with a plan's file speaks of. */
   placeOfStack(stack: string, files: readonly string[]): Place | undefined {
-    const emitted = new Map(files.map((file) => [this.shown(file), this.emit(file)]));
+    const sources = new Map(files.map((file) => [this.shown(file), file]));
     for (const [, name = "", line, column] of stack.matchAll(/\(?([^\s()]+\.ts):(\d+)(?::(\d+))?\)?/g)) {
-      const found = emitted
-        .get(name)
-        ?.map.find(Number(line), Number(column ?? 1) - (Number(line) === 1 ? moduleHead : 0));
+      const source = sources.get(name);
+      if (source === undefined) continue;
+      const found = this.mapOf(source).find(Number(line), Number(column ?? 1) - (Number(line) === 1 ? moduleHead : 0));
       if (found !== undefined) return { file: name, ...found, endLine: found.line, endColumn: found.column };
     }
     return undefined;

@@ -1,6 +1,6 @@
 // reader.ts: takes the fields out of one JSON object and collects what is wrong with them, as the engine's reader does.
 import { Fraction } from "./exact_json.js";
-import { ExactInteger } from "./json.js";
+import { byBytes, ExactInteger } from "./json.js";
 
 /** A diagnostic about an artifact: a code of the engine, and a JSON pointer. */
 export interface Problem {
@@ -23,7 +23,8 @@ const most64 = 2n ** 63n - 1n;
 
 /** Appends one token to a JSON pointer. */
 export function pointerTo(parent: string, token: string | number): string {
-  return `${parent}/${String(token).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const text = String(token);
+  return `${parent}/${/[~/]/.test(text) ? text.replaceAll("~", "~0").replaceAll("/", "~1") : text}`;
 }
 
 /** Whether a value is an object of JSON. */
@@ -55,7 +56,7 @@ export function kindOf(value: unknown): string {
 
 /** The fields of an object in the order in which the engine meets them. */
 export function sortedFields(value: JsonObject): [string, unknown][] {
-  return Object.entries(value).sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return Object.entries(value).sort(([a], [b]) => byBytes(a, b));
 }
 
 /** What is wrong with a value that should be a float or an int; nothing where it is right. */

@@ -83,7 +83,7 @@ class References {
   constructor(private readonly declared: Registries) {}
 
   add(registry: string, id: unknown): void {
-    const text = typeof id === "string" ? id : integerOf(id)?.toString();
+    const text = typeof id === "string" ? id : Number.isSafeInteger(id) ? String(id) : integerOf(id)?.toString();
     if (text !== undefined) this.found.get(registry)!.add(text);
   }
 

@@ -70,12 +70,20 @@ export interface FurtherOp {
   readonly pointer: string;
 }
 
+const opsByName = new WeakMap<readonly TreeOp[], ReadonlyMap<string, TreeOp>>();
+
+/** The op of that name; asked for at each part of each tree. */
+function treeOpOf(name: unknown, { treeOps }: Registries): TreeOp | undefined {
+  let ops = opsByName.get(treeOps);
+  if (ops === undefined) opsByName.set(treeOps, (ops = new Map(treeOps.map((each) => [each.name, each]))));
+  return ops.get(String(name));
+}
+
 /** The ops of a tree of the right shape that belong to capabilities, children before parents, from left to right. */
 export function furtherOps(tree: unknown, pointer: string, declared: Registries): FurtherOp[] {
-  const ops = new Map(declared.treeOps.map((each) => [each.name, each]));
   const found: FurtherOp[] = [];
   const visit = (node: JsonObject, at: string): void => {
-    const op = ops.get(String(node["op"]));
+    const op = treeOpOf(node["op"], declared);
     for (const [name, kind] of op?.fields ?? []) {
       const child = node[name];
       if ((kind === "value" || kind === "truth") && isObject(child)) visit(child, pointerTo(at, name));

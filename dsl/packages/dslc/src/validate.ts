@@ -86,9 +86,9 @@ export function validate(artifact: unknown, rules: Rules): Problem[] {
   return new Validator(artifact, rules).run();
 }
 
-/** What is allowed, and most likely a mistake, about an artifact that `validate` finds right. */
-export function warningsOf(artifact: unknown, rules: Rules): Problem[] {
-  return new Validator(artifact, rules).warnings();
+/** The same, and what is allowed and most likely a mistake where nothing is wrong. */
+export function judge(artifact: unknown, rules: Rules): { problems: Problem[]; warnings: Problem[] } {
+  return new Validator(artifact, rules).judge();
 }
 
 class Validator {
@@ -130,8 +130,9 @@ class Validator {
     return this.problems;
   }
 
-  warnings(): Problem[] {
-    return this.run().length > 0 ? [] : missingColumns(this.nodes, this, this.declared);
+  judge(): { problems: Problem[]; warnings: Problem[] } {
+    const problems = this.run();
+    return { problems, warnings: problems.length > 0 ? [] : missingColumns(this.nodes, this, this.declared) };
   }
 
   private add(code: string, pointer: string, message: string, hint = ""): void {
