@@ -167,24 +167,18 @@ auto scrubbed_of(const workspace& in, const open_stores& stores) -> std::vector<
 
 /// Stores for candidates: connections of their own to each Redis, so that no served request waits behind them. An
 /// embedded store has none, and is opened once.
-struct shadow_stores {
-  open_stores own;
-  std::vector<store*> all;
-
-  static auto open(const workspace& in, const open_stores& served) -> braid::checked<shadow_stores> {
-    shadow_stores out;
-    if (in.where.shadows.empty()) return out;
-    for (std::size_t at = 0; at < served.owned.size(); ++at) {
-      const endpoint_entry& endpoint = in.declared.endpoints()[at];
-      out.all.push_back(served.owned[at].get());
-      if (served.owned[at] == nullptr || std::holds_alternative<embedded_resolver>(endpoint.resolver)) continue;
-      auto made = open_store(endpoint, in.where.root, server_messages::hidden);
-      if (!made) return std::unexpected(std::move(made.error()));
-      out.all.back() = out.own.owned.emplace_back(std::move(*made)).get();
-    }
-    return out;
+auto open_shadow_stores(const workspace& in, const open_stores& served) -> braid::checked<shadow_stores> {
+  shadow_stores out;
+  for (std::size_t at = 0; at < served.owned.size(); ++at) {
+    const endpoint_entry& endpoint = in.declared.endpoints()[at];
+    out.all.push_back(served.owned[at].get());
+    if (served.owned[at] == nullptr || std::holds_alternative<embedded_resolver>(endpoint.resolver)) continue;
+    auto made = open_store(endpoint, in.where.root, server_messages::hidden);
+    if (!made) return std::unexpected(std::move(made.error()));
+    out.all.back() = out.own.emplace_back(std::move(*made)).get();
   }
-};
+  return out;
+}
 
 /// What a project states about plans that it does not have.
 auto strangers_in(const workspace& in, const reload_report& loaded) -> braid::diagnostics {
@@ -213,6 +207,13 @@ auto read_registries(const project& where, recording recorded, std::shared_ptr<c
   return change;
 }
 
+/// The candidates that the project names now.
+auto read_shadows(const std::filesystem::path& root) -> braid::checked<std::vector<shadow_settings>> {
+  auto now = project::load(root);
+  if (!now) return std::unexpected(std::move(now.error()));
+  return std::move(now->shadows);
+}
+
 /// What reloads take from the project. Lifetime: the workspace outlives the changes.
 void read_anew(plan_changes& changes, const workspace& in, recording recorded) {
   changes.budgets_by([root = in.where.root]() -> braid::checked<plan_budgets> {
@@ -231,6 +232,7 @@ void read_anew(plan_changes& changes, const workspace& in, recording recorded) {
 /// The thread that called the command: it starts the server, and waits for signals and for the end.
 struct control {
   const serve_command_options& options;
+  std::filesystem::path root;  // of the project
   serve_context context;
   outputs& files;
   serve_options server_options;
@@ -250,6 +252,9 @@ struct control {
     server = std::move(*started);
     if (!options.token_file.empty() || server_options.tls)
       context.changes->reload_with([by = server.get(), file = options.token_file] { return renew(*by, file); });
+    context.changes->shadows_by(
+        [root = root] { return read_shadows(root); },
+        [by = server.get()](std::vector<shadow_settings> next) { return by->renew_shadows(std::move(next)); });
     const std::string address = server->address().to_string();
     std::string lines = (server_options.tls ? "listening on https://" : "listening on http://") + address + "\n";
     if (!options.page_token.empty()) lines += "open http://" + address + "/ui#token=" + options.page_token + "\n";
@@ -380,8 +385,6 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   const library_plans plans(library);
   const auto stores = open_all_stores(*in, server_messages::hidden);  // its clients are others
   if (!stores) return report(stores.error());
-  const auto of_shadows = shadow_stores::open(*in, *stores);
-  if (!of_shadows) return report(of_shadows.error());
   auto files = outputs::open(options);
   if (!files) return report(files.error());
   auto on = braid::loop::create();
@@ -404,10 +407,11 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   read_anew(changes, *in, *traffic == nullptr ? recording::off : recording::on);
   if (drafts != nullptr) changes.after_registries([&drafts] { drafts->forget(); });
   control by{.options = options,
+             .root = in->where.root,
              .context = {.declared = &in->declared,
                          .stores = stores->pointers(),
                          .shadows = in->where.shadows,
-                         .shadow_stores = of_shadows->all,
+                         .open_shadow_stores = [&] { return open_shadow_stores(*in, *stores); },
                          .plans = &plans,
                          .changes = &changes,
                          .log = log,
@@ -431,6 +435,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
              .problems = {}};
   const exit_status ended = run_to_end(by);
   changes.reload_with({});
+  changes.shadows_by({}, {});
   return ended;
 }
 

@@ -65,8 +65,8 @@ auto plan_library::version_history::find(std::uint64_t number) const -> version_
 }
 
 auto plan_library::reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets,
-                          std::optional<experiment_set> experiments, std::shared_ptr<const registries> declared)
-    -> braid::checked<reload_report> {
+                          std::optional<experiment_set> experiments, std::shared_ptr<const registries> declared,
+                          const plan_name_check& also) -> braid::checked<reload_report> {
   const std::scoped_lock alone(reloads_);
   if (declared == nullptr) declared = declared_;
   const bool keeps_going = options_.on_bad_plan == bad_plans::leave_out;
@@ -86,9 +86,10 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   if (!models.stands_still())
     return refused("folder_changing", "files of the folder of models changed while they were read",
                    "load the plans again later", options_.models);
-  if (budgets || experiments) add_pinned_to(names);  // a pinned plan serves even when its file is gone
+  if (budgets || experiments || also) add_pinned_to(names);  // a pinned plan serves even when its file is gone
   if (budgets) problems.append(budgets->strangers(names));
   if (experiments) problems.append(experiments->strangers(names));
+  if (also) problems.append(also(names));
   if (found.empty() && !would_serve(left_out))
     for (left_out_plan& each : left_out) problems.append(std::move(each.problems));
   if (!problems.empty()) return std::unexpected(std::move(problems));

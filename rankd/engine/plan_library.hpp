@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -48,8 +49,12 @@ struct reload_report {
   std::vector<left_out_plan> left_out;          ///< only with `bad_plans::leave_out`
   braid::diagnostics warnings;                  ///< about plans that were added or changed
   bool registries_changed = false;              ///< so that all plans were bound again
+  bool shadows_changed = false;                 ///< others run beside plans, or for other requests
   std::vector<std::string> until_restart = {};  ///< sentences: changes of the registries that were left out
 };
+
+/// What is wrong with something that names plans, where these are the ones that there are.
+using plan_name_check = std::function<braid::diagnostics(const std::vector<std::string>& plans)>;
 
 /// One version of a plan, as it is at one moment.
 struct plan_version_info {
@@ -79,12 +84,13 @@ class plan_library {
   /// Reloads wait for each other, and readers for none of them. With `budgets` these are the plans' from now on, and so
   /// with `experiments`; a plan whose budget or whose running experiments are others gets a new version, too. With
   /// `declared`, which has the same endpoints, all plans are bound to these registries, as new versions; versions that
-  /// were handed out or are pinned keep theirs. Blocks: on the disk. Errors: every diagnostic at once: those of
-  /// `read_folder_image`, `load_plan`, `bind_plan`, `add_experiments`, and of `strangers` of both; no_artifacts where
-  /// the folder has none.
+  /// were handed out or are pinned keep theirs. What `also` finds wrong is wrong with the reload, too. Blocks: on the
+  /// disk. Errors: every diagnostic at once: those of `read_folder_image`, `load_plan`, `bind_plan`, `add_experiments`,
+  /// and of `strangers` of both; no_artifacts where the folder has none.
   auto reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets = std::nullopt,
               std::optional<experiment_set> experiments = std::nullopt,
-              std::shared_ptr<const registries> declared = nullptr) -> braid::checked<reload_report>;
+              std::shared_ptr<const registries> declared = nullptr, const plan_name_check& also = {})
+      -> braid::checked<reload_report>;
 
   /// Binds the text of an artifact as the plan of that name, as a reload would now: by the registries, the budgets and
   /// the experiments of the last one. It is kept nowhere and has no number. The plan that serves stands in for it where

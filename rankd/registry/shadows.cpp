@@ -49,10 +49,12 @@ auto strangers_of(const std::vector<shadow_settings>& shadows, const std::vector
   braid::diagnostics problems;
   const auto check = [&](const std::string& name, const std::string& place) {
     if (std::ranges::find(plans, name) != plans.end()) return;
+    std::string hint = braid::did_you_mean(name, {plans.begin(), plans.end()});
+    if (hint.empty()) hint = "build that plan, or take the table away";
     problems.add({.code = "unknown_plan",
                   .pointer = place,
                   .message = "no plan is called " + quote_name(name),
-                  .hint = braid::did_you_mean(name, {plans.begin(), plans.end()}),
+                  .hint = std::move(hint),
                   .node = {},
                   .source = std::string(project_file)});
   };

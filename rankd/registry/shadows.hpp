@@ -17,6 +17,8 @@ struct shadow_settings {
   std::string candidate;
   double share = 0.01;        ///< of the requests, from above 0 to 1, by a hash of their ids
   std::size_t in_flight = 4;  ///< runs at a time, of all loops of a server together
+
+  friend auto operator==(const shadow_settings&, const shadow_settings&) -> bool = default;
 };
 
 /// `[shadow.PLAN]` with `plan`, `share` and `in_flight`, in the order of the names.

@@ -55,6 +55,7 @@ auto as_json(const reload_report& report) -> std::string {
   append_names(out, "removed", report.removed);
   append_names(out, "pinned_only", report.pinned_only);
   if (report.registries_changed) out += ",\"registries_changed\":true";
+  if (report.shadows_changed) out += ",\"shadows_changed\":true";
   if (!report.until_restart.empty()) append_names(out, "until_restart", report.until_restart);
   if (report.left_out.empty()) return out + "}\n";
   out += ",\"left_out\":[";

@@ -293,7 +293,7 @@ void shard::write_runtimes(exposition& out) const {
   std::vector<braid::metric> all;
   std::vector<braid::runtime*> runtimes;
   for (const auto& each : all_->shards) runtimes.push_back(&each->runs_on());
-  if (all_->shadow_runtime != nullptr) runtimes.push_back(all_->shadow_runtime.get());
+  if (const auto* candidates = all_->candidates()) runtimes.push_back(candidates->runs_on.get());
   for (braid::runtime* const each : runtimes) {
     std::vector<braid::metric> more = braid::metrics(*each);
     // The memory of jobs is that of the process.
@@ -329,7 +329,7 @@ void shard::answer_metrics(braid::http_exchange& x) {
   out.sample({}, static_cast<double>(all_->context.log.lost() + (audit != nullptr ? audit->lost() : 0)));
   if (all_->context.spans != nullptr) write_span_counts(out, all_->context.spans->counts());
   write_traffic(out);
-  shadow_board::write(out, all_->shadows);
+  shadow_board::write(out, *all_->shadows.all());
   write_lines(out);
   write_events(out);
   if (all_->context.changes != nullptr) {

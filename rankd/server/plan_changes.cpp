@@ -55,6 +55,12 @@ void plan_changes::registries_by(
   read_registries_ = std::move(read);
 }
 
+void plan_changes::shadows_by(std::function<braid::checked<std::vector<shadow_settings>>()> read, shadow_step take) {
+  const std::scoped_lock alone(reloading_);
+  read_shadows_ = std::move(read);
+  take_shadows_ = std::move(take);
+}
+
 void plan_changes::after_registries(std::function<void()> done) {
   const std::scoped_lock alone(reloading_);
   after_registries_ = std::move(done);
@@ -88,14 +94,28 @@ auto plan_changes::reload_plans() -> braid::checked<reload_report> {
     if (!read) return std::unexpected(std::move(read.error()));
     experiments = std::move(*read);
   }
-  auto report = of_->reload(folder_, std::move(budgets), std::move(experiments), std::move(change.next));
-  if (report) report->until_restart = std::move(change.until_restart);
+  std::vector<shadow_settings> shadows;
+  std::function<bool()> put_shadows = [] { return false; };
+  if (read_shadows_) {
+    auto read = read_shadows_();
+    if (!read) return std::unexpected(std::move(read.error()));
+    shadows = std::move(*read);
+    auto taken = take_shadows_(shadows);
+    if (!taken) return std::unexpected(std::move(taken.error()));
+    put_shadows = std::move(*taken);
+  }
+  const auto name_check = [&shadows](const std::vector<std::string>& plans) { return strangers_of(shadows, plans); };
+  auto report = of_->reload(folder_, std::move(budgets), std::move(experiments), std::move(change.next), name_check);
+  if (!report) return report;
+  report->until_restart = std::move(change.until_restart);
+  report->shadows_changed = put_shadows();
   return report;
 }
 
 void plan_changes::log_reload(const reload_report& report) const {
   const auto count = [](const std::vector<std::string>& names) { return static_cast<std::int64_t>(names.size()); };
   if (report.registries_changed) log_.note(log_level::info, "registries_loaded");
+  if (report.shadows_changed) log_.note(log_level::info, "shadows_loaded");
   for (const std::string& each : report.until_restart)
     log_.note(log_level::warning, "needs_restart", {{"message", each}});
   log_.note(log_level::info, "plans_loaded",

@@ -3,6 +3,7 @@
 
 #include <rankd/engine/plan_library.hpp>
 #include <rankd/registry/registry_change.hpp>
+#include <rankd/registry/shadows.hpp>
 #include <rankd/server/serve_log.hpp>
 
 #include <braid/base/error.hpp>
@@ -47,6 +48,12 @@ class plan_changes {
   /// The same of the experiments, of these registries.
   void experiments_by(std::function<braid::checked<experiment_set>(const registries&)> read);
 
+  /// Takes the plans that run beside others: gives what puts them in place once the plans are right, and says whether
+  /// they are others than before. Called as the step is.
+  using shadow_step = std::function<braid::checked<std::function<bool()>>(std::vector<shadow_settings>)>;
+  /// Where reloads get these, and what takes them; without it they stay as they are.
+  void shadows_by(std::function<braid::checked<std::vector<shadow_settings>>()> read, shadow_step take);
+
   /// Where reloads get the registries, with which all plans are then bound again; it is given those of now.
   void registries_by(std::function<braid::checked<registry_change>(std::shared_ptr<const registries>)> read);
 
@@ -79,6 +86,8 @@ class plan_changes {
   std::function<braid::checked<plan_budgets>()> read_budgets_;
   std::function<braid::checked<experiment_set>(const registries&)> read_experiments_;
   std::function<braid::checked<registry_change>(std::shared_ptr<const registries>)> read_registries_;
+  std::function<braid::checked<std::vector<shadow_settings>>()> read_shadows_;
+  shadow_step take_shadows_;
   std::function<void()> after_registries_;
   braid::atomic<std::uint64_t> done_{0};
   braid::atomic<std::uint64_t> refused_{0};

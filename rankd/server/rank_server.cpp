@@ -29,7 +29,7 @@ struct rank_server::parts {
   auto listen() -> braid::result<void>;
   void shard_ended();
   void stop_shadows() const noexcept {
-    if (shared.shadow_runtime != nullptr) shared.shadow_runtime->io().stop();
+    if (const auto* candidates = shared.candidates()) candidates->runs_on->io().stop();
   }
 };
 
@@ -136,8 +136,6 @@ auto rank_server::start(serve_context context, serve_options options) -> braid::
   auto made = std::make_unique<parts>();
   made->shared.context = std::move(context);
   made->shared.options = std::move(options);
-  for (const shadow_settings& each : made->shared.context.shadows)
-    made->shared.shadows.push_back(std::make_unique<shadow_board>(each));
   const serve_options& how = made->shared.options;
   for (unsigned index = 0; index < how.loops; ++index) {
     auto& added =
@@ -145,8 +143,10 @@ auto rank_server::start(serve_context context, serve_options options) -> braid::
     if (const auto started = added.start_runtime("serve" + std::to_string(index)); !started)
       return std::unexpected(no_runtime(started.error()));
   }
-  if (const auto started = start_shadows(made->shared); !started) return std::unexpected(no_runtime(started.error()));
   std::unique_ptr<rank_server> server(new rank_server(std::move(made)));
+  const auto begin_shadows = server->renew_shadows(server->parts_->shared.context.shadows);
+  if (!begin_shadows) return std::unexpected(begin_shadows.error());
+  (*begin_shadows)();
   if (const auto listens = server->parts_->listen(); !listens)
     return std::unexpected(cannot_listen(server->parts_->shared.options.listen, listens.error()));
   bool over = false;
@@ -172,8 +172,8 @@ rank_server::~rank_server() {
   }
   parts_->stop_shadows();  // early: their thread gets little time where much runs
   for (const auto& each : parts_->shared.shards) each->stop_runtime();
-  if (const auto& shadows = parts_->shared.shadow_runtime)
-    static_cast<void>(shadows->shutdown(braid::shutdown_mode::drain));
+  if (const auto* candidates = parts_->shared.candidates())
+    static_cast<void>(candidates->runs_on->shutdown(braid::shutdown_mode::drain));
   for (const auto& each : parts_->shared.shards) each->end_runtime();
 }
 
@@ -193,6 +193,24 @@ auto rank_server::renew(std::optional<token_list> tokens) -> braid::checked<std:
     const std::scoped_lock alone(all->renewing);
     if (all->ending) return;
     for (std::size_t at = 0; at < next->size(); ++at) all->shared.shards[at]->renew(std::move((*next)[at]));
+  });
+}
+
+auto rank_server::renew_shadows(std::vector<shadow_settings> next) -> braid::checked<std::function<bool()>> {
+  const std::scoped_lock lock(parts_->renewing);
+  if (parts_->ending) return std::function<bool()>([] { return false; });
+  auto engine = std::make_shared<std::unique_ptr<detail::shadow_engine>>();
+  if (!next.empty() && parts_->shared.candidates() == nullptr) {
+    auto made = make_shadow_engine(parts_->shared);
+    if (!made) return std::unexpected(std::move(made.error()));
+    *engine = std::move(*made);
+  }
+  return std::function<bool()>([all = parts_.get(), next = std::move(next), engine] {
+    const std::scoped_lock alone(all->renewing);
+    if (all->ending) return false;
+    // First: a request that finds a board asks for the engine.
+    if (*engine != nullptr && all->shared.candidates() == nullptr) all->shared.run_candidates_on(std::move(*engine));
+    return all->shared.shadows.replace(next);
   });
 }
 

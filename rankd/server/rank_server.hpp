@@ -31,12 +31,19 @@ class draft_plans;
 class event_log;
 class event_rules;
 
+/// Stores that plans ask which run beside others.
+struct shadow_stores {
+  std::vector<std::unique_ptr<store>> own;  ///< for these alone; they go when nothing runs any more
+  std::vector<store*> all;                  ///< one for each of registries::endpoints, as serve_context::stores
+};
+
 /// What a server serves, and where it logs it.
 struct serve_context {
   const registries* declared = nullptr;
   std::vector<store*> stores;                 ///< one for each of registries::endpoints, null where none is open
   std::vector<shadow_settings> shadows = {};  ///< plans that run beside others
-  std::vector<store*> shadow_stores = {};     ///< for these, as `stores`; empty: the same
+  /// Opens what these ask, when the first one is to run; empty: the same stores.
+  std::function<braid::checked<shadow_stores>()> open_shadow_stores = {};
   const plan_source* plans = nullptr;
   plan_changes* changes = nullptr;  ///< of these plans; null: they stay as they are
   serve_log log = {};
@@ -80,6 +87,11 @@ class rank_server {
   /// ends already keeps what it has. Threads: any but its own loops. Blocks: on the disk.
   /// Errors: bad_certificate.
   auto renew(std::optional<token_list> tokens) -> braid::checked<std::function<void()>>;
+
+  /// The same of the plans that run beside others: these, and no others. The function says whether that is a change.
+  /// Candidates that stay keep their counts, and runs that began go on. A function that is not called leaves nothing.
+  /// Errors: no_runtime; those of the stores.
+  auto renew_shadows(std::vector<shadow_settings> next) -> braid::checked<std::function<bool()>>;
 
   /// From now on `/readyz` says that it is going to stop; everything else goes on.
   void announce_stop() noexcept;

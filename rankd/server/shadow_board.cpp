@@ -62,7 +62,17 @@ auto to_string(shadow_verdict verdict) noexcept -> std::string_view {
 }
 
 auto shadow_board::wants(std::string_view request_id) const noexcept -> bool {
-  return settings_.share >= 1 || std::ldexp(static_cast<double>(hash_of(request_id)), -64) < settings_.share;
+  const double share = share_.load(braid::relaxed);
+  return share >= 1 || std::ldexp(static_cast<double>(hash_of(request_id)), -64) < share;
+}
+
+auto shadow_board::settings() const -> shadow_settings {
+  return {.plan = plan_, .candidate = candidate_, .share = share_.load(braid::relaxed), .in_flight = max_runs()};
+}
+
+void shadow_board::change(const shadow_settings& next) noexcept {
+  share_.store(next.share, braid::relaxed);
+  max_runs_.store(next.in_flight, braid::relaxed);
 }
 
 void shadow_board::count(shadow_verdict why) {
@@ -110,10 +120,10 @@ auto shadow_board::to_json() const -> std::string {
     return runs_ == 0 ? ordered(nullptr) : ordered(sum / static_cast<double>(runs_));
   };
   const auto digest = [](const std::string& text) { return text.empty() ? ordered(nullptr) : ordered(text); };
-  const ordered out{{"plan", settings_.plan},
-                    {"candidate", settings_.candidate},
-                    {"share", settings_.share},
-                    {"in_flight", settings_.in_flight},
+  const ordered out{{"plan", plan_},
+                    {"candidate", candidate_},
+                    {"share", share_.load(braid::relaxed)},
+                    {"in_flight", max_runs()},
                     {"counts", std::move(counts)},
                     {"digest", digest(digest_)},
                     {"candidate_digest", digest(other_digest_)},
@@ -124,28 +134,26 @@ auto shadow_board::to_json() const -> std::string {
   return out.dump(-1, ' ', false, ordered::error_handler_t::replace) + "\n";  // ids may be any bytes
 }
 
-void shadow_board::write(exposition& out, std::span<const std::unique_ptr<shadow_board>> all) {
+void shadow_board::write(exposition& out, std::span<const std::shared_ptr<shadow_board>> all) {
   if (all.empty()) return;
   out.family("rankd_shadow_total", kind::counter, "Requests that a candidate was to be run for, by what came of it.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
     for (std::size_t at = 0; at < shadow_verdicts; ++at)
-      out.sample({{"plan", each->settings_.plan},
-                  {"candidate", each->settings_.candidate},
+      out.sample({{"plan", each->plan_},
+                  {"candidate", each->candidate_},
                   {"verdict", to_string(static_cast<shadow_verdict>(at))}},
                  static_cast<double>(each->counts_[at]));
   }
   out.family("rankd_shadow_overlap", kind::histogram, "Overlap of the first candidates of both answers.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
-    detail::write_histogram(out, {{"plan", each->settings_.plan}, {"candidate", each->settings_.candidate}},
-                            each->overlaps_);
+    detail::write_histogram(out, {{"plan", each->plan_}, {"candidate", each->candidate_}}, each->overlaps_);
   }
   out.family("rankd_shadow_extra_seconds", kind::histogram, "Time that the candidate took beyond the plan served.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
-    detail::write_histogram(out, {{"plan", each->settings_.plan}, {"candidate", each->settings_.candidate}},
-                            each->extra_);
+    detail::write_histogram(out, {{"plan", each->plan_}, {"candidate", each->candidate_}}, each->extra_);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <rankd/server/time_histogram.hpp>
 
 #include <braid/base/clock.hpp>
+#include <braid/sync/atomic.hpp>
 
 #include <array>
 #include <cstddef>
@@ -57,9 +58,20 @@ class shadow_board {
   static constexpr std::size_t max_worst = 20;
   static constexpr std::size_t max_moves = 10;
 
-  explicit shadow_board(shadow_settings settings) : settings_(std::move(settings)) {}
+  explicit shadow_board(shadow_settings settings)
+      : plan_(std::move(settings.plan)),
+        candidate_(std::move(settings.candidate)),
+        share_(settings.share),
+        max_runs_(settings.in_flight) {}
 
-  [[nodiscard]] auto settings() const noexcept -> const shadow_settings& { return settings_; }
+  [[nodiscard]] auto plan() const noexcept -> const std::string& { return plan_; }
+  [[nodiscard]] auto candidate() const noexcept -> const std::string& { return candidate_; }
+  /// How many runs there may be at a time.
+  [[nodiscard]] auto max_runs() const noexcept -> std::size_t { return max_runs_.load(braid::relaxed); }
+  [[nodiscard]] auto settings() const -> shadow_settings;
+
+  /// Takes share and `in_flight` of other settings for the same two plans; the counts go on.
+  void change(const shadow_settings& next) noexcept;
 
   /// Whether a request of that id is among those that the candidate is run for: always the same ones.
   [[nodiscard]] auto wants(std::string_view request_id) const noexcept -> bool;
@@ -75,11 +87,11 @@ class shadow_board {
   /// A run of these versions of both plans. With other ones the means and the worst begin anew.
   void add(shadow_run run, const std::string& digest, const std::string& other_digest);
 
-  /// One object with its end: the settings, the counts since the server began, and of the versions that ran last means
-  /// and worst runs.
+  /// One object with its end: the settings, the counts since the candidate was put beside the plan, and of the versions
+  /// that ran last means and worst runs.
   [[nodiscard]] auto to_json() const -> std::string;
 
-  static void write(exposition& out, std::span<const std::unique_ptr<shadow_board>> all);
+  static void write(exposition& out, std::span<const std::shared_ptr<shadow_board>> all);
 
  private:
   /// The classes of overlaps. A histogram counts durations: one is a second.
@@ -87,7 +99,10 @@ class shadow_board {
     static constexpr std::array seconds{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0};
   };
 
-  shadow_settings settings_;
+  const std::string plan_;
+  const std::string candidate_;
+  braid::atomic<double> share_;          // this and the next one: written by reloads, one at a time
+  braid::atomic<std::size_t> max_runs_;  // each is right by itself, so a request may see one of them before the other
   mutable std::mutex mutex_;
   std::array<std::uint64_t, shadow_verdicts> counts_{};
   histogram_of<overlap_bounds> overlaps_;

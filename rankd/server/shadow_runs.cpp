@@ -23,37 +23,35 @@ auto size_of(const ranking& answer) -> std::size_t { return answer.error ? 0 : a
 
 /// The system gives the thread processors that nothing else wants, and takes them back at once, so requests that are
 /// served do not wait for candidates. Merged, so that there is one thread and no other has its class.
-auto start_shadows(serve_shared& all) -> braid::result<void> {
-  if (all.shadows.empty()) return {};
+auto make_shadow_engine(const serve_shared& all) -> braid::checked<std::unique_ptr<shadow_engine>> {
+  auto out = std::make_unique<shadow_engine>();
+  out->stores.all = all.context.stores;
+  if (all.context.open_shadow_stores) {
+    auto opened = all.context.open_shadow_stores();
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    out->stores = std::move(*opened);
+  }
   auto made = braid::runtime::create({.workers = 1,
                                       .name = "shadow",
                                       .shape = braid::runtime_shape::merged,
                                       .scheduling = braid::scheduling(braid::scheduling::idle())});
-  if (!made) return braid::fail(made.error());
-  all.shadow_runtime = std::move(*made);
+  if (!made) return std::unexpected(no_runtime(made.error()));
+  out->runs_on = std::move(*made);
   engine_options how = all.options.engine;
   how.metrics = node_metrics::none;
   how.captures = plan_captures::ignored;
   how.cache.bytes = 0;  // what candidates give is compared
-  const auto& own = all.context.shadow_stores;
-  all.shadow_ranker.emplace(*all.shadow_runtime, *all.context.declared, own.empty() ? all.context.stores : own, how);
-  return {};
-}
-
-auto shard::board_of(std::string_view plan) const -> shadow_board* {
-  const auto found = std::ranges::find(all_->shadows, plan,
-                                       [](const auto& each) -> std::string_view { return each->settings().plan; });
-  return found == all_->shadows.end() ? nullptr : found->get();
+  out->ranker.emplace(*out->runs_on, *all.context.declared, out->stores.all, how);
+  return out;
 }
 
 /// Null for a request that no candidate is run for. Later pages belong to the ranking that gave the first one.
 auto shard::shadowed(const rank_request& request, std::string_view plan, std::string_view text,
                      std::string_view head_id) const -> std::unique_ptr<shadow_ask> {
-  if (all_->shadows.empty()) return nullptr;
-  shadow_board* const board = board_of(plan);
+  auto board = all_->shadows.find(plan);
   if (board == nullptr || request.cursor || !board->wants(request.request_id)) return nullptr;
   auto out = std::make_unique<shadow_ask>();
-  out->board = board;
+  out->board = std::move(board);
   out->text = text;
   out->head_id = head_id;
   out->time = request.time;
@@ -64,10 +62,11 @@ auto shard::shadowed(const rank_request& request, std::string_view plan, std::st
 void shard::begin_shadow(std::unique_ptr<shadow_ask> ask, const plan_handle& plan, const ranking& served) {
   shadow_board& board = *ask->board;
   if (gate_.counts().waiting != 0 || all_->stopping.load(braid::relaxed)) return board.count(shadow_verdict::skipped);
-  auto place = all_->of_shadows.try_enter(board.settings().plan, board.settings().in_flight);
+  auto place = all_->of_shadows.try_enter(board.plan(), board.max_runs());
   if (!place) return board.count(shadow_verdict::busy);
+  const std::shared_ptr<shadow_board> kept = ask->board;  // a reload may have let go of it
   auto run = run_shadow(std::move(ask), plan, served, std::move(*place));
-  if (!braid::post(*all_->shadow_runtime, std::move(run))) board.count(shadow_verdict::skipped);  // it has ended
+  if (!braid::post(*all_->candidates()->runs_on, std::move(run))) kept->count(shadow_verdict::skipped);  // it has ended
 }
 
 /// As a request of its own to the candidate: with its budget and its deadline, on another thread, and with connections
@@ -75,7 +74,7 @@ void shard::begin_shadow(std::unique_ptr<shadow_ask> ask, const plan_handle& pla
 auto shard::compare_with_candidate(const shadow_ask& ask, const bound_plan& plan, const ranking& served)
     -> braid::task<void> {
   shadow_board& board = *ask.board;
-  const auto candidate = all_->context.plans->find(board.settings().candidate);
+  const auto candidate = all_->context.plans->find(board.candidate());
   if (!candidate || candidate->bound == nullptr) co_return board.count(shadow_verdict::unavailable);
   const registries& declared = *candidate->bound->declared;
   auto request = parse_request(ask.text, declared, {.line = 0, .request_id = ask.head_id, .time = ask.time});
@@ -89,7 +88,7 @@ auto shard::compare_with_candidate(const shadow_ask& ask, const bound_plan& plan
   keep_to_budget(*request, budget);
   shadow_run run;
   if (!all_->context.redacted.hides("request_id")) run.request_id = served.request_id;
-  auto ranking_task = all_->shadow_ranker->rank(candidate->bound, std::move(*request));
+  auto ranking_task = all_->candidates()->ranker->rank(candidate->bound, std::move(*request));
   const ranking other = co_await std::move(ranking_task);
   run.verdict = compare_answers(served, other, overlap_depth);
   run.code = code_of(served);
@@ -122,7 +121,7 @@ void shard::shadow(braid::http_exchange& x) {
     return reply(x, endpoint::shadow,
                  answer_error(braid::http_status::forbidden, "shadow_forbidden",
                               "only a client whose token has the right `shadow` sees what came of candidates", id));
-  const shadow_board* const board = board_of(x.value("name"));
+  const auto board = all_->shadows.find(x.value("name"));
   if (board == nullptr)
     return reply(x, endpoint::shadow,
                  answer_error(braid::http_status::not_found, "unknown_shadow",

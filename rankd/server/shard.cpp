@@ -201,7 +201,7 @@ void shard::add_routes() {
   serve_get("/v1/trace", [this](braid::http_exchange& x) { return trace(x); });
   serve_post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });
   serve_post("/v1/rank/batch", [this](braid::http_exchange& x) { return rank_batch(x); });
-  if (!all_->shadows.empty()) serve_get("/v1/shadow/{name}", [this](braid::http_exchange& x) { shadow(x); });
+  serve_get("/v1/shadow/{name}", [this](braid::http_exchange& x) { shadow(x); });
   serve_post("/v1/events", [this](braid::http_exchange& x) { return take_events(x); });
   add_change_routes();
   add_compare_routes();

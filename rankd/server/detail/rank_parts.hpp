@@ -46,7 +46,7 @@ struct shard::ready_request {
 
 /// A request that a candidate is run for as well.
 struct shard::shadow_ask {
-  shadow_board* board = nullptr;
+  std::shared_ptr<shadow_board> board{};
   std::string text;     // its bytes
   std::string head_id;  // as request_origin has it
   std::chrono::milliseconds time{0};

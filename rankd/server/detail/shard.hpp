@@ -9,7 +9,7 @@
 #include <rankd/server/metered_store.hpp>
 #include <rankd/server/rank_server.hpp>
 #include <rankd/server/serve_metrics.hpp>
-#include <rankd/server/shadow_board.hpp>
+#include <rankd/server/shadow_boards.hpp>
 
 #include <braid/net/http_message.hpp>
 #include <braid/net/http_server.hpp>
@@ -37,24 +37,41 @@ namespace rankd::detail {
 
 class shard;
 
+/// What candidates run on: an engine on stores of their own, and its thread, whose last tasks use the engine.
+struct shadow_engine {
+  shadow_stores stores;
+  std::optional<engine> ranker;
+  std::unique_ptr<braid::runtime> runs_on;
+};
+
 /// What the loops of a server share.
 struct serve_shared {
+  /// Null before the first candidate.
+  [[nodiscard]] auto candidates() const noexcept -> shadow_engine* {
+    return shared_shadow_engine.load(braid::acquire);  // edge shadow.engine: observe, complete with its thread
+  }
+  /// Threads: one at a time, and only while there is none.
+  void run_candidates_on(std::unique_ptr<shadow_engine> made) noexcept {
+    owned_shadow_engine = std::move(made);
+    // edge shadow.engine: publish, complete with its thread
+    shared_shadow_engine.store(owned_shadow_engine.get(), braid::release);
+  }
+
   serve_context context;
   serve_options options;
   in_flight_shares of_plans{};
   in_flight_shares of_clients{};
   in_flight_shares of_traces{};   // calls of /v1/trace, and comparisons
   in_flight_shares of_shadows{};  // runs of candidates
-  std::vector<std::unique_ptr<shadow_board>> shadows{};
-  std::optional<engine>
-      shadow_ranker{};  // of candidates, on stores of their own; used by the last tasks of the next one
-  std::unique_ptr<braid::runtime> shadow_runtime{};  // null: no candidate runs
-  std::vector<std::unique_ptr<shard>> shards;        // complete before the first of them serves
-  braid::atomic<bool> stopping{false};               // written by the thread that stops the server: true for good
+  shadow_boards shadows{};
+  std::unique_ptr<shadow_engine> owned_shadow_engine{};  // written once, before the pointer to it
+  braid::atomic<shadow_engine*> shared_shadow_engine{};  // written once, by a reload or the start; else null
+  std::vector<std::unique_ptr<shard>> shards;            // complete before the first of them serves
+  braid::atomic<bool> stopping{false};                   // written by the thread that stops the server: true for good
 };
 
-/// Starts the thread of candidates, where plans have some. Errors: the system's.
-auto start_shadows(serve_shared& all) -> braid::result<void>;
+/// With its thread. Errors: no_runtime; those of the stores.
+auto make_shadow_engine(const serve_shared& all) -> braid::checked<std::unique_ptr<shadow_engine>>;
 
 /// The share that one loop of several has of a bound on all of them; 1 at least.
 struct shard_shares {
@@ -196,7 +213,6 @@ class shard {
   void write_traffic(exposition& out) const;
 
   // shadow_runs.cpp
-  [[nodiscard]] auto board_of(std::string_view plan) const -> shadow_board*;
   [[nodiscard]] auto shadowed(const rank_request& request, std::string_view plan, std::string_view text,
                               std::string_view head_id) const -> std::unique_ptr<shadow_ask>;
   void begin_shadow(std::unique_ptr<shadow_ask> ask, const plan_handle& plan, const ranking& served);

@@ -188,6 +188,30 @@ TEST_CASE("a candidate beside a plan changes with a reload, and a stop while it 
   CHECK(server.wait() == 0);
 }
 
+TEST_CASE("SIGHUP takes the candidates that the project names by then, if they are right") {
+  const project_copy project;
+  const std::string settings = read_text_file(project.path() / "rankd.toml").value();
+  running_server server(project.path());
+  const auto seen = [&] {
+    auto one = server.caller();
+    one.say(request_text("GET", "/v1/shadow/reels_plan_a"));
+    return json::parse(one.hear().value().body);
+  };
+  const auto told = [&](std::string_view text) { return eventually([&] { return has(server.err(), text); }); };
+  CHECK(seen().contains("error"));
+  project.write("rankd.toml", settings + "[shadow.reels_plan_a]\nplan = \"concat_plan\"\nshare = 1\n");
+  server.signal(SIGHUP);
+  CHECK(told(R"("event":"shadows_loaded")"));
+  CHECK(rank(server).status == 200);
+  CHECK(eventually([&] { return seen().at("runs") == 1; }));
+  CHECK(class_of_thread(server.id(), "shadow-0") == SCHED_IDLE);
+  project.write("rankd.toml", settings + "[shadow.reels_plan_a]\nplan = \"concat_plan\"\nshare = 2\n");
+  server.signal(SIGHUP);
+  CHECK(told("a share is above 0 and at most 1"));
+  CHECK(seen().at("share") == 1);
+  CHECK(seen().at("runs") == 1);
+}
+
 TEST_CASE("with --keep-going one wrong plan keeps neither the start nor a reload from the others") {
   const project_copy project;
   fs::remove(project.path() / "plans/compiled/index.json");

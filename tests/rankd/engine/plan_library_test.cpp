@@ -5,6 +5,7 @@
 #include <tests/rankd/engine/library_world.hpp>
 #include <tests/support/eventually.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -420,6 +421,30 @@ TEST_CASE("a plan whose budget is another has a new version, and budgets of plan
   const plan_budgets of_c({.rows = 1}, {{"c", {.rows = 7}}});
   CHECK((codes_of(library.reload(folder.path(), of_c)) == names{"unknown_plan"}));
   CHECK(value_of(library.find("a"))->budget.rows == 100);
+}
+
+TEST_CASE("what else names plans is asked with the names that there are, and may refuse a reload") {
+  engine_world world;
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  write_plan(folder, "b", 2);
+  plan_library library(declared());
+  value_of(library.reload(folder.path()));
+  value_of(library.pin("b", 1));
+  std::filesystem::remove(folder.path() / "b.json");
+  write_plan(folder, "a", 3);
+  write_plan(folder, "c", 4);
+  names asked;
+  const auto refuse = [&asked](const names& plans) {
+    asked = plans;
+    return braid::diagnostics(
+        {.code = "unknown_plan", .pointer = {}, .message = "d", .hint = {}, .node = {}, .source = {}});
+  };
+  CHECK((codes_of(library.reload(folder.path(), {}, {}, nullptr, refuse)) == names{"unknown_plan"}));
+  std::ranges::sort(asked);
+  CHECK((asked == names{"a", "b", "c"}));
+  CHECK(mark_now(world, library, "a") == "1");
+  CHECK(mark_now(world, library, "c") == "unknown_plan");
 }
 
 TEST_CASE("a pinned plan outlives its artifact, and an unpinned one goes with it") {

@@ -37,7 +37,10 @@ TEST_CASE("a shadow has a candidate, a share and a bound, of which all but the f
   CHECK(got->shadows[1].in_flight == 9);
   CHECK(strangers_of(got->shadows, {"b", "feed", "home", "next"}).empty());
   CHECK(strangers_of(got->shadows, {"b", "feed", "home"}).front().pointer == "/shadow/feed/plan");
-  CHECK(strangers_of(got->shadows, {"b", "feed", "next"}).front().pointer == "/shadow/home");
+  const braid::diagnostics no_home = strangers_of(got->shadows, {"b", "feed", "next"});
+  CHECK(no_home.front().pointer == "/shadow/home");
+  CHECK(no_home.front().hint == "build that plan, or take the table away");
+  CHECK(strangers_of(got->shadows, {"b", "feed", "home", "nexd"}).front().hint == "did you mean `nexd`?");
 }
 
 TEST_CASE("what is wrong with a shadow is said with its place") {

@@ -71,6 +71,8 @@ class changing_world {
     return braid::testing::http_caller(server_->address());
   }
 
+  auto server() -> rank_server& { return *server_; }
+
   /// What plan `a` writes at the moment.
   auto mark() -> int { return mark_in(ask("POST", "/v1/rank", request_to_a).body); }
 

@@ -1,6 +1,8 @@
-// tests/rankd/server/reload_stress.cpp: plans change under requests over HTTP: none fails, none is of two versions.
+// tests/rankd/server/reload_stress.cpp: plans, and candidates beside them, change under requests over HTTP: none fails,
+// none is of two versions.
 // BRAID_STRESS=100 makes 10^4 reloads.
 #include <tests/rankd/server/changing_world.hpp>
+#include <tests/support/eventually.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
 
@@ -9,6 +11,7 @@
 #include <cstdio>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -36,11 +39,23 @@ auto ask(const changing_world& world, const std::atomic<bool>& over, std::atomic
   return {};
 }
 
+/// Another candidate for each reload but every third, which has none.
+void want_candidate(changing_world& world, std::size_t at) {
+  std::vector<shadow_settings> next;
+  if (at % 3 != 0)
+    next.push_back({.plan = "a", .candidate = at % 2 == 0 ? "c" : "d", .share = 1, .in_flight = 1 + at % 5});
+  world.changes.shadows_by(
+      [next = std::move(next)] { return braid::checked<std::vector<shadow_settings>>(next); },
+      [&world](std::vector<shadow_settings> all) { return world.server().renew_shadows(std::move(all)); });
+}
+
 }  // namespace
 
 TEST_CASE("requests under good and bad reloads all succeed, each by one version, never by an earlier one") {
   const watchdog dog(std::chrono::seconds(1200));
   changing_world world;
+  world.write("c", 1);
+  world.write("d", 1);
   std::atomic<bool> over = false;
   std::atomic<std::size_t> answers = 0;
   std::vector<std::string> wrong(2);
@@ -51,17 +66,20 @@ TEST_CASE("requests under good and bad reloads all succeed, each by one version,
   std::size_t refused = 0;
   for (std::size_t at = 0; at < reloads; ++at) {
     const bool is_bad = at % 4 == 3;
+    want_candidate(world, at);
     world.write("a", static_cast<int>(at) + 2);
     if (is_bad) world.folder.write("b.json", "{");
     const int status = world.ask("POST", "/v1/reload").status;
     CHECK(status == (is_bad ? 422 : 200));
     if (status != 200) ++refused;
     if (is_bad) std::filesystem::remove(world.folder.path() / "b.json");
+    CHECK(world.ask("GET", "/metrics").status == 200);
   }
   over = true;
   for (std::thread& each : asking) each.join();
   for (const std::string& each : wrong) CHECK(each.empty());
   CHECK(refused == reloads / 4);
-  CHECK(world.library.versions_in_memory() <= plan_library_options().max_kept);
+  const std::size_t kept = plan_library_options().max_kept + 2;  // of `a`, and the one of `c` and of `d`
+  CHECK(eventually([&] { return world.library.versions_in_memory() <= kept; }));  // once candidates have ended
   std::printf("%zu reloads, %zu of them refused, %zu answers\n", reloads, refused, answers.load());
 }
