@@ -1,0 +1,98 @@
+// rankd/store/counted_hashes.hpp: hashes in memory that events are counted in, each with the time at which it ends.
+#pragma once
+
+#include <rankd/store/record.hpp>
+
+#include <braid/base/arena.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// What Redis would hold under a key: values are texts, as there.
+struct counted_hash {
+  std::chrono::milliseconds ends{0};                        ///< since 1970; zero: it stays
+  std::vector<std::pair<std::string, std::string>> fields;  ///< by name, ascending
+
+  [[nodiscard]] auto find(std::string_view name) const noexcept -> const std::string*;
+  void set(std::string_view name, std::string value);
+
+  auto operator==(const counted_hash&) const -> bool = default;
+};
+
+/// The counters of one endpoint. A hash that has ended is absent for readers at once, and its memory is free after the
+/// next sweep. The keys are spread over shards, each with a mutex that is held for the work on one hash; nothing under
+/// it waits for a disk.
+/// Threads: any number may read; one at a time changes.
+class counted_hashes {
+ public:
+  using clock = std::function<std::chrono::milliseconds()>;
+
+  /// `now` is asked by readers; empty: the time of the system.
+  explicit counted_hashes(std::size_t max_bytes, clock now = {});
+
+  enum class outcome : std::uint8_t {
+    done,
+    refused,  ///< by the change
+    full,     ///< the hash is not there yet, and there is no room for another one
+  };
+
+  /// Lets `change` have the hash of a key, an empty one where there is none or it has ended at `now`. Where it gives
+  /// false, it has changed nothing.
+  auto update(const std::string& key, std::chrono::milliseconds now, const std::function<bool(counted_hash&)>& change)
+      -> outcome;
+  /// Takes one from a snapshot.
+  void insert(std::string key, counted_hash hash);
+  /// Frees what has ended before `until`.
+  void sweep(std::chrono::milliseconds until);
+  void clear();
+
+  /// A field of a hash, copied into the arena.
+  [[nodiscard]] auto field(const std::string& key, std::string_view name, braid::arena& arena) const
+      -> std::optional<std::string_view>;
+  /// All fields of a hash by name, copied into the arena; empty where it is absent.
+  [[nodiscard]] auto fields(const std::string& key, braid::arena& arena) const -> std::span<const hash_field>;
+
+  /// Calls `see` for each hash, in no order. Threads: none may change meanwhile; others may read.
+  void for_each(const std::function<void(const std::string&, const counted_hash&)>& see) const;
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return size_.load(braid::relaxed); }
+  /// Memory, estimated from the lengths of keys, names and values.
+  [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_.load(braid::relaxed); }
+  [[nodiscard]] auto max_bytes() const noexcept -> std::size_t { return max_bytes_; }
+
+ private:
+  struct shard {
+    mutable std::mutex mutex;
+    std::unordered_map<std::string, counted_hash> hashes;  // under the mutex; read without it where none may change
+  };
+  static constexpr std::size_t shard_count = 64;
+
+  [[nodiscard]] auto shard_of(const std::string& key) const noexcept -> const shard&;
+  [[nodiscard]] auto shard_of(const std::string& key) noexcept -> shard&;
+  /// Under the mutex of its shard. Null where there is none, or it has ended.
+  [[nodiscard]] auto find(const shard& in, const std::string& key) const -> const counted_hash*;
+  void count(std::size_t hashes_before, std::size_t hashes, std::size_t bytes_before, std::size_t bytes) noexcept;
+
+  std::array<shard, shard_count> shards_;
+  std::size_t max_bytes_;
+  clock now_;
+  // Written by the changing thread; a reader of a number too old asks a shard, or not.
+  braid::atomic<std::size_t> size_{0};
+  braid::atomic<std::size_t> bytes_{0};
+};
+
+}  // namespace rankd
