@@ -103,6 +103,7 @@ struct serve_command_options : project_options {
   std::filesystem::path exposures;                  ///< the same of what answers show
   std::filesystem::path events;                     ///< the same of events that clients send; empty: none may
   std::chrono::seconds event_window{3600};          ///< in which an id of these counts once
+  std::uint64_t counters_mib = 256;                 ///< of counters that lie over embedded stores
   std::uint64_t segment_mib = 64;                   ///< of one file of these, and of events
   std::string collector;                            ///< where spans of requests go; empty: nowhere
   double span_share = 1;                            ///< of the traces that begin here

@@ -124,6 +124,12 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
       ->check(whole_number(1, 30 * 86'400))
       ->needs(events)
       ->type_name("S");
+  command
+      .add_option("--counters-mib", options.counters_mib,
+                  "Memory for counters of counters.toml where their endpoint is an embedded store")
+      ->check(whole_number(1, 1 << 20))
+      ->needs(events)
+      ->capture_default_str();
   command.add_option("--segment-mib", options.segment_mib, "The largest size of one file in these folders")
       ->check(whole_number(1, 1 << 20))
       ->capture_default_str();

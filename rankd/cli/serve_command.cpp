@@ -13,6 +13,7 @@
 #include <rankd/registry/registry_change.hpp>
 #include <rankd/server/arrow_file.hpp>
 #include <rankd/server/counter_writer.hpp>
+#include <rankd/server/embedded_counters.hpp>
 #include <rankd/server/event_log.hpp>
 #include <rankd/server/event_rules.hpp>
 #include <rankd/server/line_file.hpp>
@@ -23,6 +24,7 @@
 #include <rankd/server/store_scrubber.hpp>
 #include <rankd/server/traffic_images.hpp>
 #include <rankd/server/traffic_writer.hpp>
+#include <rankd/store/counted_store.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/io/loop.hpp>
@@ -125,27 +127,53 @@ auto open_traffic(const serve_command_options& options, const workspace& in, con
 struct event_takers {
   event_rules rules;
   std::unique_ptr<counter_writer> counters;
+  std::unique_ptr<embedded_counters> embedded;
   std::unique_ptr<event_log> log;  // writes to the counters
 
-  static auto open(const serve_command_options& options, const workspace& in, const serve_log& log)
+  /// Lays counters over the embedded stores that have some, before these are given to others.
+  static auto open(const serve_command_options& options, const workspace& in, const serve_log& log, open_stores& over)
       -> braid::checked<std::unique_ptr<event_takers>> {
     auto made = std::make_unique<event_takers>();
     auto rules = event_rules::load(in.where.registry, in.declared);
     if (!rules) return std::unexpected(std::move(rules.error()));
     made->rules = std::move(*rules);
     if (options.events.empty()) return made;
+    made->embedded = embedded_counters::make(made->rules, in.declared,
+                                             {.folder = options.events,
+                                              .max_bytes = options.counters_mib << 20U,
+                                              .window = options.event_window,
+                                              .log = log});
+    for (std::size_t at = 0; made->embedded != nullptr && at < over.owned.size(); ++at)
+      if (auto hashes = made->embedded->hashes_of(at); hashes != nullptr && over.owned[at] != nullptr)
+        over.owned[at] = std::make_unique<counted_store>(std::move(over.owned[at]), std::move(hashes));
+    return made;
+  }
+
+  auto start(const serve_command_options& options, const workspace& in, const serve_log& to) -> braid::checked<void> {
+    if (options.events.empty()) return {};
     event_log_options how{
-        .folder = options.events, .max_bytes = options.segment_mib << 20U, .window = options.event_window, .log = log};
-    if (!made->rules.counters().empty()) {
-      auto counters = counter_writer::start(made->rules, in.declared, log);
-      if (!counters) return std::unexpected(std::move(counters.error()));
-      made->counters = std::move(*counters);
-      how.on_written = [by = made->counters.get()](std::vector<counter_step> steps) { by->add(std::move(steps)); };
+        .folder = options.events, .max_bytes = options.segment_mib << 20U, .window = options.event_window, .log = to};
+    if (!rules.counters().empty()) {
+      auto started = counter_writer::start(rules, in.declared, to);
+      if (!started) return std::unexpected(std::move(started.error()));
+      counters = std::move(*started);
+      how.on_written = [this](std::vector<counter_step> steps, event_position after) {
+        if (embedded != nullptr) embedded->add(steps, after);
+        if (counters != nullptr) counters->add(std::move(steps));
+      };
     }
+    if (embedded != nullptr) how.on_end = [this] { embedded->end(); };
     auto opened = event_log::open(std::move(how));
     if (!opened) return std::unexpected(std::move(opened.error()));
-    made->log = std::move(*opened);
-    return made;
+    log = std::move(*opened);
+    return embedded == nullptr ? braid::checked<void>() : embedded->start();
+  }
+
+  void give(serve_context& to) const {
+    to.events = log.get();
+    to.rules = &rules;
+    to.counters = counters.get();
+    to.embedded = embedded.get();
   }
 };
 
@@ -383,14 +411,16 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!loaded) return report(loaded.error());
   if (const auto strangers = strangers_in(*in, *loaded); !strangers.empty()) return report(strangers);
   const library_plans plans(library);
-  const auto stores = open_all_stores(*in, server_messages::hidden);  // its clients are others
+  auto stores = open_all_stores(*in, server_messages::hidden);  // its clients are others
   if (!stores) return report(stores.error());
   auto files = outputs::open(options);
   if (!files) return report(files.error());
+  const serve_log log(*files->log, options.level);
+  const auto events = event_takers::open(options, *in, log, *stores);
+  if (!events) return report(events.error());
   auto on = braid::loop::create();
   if (!on) return report(no_runtime(on.error()));
 
-  const serve_log log(*files->log, options.level);
   log_findings(log, *loaded);
   store_scrubber scrubber(scrubbed_of(*in, *stores), log);
   if (options.scrub_mib_per_second > 0)
@@ -400,8 +430,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!spans) return report(spans.error());
   const auto traffic = open_traffic(options, *in, log);
   if (!traffic) return report(traffic.error());
-  const auto events = event_takers::open(options, *in, log);
-  if (!events) return remove_record(options), report(events.error());
+  if (const auto takes = (*events)->start(options, *in, log); !takes)
+    return remove_record(options), report(takes.error());
   const std::unique_ptr<draft_plans> drafts = drafts_of(options, *in, library);
   plan_changes changes(library, in->where.plans, log);
   read_anew(changes, *in, *traffic == nullptr ? recording::off : recording::on);
@@ -419,9 +449,6 @@ auto serve_command(const serve_command_options& options) -> exit_status {
                          .captures = files->captures.get(),
                          .arrow_captures = files->arrow_captures.get(),
                          .exposures = files->exposures.get(),
-                         .events = (*events)->log.get(),
-                         .rules = &(*events)->rules,
-                         .counters = (*events)->counters.get(),
                          .redacted = std::move(*redacted),
                          .traffic = traffic->get(),
                          .traffic_places = traffic_places_of(options, *in),
@@ -433,6 +460,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
              .on = std::move(*on),
              .server = nullptr,
              .problems = {}};
+  (*events)->give(by.context);
   const exit_status ended = run_to_end(by);
   changes.reload_with({});
   changes.shadows_by({}, {});

@@ -2,7 +2,7 @@
 #include <rankd/server/counter_writer.hpp>
 
 #include <rankd/engine/engine.hpp>
-#include <rankd/registry/diagnostic.hpp>
+#include <rankd/server/counter_sums.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/coro/bridge.hpp>
@@ -12,8 +12,6 @@
 #include <braid/net/redis_connection.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -48,27 +46,9 @@ redis.call('HSET', KEYS[1], ARGV[1], string.format('%.17g', sum), ARGV[2], strin
 return 1
 )";
 
-auto text_of(const scalar& by) -> std::string {
-  char digits[64];
-  const auto* whole = std::get_if<std::int64_t>(&by);
-  const auto end = whole != nullptr ? std::to_chars(digits, digits + sizeof(digits), *whole)
-                                    : std::to_chars(digits, digits + sizeof(digits), std::get<double>(by));
-  return {digits, end.ptr};
-}
-
-/// Whether every amount is whole. Where one may be a fraction, the field in Redis may be one already, and HINCRBY
-/// refuses that: so what is added is no sign of the command.
-auto adds_integers(const event_rules& rules, const event_counter& counter) -> bool {
-  if (counter.by.empty()) return true;
-  const event_type* type = rules.find(counter.event);
-  if (type == nullptr || !type->fields) return false;
-  const auto field = type->fields->find(counter.by);
-  return field != type->fields->end() && field->second == value_type::integer;
-}
-
 void add_sum(const event_rules& rules, const event_counter& counter, const counter_step& step,
              braid::redis_batch& out) {
-  const std::string by = text_of(step.by);
+  const std::string by = amount_text(step.by);
   const auto key = std::string_view(step.key);
   if (counter.half_life_s != 0) {
     const std::string time = counter.time_field();
@@ -156,16 +136,12 @@ auto counter_writer::start(const event_rules& rules, const registries& declared,
   for (const event_counter& each : rules.counters()) {
     if (made->servers_.contains(each.endpoint)) continue;
     const endpoint_entry& endpoint = declared.endpoints()[each.endpoint];
-    if (std::holds_alternative<embedded_resolver>(endpoint.resolver))
-      return refused("embedded_counter",
-                     "counter `" + each.name + "` is in endpoint `" + endpoint.endpoint_id +
-                         "`, which is an embedded store here, and counters are written to Redis alone",
-                     "serve in an environment where it is Redis, or count in the log and load the counts",
-                     std::filesystem::path(counters_file));
+    if (std::holds_alternative<embedded_resolver>(endpoint.resolver)) continue;
     auto server = redis_options_of(endpoint);
     if (!server) return std::unexpected(std::move(server.error()));
     made->servers_.emplace(each.endpoint, std::move(*server));
   }
+  if (made->servers_.empty()) return nullptr;
   auto on = braid::runtime::create({.workers = 1, .name = "counters", .scheduler = braid::scheduler::run_inline});
   if (!on) return std::unexpected(no_runtime(on.error()));
   made->on_ = std::move(*on);
@@ -183,6 +159,9 @@ counter_writer::~counter_writer() {
 }
 
 void counter_writer::add(std::vector<counter_step> steps) {
+  std::erase_if(steps, [this](const counter_step& each) {
+    return !servers_.contains(rules_->counters()[each.counter].endpoint);
+  });
   const std::scoped_lock lock(mutex_);
   if (waiting_.size() + steps.size() > max_waiting) {
     counts_.lost += steps.size();

@@ -37,8 +37,8 @@ class counter_writer {
  public:
   static constexpr std::size_t max_waiting = 100'000;  ///< steps
 
-  /// Resolves the endpoints of the counters. Blocks: on names. Errors: those of `redis_options_of`, no_runtime,
-  /// embedded_counter.
+  /// Resolves the endpoints of the counters; those that are embedded stores are `embedded_counters`', and null
+  /// where all are. Blocks: on names. Errors: those of `redis_options_of`, no_runtime.
   static auto start(const event_rules& rules, const registries& declared, serve_log log)
       -> braid::checked<std::unique_ptr<counter_writer>>;
   /// Writes what waits, for a second at most.
@@ -46,7 +46,7 @@ class counter_writer {
   counter_writer(const counter_writer&) = delete;
   auto operator=(const counter_writer&) -> counter_writer& = delete;
 
-  /// Blocks: for an uncontended lock.
+  /// Takes those steps whose counters are in Redis. Blocks: for an uncontended lock.
   void add(std::vector<counter_step> steps);
 
   [[nodiscard]] auto counts() const -> counter_counts;

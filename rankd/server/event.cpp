@@ -206,6 +206,20 @@ auto parse_events(std::string_view text, const event_rules& rules, const registr
   return out;
 }
 
+auto parse_event_line(std::string_view line, const event_rules& rules, const registries& declared)
+    -> std::optional<logged_event> {
+  const json document = json::parse(line, nullptr, false);
+  if (!document.is_object()) return std::nullopt;
+  const auto received = document.find("received_ms");
+  if (received == document.end() || !received->is_number_integer()) return std::nullopt;
+  logged_event out{.what = {}, .received = std::chrono::milliseconds(received->get<std::int64_t>())};
+  braid::diagnostics left_out;
+  object_reader in(document, "", left_out);
+  out.what = event_reader(in, declared, rules, left_out).read(out.received);
+  if (out.what.event_id.empty() || out.what.type.empty()) return std::nullopt;
+  return out;
+}
+
 auto event_line(const event& what, std::chrono::milliseconds received) -> std::string {
   std::string out = "{\"event_id\":";
   append_json_string(out, what.event_id);
@@ -256,7 +270,11 @@ auto steps_of(const event& what, const event_rules& rules, std::chrono::millisec
       by = *given;
     }
     if (auto key = key_of(what, counter.key))
-      out.push_back({.counter = at, .key = std::move(*key), .by = std::move(by), .at = std::min(what.time, received)});
+      out.push_back({.counter = at,
+                     .key = std::move(*key),
+                     .by = std::move(by),
+                     .at = std::min(what.time, received),
+                     .received = received});
   }
   return out;
 }

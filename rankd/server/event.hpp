@@ -40,6 +40,17 @@ struct event {
 auto parse_events(std::string_view text, const event_rules& rules, const registries& declared, std::size_t max_events,
                   std::chrono::milliseconds now) -> braid::checked<std::vector<event>>;
 
+/// An event with the time at which it was received.
+struct logged_event {
+  event what;
+  std::chrono::milliseconds received{0};
+};
+
+/// Reads a line of `event_line` again. What the rules no longer take of it is left out; nothing where it has no id,
+/// type or time of receipt.
+[[nodiscard]] auto parse_event_line(std::string_view line, const event_rules& rules, const registries& declared)
+    -> std::optional<logged_event>;
+
 /// `{"event_id":…,"type":…,"time_ms":…,"received_ms":…,"user_id":…,"item_id":…,"request_id":…,"fields":{…}}`
 [[nodiscard]] auto event_line(const event& what, std::chrono::milliseconds received) -> std::string;
 
@@ -47,8 +58,9 @@ auto parse_events(std::string_view text, const event_rules& rules, const registr
 struct counter_step {
   std::size_t counter = 0;  ///< a position in event_rules::counters
   std::string key;
-  scalar by;  ///< int64 or double
-  std::chrono::milliseconds at{0};
+  scalar by;                              ///< int64 or double
+  std::chrono::milliseconds at{0};        ///< when it happened, but not after it was received
+  std::chrono::milliseconds received{0};  ///< from when on a hash has so long to live
 };
 
 /// What an event adds to counters: nothing to one whose key lacks a value, or whose field is no number. No event is of

@@ -2,6 +2,7 @@
 #include <rankd/server/detail/rank_parts.hpp>
 
 #include <rankd/server/counter_writer.hpp>
+#include <rankd/server/embedded_counters.hpp>
 #include <rankd/server/event_log.hpp>
 
 #include <braid/coro/bridge.hpp>
@@ -106,12 +107,30 @@ void shard::write_events(exposition& out) const {
                "Ids of events that were forgotten before their window ended, because there were too many.");
     out.sample({}, static_cast<double>(counts.forgotten));
   }
-  if (all_->context.counters != nullptr) {
-    const counter_counts counts = all_->context.counters->counts();
-    out.family("rankd_counter_steps_total", kind::counter, "Additions to counters, by what became of them.");
-    out.sample({{"result", "written"}}, static_cast<double>(counts.written));
-    out.sample({{"result", "lost"}}, static_cast<double>(counts.lost));
+  write_counters(out);
+}
+
+void shard::write_counters(exposition& out) const {
+  const counter_writer* redis = all_->context.counters;
+  const embedded_counters* embedded = all_->context.embedded;
+  if (redis == nullptr && embedded == nullptr) return;
+  counter_counts counts = redis == nullptr ? counter_counts() : redis->counts();
+  if (embedded != nullptr) {
+    const counter_counts more = embedded->counts();
+    counts.written += more.written;
+    counts.lost += more.lost;
   }
+  out.family("rankd_counter_steps_total", kind::counter, "Additions to counters, by what became of them.");
+  out.sample({{"result", "written"}}, static_cast<double>(counts.written));
+  out.sample({{"result", "lost"}}, static_cast<double>(counts.lost));
+  if (embedded == nullptr) return;
+  out.family("rankd_counter_hashes", kind::gauge, "Hashes of counters in memory.");
+  out.sample({}, static_cast<double>(embedded->hashes()));
+  out.family("rankd_counter_bytes", kind::gauge, "Memory that hashes of counters take.");
+  out.sample({}, static_cast<double>(embedded->bytes()));
+  out.family("rankd_counter_snapshots_failed_total", kind::counter,
+             "Snapshots of counters that the disk did not take.");
+  out.sample({}, static_cast<double>(embedded->snapshots_failed()));
 }
 
 }  // namespace rankd::detail

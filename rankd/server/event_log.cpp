@@ -54,17 +54,6 @@ auto unwritable(const fs::path& path, int why) -> std::unexpected<braid::diagnos
   return refused("unwritable_file", "cannot be written: " + std::generic_category().message(why), {}, path);
 }
 
-/// The number of a file of the log; 0 for another one.
-auto number_of(const fs::path& path) -> unsigned {
-  const std::string name = path.filename().string();
-  unsigned number = 0;
-  if (!name.starts_with(file_prefix) || !name.ends_with(file_suffix)) return 0;
-  const char* const begin = name.data() + file_prefix.size();
-  const char* const end = name.data() + name.size() - file_suffix.size();
-  const auto [stop, error] = std::from_chars(begin, end, number);
-  return error == std::errc() && stop == end ? number : 0;
-}
-
 /// What the lines of a file are.
 struct line_scan {
   std::size_t good = 0;     // bytes before the end of the last whole line
@@ -113,12 +102,22 @@ auto checked_event_line(std::string_view line) -> std::optional<std::string> {
   return std::string(event) + "}";
 }
 
+auto event_file_number(const fs::path& path) -> unsigned {
+  const std::string name = path.filename().string();
+  unsigned number = 0;
+  if (!name.starts_with(file_prefix) || !name.ends_with(file_suffix)) return 0;
+  const char* const begin = name.data() + file_prefix.size();
+  const char* const end = name.data() + name.size() - file_suffix.size();
+  const auto [stop, error] = std::from_chars(begin, end, number);
+  return error == std::errc() && stop == end ? number : 0;
+}
+
 auto event_files(const fs::path& folder) -> std::vector<fs::path> {
   std::vector<fs::path> out;
   std::error_code ignored;
   for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
-    if (number_of(at->path()) != 0) out.push_back(at->path());
-  std::ranges::sort(out, {}, number_of);
+    if (event_file_number(at->path()) != 0) out.push_back(at->path());
+  std::ranges::sort(out, {}, event_file_number);
   return out;
 }
 
@@ -154,7 +153,9 @@ event_log::~event_log() {
     ending_ = true;
   }
   changed_.notify_one();
+  const bool was_open = writer_.has_value();
   writer_.reset();  // joins it
+  if (was_open && options_.on_end) options_.on_end();
 }
 
 auto event_log::path_of(unsigned number) const -> fs::path {
@@ -183,7 +184,7 @@ auto event_log::open_file(unsigned number) -> bool {
 /// lines behind a damaged one is not written again: they were reported as written.
 auto event_log::recover(milliseconds now) -> braid::checked<void> {
   const std::vector<fs::path> files = event_files(options_.folder);
-  unsigned number = files.empty() ? 1 : number_of(files.back());
+  unsigned number = files.empty() ? 1 : event_file_number(files.back());
   std::vector<std::pair<milliseconds, std::string>> known;
   for (std::size_t left = files.size(); left > 0 && known.size() < options_.max_ids; --left) {
     const fs::path& file = files[left - 1];
@@ -277,7 +278,8 @@ void event_log::write_until_end() {
       std::swap(taken, waiting_);
     }
     const bool is_written = taken.bytes.empty() || write(taken.bytes);
-    if (is_written && options_.on_written && !taken.steps.empty()) options_.on_written(std::move(taken.steps));
+    if (is_written && options_.on_written && !taken.steps.empty())
+      options_.on_written(std::move(taken.steps), {.file = number_, .bytes = size_});
     settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
   }
 }

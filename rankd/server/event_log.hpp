@@ -10,6 +10,7 @@
 #include <braid/thread/thread.hpp>
 
 #include <chrono>
+#include <compare>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -27,14 +28,24 @@
 
 namespace rankd {
 
+/// A place in a log: after so many bytes of a file.
+struct event_position {
+  unsigned file = 0;  ///< its number; 0 is before the first one
+  std::uint64_t bytes = 0;
+
+  auto operator<=>(const event_position&) const = default;
+};
+
 struct event_log_options {
   std::filesystem::path folder;
   std::uint64_t max_bytes = std::uint64_t{64} << 20U;        ///< of one file, which then is followed by another one
   std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once
   std::size_t max_ids = std::size_t{1} << 20U;               ///< that are remembered for that; the oldest go first
   std::size_t max_waiting = std::size_t{16} << 20U;          ///< bytes that wait to be written
-  /// What events add to counters, once they are written. Called by the writing thread.
-  std::function<void(std::vector<counter_step>)> on_written = {};
+  /// What events add to counters, once they are written, and the place after them. Called by the writing thread, before
+  /// the events are reported as written.
+  std::function<void(std::vector<counter_step>, event_position)> on_written = {};
+  std::function<void()> on_end = {};  ///< called after the last of these, while the folder is still locked
   std::function<int(int)> sync = {};  ///< in place of fdatasync(2)
   serve_log log = {};  ///< hears of lines that are damaged (`events_damaged`), and of what is cut (`events_cut`)
 };
@@ -127,6 +138,9 @@ class event_log {
 
 /// A line of the log without its checksum, which is right; nothing where it is not.
 [[nodiscard]] auto checked_event_line(std::string_view line) -> std::optional<std::string>;
+
+/// The number of a file of a log; 0 for another one.
+[[nodiscard]] auto event_file_number(const std::filesystem::path& file) -> unsigned;
 
 /// The files of a log in their order. Blocks: on the disk.
 [[nodiscard]] auto event_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;

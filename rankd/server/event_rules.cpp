@@ -90,7 +90,7 @@ class counter_reader {
     if (found->kind != endpoint_entry::kind_type::redis)
       row_->report("endpoint", "wrong_endpoint_kind",
                    "endpoint " + quote_name(*id) + " is of kind " + std::string(to_string(found->kind)) +
-                       ", and counters are written to Redis alone");
+                       ", and counters are hashes of an endpoint of kind redis");
   }
 
   void read_key(event_counter& out) {

@@ -28,6 +28,7 @@ namespace rankd {
 class arrow_file;
 class counter_writer;
 class draft_plans;
+class embedded_counters;
 class event_log;
 class event_rules;
 
@@ -54,8 +55,10 @@ struct serve_context {
   event_log* events = nullptr;               ///< what `/v1/events` writes to; null: it takes none
   const event_rules* rules = nullptr;        ///< of these; not null where there is a log
   const counter_writer* counters = nullptr;  ///< that the log writes to; null: none
-  redaction redacted = {};                   ///< in the audit, these lines and recorded traffic
-  traffic_writer* traffic = nullptr;         ///< records the requests that are ranked; null: nothing does
+  /// The same of embedded stores, over which `stores` lays them.
+  const embedded_counters* embedded = nullptr;
+  redaction redacted = {};            ///< in the audit, these lines and recorded traffic
+  traffic_writer* traffic = nullptr;  ///< records the requests that are ranked; null: nothing does
   /// Files of recorded traffic, and folders of such, on which the page compares plans.
   std::vector<std::filesystem::path> traffic_places = {};
   draft_plans* drafts = nullptr;             ///< plans that are tried before they are saved; null: none are

@@ -226,6 +226,7 @@ class shard {
   auto take_events(braid::http_exchange& x) -> braid::task<void>;
   auto read_events(braid::http_exchange& x, request_record record) -> braid::task<void>;
   void write_events(exposition& out) const;
+  void write_counters(exposition& out) const;
 
   // captured_requests.cpp
   void keep_captures(const request_record& record, const bound_plan& plan, const ranking& result,

@@ -64,6 +64,37 @@ auto joined_in(const fs::path& folder, join_counts& counts) -> std::string {
   return read_text_file(file).value();
 }
 
+/// The reference project, whose store is embedded, with clicks counted under `title`, a key that may be null.
+struct counting_project : project_copy {
+  counting_project() {
+    fs::remove(path() / "plans/compiled/index.json");
+    write("plans/compiled/counts.json", R"({"schema_version":1,"plan_name":"counts","outputs":["h"],"nodes":[)"
+                                        R"({"node_id":"c","op":"core::candidates","inputs":[],"params":{"keys":[]}},)"
+                                        R"({"node_id":"h","op":"core::hash","inputs":["c"],)"
+                                        R"("params":{"endpoint":"ep_0001","key":"stats:{id}","keys":[3002]}}]})");
+    write("registry/counters.toml",
+          "[[event]]\nname = \"click\"\n"
+          "[[counter]]\nname = \"title\"\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n");
+  }
+};
+
+auto answer_to(const running_server& server, const std::string& path, const std::string& body) -> std::string {
+  auto one = server.caller();
+  one.say(request_text("POST", path, {}, body));
+  return one.hear().value().body;
+}
+
+auto click(const running_server& server, const std::string& id) -> std::string {
+  return answer_to(server, "/v1/events", event_body(id, R"(,"item_id":7)"));
+}
+
+auto clicks_in(const running_server& server) -> json {
+  const json answer = json::parse(
+      answer_to(server, "/v1/rank",
+                R"({"plan":"counts","request_id":"r","user_id":1,"candidates":[{"id":7}],"output_keys":["title"]})"));
+  return answer.at("candidates").at(0).at("fields").value("title", json());
+}
+
 }  // namespace
 
 TEST_CASE("a server that is killed has every event that it has answered, and goes on with them") {
@@ -95,6 +126,49 @@ TEST_CASE("a server that is killed has every event that it has answered, and goe
   const process_end second = rankd_in(project.path(), {"serve", "--listen", "127.0.0.1:0", "--events", "events"});
   CHECK(second.status == 1);
   CHECK(has(second.err, "folder_in_use"));
+}
+
+TEST_CASE("counters over an embedded store count each event once, after kills, loads and orderly ends") {
+  const counting_project project;
+  const std::vector<std::string> taking{"--events", "events"};
+  const auto send = [](const running_server& to, int first, int end) {
+    for (int i = first; i < end; ++i) CHECK(click(to, std::to_string(i)) == "{\"accepted\":1,\"duplicates\":0}\n");
+  };
+  {
+    running_server server(project.path(), taking);
+    CHECK(clicks_in(server).is_null());
+    send(server, 0, 3);
+    CHECK(clicks_in(server) == "3");
+    CHECK(rankd_in(project.path(), {"load"}).status == 0);  // a generation that the next server opens
+    CHECK(clicks_in(server) == "3");
+    server.signal(SIGKILL);
+    CHECK(server.wait() != 0);
+  }
+  CHECK_FALSE(fs::exists(project.path() / "events/counters.snapshot"));
+  {
+    running_server server(project.path(), taking);
+    CHECK(clicks_in(server) == "3");
+    CHECK(click(server, "2") == "{\"accepted\":0,\"duplicates\":1}\n");
+    send(server, 3, 5);
+    CHECK(clicks_in(server) == "5");
+    server.signal(SIGTERM);
+    CHECK(server.wait() == 0);
+  }
+  CHECK(fs::exists(project.path() / "events/counters.snapshot"));
+  {
+    running_server server(project.path(), taking);
+    send(server, 5, 7);
+    server.signal(SIGKILL);
+    CHECK(server.wait() != 0);
+  }
+  running_server last(project.path(), taking);
+  CHECK(clicks_in(last) == "7");
+  auto one = last.caller();
+  one.say(request_text("GET", "/metrics", {}, ""));
+  const std::string metrics = one.hear().value().body;
+  CHECK(has(metrics, "rankd_counter_hashes 1\n"));
+  CHECK(has(metrics, "rankd_counter_steps_total{result=\"lost\"} 0\n"));
+  CHECK(has(metrics, "rankd_counter_bytes "));
 }
 
 TEST_CASE("captures are files in the form that is asked for, which a server that is killed leaves readable") {

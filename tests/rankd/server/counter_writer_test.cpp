@@ -2,20 +2,25 @@
 #include <rankd/server/counter_writer.hpp>
 
 #include <rankd/registry/file.hpp>
+#include <rankd/server/embedded_counters.hpp>
 #include <rankd/server/line_file.hpp>
+#include <rankd/store/counted_store.hpp>
+#include <rankd/store/load.hpp>
 #include <rankd/store/redis_store.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
+#include <tests/rankd/server/counted_project.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/redis_server.hpp>
 #include <tests/support/run_on_loop.hpp>
-#include <tests/support/scratch_folder.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/net/redis_connection.hpp>
 
+#include <algorithm>
 #include <chrono>
-#include <filesystem>
+#include <limits>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,60 +32,9 @@ using namespace rankd;
 using braid::testing::eventually;
 using braid::testing::redis_server;
 using braid::testing::run_on_loop;
-using braid::testing::scratch_folder;
+using rankd::testing::counted_project;
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// Registries of which ep_0001 is Redis at a port, with counters of clicks, of prices, and of pieces, which are whole.
-class counted_project {
- public:
-  explicit counted_project(const std::string& resolver) {
-    for (const auto& each : fs::directory_iterator("registry"))
-      if (each.path().extension() == ".toml") fs::copy(each.path(), folder_.path() / each.path().filename());
-    fs::remove(folder_.path() / "endpoints.prod.toml");
-    fs::remove(folder_.path() / "endpoints.test.toml");
-    folder_.write("endpoints.dev.toml",
-                  "[[endpoint]]\nendpoint_id = \"ep_0001\"\nname = \"redis_default\"\nkind = \"redis\"\n"
-                  "resolver = " +
-                      resolver +
-                      "\npolicy = { max_inflight = 64, connect_timeout_ms = 20000, "
-                      "request_timeout_ms = 20000, connections = 1 }\n");
-    more_of("keys.toml",
-            "[[key]]\nkey_id = 8001\nname = \"plays\"\ntype = \"float\"\nnullable = true\n"
-            "[[key]]\nkey_id = 8002\nname = \"plays_at\"\ntype = \"int\"\nnullable = true\n");
-    more_of("params.toml",
-            "[[param]]\nparam_id = 8001\nname = \"now_ms\"\ntype = \"int\"\nnullable = false\n"
-            "source = \"context\"\nclock = \"milliseconds\"\n");
-    folder_.write(
-        counters_file,
-        "[[counter]]\nname = \"clicks\"\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n"
-        "[[counter]]\nname = \"spent\"\nevent = \"purchase\"\nendpoint = \"ep_0001\"\nkey = \"spent\"\n"
-        "by = \"price\"\nwindow_s = 3600\n"
-        "[[counter]]\nname = \"pieces\"\nevent = \"order\"\nendpoint = \"ep_0001\"\nkey = \"orders\"\n"
-        "by = \"count\"\n"
-        "[[counter]]\nname = \"plays\"\nevent = \"play\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n"
-        "half_life_s = 10\nidle_s = 600\n"
-        "[[event]]\nname = \"play\"\n"
-        "[[event]]\nname = \"click\"\n[[event]]\nname = \"purchase\"\n"
-        "[[event]]\nname = \"order\"\nfields = { count = \"int\" }\n");
-    declared = std::make_unique<registries>(registries::load(folder_.path(), "dev").value());
-    rules = std::make_unique<event_rules>(event_rules::load(folder_.path(), *declared).value());
-  }
-
-  [[nodiscard]] auto path() const -> const fs::path& { return folder_.path(); }
-
-  std::unique_ptr<registries> declared;
-  std::unique_ptr<event_rules> rules;
-
- private:
-  void more_of(const std::string& file, const std::string& lines) const {
-    folder_.write(file, read_text_file(folder_.path() / file).value() + lines);
-  }
-
-  scratch_folder folder_;
-};
 
 auto at_port(const redis_server& server) -> std::string {
   return "{ type = \"static\", host = \"127.0.0.1\", port = " + std::to_string(server.port()) + " }";
@@ -200,11 +154,7 @@ TEST_CASE("a plan reads what has faded until its request, by the time that this 
           rankd::testing::node("h", "core::hash", "c",
                                R"({"endpoint":"ep_0001","key":"stats:{id}","keys":[8001,8002]})") +
           "," + rankd::testing::node("s", "core::vm", "h", R"({"out_key":2001,"expr_id":"e"})"),
-      R"("s")",
-      R"("capabilities_required":["cap.rfc.0001.arithmetic.v1"],"expr_table":{"e":{"op":"coalesce","a":{"op":"mul",)"
-      R"("a":{"op":"key_ref","key_id":8001},"b":{"op":"pow","a":{"op":"const_number","value":2},)"
-      R"("b":{"op":"div","a":{"op":"sub","a":{"op":"key_ref","key_id":8002},"b":{"op":"param_ref","param_id":8001}},)"
-      R"("b":{"op":"const_number","value":10000}}}},"b":{"op":"const_number","value":0}}},)"));
+      R"("s")", rankd::testing::faded_plays_plan));
   const auto score_at = [&](std::string_view now) {
     const ranking answer =
         in.rank(plan, R"({"candidates":[{"id":7},{"id":8}],"output_keys":["final_score"],"context":{"now_ms":)" +
@@ -234,13 +184,81 @@ TEST_CASE("what Redis refuses is lost, counted and logged, and does not hold up 
   CHECK(log.find("WRONGTYPE") != std::string::npos);
 }
 
-TEST_CASE("too many additions that wait are lost, and an embedded store takes none") {
+TEST_CASE("too many additions that wait are lost, and those of an embedded store are none of its own") {
   const counted_project nowhere("{ type = \"static\", host = \"127.0.0.1\", port = 1 }");
   const auto writer = counter_writer::start(*nowhere.rules, *nowhere.declared, {}).value();
   writer->add(std::vector<counter_step>(counter_writer::max_waiting + 1, step(0, "k", std::int64_t{1})));
   CHECK(writer->counts().lost >= counter_writer::max_waiting + 1);
-  const counted_project embedded("{ type = \"embedded\", path = \"store\" }");
-  const auto refused = counter_writer::start(*embedded.rules, *embedded.declared, {});
-  REQUIRE_FALSE(refused);
-  CHECK(refused.error().front().code == "embedded_counter");
+  const counted_project embedded(rankd::testing::embedded_place);
+  CHECK(counter_writer::start(*embedded.rules, *embedded.declared, {}).value() == nullptr);
+}
+
+TEST_CASE("the same events give the same answers from Redis and from an embedded store") {
+  const redis_server server;
+  const counted_project project(at_port(server));
+  const counted_project beside(rankd::testing::embedded_place);
+  const auto writer = counter_writer::start(*project.rules, *project.declared, {}).value();
+  const auto now = [] { return std::chrono::milliseconds(1'795'000'000'000); };
+  const auto counters =
+      embedded_counters::make(*beside.rules, *beside.declared, {.folder = beside.path() / "events", .now = now});
+  REQUIRE(counters != nullptr);
+  std::mt19937_64 random(24);
+  std::vector<counter_step> steps;
+  for (int i = 0; i < 400; ++i) {
+    const std::size_t counter = random() % 4;
+    const auto whole = static_cast<std::int64_t>(random() % 100) - 20;
+    const bool is_fraction = counter != 0 && counter != 2 && random() % 2 == 0;
+    const std::string item = std::to_string(7 + random() % 2);
+    steps.push_back({.counter = counter,
+                     .key = (counter == 1   ? "spent:"
+                             : counter == 2 ? "orders:"
+                                            : "stats:") +
+                            item,
+                     .by = is_fraction ? scalar(static_cast<double>(whole) / 7) : scalar(whole),
+                     .at = now() - std::chrono::milliseconds(random() % 60'000),
+                     .received = now()});
+  }
+  steps.push_back({.counter = 2, .key = "orders:7", .by = std::numeric_limits<std::int64_t>::max(), .received = now()});
+  steps.push_back({.counter = 2, .key = "orders:7", .by = std::numeric_limits<std::int64_t>::max(), .received = now()});
+  steps.push_back({.counter = 1, .key = "spent:7", .by = 1.7e308, .received = now()});
+  counters->add(steps, {.file = 1, .bytes = 1});
+  writer->add(steps);
+  CHECK(eventually([&] { return writer->counts().written + writer->counts().lost == steps.size(); }));
+  CHECK(writer->counts().lost == counters->counts().lost);
+  CHECK(writer->counts().written == counters->counts().written);
+
+  REQUIRE(load_store(beside.path() / "db", std::vector{beside.write("data.ndjson", "")}, {}).has_value());
+  endpoint_entry endpoint;
+  endpoint.endpoint_id = "ep_0001";
+  endpoint.resolver = endpoint_entry::embedded_resolver{"db"};
+  counted_store over(open_store(endpoint, beside.path()).value(), counters->hashes_of(0));
+  braid::redis_options at;
+  at.port = server.port();
+  redis_store redis({.endpoint_id = "ep_0001", .server = at});
+  run_on_loop([&](braid::loop&) -> braid::task<void> {
+    const std::vector<std::int64_t> ids = {7, 8, 9};
+    for (const std::string_view prefix : {"stats:", "spent:", "orders:"}) {
+      braid::arena memory;
+      const key_batch keys{.prefix = prefix, .ids = ids};
+      const auto one = co_await redis.hgetall(keys, memory);
+      const auto other = co_await over.hgetall(keys, memory);
+      for (std::size_t id = 0; id < ids.size(); ++id) CHECK(std::ranges::equal(one.value()[id], other.value()[id]));
+    }
+  });
+
+  const auto answer_of = [&](const counted_project& of, store& from) {
+    rankd::testing::engine_world in(*of.declared, {&from}, 1);
+    const bound_plan& plan = in.bind(rankd::testing::artifact_of(
+        R"({"node_id":"c","op":"core::candidates","inputs":[],"params":{"keys":[]}},)" +
+            rankd::testing::node("h", "core::hash", "c",
+                                 R"({"endpoint":"ep_0001","key":"stats:{id}","keys":[8001,8002]})") +
+            "," + rankd::testing::node("s", "core::vm", "h", R"({"out_key":2001,"expr_id":"e"})"),
+        R"("s")", rankd::testing::faded_plays_plan));
+    return to_json(in.rank(plan, R"({"request_id":"r","candidates":[{"id":7},{"id":8},{"id":9}],)"
+                                 R"("output_keys":["final_score"],"context":{"now_ms":1795000020000}})"));
+  };
+  const std::string answer = answer_of(beside, over);
+  CHECK(answer == answer_of(project, redis));
+  CHECK(answer.find(R"({"id":9,"fields":{"final_score":0}})") != std::string::npos);
+  CHECK(answer.find(R"({"id":7,"fields":{"final_score":0}})") == std::string::npos);
 }

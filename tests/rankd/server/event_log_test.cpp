@@ -265,14 +265,27 @@ TEST_CASE("what events add to counters is known once they are on the disk, and n
   const auto declared = registries::load("registry", "dev").value();
   const auto counted = event_rules::load(folder.path(), declared).value();
   std::atomic<std::size_t> steps{0};
+  event_position after;
+  std::size_t ends = 0;
   disk bad;
-  const auto log = event_log::open({.folder = folder.path() / "log",
-                                    .on_written = [&](const std::vector<counter_step>& more) { steps += more.size(); },
-                                    .sync = [&bad](int file) { return bad.sync(file); }})
-                       .value();
+  auto log = event_log::open({.folder = folder.path() / "log",
+                              .on_written =
+                                  [&](const std::vector<counter_step>& more, event_position place) {
+                                    steps += more.size();
+                                    after = place;
+                                  },
+                              .on_end = [&] { ++ends; },
+                              .sync = [&bad](int file) { return bad.sync(file); }})
+                 .value();
   CHECK(log->add(some({"a", "b", "a"}), counted, now()).get().accepted == 2);
   CHECK(steps == 2);
+  const fs::path file = event_files(folder.path() / "log").front();
+  CHECK(after == event_position{.file = 1, .bytes = fs::file_size(file)});
+  CHECK_FALSE(event_log::open({.folder = folder.path() / "log", .on_end = [&] { ++ends; }}).has_value());
+  CHECK(ends == 0);  // the folder belongs to the other one
   bad.fails = true;
   CHECK(log->add(some({"c"}), counted, now()).get().result == result_kind::failed);
   CHECK(steps == 2);
+  log.reset();
+  CHECK(ends == 1);
 }

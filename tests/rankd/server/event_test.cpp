@@ -59,6 +59,25 @@ TEST_CASE("an event is written as it came, with what the server knows") {
   CHECK(read("")->empty());
 }
 
+TEST_CASE("a line is read as the event that it was, but for what the rules no longer take") {
+  const auto one = read(R"({"event_id":"e","type":"click","time_ms":17,"user_id":8,"item_id":9,"request_id":"r",
+                            "fields":{"position":2,"price":0.5,"new":true,"page":"a\"b","none":null}})");
+  const std::string line = event_line(one->front(), 6000ms);
+  const auto again = parse_event_line(line, {}, declared());
+  REQUIRE(again);
+  CHECK(again->received == 6000ms);
+  CHECK(event_line(again->what, again->received) == line);
+  const auto rules = rules_of(with_price);
+  const auto less = parse_event_line(
+      R"({"event_id":"e","type":"purchase","received_ms":6000,"fields":{"gone":1,"price":2.5}})", *rules, declared());
+  REQUIRE(less);
+  CHECK(less->what.time == 6000ms);
+  REQUIRE(less->what.fields.size() == 1);
+  CHECK(less->what.fields[0].first == "price");
+  for (const char* none : {"", "[]", "{", R"({"event_id":"e","type":"click"})", R"({"type":"click","received_ms":1})"})
+    CHECK_FALSE(parse_event_line(none, {}, declared()));
+}
+
 TEST_CASE("events that are wrong are refused where they are") {
   CHECK(problems_of(parse_events("[]", {}, declared(), 3, 0ms)) == "wrong_type \n");
   CHECK(problems_of(parse_events("{}", {}, declared(), 3, 0ms)) == "missing_field \n");

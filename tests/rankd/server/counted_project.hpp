@@ -1,0 +1,80 @@
+// tests/rankd/server/counted_project.hpp: registries with counters of each kind, in Redis or an embedded store.
+#pragma once
+
+#include <rankd/registry/file.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/server/event_rules.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace rankd::testing {
+
+/// Registries of which ep_0001 is what `resolver` says, with counters of clicks, of prices, of pieces, which are whole,
+/// and of plays, which fade.
+class counted_project {
+ public:
+  explicit counted_project(const std::string& resolver) {
+    for (const auto& each : std::filesystem::directory_iterator("registry"))
+      if (each.path().extension() == ".toml")
+        std::filesystem::copy(each.path(), folder_.path() / each.path().filename());
+    std::filesystem::remove(folder_.path() / "endpoints.prod.toml");
+    std::filesystem::remove(folder_.path() / "endpoints.test.toml");
+    folder_.write("endpoints.dev.toml",
+                  "[[endpoint]]\nendpoint_id = \"ep_0001\"\nname = \"redis_default\"\nkind = \"redis\"\n"
+                  "resolver = " +
+                      resolver +
+                      "\npolicy = { max_inflight = 64, connect_timeout_ms = 20000, "
+                      "request_timeout_ms = 20000, connections = 1 }\n");
+    more_of("keys.toml",
+            "[[key]]\nkey_id = 8001\nname = \"plays\"\ntype = \"float\"\nnullable = true\n"
+            "[[key]]\nkey_id = 8002\nname = \"plays_at\"\ntype = \"int\"\nnullable = true\n");
+    more_of("params.toml",
+            "[[param]]\nparam_id = 8001\nname = \"now_ms\"\ntype = \"int\"\nnullable = false\n"
+            "source = \"context\"\nclock = \"milliseconds\"\n");
+    folder_.write(
+        counters_file,
+        "[[counter]]\nname = \"clicks\"\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n"
+        "[[counter]]\nname = \"spent\"\nevent = \"purchase\"\nendpoint = \"ep_0001\"\nkey = \"spent\"\n"
+        "by = \"price\"\nwindow_s = 3600\n"
+        "[[counter]]\nname = \"pieces\"\nevent = \"order\"\nendpoint = \"ep_0001\"\nkey = \"orders\"\n"
+        "by = \"count\"\n"
+        "[[counter]]\nname = \"plays\"\nevent = \"play\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n"
+        "half_life_s = 10\nidle_s = 600\n"
+        "[[event]]\nname = \"play\"\n"
+        "[[event]]\nname = \"click\"\n[[event]]\nname = \"purchase\"\n"
+        "[[event]]\nname = \"order\"\nfields = { count = \"int\" }\n");
+    declared = std::make_unique<registries>(registries::load(folder_.path(), "dev").value());
+    rules = std::make_unique<event_rules>(event_rules::load(folder_.path(), *declared).value());
+  }
+
+  auto write(const std::string& name, std::string_view text) const -> std::filesystem::path {
+    return folder_.write(name, text);
+  }
+  [[nodiscard]] auto path() const -> const std::filesystem::path& { return folder_.path(); }
+
+  std::unique_ptr<registries> declared;
+  std::unique_ptr<event_rules> rules;
+
+ private:
+  void more_of(const std::string& file, const std::string& lines) const {
+    folder_.write(file, read_text_file(folder_.path() / file).value() + lines);
+  }
+
+  braid::testing::scratch_folder folder_;
+};
+
+/// The resolver of an embedded store in folder `store`.
+inline constexpr const char* embedded_place = "{ type = \"embedded\", path = \"store\" }";
+
+/// Plays of a hash under `stats:{id}`, as they have faded until `now_ms`, with a half-life of 10 s.
+inline constexpr const char* faded_plays_plan =
+    R"("capabilities_required":["cap.rfc.0001.arithmetic.v1"],"expr_table":{"e":{"op":"coalesce","a":{"op":"mul",)"
+    R"("a":{"op":"key_ref","key_id":8001},"b":{"op":"pow","a":{"op":"const_number","value":2},)"
+    R"("b":{"op":"div","a":{"op":"sub","a":{"op":"key_ref","key_id":8002},"b":{"op":"param_ref","param_id":8001}},)"
+    R"("b":{"op":"const_number","value":10000}}}},"b":{"op":"const_number","value":0}}},)";
+
+}  // namespace rankd::testing
