@@ -49,7 +49,10 @@ auto sync_folder_of(const fs::path& file) -> braid::result<void> {
 
 auto replace_file(const fs::path& file, std::string_view bytes) -> braid::result<void> {
   const fs::path fresh = file.string() + ".new";
-  if (auto done = write_file(fresh, bytes); !done) return done;
+  if (auto done = write_file(fresh, bytes); !done) {
+    ::unlink(fresh.c_str());  // a disk that is full has no room for half of a file
+    return done;
+  }
   if (::rename(fresh.c_str(), file.c_str()) != 0) return braid::fail(braid::last_system_error());
   return sync_folder_of(file);
 }
