@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <variant>
 
 #include <nlohmann/json.hpp>
@@ -148,6 +149,14 @@ void append_scalar(std::string& out, const scalar& value) {
     out += "null";
 }
 
+/// Doubles beyond the integers of 64 bits are written without an exponent, and are no integers when they are read.
+void mend_large_numbers(json& document) {
+  const auto fields = document.find("fields");
+  if (fields == document.end() || !fields->is_object()) return;
+  for (json& each : *fields)
+    if (each.is_number_unsigned() && !std::in_range<std::int64_t>(each.get<std::uint64_t>())) each = each.get<double>();
+}
+
 auto find_field(const event& what, std::string_view name) -> const scalar* {
   for (const auto& [each, value] : what.fields)
     if (each == name) return &value;
@@ -208,8 +217,9 @@ auto parse_events(std::string_view text, const event_rules& rules, const registr
 
 auto parse_event_line(std::string_view line, const event_rules& rules, const registries& declared)
     -> std::optional<logged_event> {
-  const json document = json::parse(line, nullptr, false);
+  json document = json::parse(line, nullptr, false);
   if (!document.is_object()) return std::nullopt;
+  mend_large_numbers(document);
   const auto received = document.find("received_ms");
   if (received == document.end() || !received->is_number_integer()) return std::nullopt;
   logged_event out{.what = {}, .received = std::chrono::milliseconds(received->get<std::int64_t>())};

@@ -67,6 +67,11 @@ TEST_CASE("a line is read as the event that it was, but for what the rules no lo
   REQUIRE(again);
   CHECK(again->received == 6000ms);
   CHECK(event_line(again->what, again->received) == line);
+  event large = one->front();
+  large.fields = {{"a", scalar(12345678901234567168.0)}, {"b", scalar(-12345678901234567168.0)}, {"c", scalar(2.0)}};
+  const auto read_again = parse_event_line(event_line(large, 6000ms), {}, declared());
+  REQUIRE(read_again);
+  CHECK(event_line(read_again->what, 6000ms) == event_line(large, 6000ms));
   const auto rules = rules_of(with_price);
   const auto less = parse_event_line(
       R"({"event_id":"e","type":"purchase","received_ms":6000,"fields":{"gone":1,"price":2.5}})", *rules, declared());
