@@ -42,6 +42,7 @@ void append(packed_writer& out, const std::string& key, const counted_hash& hash
 auto counter_snapshot::bytes_of(event_position until, const std::map<std::string, const counted_hashes*>& of)
     -> std::string {
   std::string out(magic);
+  for (const auto& [endpoint, hashes] : of) out.reserve(out.capacity() + hashes->bytes());  // more than they take
   packed_writer writer(out);
   writer.number(until.file);
   writer.number(until.bytes);

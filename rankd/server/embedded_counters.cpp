@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <ranges>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -70,12 +71,12 @@ auto for_each_whole_line(std::string_view text, See see) -> std::size_t {
   return others;
 }
 
-/// Whether a log has a place that a snapshot names. Files before the oldest one may have been removed.
+/// Whether a log may have the place that a snapshot names: its file may have been removed, but not the newest one.
 auto is_in(event_position place, const std::vector<fs::path>& files) -> bool {
   if (place.file == 0) return true;
   if (files.empty() || place.file > event_file_number(files.back())) return false;
   const auto file = std::ranges::find(files, place.file, event_file_number);
-  if (file == files.end()) return place.file < event_file_number(files.front());
+  if (file == files.end()) return true;
   std::error_code error;
   const std::uintmax_t size = fs::file_size(*file, error);
   return !error && place.bytes <= size;
@@ -84,6 +85,15 @@ auto is_in(event_position place, const std::vector<fs::path>& files) -> bool {
 void note_file(const serve_log& log, std::string_view event, const fs::path& file, std::string_view message) {
   const std::string name = file.string();
   log.note(log_level::warning, event, {{"file", name}, {"message", message}});
+}
+
+void note_recount(const serve_log& log, const fs::path& snapshot, std::string_view why,
+                  const std::vector<fs::path>& files) {
+  const std::string name = snapshot.string();
+  const std::string first = files.empty() ? "" : files.front().filename().string();
+  const std::string last = files.empty() ? "" : files.back().filename().string();
+  log.note(log_level::warning, "counters_recounted",
+           {{"file", name}, {"message", why}, {"first", first}, {"last", last}});
 }
 
 }  // namespace
@@ -116,13 +126,14 @@ auto embedded_counters::start() -> braid::checked<void> {
   return {};
 }
 
-/// Why there is none; empty where it was taken, or no server has written one yet.
-auto embedded_counters::take_snapshot() -> std::string_view {
+/// Why there is none; empty where it was taken, or no server has written one yet. One that cannot be read may be whole,
+/// so nothing is counted in its place.
+auto embedded_counters::take_snapshot() -> braid::checked<std::string_view> {
   const fs::path file = options_.folder / counters_snapshot_file;
   std::error_code error;
   if (!fs::exists(file, error) && !error) return {};
   const auto text = read_text_file(file, std::numeric_limits<std::size_t>::max());
-  if (!text) return "it cannot be read";
+  if (!text) return std::unexpected(text.error());
   auto read = counter_snapshot::parse(*text);
   if (!read) return "it is damaged";
   if (!is_in(read->until, event_files(options_.folder))) return "it counts further than the log goes";
@@ -136,23 +147,17 @@ auto embedded_counters::take_snapshot() -> std::string_view {
 /// The snapshot, and what the log has after it.
 auto embedded_counters::count_log() -> braid::checked<void> {
   const std::scoped_lock lock(saving_, counting_);
-  const std::string_view why = take_snapshot();
+  const auto taken = take_snapshot();
+  if (!taken) return std::unexpected(taken.error());
   const std::vector<fs::path> files = event_files(options_.folder);
-  const fs::path snapshot = options_.folder / counters_snapshot_file;
-  if (!why.empty()) {
-    const std::string name = snapshot.string();
-    const std::string first = files.empty() ? "" : files.front().filename().string();
-    const std::string last = files.empty() ? "" : files.back().filename().string();
-    options_.log.note(log_level::warning, "counters_recounted",
-                      {{"file", name}, {"message", why}, {"first", first}, {"last", last}});
-  }
+  if (!taken->empty()) note_recount(options_.log, options_.folder / counters_snapshot_file, *taken, files);
   const event_position from = until_;
-  if (from.file != 0 && !files.empty() && from.file < event_file_number(files.front()))
-    note_file(options_.log, "counters_gap", files.front(), "files that the snapshot may not have counted are gone");
+  const auto next = std::ranges::lower_bound(files, from.file, {}, event_file_number);
+  if (from.file != 0 && next != files.end() && event_file_number(*next) != from.file)
+    note_file(options_.log, "counters_gap", *next, "files that the snapshot may not have counted are gone");
   recent_ids seen(options_.window);
-  for (const fs::path& file : files) {
+  for (const fs::path& file : std::ranges::subrange(next, files.end())) {
     const unsigned number = event_file_number(file);
-    if (number < from.file) continue;
     const auto text = read_text_file(file, std::numeric_limits<std::size_t>::max());
     if (!text) return std::unexpected(text.error());
     const std::size_t begin = number == from.file ? std::min<std::size_t>(from.bytes, text->size()) : 0;
@@ -196,8 +201,13 @@ void embedded_counters::count_step(const counter_step& step) {
 auto embedded_counters::make_room(const counter_step& step) -> bool {
   if (step.received < swept_ + between_sweeps) return false;
   swept_ = step.received;
+  return sweep(step.received);
+}
+
+/// Under `counting_`. False where nothing had ended.
+auto embedded_counters::sweep(milliseconds now) -> bool {
   const std::size_t before = hashes();
-  for (const auto& [endpoint, hashes] : hashes_) hashes->sweep(step.received - sweep_delay);
+  for (const auto& [endpoint, hashes] : hashes_) hashes->sweep(now - sweep_delay);
   if (hashes() == before) return false;
   is_full_ = false;
   return true;
@@ -210,11 +220,10 @@ auto embedded_counters::write_snapshot() -> braid::result<void> {
   {
     const std::scoped_lock lock(counting_);
     if (until_ == saved_) return {};
+    sweep(options_.now());
     std::map<std::string, const counted_hashes*> by_id;
-    for (const auto& [endpoint, hashes] : hashes_) {
-      hashes->sweep(options_.now() - sweep_delay);
+    for (const auto& [endpoint, hashes] : hashes_)
       by_id.emplace(declared_->endpoints()[endpoint].endpoint_id, hashes.get());
-    }
     until = until_;
     bytes = counter_snapshot::bytes_of(until, by_id);
   }

@@ -58,7 +58,7 @@ class embedded_counters {
   [[nodiscard]] auto hashes_of(std::size_t endpoint) const -> std::shared_ptr<const counted_hashes>;
 
   /// Makes the counts that the log has, once that is open, and from then on a snapshot now and then.
-  /// Blocks: on the disk. Errors: those of reading the files of the log; no_runtime.
+  /// Blocks: on the disk. Errors: those of reading the snapshot and the files of the log; no_runtime.
   auto start() -> braid::checked<void>;
 
   /// Counts those steps whose counters are in embedded stores. Blocks: while a snapshot copies the counters, about
@@ -80,10 +80,11 @@ class embedded_counters {
   embedded_counters(const event_rules& rules, const registries& declared, embedded_counters_options options)
       : rules_(&rules), declared_(&declared), options_(std::move(options)) {}
 
-  auto take_snapshot() -> std::string_view;
+  auto take_snapshot() -> braid::checked<std::string_view>;
   auto count_log() -> braid::checked<void>;
   void count_step(const counter_step& step);
   auto make_room(const counter_step& step) -> bool;
+  auto sweep(std::chrono::milliseconds now) -> bool;
   void work();
 
   const event_rules* rules_;

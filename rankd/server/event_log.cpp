@@ -278,7 +278,7 @@ void event_log::write_until_end() {
       std::swap(taken, waiting_);
     }
     const bool is_written = taken.bytes.empty() || write(taken.bytes);
-    if (is_written && options_.on_written && !taken.steps.empty())
+    if (is_written && options_.on_written && !taken.bytes.empty())
       options_.on_written(std::move(taken.steps), {.file = number_, .bytes = size_});
     settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
   }

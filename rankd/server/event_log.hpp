@@ -42,8 +42,8 @@ struct event_log_options {
   std::chrono::milliseconds window = std::chrono::hours(1);  ///< in which an event_id counts once
   std::size_t max_ids = std::size_t{1} << 20U;               ///< that are remembered for that; the oldest go first
   std::size_t max_waiting = std::size_t{16} << 20U;          ///< bytes that wait to be written
-  /// What events add to counters, once they are written, and the place after them. Called by the writing thread, before
-  /// the events are reported as written.
+  /// What events add to counters, which may be nothing, once they are written, and the place after them. Called by the
+  /// writing thread, before the events are reported as written.
   std::function<void(std::vector<counter_step>, event_position)> on_written = {};
   std::function<void()> on_end = {};  ///< called after the last of these, while the folder is still locked
   std::function<int(int)> sync = {};  ///< in place of fdatasync(2)

@@ -44,7 +44,7 @@ class counted_project {
         "by = \"count\"\n"
         "[[counter]]\nname = \"plays\"\nevent = \"play\"\nendpoint = \"ep_0001\"\nkey = \"stats:{item_id}\"\n"
         "half_life_s = 10\nidle_s = 600\n"
-        "[[event]]\nname = \"play\"\n"
+        "[[event]]\nname = \"play\"\n[[event]]\nname = \"view\"\n"
         "[[event]]\nname = \"click\"\n[[event]]\nname = \"purchase\"\n"
         "[[event]]\nname = \"order\"\nfields = { count = \"int\" }\n");
     declared = std::make_unique<registries>(registries::load(folder_.path(), "dev").value());

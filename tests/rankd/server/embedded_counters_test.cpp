@@ -40,6 +40,8 @@ auto project() -> const counted_project& {
 /// What a server has of a folder: counters, and the log that writes to them.
 class counting {
  public:
+  milliseconds time = now();  // before what asks for it, also at the end
+
   explicit counting(const fs::path& folder, std::size_t max_bytes = 1U << 20U, std::uint64_t file_bytes = 64U << 20U)
       : folder_(folder), lines_(line_file::open(folder.parent_path() / "log").value()) {
     const serve_log log(*lines_, log_level::info);
@@ -76,8 +78,6 @@ class counting {
     fs::create_directories(place);
     fs::copy(folder_, place, fs::copy_options::recursive);
   }
-
-  milliseconds time = now();
 
  private:
   fs::path folder_;
@@ -162,6 +162,18 @@ TEST_CASE("a snapshot that is damaged is counted again from the files that are t
   CHECK(logs(folder.path(), R"("message":"it is damaged","first":"events-000001.ndjson")"));
 }
 
+TEST_CASE("a snapshot that cannot be read stays, and nothing is counted in its place") {
+  const scratch_folder folder;
+  const fs::path snapshot = folder.path() / counters_snapshot_file;
+  fs::create_directory(snapshot);
+  const auto counters =
+      embedded_counters::make(*project().rules, *project().declared, {.folder = folder.path(), .now = now});
+  const auto started = counters->start();
+  REQUIRE_FALSE(started.has_value());
+  CHECK(started.error().front().code == "unreadable_file");
+  CHECK(started.error().front().source == snapshot.string());
+}
+
 TEST_CASE("a snapshot of another log is not believed, and files that went before it are kept in mind") {
   const scratch_folder folder;
   const fs::path events = folder.path() / "events";
@@ -178,6 +190,43 @@ TEST_CASE("a snapshot of another log is not believed, and files that went before
   counting again(events);
   CHECK(again.clicks() == "absent");
   CHECK(logs(folder.path(), "it counts further than the log goes"));
+}
+
+TEST_CASE("a snapshot whose file of the log is gone goes on with the next one, and says so") {
+  const scratch_folder folder;
+  counting server(folder.path() / "events", 1U << 20U, 100);  // each event has a file
+  server.click("a");
+  server.click("b");
+  CHECK(server.counters().write_snapshot().has_value());
+  server.click("c");
+  const fs::path events = folder.path() / "killed" / "events";
+  server.copy_to(events);
+  fs::remove(event_files(events)[1]);
+  CHECK(counting(events).clicks() == "3");
+  CHECK(logs(events.parent_path(), "counters_gap"));
+  CHECK(logs(events.parent_path(), "events-000003.ndjson"));
+}
+
+TEST_CASE("a counter that is new counts no event of before an orderly end, also where none was counted then") {
+  const scratch_folder folder;
+  const fs::path events = folder.path() / "events";
+  const auto view = [](counting& in) { in.send({.event_id = "v", .type = "view", .item_id = 7}); };
+  {
+    counting server(events);
+    server.click("a");
+    view(server);
+  }
+  const counted_project more(embedded_place);
+  const std::string rules = read_text_file(more.path() / counters_file).value();
+  more.write(std::string(counters_file), rules +
+                                             "[[counter]]\nname = \"views\"\nevent = \"view\"\nendpoint = \"ep_0001\"\n"
+                                             "key = \"stats:{item_id}\"\n");
+  const auto counted = event_rules::load(more.path(), *more.declared).value();
+  const auto counters = embedded_counters::make(counted, *more.declared, {.folder = events});
+  REQUIRE(counters->start().has_value());
+  braid::arena memory;
+  CHECK(counters->hashes_of(0)->field("stats:7", "clicks", memory) == "1");
+  CHECK(counters->hashes_of(0)->field("stats:7", "views", memory) == std::nullopt);
 }
 
 TEST_CASE("a damaged line of the log does not count, and those after it do") {

@@ -61,7 +61,12 @@ TEST_CASE("a hash that has ended is absent at once, begins anew, and is freed by
   const auto grow = [](counted_hash& hash) { return hash.set("g", "1"), true; };
   CHECK(all.update("k", 450ms, grow) == outcome::done);
   CHECK(field_of(all, "k") == "absent");  // what ended took its fields along
-  all.clear();
+  CHECK(set(all, "stays", "1", 500ms, 600ms) == outcome::done);
+  all.sweep(600ms);
+  CHECK(all.size() == 1);  // what grew stays for good
+  CHECK(all.update("k", 600ms, [](counted_hash& hash) { return hash.ends = 700ms, true; }) == outcome::done);
+  all.sweep(700ms);
+  CHECK(all.size() == 0);
   CHECK(all.bytes() == 0);
 }
 
