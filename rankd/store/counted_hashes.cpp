@@ -36,10 +36,14 @@ auto counted_hash::find(std::string_view name) const noexcept -> const std::stri
 
 void counted_hash::set(std::string_view name, std::string value) {
   const auto at = std::ranges::lower_bound(fields, name, {}, name_of);
-  if (at != fields.end() && at->first == name)
+  if (at != fields.end() && at->first == name) {
     at->second = std::move(value);
-  else
-    fields.emplace(at, std::string(name), std::move(value));
+    return;
+  }
+  const auto place = at - fields.begin();
+  // Hashes are many, have few fields and seldom get one: room for twice as many would be most of the memory.
+  if (fields.size() == fields.capacity()) fields.reserve(fields.size() + 1);
+  fields.emplace(fields.begin() + place, std::string(name), std::move(value));
 }
 
 counted_hashes::counted_hashes(std::size_t max_bytes, clock now)
@@ -97,15 +101,6 @@ void counted_hashes::sweep(milliseconds until) {
       return true;
     });
   }
-}
-
-void counted_hashes::clear() {
-  for (shard& in : shards_) {
-    const std::scoped_lock lock(in.mutex);
-    in.hashes.clear();
-  }
-  size_.store(0, braid::relaxed);
-  bytes_.store(0, braid::relaxed);
 }
 
 auto counted_hashes::find(const shard& in, const std::string& key) const -> const counted_hash* {

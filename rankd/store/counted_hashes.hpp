@@ -34,8 +34,8 @@ struct counted_hash {
 };
 
 /// The counters of one endpoint. A hash that has ended is absent for readers at once, and its memory is free after the
-/// next sweep. The keys are spread over shards, each with a mutex that is held for the work on one hash; nothing under
-/// it waits for a disk.
+/// next sweep. The keys are spread over shards, each with a mutex that is held for the work on one hash, and by a sweep
+/// for those of a shard; nothing under it waits for a disk.
 /// Threads: any number may read; one at a time changes.
 class counted_hashes {
  public:
@@ -58,7 +58,6 @@ class counted_hashes {
   void insert(std::string key, counted_hash hash);
   /// Frees what has ended before `until`.
   void sweep(std::chrono::milliseconds until);
-  void clear();
 
   /// A field of a hash, copied into the arena.
   [[nodiscard]] auto field(const std::string& key, std::string_view name, braid::arena& arena) const
@@ -72,7 +71,6 @@ class counted_hashes {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_.load(braid::relaxed); }
   /// Memory, estimated from the lengths of keys, names and values.
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_.load(braid::relaxed); }
-  [[nodiscard]] auto max_bytes() const noexcept -> std::size_t { return max_bytes_; }
 
  private:
   struct shard {
