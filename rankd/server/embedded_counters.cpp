@@ -2,6 +2,7 @@
 #include <rankd/server/embedded_counters.hpp>
 
 #include <rankd/engine/engine.hpp>
+#include <rankd/engine/page_cursors.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/write_file.hpp>
@@ -28,10 +29,6 @@ using std::chrono::milliseconds;
 constexpr std::chrono::minutes sweep_delay{1};
 constexpr std::chrono::seconds between_sweeps{1};
 constexpr std::size_t max_ids = std::size_t{1} << 20U;
-
-auto wall_clock() -> milliseconds {
-  return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
-}
 
 /// The ids of the log's window: a group that was reported as failed may be in the log, and come again.
 class recent_ids {
@@ -101,7 +98,7 @@ void note_recount(const serve_log& log, const fs::path& snapshot, std::string_vi
 auto embedded_counters::make(const event_rules& rules, const registries& declared, embedded_counters_options options)
     -> std::unique_ptr<embedded_counters> {
   std::unique_ptr<embedded_counters> made(new embedded_counters(rules, declared, std::move(options)));
-  if (!made->options_.now) made->options_.now = wall_clock;
+  if (!made->options_.now) made->options_.now = milliseconds_now;
   for (const event_counter& each : rules.counters())
     if (std::holds_alternative<embedded_resolver>(declared.endpoints()[each.endpoint].resolver))
       made->hashes_.try_emplace(each.endpoint);

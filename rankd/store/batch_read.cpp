@@ -1,38 +1,14 @@
-// rankd/store/batch_read.cpp: spelling keys without allocation, and copying what they hold.
+// rankd/store/batch_read.cpp: copying what keys hold.
 #include <rankd/store/batch_read.hpp>
 
+#include <rankd/store/detail/key_speller.hpp>
 #include <rankd/store/error.hpp>
 
-#include <braid/base/config.hpp>
-
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <limits>
 
 namespace rankd {
 namespace {
-
-constexpr std::size_t max_id = std::numeric_limits<std::int64_t>::digits10 + 2;
-
-/// Spells one key after another behind the same prefix.
-class key_speller {
- public:
-  explicit key_speller(std::string_view prefix) : prefix_(prefix.size()) {
-    BRAID_EXPECTS(prefix.size() <= key_batch::max_prefix, "the prefix of a batch is a short constant");
-    std::copy(prefix.begin(), prefix.end(), text_.begin());
-  }
-
-  /// Lifetime: until the next call.
-  auto spell(std::int64_t id) noexcept -> std::string_view {
-    const char* const end = std::to_chars(text_.data() + prefix_, text_.data() + text_.size(), id).ptr;
-    return {text_.data(), static_cast<std::size_t>(end - text_.data())};
-  }
-
- private:
-  std::array<char, key_batch::max_prefix + max_id> text_;
-  std::size_t prefix_;
-};
 
 /// The record of a key, or nothing. One that is empty is none, whatever its kind: other stores cannot hold such.
 auto find_filled(const embedded_store::snapshot& from, std::string_view key)
@@ -98,7 +74,7 @@ auto parse_id(std::string_view text, value_type type) -> std::optional<row_id> {
 auto read_fields(const embedded_store::snapshot& from, key_batch keys, std::string_view field, braid::arena& arena)
     -> braid::result<field_batch> {
   const auto out = arena.filled(keys.ids.size(), std::optional<std::string_view>());
-  key_speller speller(keys.prefix);
+  detail::key_speller speller(keys.prefix);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto hash = find_hash(from, speller.spell(keys.ids[i]));
     if (!hash) return braid::fail(hash.error());
@@ -111,7 +87,7 @@ auto read_fields(const embedded_store::snapshot& from, key_batch keys, std::stri
 auto read_hashes(const embedded_store::snapshot& from, key_batch keys, braid::arena& arena)
     -> braid::result<hash_batch> {
   const auto out = arena.filled(keys.ids.size(), std::span<const hash_field>());
-  key_speller speller(keys.prefix);
+  detail::key_speller speller(keys.prefix);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto hash = find_hash(from, speller.spell(keys.ids[i]));
     if (!hash) return braid::fail(hash.error());
@@ -124,7 +100,7 @@ auto read_ids(const embedded_store::snapshot& from, key_batch keys, std::uint32_
     -> braid::result<id_batch> {
   const auto lists = arena.filled(keys.ids.size(), std::span<const std::int64_t>());
   std::uint64_t malformed = 0;
-  key_speller speller(keys.prefix);
+  detail::key_speller speller(keys.prefix);
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const auto record = find_filled(from, speller.spell(keys.ids[i]));
     if (!record) return braid::fail(record.error());

@@ -1,30 +1,12 @@
 // rankd/store/counted_store.cpp: batches of a store, with what was counted in place of what was loaded.
 #include <rankd/store/counted_store.hpp>
+#include <rankd/store/detail/key_speller.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <iterator>
+#include <string>
 
 namespace rankd {
 namespace {
-
-/// Spells one key after another behind the same prefix.
-class counted_key {
- public:
-  explicit counted_key(std::string_view prefix) : text_(prefix), prefix_(prefix.size()) {}
-
-  /// Lifetime: until the next call.
-  auto spell(std::int64_t id) -> const std::string& {
-    char digits[24];
-    const auto end = std::to_chars(std::begin(digits), std::end(digits), id).ptr;
-    text_.resize(prefix_);
-    return text_.append(digits, static_cast<std::size_t>(end - digits));
-  }
-
- private:
-  std::string text_;
-  std::size_t prefix_;
-};
 
 /// Both sorted by name; `over` has the last word.
 auto merged(std::span<const hash_field> under, std::span<const hash_field> over, braid::arena& arena)
@@ -72,9 +54,12 @@ auto counted_store::field_over(key_batch keys, std::string_view field, braid::ar
   const store_result<field_batch> under = co_await std::move(reading);
   if (!under) co_return under;
   const auto out = arena.copied(*under);
-  counted_key key(keys.prefix);
-  for (std::size_t at = 0; at < out.size(); ++at)
-    if (const auto value = counted_->field(key.spell(keys.ids[at]), field, arena)) out[at] = value;
+  detail::key_speller speller(keys.prefix);
+  std::string key;
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    key = speller.spell(keys.ids[at]);
+    if (const auto value = counted_->field(key, field, arena)) out[at] = value;
+  }
   co_return field_batch(out);
 }
 
@@ -83,10 +68,12 @@ auto counted_store::hashes_over(key_batch keys, braid::arena& arena) -> braid::t
   const store_result<hash_batch> under = co_await std::move(reading);
   if (!under) co_return under;
   const auto out = arena.copied(*under);
-  counted_key key(keys.prefix);
-  for (std::size_t at = 0; at < out.size(); ++at)
-    if (const auto over = counted_->fields(key.spell(keys.ids[at]), arena); !over.empty())
-      out[at] = merged(out[at], over, arena);
+  detail::key_speller speller(keys.prefix);
+  std::string key;
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    key = speller.spell(keys.ids[at]);
+    if (const auto over = counted_->fields(key, arena); !over.empty()) out[at] = merged(out[at], over, arena);
+  }
   co_return hash_batch(out);
 }
 
