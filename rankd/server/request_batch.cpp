@@ -17,7 +17,7 @@ namespace {
 using texts = std::vector<std::string_view>;
 
 constexpr std::string_view spaces = " \t\r\n";
-constexpr std::string_view field = "requests";
+constexpr std::string_view requests_field = "requests";
 
 auto batch_problem(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
   return braid::diagnostics({.code = std::move(code),
@@ -35,7 +35,7 @@ class cutter {
 
   /// Nothing where the text is no batch.
   auto run() -> std::optional<texts> {
-    const std::string quoted = '"' + std::string(field) + '"';
+    const std::string quoted = '"' + std::string(requests_field) + '"';
     const bool is_batch = take("{") && take(quoted) && take(":") && take("[") && (take("]") || elements()) && take("}");
     skip_spaces();
     return is_batch && rest_.empty() ? std::optional(std::move(found_)) : std::nullopt;
@@ -105,7 +105,7 @@ auto problems_of(std::string_view body) -> braid::diagnostics {
   if (!document) return document.error();
   braid::diagnostics problems;
   object_reader in(*document, "", problems);
-  in.array(field, presence::required);
+  in.array(requests_field, presence::required);
   in.refuse_unknown_fields();
   problems.set_source("request");
   if (problems.empty())

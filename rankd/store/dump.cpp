@@ -112,8 +112,7 @@ class dump_job {
     return std::unexpected(store_diagnostic(code, folder_, message, hint));
   }
   auto damaged(std::error_code why) const {
-    return refuse("store_corrupt", "the store cannot be read: " + why.message(),
-                  "delete the folder and load the data again");
+    return refuse("store_corrupt", "the store cannot be read: " + why.message(), load_again_hint);
   }
 
   const fs::path& folder_;

@@ -19,10 +19,8 @@ namespace fs = std::filesystem;
 /// A load may replace the data file between the reading of the manifest and the opening of the file.
 constexpr int open_attempts = 16;
 
-constexpr std::string_view reload = "delete the folder and load the data again";
-
 auto corrupt(const fs::path& folder, std::string_view message) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(store_diagnostic("store_corrupt", folder, message, reload));
+  return std::unexpected(store_diagnostic("store_corrupt", folder, message, load_again_hint));
 }
 
 /// What is wrong with the data file by its size, or nothing.
@@ -33,7 +31,7 @@ auto size_diagnostic(const fs::path& folder, std::uint64_t actual, std::uint64_t
       "the data file has " + std::to_string(actual) + " bytes, the manifest says " + std::to_string(expected);
   if (actual < expected)
     return store_diagnostic("store_truncated", folder, sizes, "it was cut short, by a full disk or an unfinished copy");
-  return store_diagnostic("store_corrupt", folder, sizes, reload);
+  return store_diagnostic("store_corrupt", folder, sizes, load_again_hint);
 }
 
 auto cannot_map(const fs::path& folder, int status) -> std::unexpected<braid::diagnostics> {

@@ -101,17 +101,16 @@ auto parse_manifest(const fs::path& folder, std::string_view text) -> braid::che
     return std::unexpected(store_diagnostic(code, folder, message, hint));
   };
   constexpr std::string_view damaged = "the manifest of the store is damaged";
-  constexpr std::string_view reload = "delete the folder and load the data again";
   const std::string_view whole = text;
-  if (!text.starts_with(magic)) return refuse("store_corrupt", damaged, reload);
+  if (!text.starts_with(magic)) return refuse("store_corrupt", damaged, load_again_hint);
   text.remove_prefix(magic.size());
   const auto version = take_number(text, '\n');
-  if (!version || *version == 0) return refuse("store_corrupt", damaged, reload);
+  if (!version || *version == 0) return refuse("store_corrupt", damaged, load_again_hint);
   if (*version > store_manifest::format)
     return refuse("store_newer", "the store has a format that this version does not know",
                   "use the version of rankd that made it, or load the data again");
   const auto found = parse_entries(whole, text, *version);
-  if (!found) return refuse("store_corrupt", damaged, reload);
+  if (!found) return refuse("store_corrupt", damaged, load_again_hint);
   return *found;
 }
 

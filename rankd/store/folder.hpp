@@ -48,6 +48,9 @@ auto checksums_file(const std::filesystem::path& folder, std::uint64_t generatio
 /// it.
 void remove_other_generations(const std::filesystem::path& folder, std::uint64_t keep);
 
+/// What to do about a store that is damaged.
+inline constexpr std::string_view load_again_hint = "delete the folder and load the data again";
+
 /// One diagnostic about a store, with the folder as its source.
 auto store_diagnostic(std::string_view code, const std::filesystem::path& folder, std::string_view message,
                       std::string_view hint) -> braid::diagnostics;

@@ -13,7 +13,7 @@
 namespace rankd {
 namespace {
 
-constexpr std::size_t piece = std::size_t{256} << 10U;
+constexpr std::size_t read_piece = std::size_t{256} << 10U;
 
 }  // namespace
 
@@ -59,7 +59,8 @@ line_reader::~line_reader() {
 auto line_reader::fill() -> braid::result<void> {
   if (begin_ > 0) std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= std::exchange(begin_, 0);
-  if (buffer_.size() < end_ + piece + padding) buffer_.resize(std::max(end_ + piece + padding, 2 * buffer_.size()));
+  if (buffer_.size() < end_ + read_piece + padding)
+    buffer_.resize(std::max(end_ + read_piece + padding, 2 * buffer_.size()));
   ::ssize_t got = 0;
   do got = ::read(descriptor_, buffer_.data() + end_, buffer_.size() - padding - end_);
   while (got < 0 && errno == EINTR);

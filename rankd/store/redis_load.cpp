@@ -35,7 +35,7 @@ constexpr auto patience = std::chrono::seconds(60);       ///< with a server tha
 constexpr auto first_patience = std::chrono::seconds(5);  ///< with one of which nothing is known yet
 constexpr std::size_t max_words = 1'000;                  ///< of a command, so that none is long
 
-auto make_diagnostic(std::string_view code, std::string message, std::string hint, std::string source)
+auto one_diagnostic(std::string_view code, std::string message, std::string hint, std::string source)
     -> braid::diagnostic {
   return {.code = std::string(code),
           .pointer = {},
@@ -46,7 +46,7 @@ auto make_diagnostic(std::string_view code, std::string message, std::string hin
 }
 
 auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnostic {
-  return make_diagnostic("data_unreadable", "the file cannot be read: " + error.message(), {}, file.string());
+  return one_diagnostic("data_unreadable", "the file cannot be read: " + error.message(), {}, file.string());
 }
 
 /// The lines of several files as records, from a place on.
@@ -183,8 +183,8 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
     done_bytes(done);
   }
   if (diagnostics_.size() >= max_load_diagnostics)
-    diagnostics_.add(make_diagnostic("too_many_diagnostics", "the rest of the data was not read", {},
-                                     files_[std::min<std::size_t>(source.file(), files_.size() - 1)].string()));
+    diagnostics_.add(one_diagnostic("too_many_diagnostics", "the rest of the data was not read", {},
+                                    files_[std::min<std::size_t>(source.file(), files_.size() - 1)].string()));
   if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
   keys_ = {};
   return {};
@@ -304,8 +304,7 @@ auto sender::refused(std::string_view code, const std::string& why) const -> std
   const std::string hint = has_begun_ ? "the next load of the same files goes on where this one ended"
                                       : "nothing was written: check that the server answers there, and that the user "
                                         "and the password are right and may write";
-  return std::unexpected(
-      braid::diagnostics(make_diagnostic(code, "the load failed: " + why, hint, place_of(*server_))));
+  return std::unexpected(braid::diagnostics(one_diagnostic(code, "the load failed: " + why, hint, place_of(*server_))));
 }
 
 template <typename Redis>
@@ -458,7 +457,7 @@ auto load_redis(const redis_address& server, std::span<const fs::path> files, co
   const auto on = braid::loop::create();
   if (!on)
     return std::unexpected(braid::diagnostics(
-        make_diagnostic("no_runtime", "no event loop can be started: " + on.error().message(), {}, {})));
+        one_diagnostic("no_runtime", "no event loop can be started: " + on.error().message(), {}, {})));
   sender work(server, files, options, checked);
   braid::outcome<braid::checked<load_report>> ended;
   (*on)->run([&] { (*on)->spawn(run_and_stop(work, **on, ended)); });

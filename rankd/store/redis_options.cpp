@@ -1,6 +1,7 @@
 // rankd/store/redis_options.cpp: endpoints, URLs and variables made into options of a connection.
 #include <rankd/store/redis_options.hpp>
 
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/store/detail/environment.hpp>
 
@@ -41,15 +42,6 @@ constexpr std::uint16_t usual_port = 6379;
 constexpr std::uint32_t max_databases = 1'000'000;
 /// A list of ten million ids, the most that a source may ask for, must fit.
 constexpr std::uint32_t max_reply_bytes = 1U << 30U;
-
-auto refused(std::string_view code, std::string message, std::string hint = {}) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = std::string(code),
-                                             .pointer = {},
-                                             .message = std::move(message),
-                                             .hint = std::move(hint),
-                                             .node = {},
-                                             .source = {}}));
-}
 
 /// The whole of a text as a number of at most `max_count`.
 auto number_of(std::string_view text, std::uint32_t max_count) -> std::optional<std::uint32_t> {

@@ -3,19 +3,29 @@
 
 #include <doctest/doctest.h>
 
+#include <braid/braid.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <expected>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <latch>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
+#include <ranges>
+#include <set>
 #include <span>
+#include <sstream>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>

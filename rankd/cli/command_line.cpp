@@ -1,0 +1,506 @@
+// rankd/cli/command_line.cpp: the command line of rankd.
+#include <rankd/cli/detail/command_line.hpp>
+
+#include <rankd/cli/commands.hpp>
+#include <rankd/cli/detail/common_options.hpp>
+#include <rankd/cli/events_command.hpp>
+#include <rankd/cli/experiment_options.hpp>
+#include <rankd/cli/option_checks.hpp>
+#include <rankd/cli/printable.hpp>
+#include <rankd/cli/replay_command.hpp>
+#include <rankd/cli/detail/serve_arguments.hpp>
+#include <rankd/cli/test_command.hpp>
+#include <rankd/cli/vectors_command.hpp>
+#include <rankd/store/redis_options.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace {
+
+using rankd::check_filled_store;
+using rankd::check_not_empty;
+using rankd::check_server_url;
+using rankd::check_store;
+using rankd::exit_status;
+using rankd::number_between;
+using rankd::output_form;
+using rankd::whole_number;
+using rankd::detail::add_form;
+using rankd::detail::add_node_timeout;
+using rankd::detail::add_project;
+using rankd::detail::max_ms;
+
+/// What the chosen subcommand will do, once the whole line has been read.
+using action = std::function<exit_status()>;
+
+template <typename Options>
+void add_workers(CLI::App& command, Options& options) {
+  command.add_option("--workers", options.workers, "Threads that compute; default: as many as the machine grants")
+      ->check(whole_number(1, 4096));
+}
+
+void add_store(CLI::App& command, std::string& store) {
+  command.add_option("--store", store, "Folder of the store, as PATH or lmdb:PATH; default: the project's")
+      ->check(check_store)
+      ->type_name("URL");
+}
+
+/// Ids are whole numbers, or any texts in a project that says so.
+void check_why(const rankd::rank_options& options) {
+  const auto check = whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+  for (std::string id : options.why)
+    if (const std::string problem = check(id); !problem.empty() && !rankd::has_text_ids(options))
+      throw CLI::ValidationError("--why", problem);
+}
+
+void add_rank(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("rank", "Rank for one request: JSON in, JSON out");
+  auto options = std::make_shared<rankd::rank_options>();
+  add_project(*command, *options);
+  command->add_option("--plan", options->plan, "Plan to run; default: the one that the request names")
+      ->check(check_not_empty)
+      ->type_name("NAME");
+  command->add_option("--request", options->request, "The request, or a file with it; default: standard input")
+      ->check(check_not_empty)
+      ->type_name("JSON|FILE");
+  command->add_flag_callback(
+      "--table", [options] { options->form = output_form::people; }, "Print a table and the time of each node");
+  command->add_flag_callback(
+      "--explain", [options] { options->explain = rankd::explain_mode::on; },
+      "Show where the time went: as tables, or as JSON with --json");
+  command
+      ->add_option("--why", options->why,
+                   "Show at which node an id vanished, or its position; several ids with commas between")
+      ->delimiter(',')
+      ->type_name("ID");
+  command
+      ->add_option("--capture", options->captures,
+                   "Show the rows that a node gives, of some keys or all; may be given for 8 nodes")
+      ->check(check_not_empty)
+      ->type_name("NODE[:KEY,…]");
+  auto* json =
+      command->add_flag_callback("--json", [] {}, "Print JSON, as without --table and --explain")->excludes("--table");
+  add_node_timeout(*command, *options);
+  add_workers(*command, *options);
+  command->callback([options, json, &chosen] {
+    if (options->why.size() > rankd::max_explained_ids)
+      throw CLI::ValidationError("--why", "takes at most " + std::to_string(rankd::max_explained_ids) + " ids");
+    check_why(*options);
+    if (options->captures.size() > rankd::max_captured_nodes)
+      throw CLI::ValidationError("--capture", "names at most " + std::to_string(rankd::max_captured_nodes) + " nodes");
+    if (!options->why.empty()) options->explain = rankd::explain_mode::on;
+    if (options->explain == rankd::explain_mode::on && json->count() == 0) options->form = output_form::people;
+    chosen = [options] { return rank_command(*options); };
+  });
+}
+
+/// `I/N` with 1 <= I <= N.
+auto parse_shard(const std::string& text) -> std::optional<rankd::batch_shard> {
+  rankd::batch_shard shard;
+  const char* const end = text.data() + text.size();
+  const auto index = std::from_chars(text.data(), end, shard.index);
+  if (index.ec != std::errc() || index.ptr == end || *index.ptr != '/') return std::nullopt;
+  const auto count = std::from_chars(index.ptr + 1, end, shard.count);
+  if (count.ec != std::errc() || count.ptr != end || shard.index < 1 || shard.index > shard.count) return std::nullopt;
+  return shard;
+}
+
+void add_batch(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("batch", "Rank for many requests: NDJSON in, NDJSON out, in the same order");
+  auto options = std::make_shared<rankd::batch_command_options>();
+  add_project(*command, *options);
+  command->add_option("--plan", options->plan, "Plan to run; default: the one that each request names")
+      ->check(check_not_empty)
+      ->type_name("NAME");
+  auto* in = command->add_option("--in", options->in, "Requests, one a line; default: standard input")
+                 ->check(check_not_empty)
+                 ->type_name("FILE");
+  auto* out = command->add_option("--out", options->out, "Answers, one a line; default: standard output")
+                  ->check(check_not_empty)
+                  ->type_name("FILE");
+  command
+      ->add_option_function<std::string>(
+          "--shard",
+          [options](const std::string& text) { options->shard = parse_shard(text).value_or(options->shard); },
+          "Answer only the I-th of N parts; the answers of all parts, concatenated, are those of the whole")
+      ->check([](const std::string& text) { return parse_shard(text) ? "" : "wants I/N with 1 <= I <= N"; })
+      ->needs(in)
+      ->type_name("I/N");
+  auto* resume = command
+                     ->add_flag_callback(
+                         "--resume", [options] { options->earlier = rankd::unfinished::resume; },
+                         "Continue an interrupted batch into the same file")
+                     ->needs(in)
+                     ->needs(out);
+  command
+      ->add_flag_callback(
+          "--restart", [options] { options->earlier = rankd::unfinished::restart; },
+          "Discard an interrupted batch into the same file")
+      ->excludes(resume)
+      ->needs(out);
+  command->add_flag_callback(
+      "--allow-degraded", [options] { options->fallbacks = rankd::time_fallbacks::allowed; },
+      "Run plans with fallbacks for what is late, whose answers depend on time");
+  add_node_timeout(*command, *options);
+  add_workers(*command, *options);
+  command->add_option("--cache-mib", options->cache_mib, "Keep rows of nodes that have a cache, so much in each thread")
+      ->check(whole_number(0, 1 << 20))
+      ->capture_default_str();
+  command->callback([options, &chosen] { chosen = [options] { return batch_command(*options); }; });
+}
+
+void add_bench(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("bench", "Measure how many requests are answered a second, and how fast");
+  auto options = std::make_shared<rankd::bench_options>();
+  add_project(*command, *options);
+  command->add_option("--plan", options->plan, "Plan to run")->required()->check(check_not_empty)->type_name("NAME");
+  command->add_option("--requests", options->requests, "Requests, one a line; default: one for each user of the store")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command
+      ->add_option("--clients", options->clients,
+                   "Clients that send at the same time; several numbers are measured one after another")
+      ->delimiter(',')
+      ->check(whole_number(1, 100'000))
+      ->capture_default_str();
+  command
+      ->add_option_function<std::int64_t>(
+          "--duration-ms", [options](std::int64_t ms) { options->duration = std::chrono::milliseconds(ms); },
+          "Time for each number of clients; default: 1000")
+      ->check(whole_number(1, max_ms));
+  command->add_option("--loops", options->loops, "Event loops that share the clients, each with its thread")
+      ->check(whole_number(1, 4096))
+      ->capture_default_str();
+  command->add_option("--workers", options->workers, "Threads that compute, for each loop")
+      ->check(whole_number(1, 4096))
+      ->capture_default_str();
+  command->add_flag_callback(
+      "--sequential", [options] { options->order = rankd::run_order::one_by_one; },
+      "Run the nodes of a request one by one, on the loop");
+  auto* const http =
+      command
+          ->add_option(
+              "--http", options->http,
+              "Send the requests to the server at http://HOST:PORT, with the token in the variable RANKD_TOKEN")
+          ->check(check_server_url)
+          ->type_name("URL");
+  auto* const plot = command->add_option("--plot", options->plot, "Write a plot of the results, as SVG")
+                         ->check(check_not_empty)
+                         ->type_name("FILE");
+  auto* const rate =
+      command
+          ->add_option("--rate", options->rates,
+                       "Send so many requests a second, without waiting for answers; several rates run in succession")
+          ->delimiter(',')
+          ->check(number_between(0.001, 10'000'000))
+          ->needs(http)
+          ->excludes(plot);
+  command->add_option("--connections", options->connections, "How many requests may wait for an answer, with --rate")
+      ->check(whole_number(1, 100'000))
+      ->capture_default_str()
+      ->needs(rate);
+  add_form(*command, options->form);
+  command->callback([options, &chosen] { chosen = [options] { return bench_command(*options); }; });
+}
+
+void add_load(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("load", "Fill an embedded store or Redis from NDJSON");
+  auto options = std::make_shared<rankd::load_command_options>();
+  add_project(*command, *options);
+  command->add_option("data", options->data, "Files, or folders of *.ndjson; default: the project's data")
+      ->check(check_not_empty)
+      ->type_name("DATA");
+  command
+      ->add_option("--store", options->store,
+                   "PATH, lmdb:PATH, redis://HOST:PORT/DATABASE or redis-cluster://HOST:PORT,HOST:PORT; "
+                   "default: the project's")
+      ->check(check_filled_store)
+      ->type_name("URL");
+  command->add_flag("--replace", options->replace, "Delete what the store held before; not with Redis");
+  command->callback([options, &chosen] {
+    if (options->replace && rankd::is_redis_url(options->store))
+      throw CLI::ValidationError("--replace", "is for embedded stores; empty a Redis database with its own FLUSHDB");
+    chosen = [options] { return load_command(*options); };
+  });
+}
+
+void add_dump(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("dump", "Write an embedded store as NDJSON");
+  auto options = std::make_shared<rankd::dump_command_options>();
+  add_project(*command, *options);
+  add_store(*command, options->store);
+  command->add_option("--out", options->out, "File to write; default: standard output")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command->add_option("--prefix", options->prefix, "Only keys that begin with it")->type_name("TEXT");
+  command->callback([options, &chosen] { chosen = [options] { return dump_command(*options); }; });
+}
+
+void add_validate(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("validate", "Print all that is wrong with plans");
+  auto options = std::make_shared<rankd::validate_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->add_flag("--strict", options->strict, "Warnings make the status 1, too");
+  command->add_option("plan", options->plans, "Names or files; default: all plans of the project")
+      ->check(check_not_empty)
+      ->type_name("PLAN");
+  command->callback([options, &chosen] { chosen = [options] { return validate_command(*options); }; });
+}
+
+void add_eval(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("eval", "Measure the answers of a plan against judgements, or compare two plans");
+  auto options = std::make_shared<rankd::eval_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->add_option("plan", options->plans, "Name or file; a second one is compared with the first")
+      ->required()
+      ->expected(1, 2)
+      ->check(check_not_empty)
+      ->type_name("PLAN");
+  command
+      ->add_option("--judgements", options->judgements,
+                   "File with {\"request\": {…}, \"relevance\": {ID: NUMBER}} on each line")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command->add_option("--depth", options->quality.depth, "The first candidates that count: the k of NDCG@k")
+      ->check(whole_number(1, 10'000))
+      ->capture_default_str();
+  command
+      ->add_option_function<std::string>(
+          "--gain",
+          [options](const std::string& name) {
+            options->quality.gain = name == "linear" ? rankd::gain_form::linear : rankd::gain_form::exponential;
+          },
+          "Gain in NDCG: linear (the relevance) or exponential (2^relevance - 1); default: linear")
+      ->check(CLI::IsMember({"linear", "exponential"}))
+      ->type_name("FORM");
+  command->add_option("--diversity", options->diversity, "Key whose values should differ among the first candidates")
+      ->check(check_not_empty)
+      ->type_name("KEY");
+  command->add_option("--resamples", options->bootstrap.resamples, "Resamples of the requests for each interval")
+      ->check(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--seed", options->bootstrap.seed, "Seed of the resamples: the same seed, the same intervals")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
+  add_workers(*command, *options);
+  command->callback([options, &chosen] { chosen = [options] { return eval_command(*options); }; });
+}
+
+void add_list(CLI::App& app, action& chosen, const std::string& name, const std::string& doc,
+              exit_status (*run)(const rankd::list_options&)) {
+  auto* command = app.add_subcommand(name, doc);
+  auto options = std::make_shared<rankd::list_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->callback([options, &chosen, run] { chosen = [options, run] { return run(*options); }; });
+}
+
+void add_plans(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("plans", "List the plans of the project, or show the graph of one");
+  auto options = std::make_shared<rankd::plans_options>();
+  add_project(*command, *options);
+  auto* plan = command->add_option("plan", options->plan, "Name or file of the plan to show; default: list all")
+                   ->check(check_not_empty)
+                   ->type_name("PLAN");
+  auto* json = command->add_flag_callback(
+      "--json",
+      [options] {
+        options->form = output_form::programs;
+        options->graph = rankd::graph_form::json;
+      },
+      "Print JSON");
+  auto* dot = command->add_flag_callback(
+      "--dot", [options] { options->graph = rankd::graph_form::dot; }, "Print the graph for Graphviz");
+  auto* mermaid = command->add_flag_callback(
+      "--mermaid", [options] { options->graph = rankd::graph_form::mermaid; }, "Print the graph for Mermaid");
+  dot->needs(plan)->excludes(json)->excludes(mermaid);
+  mermaid->needs(plan)->excludes(json);
+  command->callback([options, &chosen] { chosen = [options] { return plans_command(*options); }; });
+}
+
+void add_registry(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("registry", "Show what the project declares");
+  auto options = std::make_shared<rankd::registry_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->add_option("registry", options->registry, "Which one; default: all")
+      ->check(CLI::IsMember({"keys", "params", "features", "capabilities", "endpoints", "experiments"}));
+  command->add_flag_callback(
+      "--digests", [options] { options->show = rankd::registry_view::digests; }, "Show only the SHA-256 of each");
+  command->callback([options, &chosen] { chosen = [options] { return registry_command(*options); }; });
+}
+
+void add_ops(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("ops", "List the operators that plans can use");
+  auto options = std::make_shared<rankd::ops_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->add_flag("--toml", options->toml, "Print TOML: params with their ranges and choices, and ops of expressions")
+      ->excludes(command->get_option("--json"));
+  command->add_flag("--own", options->own, "Only the operators of the project's own libraries");
+  command->callback([options, &chosen] { chosen = [options] { return ops_command(*options); }; });
+}
+
+void add_init(CLI::App& app, action& chosen) {
+  auto* init = app.add_subcommand("init", "Make a project: `init demo|shop|empty DIR`")->require_subcommand(1);
+  auto* demo = init->add_subcommand("demo", "A project with plans, registries, made-up data and a README");
+  auto options = std::make_shared<rankd::init_options>();
+  demo->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  demo->add_option("--seed", options->size.seed, "Seed of the data")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
+  demo->add_option("--users", options->size.users, "How many users")
+      ->check(whole_number(1, 10'000'000))
+      ->capture_default_str();
+  demo->add_option("--media", options->size.media, "How many media")
+      ->check(whole_number(0, 100'000'000))
+      ->capture_default_str();
+  demo->callback([options, &chosen] { chosen = [options] { return init_command(*options); }; });
+
+  auto* empty =
+      init->add_subcommand("empty", "A project to fill: registries, one plan of its own, settings for editors");
+  empty->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  empty->callback([options, &chosen] {
+    options->kind = rankd::project_kind::empty;
+    chosen = [options] { return init_command(*options); };
+  });
+
+  auto* shop =
+      init->add_subcommand("shop", "A made-up shop whose ids are strings: ten plans with tests, data, a model");
+  shop->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("DIR");
+  shop->callback([options, &chosen] {
+    options->kind = rankd::project_kind::shop;
+    chosen = [options] { return init_command(*options); };
+  });
+}
+
+/// Whether everything that was printed has arrived; a full disk or a closed output shows only here.
+auto output_is_out() -> bool {
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && std::ferror(stdout) == 0) return true;
+  std::cerr << "rankd: standard output cannot be written\n";
+  return false;
+}
+
+auto command_names(const CLI::App& app) -> std::vector<std::string_view> {
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.emplace_back(command->get_name());
+  return names;
+}
+
+/// What could have been meant by a word that is no command of `app`: a command of nearly that name, the option of a
+/// command, or one of its commands.
+auto hint_for(const CLI::App& app, const std::string& word) -> std::string {
+  if (word.starts_with('-')) return {};
+  const std::vector<std::string_view> names = command_names(app);
+  if (std::string near = braid::did_you_mean(word, names); !near.empty()) return "; " + near;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (command->get_option_no_throw("--" + word) != nullptr)
+      return "; `" + app.get_name() + " " + command->get_name() + "` has an option --" + word;
+  std::string all;
+  for (const std::string_view name : names) all.append(all.empty() ? "" : ", ").append(name);
+  return "; the commands of `" + app.get_name() + "` are " + all;
+}
+
+/// What is wrong with the command line, which may hold text from other sources. Where a command is missing,
+/// what stands in its place is reported.
+auto diagnostic_of(const CLI::App* app, const CLI::Error& error) -> std::string {
+  std::string what = error.what();
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
+    const CLI::App* used = app;
+    while (!used->get_subcommands().empty()) used = used->get_subcommands().front();
+    const auto unknown = app->remaining(true);
+    if (!unknown.empty() && !command_names(*used).empty())
+      what = "there is no command or option `" + unknown.front() + "`" + hint_for(*used, unknown.front());
+    else if (!unknown.empty())
+      what = "there is no command or option `" + unknown.front() + "`";
+    else if (!command_names(*used).empty())
+      what = "a command is missing" + hint_for(*used, "");
+  }
+  return "rankd: " + rankd::printable(what) + "\nRun with --help or --help-all for more information.\n";
+}
+
+}  // namespace
+
+auto rankd::detail::run_command_line(int argc, char** argv) -> int {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
+  CLI::App app("rankd: ranks candidates by plans: graphs of operators over rows", "rankd");
+  app.set_version_flag("--version", "rankd " RANKD_VERSION);
+  app.set_help_all_flag("--help-all", "Help for all subcommands");
+  app.failure_message(diagnostic_of);
+  app.footer(
+      "Exit status: 0 success, 1 the request, plan or data is wrong, 2 wrong usage. When the reader of standard "
+      "output\n"
+      "goes away, rankd ends by SIGPIPE (141 in a shell), or with 1 where that signal is ignored.");
+  app.require_subcommand(1);
+
+  action chosen;
+  add_rank(app, chosen);
+  add_batch(app, chosen);
+  add_bench(app, chosen);
+  rankd::detail::add_serve(app, chosen);
+  rankd::detail::add_studio(app, chosen);
+  add_load(app, chosen);
+  add_dump(app, chosen);
+  add_validate(app, chosen);
+  add_plans(app, chosen);
+  rankd::add_diff(app, chosen);
+  add_eval(app, chosen);
+  rankd::add_test(app, chosen);
+  rankd::add_replay(app, chosen);
+  rankd::add_vectors(app, chosen);
+  add_ops(app, chosen);
+  add_registry(app, chosen);
+  rankd::add_experiment(app, chosen);
+  rankd::add_events(app, chosen);
+  add_list(app, chosen, "doctor", "Check whether this project can be served on this machine, and say what to correct",
+           &rankd::doctor_command);
+  add_init(app, chosen);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& stop) {
+    const bool asked = stop.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    app.exit(stop);
+    if (asked && !output_is_out()) return static_cast<int>(exit_status::failed);
+    return static_cast<int>(asked ? exit_status::fine : exit_status::wrong_usage);
+  }
+  try {
+    const exit_status status = chosen();
+    return static_cast<int>(output_is_out() ? status : exit_status::failed);
+  } catch (const std::exception& unexpected) {
+    std::cerr << "rankd: " << rankd::printable(unexpected.what()) << "\n";
+    return static_cast<int>(exit_status::failed);
+  }
+}
