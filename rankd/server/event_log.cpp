@@ -284,8 +284,15 @@ void event_log::write_until_end() {
   }
 }
 
-/// What is not known to be on the disk is cut again, or else left behind in a file that ends there.
+/// Takes away what was written and not reported, for good. Until that is on the disk nothing may be written after it:
+/// after a restart it would be there, and its events be duplicates that no counter has counted.
+auto event_log::cut() -> bool {
+  return ::ftruncate(file_.number(), static_cast<::off_t>(size_)) == 0 && options_.sync(file_.number()) == 0;
+}
+
+/// A file whose sync has failed is not written again: the system may have dropped its pages.
 auto event_log::write(std::string_view bytes) -> bool {
+  if (is_broken_ && !cut()) return false;
   if (is_broken_ || (size_ != 0 && size_ + bytes.size() > options_.max_bytes))
     if (!open_file(number_ + 1) && is_broken_) return false;
   std::string_view rest = bytes;
@@ -299,7 +306,7 @@ auto event_log::write(std::string_view bytes) -> bool {
     size_ += bytes.size();
     return true;
   }
-  is_broken_ = ::ftruncate(file_.number(), static_cast<::off_t>(size_)) != 0 || rest.empty();
+  is_broken_ = !cut() || rest.empty();
   return false;
 }
 

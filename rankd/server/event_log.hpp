@@ -115,6 +115,7 @@ class event_log {
   [[nodiscard]] auto path_of(unsigned number) const -> std::filesystem::path;
   void forget(std::chrono::milliseconds now);
   void write_until_end();
+  [[nodiscard]] auto cut() -> bool;
   [[nodiscard]] auto write(std::string_view bytes) -> bool;
   void settle(group& taken, event_outcome::result_kind how);
   void drop(group& taken);
@@ -124,7 +125,7 @@ class event_log {
   braid::descriptor file_;  // this and the next ones: of the writing thread
   std::uint64_t size_ = 0;  // what is known to be on the disk
   unsigned number_ = 0;
-  bool is_broken_ = false;  // the file may end with what was not reported
+  bool is_broken_ = false;  // the file may end with what was not reported, or its sync has failed
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

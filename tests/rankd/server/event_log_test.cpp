@@ -6,6 +6,8 @@
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <braid/io/backend.hpp>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -15,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <doctest/doctest.h>
@@ -149,7 +152,7 @@ TEST_CASE("events that the disk does not take are reported so, and may come agai
     CHECK(sent(*log, {"b"}) == "failed");
     bad.is_held = true;
     auto lost = log->add(some({"c"}), rules, now());
-    REQUIRE(eventually([&] { return bad.begun == 4; }));
+    REQUIRE(eventually([&] { return bad.begun == 5; }));
     auto same = log->add(some({"c"}), rules, now());
     bad.release();
     CHECK(lost.get().result == result_kind::failed);
@@ -159,6 +162,37 @@ TEST_CASE("events that the disk does not take are reported so, and may come agai
     CHECK(log->counts().failed == 2);
   }
   CHECK(ids_in(folder.path()) == "a b c ");
+}
+
+TEST_CASE("nothing is written behind events that the disk neither took nor let be cut") {
+  const scratch_folder folder;
+  std::atomic<bool> fails{false};
+  std::atomic<int> number{-1};
+  braid::descriptor writable;
+  // The file of the log becomes one that can only be read, until it is put back.
+  const auto sync = [&](int file) {
+    if (!fails) return 0;
+    if (number.exchange(file) == -1) {
+      writable = braid::descriptor(::dup(file));
+      const braid::descriptor readable(::open(event_files(folder.path()).back().c_str(), O_RDONLY | O_CLOEXEC));
+      ::dup2(readable.number(), file);
+    }
+    return -1;
+  };
+  {
+    const auto log = event_log::open({.folder = folder.path(), .sync = sync}).value();
+    CHECK(sent(*log, {"a"}) == "1 0");
+    fails = true;
+    CHECK(sent(*log, {"b"}) == "failed");
+    fails = false;
+    CHECK(ids_in(folder.path()) == "a b ");  // whole, and not to be cut yet
+    CHECK(sent(*log, {"c"}) == "failed");
+    REQUIRE(::dup2(writable.number(), number) == number);
+    CHECK(sent(*log, {"d"}) == "1 0");
+  }
+  CHECK(ids_in(folder.path()) == "a d ");
+  const auto log = event_log::open({.folder = folder.path()}).value();
+  CHECK(sent(*log, {"a", "b"}) == "1 1");
 }
 
 TEST_CASE("too much that waits is refused as a whole") {
