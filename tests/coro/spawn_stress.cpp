@@ -61,7 +61,7 @@ auto work(ledger& in, std::uint64_t pick) -> task<std::uint64_t> {
 }
 
 /// Spawns tasks on loops and stops them while they end, at about the same moment.
-void race(testing::looping_threads& loops, ledger& in, std::uint64_t seed, std::size_t races) {
+void run_races(testing::looping_threads& loops, ledger& in, std::uint64_t seed, std::size_t races) {
   random_source random(seed);
   for (std::size_t i = 0; i < races; ++i) {
     const std::uint64_t pick = random();
@@ -101,7 +101,8 @@ TEST_CASE("of completion and a stop by handles one wins, from any threads, and e
   {
     testing::looping_threads loops(2);
     std::vector<std::thread> threads;
-    for (int i = 0; i < 3; ++i) threads.emplace_back([&, seed = random()] { race(loops, counts, seed, races / 3); });
+    for (int i = 0; i < 3; ++i)
+      threads.emplace_back([&, seed = random()] { run_races(loops, counts, seed, races / 3); });
     for (std::thread& each : threads) each.join();
   }
   CHECK(counts.born.load(relaxed) == counts.died.load(relaxed));

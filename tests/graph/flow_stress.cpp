@@ -87,7 +87,7 @@ auto racing_flow(duration timeout) -> flow<token(spans, int)> {
   return std::move(draft).build(sum).value();
 }
 
-auto race(runtime& on, std::uint64_t seed, std::size_t rounds, tally& counts) -> task<void> {
+auto run_races(runtime& on, std::uint64_t seed, std::size_t rounds, tally& counts) -> task<void> {
   random_source random(seed);
   const auto flow = racing_flow(100us);
   for (std::size_t i = 0; i < rounds; ++i) {
@@ -117,7 +117,7 @@ TEST_CASE("a timeout that races with the end of its node gives a value or a time
   const std::uint64_t seed = testing::printed_seed();
   auto races = [&](scope& children) -> task<void> {
     for (std::size_t i = 0; i < side_by_side; ++i)
-      children.spawn(race(*all, seed + i, testing::scaled(100'000 / side_by_side), counts));
+      children.spawn(run_races(*all, seed + i, testing::scaled(100'000 / side_by_side), counts));
     co_return;
   };
   all->run(with_scope(std::ref(races)));

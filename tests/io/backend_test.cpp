@@ -32,12 +32,12 @@ using testing::ends;
 namespace {
 
 /// Calls a function of the test when it is ready.
-struct watch : io_watch {
-  watch(const braid::descriptor& of, io_interest what) {
+struct timed_watch : io_watch {
+  timed_watch(const braid::descriptor& of, io_interest what) {
     descriptor = of.number();
     interest = what;
     ready = [](io_watch& self) noexcept {
-      auto& mine = static_cast<watch&>(self);
+      auto& mine = static_cast<timed_watch&>(self);
       ++mine.times;
       if (mine.call) mine.call();
     };
@@ -61,7 +61,7 @@ TEST_CASE("the backend says what it is, and begins without watches") {
 TEST_CASE("a watch is called once when its descriptor is ready, and is over then") {
   const auto backend = made();
   const ends pipe = ends::of_pipe();
-  watch reading(pipe.first, io_interest::read);
+  timed_watch reading(pipe.first, io_interest::read);
   REQUIRE(backend->watch(reading));
   CHECK(backend->has_watches());
   backend->wait(0ns);
@@ -77,7 +77,7 @@ TEST_CASE("a watch is called once when its descriptor is ready, and is over then
 TEST_CASE("what is ready already is reported by the next wait") {
   const auto backend = made();
   const ends pipe = ends::of_pipe();
-  watch writing(pipe.second, io_interest::write);
+  timed_watch writing(pipe.second, io_interest::write);
   REQUIRE(backend->watch(writing));
   backend->wait(std::nullopt);
   CHECK(writing.times == 1);
@@ -93,7 +93,7 @@ TEST_CASE("what is ready already is reported by the next wait") {
 TEST_CASE("an end that is closed is reported to the other") {
   const auto backend = made();
   ends sockets = ends::of_sockets();
-  watch reading(sockets.first, io_interest::read);
+  timed_watch reading(sockets.first, io_interest::read);
   REQUIRE(backend->watch(reading));
   sockets.second.close();
   backend->wait(std::nullopt);
@@ -101,7 +101,7 @@ TEST_CASE("an end that is closed is reported to the other") {
 
   ends pipe = ends::of_pipe();
   testing::fill(pipe.second);
-  watch writing(pipe.second, io_interest::write);
+  timed_watch writing(pipe.second, io_interest::write);
   REQUIRE(backend->watch(writing));
   pipe.first.close();
   backend->wait(std::nullopt);
@@ -111,9 +111,9 @@ TEST_CASE("an end that is closed is reported to the other") {
 TEST_CASE("a descriptor is watched by one reader and one writer at a time") {
   const auto backend = made();
   const ends sockets = ends::of_sockets();
-  watch reading(sockets.first, io_interest::read);
-  watch another(sockets.first, io_interest::read);
-  watch writing(sockets.first, io_interest::write);
+  timed_watch reading(sockets.first, io_interest::read);
+  timed_watch another(sockets.first, io_interest::read);
+  timed_watch writing(sockets.first, io_interest::write);
   REQUIRE(backend->watch(reading));
   CHECK(backend->watch(another).error() == std::errc::file_exists);
   REQUIRE(backend->watch(writing));
@@ -135,8 +135,8 @@ TEST_CASE("a reader that is called leaves the writer of the descriptor waiting, 
   for (const bool reader_first : {true, false}) {
     const ends sockets = ends::of_sockets();
     testing::fill(sockets.first);
-    watch reading(sockets.first, io_interest::read);
-    watch writing(sockets.first, io_interest::write);
+    timed_watch reading(sockets.first, io_interest::read);
+    timed_watch writing(sockets.first, io_interest::write);
     REQUIRE(backend->watch(reading));
     REQUIRE(backend->watch(writing));
     const auto make_readable = [&] { testing::write_byte(sockets.second); };
@@ -144,8 +144,8 @@ TEST_CASE("a reader that is called leaves the writer of the descriptor waiting, 
       std::array<char, 65'536> room;
       while (::read(sockets.second.number(), room.data(), room.size()) > 0) {}
     };
-    watch& first = reader_first ? reading : writing;
-    watch& second = reader_first ? writing : reading;
+    timed_watch& first = reader_first ? reading : writing;
+    timed_watch& second = reader_first ? writing : reading;
     reader_first ? make_readable() : make_writable();
     while (first.times == 0) backend->wait(std::nullopt);
     backend->wait(0ns);
@@ -162,8 +162,8 @@ TEST_CASE("a reader that is called leaves the writer of the descriptor waiting, 
 TEST_CASE("a reader that is called may give up the writer, and the other way round") {
   const auto backend = made();
   const ends sockets = ends::of_sockets();
-  watch reading(sockets.first, io_interest::read);
-  watch writing(sockets.first, io_interest::write);
+  timed_watch reading(sockets.first, io_interest::read);
+  timed_watch writing(sockets.first, io_interest::write);
   reading.call = [&] { backend->unwatch(writing); };
   writing.call = [&] { backend->unwatch(reading); };
   testing::write_byte(sockets.second);
@@ -180,8 +180,8 @@ TEST_CASE("the writer goes on waiting after the reader was given up") {
   const auto backend = made();
   const ends sockets = ends::of_sockets();
   testing::fill(sockets.first);
-  watch reading(sockets.first, io_interest::read);
-  watch writing(sockets.first, io_interest::write);
+  timed_watch reading(sockets.first, io_interest::read);
+  timed_watch writing(sockets.first, io_interest::write);
   REQUIRE(backend->watch(reading));
   REQUIRE(backend->watch(writing));
   backend->unwatch(reading);
@@ -200,7 +200,7 @@ TEST_CASE("a number that means another file now is watched as that file") {
   auto first = std::make_optional(ends::of_pipe());
   const int number = first->first.number();
   {
-    watch reading(first->first, io_interest::read);
+    timed_watch reading(first->first, io_interest::read);
     testing::write_byte(first->second);
     REQUIRE(backend->watch(reading));
     backend->wait(std::nullopt);
@@ -208,7 +208,7 @@ TEST_CASE("a number that means another file now is watched as that file") {
   }
   const ends second = ends::of_pipe();
   REQUIRE(::dup3(second.first.number(), number, O_CLOEXEC) == number);  // closes what it was
-  watch reading(first->first, io_interest::read);
+  timed_watch reading(first->first, io_interest::read);
   REQUIRE(backend->watch(reading));
   backend->wait(0ns);
   CHECK(reading.times == 0);
@@ -221,7 +221,7 @@ TEST_CASE("a regular file is ready at once, and another time") {
   const auto backend = made();
   const testing::scratch_folder folder;
   const descriptor file(::open(folder.write("plain", "x").c_str(), O_RDONLY | O_CLOEXEC));
-  watch regular(file, io_interest::read);
+  timed_watch regular(file, io_interest::read);
   for (int times = 1; times <= 2; ++times) {
     REQUIRE(backend->watch(regular));
     CHECK(backend->watch(regular).error() == std::errc::file_exists);
@@ -237,10 +237,10 @@ TEST_CASE("a regular file is ready at once, and another time") {
 
 TEST_CASE("what is no descriptor is refused, and what is not open any more is refused or reported") {
   const auto backend = made();
-  watch nothing(descriptor(), io_interest::read);
+  timed_watch nothing(descriptor(), io_interest::read);
   CHECK(backend->watch(nothing).error() == std::errc::bad_file_descriptor);
   ends pipe = ends::of_pipe();
-  watch closed(pipe.first, io_interest::read);
+  timed_watch closed(pipe.first, io_interest::read);
   pipe.first.close();
   const auto watched = backend->watch(closed);
   if (watched) backend->wait(std::nullopt);
@@ -252,8 +252,8 @@ TEST_CASE("a watch that is given up is not called, not even in the batch that ha
   const auto backend = made();
   const ends first = ends::of_pipe();
   const ends second = ends::of_pipe();
-  watch one(first.first, io_interest::read);
-  watch two(second.first, io_interest::read);
+  timed_watch one(first.first, io_interest::read);
+  timed_watch two(second.first, io_interest::read);
   testing::write_byte(first.second);
   testing::write_byte(second.second);
   REQUIRE(backend->watch(one));
@@ -270,7 +270,7 @@ TEST_CASE("a watch that is given up is not called, not even in the batch that ha
 TEST_CASE("a watch may be renewed from its own call") {
   const auto backend = made();
   const ends pipe = ends::of_pipe();
-  watch reading(pipe.first, io_interest::read);
+  timed_watch reading(pipe.first, io_interest::read);
   bool renewed = true;
   reading.call = [&] {
     testing::read_byte(pipe.first);
@@ -289,11 +289,11 @@ TEST_CASE("a watch may be renewed from its own call") {
 TEST_CASE("three hundred ready descriptors are all reported, each once") {
   const auto backend = made();
   std::vector<ends> pipes;
-  std::vector<std::unique_ptr<watch>> watches;
+  std::vector<std::unique_ptr<timed_watch>> watches;
   for (int i = 0; i < 300; ++i) {
     pipes.push_back(ends::of_pipe());
     testing::write_byte(pipes.back().second);
-    watches.push_back(std::make_unique<watch>(pipes.back().first, io_interest::read));
+    watches.push_back(std::make_unique<timed_watch>(pipes.back().first, io_interest::read));
     REQUIRE(backend->watch(*watches.back()));
   }
   for (int i = 0; i < 4; ++i) backend->wait(0ns);

@@ -30,7 +30,7 @@ auto has(const std::string& text, std::string_view part) -> bool { return text.f
 
 auto content(const fs::path& file) -> std::string { return braid::testing::detail::text_of(file); }
 
-auto batch(const project_copy& project, words arguments, std::string_view input = {}) -> process_end {
+auto run_batch(const project_copy& project, words arguments, std::string_view input = {}) -> process_end {
   words line{RANKD_BINARY, "batch"};
   line.insert(line.end(), arguments.begin(), arguments.end());
   return braid::testing::run_process(std::move(line), {.folder = project.path(), .text = input});
@@ -97,7 +97,7 @@ TEST_CASE("a command line of batch that makes no sense exits with 2") {
                             {"--plan", ""},
                             {"--workers", "0"}}) {
     CAPTURE(line.back());
-    const process_end end = batch(project, line);
+    const process_end end = run_batch(project, line);
     CHECK(end.status == 2);
     CHECK(end.out.empty());
   }
@@ -105,7 +105,7 @@ TEST_CASE("a command line of batch that makes no sense exits with 2") {
 
 TEST_CASE("one answer for each request that is no blank line, in order, and status 1 where one of them failed") {
   const project_copy project;
-  const process_end end = batch(project, {"--plan", "reels_plan_a"}, requests(40));
+  const process_end end = run_batch(project, {"--plan", "reels_plan_a"}, requests(40));
   CHECK(end.status == 1);
   CHECK(end.err == "answered 40 requests, 1 of them with an error\n");
   int count = 0;
@@ -115,10 +115,10 @@ TEST_CASE("one answer for each request that is no blank line, in order, and stat
     CHECK(answer.contains("error") == (++count == 17));
   }
   CHECK(count == 40);
-  const process_end fine = batch(project, {"--plan", "reels_plan_a"}, R"({"user_id":1})");
+  const process_end fine = run_batch(project, {"--plan", "reels_plan_a"}, R"({"user_id":1})");
   CHECK(fine.status == 0);
   CHECK(fine.err == "answered 1 request, none of them with an error\n");
-  const process_end nothing = batch(project, {"--plan", "reels_plan_a"}, "");
+  const process_end nothing = run_batch(project, {"--plan", "reels_plan_a"}, "");
   CHECK(nothing.status == 0);
   CHECK(nothing.out.empty());
 }
@@ -126,16 +126,17 @@ TEST_CASE("one answer for each request that is no blank line, in order, and stat
 TEST_CASE("files, streams, parts and numbers of workers give the same bytes") {
   const project_copy project;
   project.write("in", requests(200));
-  const std::string whole = batch(project, {"--plan", "reels_plan_a"}, requests(200)).out;
+  const std::string whole = run_batch(project, {"--plan", "reels_plan_a"}, requests(200)).out;
   for (const char* workers : {"1", "2", "8"}) {
-    CHECK(batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out", "--workers", workers}).status == 1);
+    CHECK(run_batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out", "--workers", workers}).status ==
+          1);
     CHECK(content(project.path() / "out") == whole);
   }
   for (const int parts : {2, 3, 7, 300}) {
     std::string joined;
     for (int part = 1; part <= parts; ++part) {
       const std::string shard = std::to_string(part) + "/" + std::to_string(parts);
-      joined += batch(project, {"--plan", "reels_plan_a", "--in", "in", "--shard", shard}).out;
+      joined += run_batch(project, {"--plan", "reels_plan_a", "--in", "in", "--shard", shard}).out;
       if (parts == 300 && part == 40) break;
     }
     if (parts == 300)
@@ -154,17 +155,17 @@ TEST_CASE("a batch that was killed goes on where its answers are safe") {
   MESSAGE(std::string(killed ? "it was killed" : "it ended before it could be killed"));
   if (killed) {
     CHECK_FALSE(fs::exists(project.path() / "out"));
-    const process_end refused = batch(project, {"--plan", "large", "--in", "in", "--out", "out"});
+    const process_end refused = run_batch(project, {"--plan", "large", "--in", "in", "--out", "out"});
     CHECK(refused.status == 1);
     CHECK(has(refused.err, "batch_unfinished"));
-    const process_end other = batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out", "--resume"});
+    const process_end other = run_batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out", "--resume"});
     CHECK(other.status == 1);
     CHECK(has(other.err, "something else: plan"));
   }
-  const process_end resumed = batch(project, {"--plan", "large", "--in", "in", "--out", "out", "--resume"});
+  const process_end resumed = run_batch(project, {"--plan", "large", "--in", "in", "--out", "out", "--resume"});
   CHECK(resumed.err.starts_with("continuing after request line ") == killed);
   CHECK(resumed.err.ends_with("answered 100 requests, 1 of them with an error, into out\n"));
-  CHECK(batch(project, {"--plan", "large", "--in", "in", "--out", "whole"}).status == 1);
+  CHECK(run_batch(project, {"--plan", "large", "--in", "in", "--out", "whole"}).status == 1);
   CHECK((content(project.path() / "out") == content(project.path() / "whole")));
   CHECK_FALSE(fs::exists(project.path() / "out.part"));
   CHECK_FALSE(fs::exists(project.path() / "out.part.state"));
@@ -181,7 +182,7 @@ TEST_CASE("what cannot be done is refused before anything is written") {
       {{"--plan", "reels_plan_a", "--in", "/dev/null", "--shard", "1/2"}, "shard_of_stream"}};
   for (const auto& [line, code] : table) {
     CAPTURE(code);
-    const process_end end = batch(project, line);
+    const process_end end = run_batch(project, line);
     CHECK(end.status == 1);
     CHECK(end.out.empty());
     CHECK(has(end.err, code));
@@ -194,19 +195,19 @@ TEST_CASE("what is no regular file is written as it is") {
   project.write("in", requests(3));
   const fs::path out = project.path() / "out";
   fs::create_symlink("/dev/full", out);
-  const process_end full = batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out"});
+  const process_end full = run_batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out"});
   CHECK(full.status == 1);
   CHECK(has(full.err, "output_unwritable"));
   CHECK(fs::is_symlink(out));
   fs::remove(out);
   project.write("real", "old");
   fs::create_symlink("real", out);
-  CHECK(batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out"}).status == 0);
+  CHECK(run_batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out"}).status == 0);
   CHECK(fs::is_symlink(out));
-  CHECK(content(project.path() / "real") == batch(project, {"--plan", "reels_plan_a", "--in", "in"}).out);
+  CHECK(content(project.path() / "real") == run_batch(project, {"--plan", "reels_plan_a", "--in", "in"}).out);
   fs::remove(out);
   fs::create_directory(out);
-  CHECK(has(batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out"}).err, "this is a folder"));
+  CHECK(has(run_batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out"}).err, "this is a folder"));
 }
 
 TEST_CASE("requests, and files that nobody knows, are not written over") {
@@ -215,7 +216,7 @@ TEST_CASE("requests, and files that nobody knows, are not written over") {
   const auto refusal = [&](const words& more) {
     words line{"--plan", "reels_plan_a"};
     line.insert(line.end(), more.begin(), more.end());
-    const process_end end = batch(project, line);
+    const process_end end = run_batch(project, line);
     CHECK(end.status == 1);
     return end.err;
   };
@@ -243,7 +244,7 @@ TEST_CASE("a store that was made anew is another one, even where it has the same
     return;
   }
   fs::remove_all(project.store());
-  const process_end end = batch(project, {"--plan", "large", "--in", "in", "--out", "out", "--resume"});
+  const process_end end = run_batch(project, {"--plan", "large", "--in", "in", "--out", "out", "--resume"});
   CHECK(end.status == 1);
   CHECK(has(end.err, "something else: stores"));
 }
@@ -296,7 +297,7 @@ TEST_CASE("a file that may not grow is an error of the write, not the end of the
 TEST_CASE("a plan that its index does not mean is refused") {
   const project_copy project;
   project.write("plans/compiled/index.json", "{}");
-  const process_end end = batch(project, {"--plan", "reels_plan_a"}, requests(1));
+  const process_end end = run_batch(project, {"--plan", "reels_plan_a"}, requests(1));
   CHECK(end.status == 1);
   CHECK(has(end.err, "index.json"));
 }

@@ -11,7 +11,7 @@ using namespace rankd;
 
 namespace {
 
-constexpr std::string_view artifact = R"({
+constexpr std::string_view artifact_text = R"({
   "schema_version": 1,
   "plan_name": "demo",
   "source_files": ["plans/demo.plan.ts#sha256=00", "plans/shared.ts"],
@@ -33,7 +33,7 @@ constexpr std::string_view artifact = R"({
 }  // namespace
 
 TEST_CASE("a pointer leads to the smallest part around it whose source is known") {
-  const auto read = parse_plan(artifact, "demo.json", testing::rules());
+  const auto read = parse_plan(artifact_text, "demo.json", testing::rules());
   REQUIRE_MESSAGE(read, (read ? "" : read.error().to_text()));
   CHECK(source_location(*read, "/nodes/1/params/expr_id") == "plans/demo.plan.ts:12:5");
   CHECK(source_location(*read, "/expr_table/e") == "plans/demo.plan.ts:3:4");
@@ -46,7 +46,7 @@ TEST_CASE("a pointer leads to the smallest part around it whose source is known"
 }
 
 TEST_CASE("diagnostics about an artifact name the place in the author's file") {
-  std::string wrong(artifact);
+  std::string wrong(artifact_text);
   wrong.replace(wrong.find("\"out_key\": 2001"), 15, "\"out_key\": 0");
   wrong.replace(wrong.find("\"neg\""), 5, "\"nag\"");
   const auto read = parse_plan(wrong, "demo.json", testing::rules());

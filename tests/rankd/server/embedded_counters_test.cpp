@@ -32,7 +32,7 @@ auto now() -> milliseconds {
   return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
 }
 
-auto project() -> const counted_project& {
+auto the_project() -> const counted_project& {
   static const counted_project one(embedded_place);
   return one;
 }
@@ -45,7 +45,7 @@ class counting {
   explicit counting(const fs::path& folder, std::size_t max_bytes = 1U << 20U, std::uint64_t file_bytes = 64U << 20U)
       : folder_(folder), lines_(line_file::open(folder.parent_path() / "log").value()) {
     const serve_log log(*lines_, log_level::info);
-    made_ = embedded_counters::make(*project().rules, *project().declared,
+    made_ = embedded_counters::make(*the_project().rules, *the_project().declared,
                                     {.folder = folder,
                                      .max_bytes = max_bytes,
                                      .between_snapshots = 1h,
@@ -64,7 +64,8 @@ class counting {
   void click(const std::string& id, std::int64_t item = 7) { send({.event_id = id, .type = "click", .item_id = item}); }
   void send(event what) {
     if (what.time == 0ms) what.time = time;
-    CHECK(events_->add({std::move(what)}, *project().rules, time).get().result == event_outcome::result_kind::written);
+    CHECK(events_->add({std::move(what)}, *the_project().rules, time).get().result ==
+          event_outcome::result_kind::written);
   }
   auto field(const std::string& key, std::string_view name) const -> std::string {
     braid::arena memory;
@@ -167,7 +168,7 @@ TEST_CASE("a snapshot that cannot be read stays, and nothing is counted in its p
   const fs::path snapshot = folder.path() / counters_snapshot_file;
   fs::create_directory(snapshot);
   const auto counters =
-      embedded_counters::make(*project().rules, *project().declared, {.folder = folder.path(), .now = now});
+      embedded_counters::make(*the_project().rules, *the_project().declared, {.folder = folder.path(), .now = now});
   const auto started = counters->start();
   REQUIRE_FALSE(started.has_value());
   CHECK(started.error().front().code == "unreadable_file");

@@ -54,12 +54,12 @@ auto code_of(const json& answer) -> std::string { return answer.at("error").at("
 auto has_thread(const std::string& metrics) -> bool { return metrics.find(R"(pool="shadow")") != std::string::npos; }
 
 /// Counts those that there are.
-class counted_store : public closed_store {
+class numbered_store : public closed_store {
  public:
-  explicit counted_store(int& alive) : alive_(&alive) { ++*alive_; }
-  counted_store(const counted_store&) = delete;
-  auto operator=(const counted_store&) -> counted_store& = delete;
-  ~counted_store() override { --*alive_; }
+  explicit numbered_store(int& alive) : alive_(&alive) { ++*alive_; }
+  numbered_store(const numbered_store&) = delete;
+  auto operator=(const numbered_store&) -> numbered_store& = delete;
+  ~numbered_store() override { --*alive_; }
 
  private:
   int* alive_;
@@ -166,7 +166,7 @@ TEST_CASE("stores of candidates are opened for the first one, once, and go where
   const auto open = [&]() -> braid::checked<shadow_stores> {
     if (++asked == 1) return refused("not_now", "the store is not there", "try again", "store");
     shadow_stores out{.own = {}, .all = reference_project::get().stores};
-    out.own.push_back(std::make_unique<counted_store>(alive));
+    out.own.push_back(std::make_unique<numbered_store>(alive));
     return out;
   };
   serve_options options;

@@ -35,7 +35,7 @@ auto reels_plan(double cutoff) -> std::shared_ptr<const bound_plan> {
   return bound_from(plan.dump(), "t");
 }
 
-auto comparison(std::shared_ptr<const bound_plan> before, std::shared_ptr<const bound_plan> after)
+auto compared(std::shared_ptr<const bound_plan> before, std::shared_ptr<const bound_plan> after)
     -> std::unique_ptr<traffic_comparison> {
   auto made = value_of(traffic_comparison::make({.declared = &reference_project::get().declared,
                                                  .before = std::move(before),
@@ -46,8 +46,8 @@ auto comparison(std::shared_ptr<const bound_plan> before, std::shared_ptr<const 
   return made;
 }
 
-auto comparison(int before, int after) -> std::unique_ptr<traffic_comparison> {
-  return comparison(plan_of_rows(before), plan_of_rows(after));
+auto compared(int before, int after) -> std::unique_ptr<traffic_comparison> {
+  return compared(plan_of_rows(before), plan_of_rows(after));
 }
 
 /// What a plan reads for a request.
@@ -96,7 +96,7 @@ auto take(traffic_comparison& into, const std::string& frame) -> std::string {
 }  // namespace
 
 TEST_CASE("frames that cannot be read, or stand where none may, are an error") {
-  const auto one = comparison(1, 1);
+  const auto one = compared(1, 1);
   CHECK(take(*one, request_frame(0, "{}")) == "not_traffic");
   CHECK(take(*one, project_frame()).empty());
   CHECK(take(*one, project_frame()) == "not_traffic");
@@ -111,7 +111,7 @@ TEST_CASE("frames that cannot be read, or stand where none may, are an error") {
 }
 
 TEST_CASE("requests are counted by what can be done with them, and lost ones by the numbers of those that came") {
-  const auto one = comparison(3, 2);
+  const auto one = compared(3, 2);
   CHECK(take(*one, project_frame()).empty());
   CHECK(take(*one, plan_frame()).empty());
   for (std::uint64_t number = 0; number < 400; ++number)
@@ -138,7 +138,7 @@ TEST_CASE("requests are counted by what can be done with them, and lost ones by 
 TEST_CASE("what a request wanted captured is not asked of plans that have no such node, and is not compared") {
   const auto other = bound_from(artifact_of(source("b", 3), R"("b")"), "t");
   for (const int rows : {3, 2}) {
-    const auto one = comparison(plan_of_rows(rows), other);
+    const auto one = compared(plan_of_rows(rows), other);
     CHECK(take(*one, project_frame()).empty());
     CHECK(take(*one, plan_frame()).empty());
     CHECK(take(*one, request_frame(0, R"({"plan":"t","capture":["a"]})")).empty());
@@ -155,7 +155,7 @@ TEST_CASE("what a request wanted captured is not asked of plans that have no suc
 TEST_CASE("a request that asked for some keys is explained from what it read for these") {
   const std::string text = R"({"plan":"t","user_id":1,"output_keys":["final_score"]})";
   const auto before = reels_plan(0.6);
-  const auto one = comparison(before, reels_plan(1));
+  const auto one = compared(before, reels_plan(1));
   CHECK(take(*one, project_frame()).empty());
   CHECK(take(*one, plan_frame()).empty());
   CHECK(take(*one, request_frame(0, text, "", reads_of(before, text))).empty());
@@ -174,7 +174,7 @@ TEST_CASE("values that a request did not ask for explain a move all the same") {
     return bound_from(artifact_of(nodes, R"("s")", R"("expr_table":{"e":)" + expr + "},"), "t");
   };
   const std::string id = R"({"op":"key_ref","key_id":1})";
-  const auto one = comparison(sorted_by(id), sorted_by(R"({"op":"neg","x":)" + id + "}"));
+  const auto one = compared(sorted_by(id), sorted_by(R"({"op":"neg","x":)" + id + "}"));
   CHECK(take(*one, project_frame()).empty());
   CHECK(take(*one, plan_frame()).empty());
   CHECK(take(*one, request_frame(0, R"({"plan":"t","output_keys":[]})")).empty());
