@@ -1,10 +1,11 @@
-// cli.test.ts: the commands of dslc, as processes.
+// cli.test.ts: the commands of dslc.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
+import { main } from "../packages/dslc/dist/cli.js";
 import type { Compiled } from "../packages/dslc/dist/compile.js";
 import { watch } from "../packages/dslc/dist/watch.js";
 import { repository, scratchFolder, writeFiles } from "./support.js";
@@ -39,14 +40,25 @@ function patient(args: readonly string[]): readonly string[] {
   return [...args.slice(0, 1), "--time-limit-ms", "20000", ...args.slice(1)];
 }
 
-function dslc(folder: string, ...args: string[]): { status: number | null; out: string; err: string } {
-  const done = spawnSync(process.execPath, [command, ...patient(args)], { cwd: folder, encoding: "utf8" });
-  return { status: done.status, out: done.stdout, err: done.stderr };
+/** In this process: one of its own reads the compiler of TypeScript anew, which takes longer than most commands. */
+async function dslc(folder: string, ...args: string[]): Promise<{ status: number; out: string; err: string }> {
+  const said = { out: "", err: "" };
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    const status = await main(patient(args), {
+      out: (text) => void (said.out += text),
+      err: (text) => void (said.err += text),
+    });
+    return { status, ...said };
+  } finally {
+    process.chdir(before);
+  }
 }
 
-test("help, and what is wrong with a command line", () => {
+test("help, and what is wrong with a command line", async () => {
   const folder = projectFolder();
-  assert.deepEqual([dslc(folder, "--help").status, dslc(folder, "build", "--help").status], [0, 0]);
+  assert.deepEqual([(await dslc(folder, "--help")).status, (await dslc(folder, "build", "--help")).status], [0, 0]);
   for (const args of [
     [],
     ["biuld"],
@@ -55,15 +67,18 @@ test("help, and what is wrong with a command line", () => {
     ["build", "--time-limit-ms", "0"],
     ["diff", "a"],
   ]) {
-    const wrong = dslc(folder, ...args);
+    const wrong = await dslc(folder, ...args);
     assert.equal(wrong.status, 2, `${args.join(" ")}: ${wrong.err}`);
   }
-  assert.equal(dslc(scratchFolder(), "build").status, 1);
+  const unknown = await dslc(folder, "biuld");
+  const { status, stdout, stderr } = spawnSync(process.execPath, [command, "biuld"], { cwd: folder, encoding: "utf8" });
+  assert.deepEqual({ status, out: stdout, err: stderr }, unknown);
+  assert.equal((await dslc(scratchFolder(), "build")).status, 1);
 });
 
-test("build writes artifacts and their index, and verify finds what is stale", () => {
+test("build writes artifacts and their index, and verify finds what is stale", async () => {
   const folder = projectFolder();
-  const built = dslc(folder, "build");
+  const built = await dslc(folder, "build");
   assert.equal(built.status, 0, built.err);
   const { plans } = JSON.parse(readFileSync(join(folder, "plans/compiled/index.json"), "utf8")) as {
     plans: { name: string }[];
@@ -78,21 +93,21 @@ test("build writes artifacts and their index, and verify finds what is stale", (
     ).source_files.map((each) => each.split("#")[0]),
     ["plans/a.plan.ts", "plans/shared.ts"],
   );
-  assert.equal(dslc(folder, "build", "--verify").status, 0);
+  assert.equal((await dslc(folder, "build", "--verify")).status, 0);
   writeFileSync(join(folder, "plans/b.plan.ts"), plan("b", 4));
-  const stale = dslc(folder, "build", "--verify");
+  const stale = await dslc(folder, "build", "--verify");
   assert.equal(stale.status, 1);
   assert.match(stale.err, /b\.json is not what its source compiles to/);
-  assert.equal(dslc(folder, "build", "--out", "other", "plans/a.plan.ts").status, 0);
+  assert.equal((await dslc(folder, "build", "--out", "other", "plans/a.plan.ts")).status, 0);
   assert.equal(
     readFileSync(join(folder, "other/a.json"), "utf8"),
     readFileSync(join(folder, "plans/compiled/a.json"), "utf8"),
   );
 });
 
-test("what cannot be read or written is told in a line, and what was there before stays", () => {
+test("what cannot be read or written is told in a line, and what was there before stays", async () => {
   const folder = projectFolder();
-  const built = dslc(folder, "build");
+  const built = await dslc(folder, "build");
   assert.match(built.err, /^dslc: wrote 2 of 2 plans to plans\/compiled\n$/);
   const file = join(folder, "plans/compiled/a.json");
   const before = readFileSync(file, "utf8");
@@ -111,42 +126,42 @@ test("what cannot be read or written is told in a line, and what was there befor
   assert.equal(readFileSync(file, "utf8"), before);
   assert.deepEqual(readdirSync(join(folder, "plans/compiled")).sort(), ["a.json", "b.json", "index.json"]);
 
-  const told = (...args: string[]): string => {
-    const wrong = dslc(folder, ...args);
+  const told = async (...args: string[]): Promise<string> => {
+    const wrong = await dslc(folder, ...args);
     assert.equal(wrong.status, 1);
     return wrong.err;
   };
-  assert.match(told("build", "--out", "/dev/null"), /^dslc: \/dev\/null\/a\.json cannot be written: \S+: .*\n$/);
-  assert.equal(told("build", "plans/none.plan.ts"), "dslc: plans/none.plan.ts is not there\n");
-  assert.match(told("check", "plans.json"), /^dslc: plans\.json is not there\n$/);
+  assert.match(await told("build", "--out", "/dev/null"), /^dslc: \/dev\/null\/a\.json cannot be written: \S+: .*\n$/);
+  assert.equal(await told("build", "plans/none.plan.ts"), "dslc: plans/none.plan.ts is not there\n");
+  assert.match(await told("check", "plans.json"), /^dslc: plans\.json is not there\n$/);
   writeFileSync(join(folder, "plans/manifest.json"), '{"plans": 3}');
-  assert.match(told("build"), /manifest\.json: `plans` must list the sources of plans, as in \{.*\}\n$/);
+  assert.match(await told("build"), /manifest\.json: `plans` must list the sources of plans, as in \{.*\}\n$/);
 });
 
-test("what a plan says cannot steer the terminal that shows it", () => {
+test("what a plan says cannot steer the terminal that shows it", async () => {
   const folder = projectFolder();
   writeFiles(folder, { "plans/a.plan.ts": 'throw new Error("x\\u001b[31m\\u202e\\u0085y");\n' });
-  const { err } = dslc(folder, "check", "plans/a.plan.ts");
+  const { err } = await dslc(folder, "check", "plans/a.plan.ts");
   assert.match(err, /x\\u\{1b\}\[31m\\u\{202e\}\\u\{85\}y/);
   assert.doesNotMatch(err, /[\u001b\u202e\u0085]/);
 });
 
-test("a folder whose plans are all built gets an index", () => {
+test("a folder whose plans are all built gets an index", async () => {
   const folder = projectFolder();
-  assert.equal(dslc(folder, "build", "--out", "some", "plans/a.plan.ts").status, 0);
+  assert.equal((await dslc(folder, "build", "--out", "some", "plans/a.plan.ts")).status, 0);
   assert.deepEqual(readdirSync(join(folder, "some")), ["a.json"]);
-  assert.equal(dslc(folder, "build", "--out", "all").status, 0);
+  assert.equal((await dslc(folder, "build", "--out", "all")).status, 0);
   assert.deepEqual(readdirSync(join(folder, "all")).sort(), ["a.json", "b.json", "index.json"]);
 });
 
-test("check says what is wrong with plans and artifacts, for people and for programs, and writes nothing", () => {
+test("check says what is wrong with plans and artifacts, for people and for programs, and writes nothing", async () => {
   const folder = projectFolder();
   writeFiles(folder, { "plans/a.plan.ts": plan("a", 0), "x.json": '{"schema_version": 1.0}' });
-  const people = dslc(folder, "check", "plans/a.plan.ts", "x.json");
+  const people = await dslc(folder, "check", "plans/a.plan.ts", "x.json");
   assert.equal(people.status, 1);
   assert.match(people.err, /^plans\/a\.plan\.ts:5:125: type_error: /m);
   assert.match(people.err, /^x\.json:1:1: wrong_type: \/schema_version: /m);
-  const programs = JSON.parse(dslc(folder, "check", "--json", "plans/a.plan.ts", "plans/b.plan.ts").out) as {
+  const programs = JSON.parse((await dslc(folder, "check", "--json", "plans/a.plan.ts", "plans/b.plan.ts")).out) as {
     plans: { name: string; diagnostics: { code: string }[] }[];
   };
   assert.deepEqual(
@@ -159,46 +174,50 @@ test("check says what is wrong with plans and artifacts, for people and for prog
   assert.ok(!existsSync(join(folder, "plans/compiled/b.json")));
 });
 
-test("diff compares sources and artifacts, and its status is that of rankd diff", () => {
+test("diff compares sources and artifacts, and its status is that of rankd diff", async () => {
   const folder = projectFolder();
-  assert.equal(dslc(folder, "build").status, 0);
+  assert.equal((await dslc(folder, "build")).status, 0);
   writeFiles(folder, {
     "plans/shared.ts":
       '// A comment.\nimport { Key } from "@rankd/plan";\nexport const score = (n: number) => Key.id * n;\n',
   });
-  assert.deepEqual(dslc(folder, "diff", "plans/compiled/a.json", "plans/a.plan.ts"), { status: 0, out: "", err: "" });
+  assert.deepEqual(await dslc(folder, "diff", "plans/compiled/a.json", "plans/a.plan.ts"), {
+    status: 0,
+    out: "",
+    err: "",
+  });
   writeFiles(folder, {
     "plans/a.plan.ts": plan("a", 5)
       .replace("score(2)", "score(2) + 1")
       .replace(', as: "score"', ', as: "points", trace: "t"'),
     "yesterday.json": readFileSync(join(folder, "plans/compiled/a.json"), "utf8"),
   });
-  assert.deepEqual(dslc(folder, "diff", "yesterday.json", "plans/a.plan.ts"), {
+  assert.deepEqual(await dslc(folder, "diff", "yesterday.json", "plans/a.plan.ts"), {
     status: 1,
     out:
       "renamed  score → points\nchanged  points: expr: Key.id * 2 → Key.id * 2 + 1\n" +
       "changed  points: trace: (none) → t\nchanged  take: count: 3 → 5\n",
     err: "",
   });
-  const programs = dslc(folder, "diff", "--json", "yesterday.json", "plans/b.plan.ts");
+  const programs = await dslc(folder, "diff", "--json", "yesterday.json", "plans/b.plan.ts");
   assert.equal(programs.status, 0);
   assert.equal((JSON.parse(programs.out) as { after: { plan: string } }).after.plan, "b");
   writeFiles(folder, { "torn.json": "{", "plans/b.plan.ts": "export default 3;\n" });
   for (const wrong of ["torn.json", "plans/b.plan.ts", "none.json"]) {
-    const { status, out, err } = dslc(folder, "diff", "yesterday.json", wrong);
+    const { status, out, err } = await dslc(folder, "diff", "yesterday.json", wrong);
     assert.deepEqual([status, out], [2, ""], wrong);
     assert.match(err, new RegExp(wrong.replace(/.*\//, "").replace(".", "\\.")));
   }
 });
 
-test("limits come from the command line", () => {
+test("limits come from the command line", async () => {
   const folder = projectFolder();
   writeFiles(folder, {
     "plans/a.plan.ts": plan("a")
       .replace("(ctx) =>", "(ctx) => { for (;;) {} return")
       .replace("}),\n});", "}); },\n});"),
   });
-  const stopped = dslc(folder, "check", "--time-limit-ms", "100", "plans/a.plan.ts");
+  const stopped = await dslc(folder, "check", "--time-limit-ms", "100", "plans/a.plan.ts");
   assert.equal(stopped.status, 1);
   assert.match(stopped.err, /time_limit: .* within 100 ms/);
 });
@@ -235,7 +254,7 @@ test("watch compiles again what a change concerns", async () => {
   assert.equal(await ended, 0);
 });
 
-test("tokens follow a change of a registry: names, documentation, what may be written", () => {
+test("tokens follow a change of a registry: names, documentation, what may be written", async () => {
   const folder = projectFolder();
   const keys = readFileSync(join(folder, "registry/keys.toml"), "utf8");
   const added = `
@@ -263,7 +282,7 @@ nullable = true
 status = "blocked"
 `;
   writeFileSync(join(folder, "registry/keys.toml"), keys + added);
-  assert.equal(dslc(folder, "bindings", "--out", "generated.ts").status, 0);
+  assert.equal((await dslc(folder, "bindings", "--out", "generated.ts")).status, 0);
   const generated = readFileSync(join(folder, "generated.ts"), "utf8");
   assert.match(
     generated,
@@ -271,23 +290,23 @@ status = "blocked"
   );
   assert.doesNotMatch(generated, /gone/);
 
-  const using = (from: string, to: string): string => {
+  const using = async (from: string, to: string): Promise<string> => {
     writeFileSync(join(folder, "plans/a.plan.ts"), plan("a").replace(from, to));
-    return dslc(folder, "check", "plans/a.plan.ts").err;
+    return (await dslc(folder, "check", "plans/a.plan.ts")).err;
   };
   // No node writes them, of which there are warnings.
-  assert.doesNotMatch(using("score(2)", "Key.age_days * Key.frozen"), /^(?!\S+ warning: column_missing: ).+/m);
-  assert.match(using("outKey: Key.final_score", "outKey: Key.frozen"), /^plans\/a\.plan\.ts:5:62: type_error: /);
-  assert.match(using("score(2)", "Key.gone * 2"), /^plans\/a\.plan\.ts:5:97: type_error: .*'gone'/);
+  assert.doesNotMatch(await using("score(2)", "Key.age_days * Key.frozen"), /^(?!\S+ warning: column_missing: ).+/m);
+  assert.match(await using("outKey: Key.final_score", "outKey: Key.frozen"), /^plans\/a\.plan\.ts:5:62: type_error: /);
+  assert.match(await using("score(2)", "Key.gone * 2"), /^plans\/a\.plan\.ts:5:97: type_error: .*'gone'/);
 });
 
-test("a param of the context is a token like any other, whose documentation says where its value comes from", () => {
+test("a param of the context is a token like any other, whose documentation says where its value comes from", async () => {
   const folder = projectFolder();
   const file = join(folder, "registry/params.toml");
   const row = (id: number, name: string, more: string): string =>
     `\n[[param]]\nparam_id = ${id}\nname = "${name}"\ntype = "int"\nnullable = true\nsource = "context"\n${more}\n`;
   writeFileSync(file, readFileSync(file, "utf8") + row(71, "hour", "required = true") + row(72, "day", 'doc = "Day."'));
-  assert.equal(dslc(folder, "bindings", "--out", "generated.ts").status, 0);
+  assert.equal((await dslc(folder, "bindings", "--out", "generated.ts")).status, 0);
   const generated = readFileSync(join(folder, "generated.ts"), "utf8");
   assert.match(generated, /\/\*\* The params that requests give or override\. \*\//);
   assert.match(
@@ -296,12 +315,12 @@ test("a param of the context is a token like any other, whose documentation says
   );
   assert.match(generated, /\/\*\* Day\. Param 72, int, of the context\. \*\//);
 
-  const using = (from: string, to: string): string => {
+  const using = async (from: string, to: string): Promise<string> => {
     writeFileSync(join(folder, "plans/a.plan.ts"), plan("a").replace("Key }", "Key, P }").replace(from, to));
-    return dslc(folder, "check", "plans/a.plan.ts").err;
+    return (await dslc(folder, "check", "plans/a.plan.ts")).err;
   };
-  assert.equal(using("score(2)", "P.hour + (P.day ?? 1)"), "");
-  assert.match(using("score(2)", "P.huor * 2"), /type_error: .*'huor'/);
+  assert.equal(await using("score(2)", "P.hour + (P.day ?? 1)"), "");
+  assert.match(await using("score(2)", "P.huor * 2"), /type_error: .*'huor'/);
 });
 
 test("what changes while plans are compiled is compiled once more", { timeout: 120_000 }, async () => {
@@ -325,25 +344,25 @@ test("what changes while plans are compiled is compiled once more", { timeout: 1
   assert.equal(runs, 3);
 });
 
-test("a registry that the engine would refuse is refused with its line, and no plan is compiled", () => {
+test("a registry that the engine would refuse is refused with its line, and no plan is compiled", async () => {
   const folder = projectFolder();
   const keys = join(folder, "registry/keys.toml");
   writeFileSync(keys, readFileSync(keys, "utf8").replace('type = "float"', 'type = "flaot"'));
-  const refused = dslc(folder, "build");
+  const refused = await dslc(folder, "build");
   assert.equal(refused.status, 1);
   assert.match(
     refused.err,
     /^registry\/keys\.toml:26:1: bad_value: `type` is `flaot`, which is none of: .*`float`\?\n$/,
   );
   assert.ok(!existsSync(join(folder, "plans/compiled/a.json")));
-  const { plans, diagnostics } = JSON.parse(dslc(folder, "check", "--json").out) as {
+  const { plans, diagnostics } = JSON.parse((await dslc(folder, "check", "--json")).out) as {
     plans: unknown[];
     diagnostics: { code: string; place: { line: number } }[];
   };
   assert.deepEqual([plans.length, diagnostics[0]!.code, diagnostics[0]!.place.line], [0, "bad_value", 26]);
 });
 
-test("what is most likely a mistake is a warning, of a plan and of an artifact, and the plan is built", () => {
+test("what is most likely a mistake is a warning, of a plan and of an artifact, and the plan is built", async () => {
   const folder = projectFolder();
   writeFiles(folder, {
     "plans/b.plan.ts": `import { definePlan, Key } from "@rankd/plan";
@@ -357,7 +376,7 @@ export default definePlan({
 });
 `,
   });
-  const built = dslc(folder, "build");
+  const built = await dslc(folder, "build");
   assert.equal(built.status, 0, built.err);
   const missing = (node: string, key: string): string =>
     `warning: column_missing: node \`${node}\` reads key ${key}, which no node before it writes: it is null in every row\n`;
@@ -367,20 +386,22 @@ export default definePlan({
       `plans/b.plan.ts:8:8: ${missing("best", "1001 (model_score_1)")}` +
       "dslc: wrote 2 of 2 plans to plans/compiled\n",
   );
-  const checked = dslc(folder, "check", "plans/compiled/b.json");
+  const checked = await dslc(folder, "check", "plans/compiled/b.json");
   assert.equal(checked.status, 0);
   assert.match(
     checked.err,
     /^plans\/compiled\/b\.json:1:1: warning: column_missing: \/nodes\/1: reads key 3001 \(country\)/,
   );
-  const { plans } = JSON.parse(dslc(folder, "check", "--json").out) as { plans: { warnings?: { code: string }[] }[] };
+  const { plans } = JSON.parse((await dslc(folder, "check", "--json")).out) as {
+    plans: { warnings?: { code: string }[] }[];
+  };
   assert.deepEqual(
     plans.map(({ warnings }) => warnings?.map(({ code }) => code)),
     [undefined, ["column_missing", "column_missing"]],
   );
 });
 
-test("what is left of a source that is gone is named by verify and removed by build, with its entry in the index", () => {
+test("what is left of a source that is gone is named by verify and removed by build, with its entry in the index", async () => {
   const folder = projectFolder();
   rmSync(join(folder, "plans/manifest.json"));
   writeFiles(folder, {
@@ -394,30 +415,30 @@ export default defineTests("b", ({ test }) => {
 });
 `,
   });
-  const built = dslc(folder, "build");
+  const built = await dslc(folder, "build");
   assert.equal(built.status, 0, built.err);
-  assert.equal(dslc(folder, "build", "--verify").status, 0);
+  assert.equal((await dslc(folder, "build", "--verify")).status, 0);
   const artifacts = (): string[] => readdirSync(join(folder, "plans/compiled")).sort();
   assert.deepEqual(artifacts(), ["a.json", "b.json", "b.tests.json", "hand.json", "index.json"]);
   rmSync(join(folder, "plans/b.plan.ts"));
   rmSync(join(folder, "plans/b.test.ts"));
   // A build of one plan says nothing of the others.
-  assert.equal(dslc(folder, "build", "plans/a.plan.ts").status, 0);
+  assert.equal((await dslc(folder, "build", "plans/a.plan.ts")).status, 0);
   assert.ok(artifacts().includes("b.json"));
-  const stale = dslc(folder, "build", "--verify");
+  const stale = await dslc(folder, "build", "--verify");
   assert.equal(stale.status, 1);
   assert.match(stale.err, /compiled\/b\.json is left, and its source plans\/b\.plan\.ts is gone; run dslc build\n/);
   assert.match(
     stale.err,
     /compiled\/b\.tests\.json is left, and its source plans\/b\.test\.ts is gone; run dslc build\n/,
   );
-  const rebuilt = dslc(folder, "build");
+  const rebuilt = await dslc(folder, "build");
   assert.equal(rebuilt.status, 0, rebuilt.err);
   assert.match(rebuilt.err, /^dslc: removed plans\/compiled\/b\.json: its source plans\/b\.plan\.ts is gone\n/);
   assert.deepEqual(artifacts(), ["a.json", "hand.json", "index.json"]);
   const index = join(folder, "plans/compiled/index.json");
   assert.deepEqual(readFileSync(index, "utf8").match(/\w+\.json/g), ["a.json", "hand.json"]);
-  assert.equal(dslc(folder, "build", "--verify").status, 0);
+  assert.equal((await dslc(folder, "build", "--verify")).status, 0);
   rmSync(join(folder, "plans/compiled/hand.json"));
-  assert.match(dslc(folder, "build", "--verify").err, /index\.json lists other artifacts than lie beside it/);
+  assert.match((await dslc(folder, "build", "--verify")).err, /index\.json lists other artifacts than lie beside it/);
 });

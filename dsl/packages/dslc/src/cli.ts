@@ -114,10 +114,21 @@ function parse(args: readonly string[]): Options {
   };
 }
 
-/** Runs a command and gives its exit status. */
-export async function main(args: readonly string[]): Promise<number> {
+/** Where a command writes. */
+export interface Output {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+const standardOutput: Output = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+};
+
+/** Runs a command and gives its exit status. What `serve`, `watch` and `test` say goes to the process's own streams. */
+export async function main(args: readonly string[], to: Output = standardOutput): Promise<number> {
   if (args.length === 0 || args.includes("--help") || args.includes("-h")) {
-    process.stdout.write(help);
+    to.out(help);
     return args.length === 0 ? 2 : 0;
   }
   try {
@@ -126,23 +137,22 @@ export async function main(args: readonly string[]): Promise<number> {
     const project = loadProject(
       options.project ?? findProject(options.files[0] === undefined ? "." : dirname(options.files[0])),
     );
-    return await run(options, project);
+    return await run(options, project, to);
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof ProjectError)) throw error;
-    reportError(error, args);
+    reportError(error, args, to);
     return error instanceof UsageError || args[0] === "diff" ? 2 : 1;
   }
 }
 
 /** What is wrong with registries has places, as what is wrong with plans has; anything else is one sentence. */
-function reportError(error: Error, args: readonly string[]): void {
-  if (!(error instanceof RegistryError)) process.stderr.write(`dslc: ${printable(error.message)}\n`);
-  else if (args.includes("--json"))
-    process.stdout.write(`${JSON.stringify({ plans: [], diagnostics: error.diagnostics })}\n`);
-  else process.stderr.write(`${error.message}\n`);
+function reportError(error: Error, args: readonly string[], to: Output): void {
+  if (!(error instanceof RegistryError)) to.err(`dslc: ${printable(error.message)}\n`);
+  else if (args.includes("--json")) to.out(`${JSON.stringify({ plans: [], diagnostics: error.diagnostics })}\n`);
+  else to.err(`${error.message}\n`);
 }
 
-async function run(options: Options, project: Project): Promise<number> {
+async function run(options: Options, project: Project, to: Output): Promise<number> {
   if (options.command === "bindings") {
     const generated = bindings(project.declared);
     if (options.out === undefined) writeTypes(project, generated);
@@ -154,18 +164,19 @@ async function run(options: Options, project: Project): Promise<number> {
     ...(options.root === undefined ? {} : { root: options.root }),
   });
   try {
-    if (options.command === "diff") return await diff(options, project, compiler);
+    if (options.command === "diff") return await diff(options, project, compiler, to);
     if (options.command === "serve") return await serve(project, compiler, process.stdin, process.stdout);
-    if (options.command === "publish") return await publishAll(options, project, compiler);
-    if (options.command === "outdated") return await outdated(options, project, compiler);
+    if (options.command === "publish") return await publishAll(options, project, compiler, to);
+    if (options.command === "outdated") return await outdated(options, project, compiler, to);
     const files = filesOf(options, project);
     // Editors know what the compiler knows, once they have been told at all.
     if (options.command !== "check" && !options.isVerify && existsSync(typesFolder(project)))
       writeTypes(project, bindings(project.declared));
+    let isStale = false;
     const once = async (changed: readonly string[]): Promise<readonly Compiled[]> => {
       const compiled = await compileAll(changed, project, compiler);
-      report(compiled, options);
-      if (options.command !== "check") finish(compiled, options, project);
+      report(compiled, options, to);
+      if (options.command !== "check") isStale = finish(compiled, options, project, to);
       return compiled;
     };
     if (options.command === "watch") return await watch(files, once);
@@ -232,11 +243,11 @@ function checkArtifact(file: string, project: Project, stem: string | undefined)
   };
 }
 
-function report(compiled: readonly Compiled[], options: Options): void {
+function report(compiled: readonly Compiled[], options: Options, to: Output): void {
   // Of tests that run, standard output has the outcome.
   if (options.command === "test" && compiled.every((each) => each.diagnostics.length === 0)) return;
   if (options.isJson) {
-    process.stdout.write(
+    to.out(
       `${JSON.stringify({
         plans: compiled.map(({ file, name, diagnostics, warnings }) => ({
           file,
@@ -249,15 +260,13 @@ function report(compiled: readonly Compiled[], options: Options): void {
     return;
   }
   for (const { diagnostics, warnings } of compiled) {
-    for (const each of diagnostics) process.stderr.write(`${toLine(each)}\n`);
-    for (const each of warnings) process.stderr.write(`${toLine(each, "warning")}\n`);
+    for (const each of diagnostics) to.err(`${toLine(each)}\n`);
+    for (const each of warnings) to.err(`${toLine(each, "warning")}\n`);
   }
 }
 
-let isStale = false;
-
-/** Writes what compiled, or says where it differs from what is there. */
-function finish(compiled: readonly Compiled[], options: Options, project: Project): void {
+/** Writes what compiled, or says where it differs from what is there; gives whether it does. */
+function finish(compiled: readonly Compiled[], options: Options, project: Project, to: Output): boolean {
   const folder = resolve(options.out ?? project.plans);
   const good = artifactsOf(compiled, folder);
   const left =
@@ -266,15 +275,16 @@ function finish(compiled: readonly Compiled[], options: Options, project: Projec
     const isWhole = options.files.length === 0 && good.length === compiled.length;
     for (const { file, source } of left) {
       removeFile(file);
-      process.stderr.write(`dslc: removed ${printable(relative("", file))}: its source ${printable(source)} is gone\n`);
+      to.err(`dslc: removed ${printable(relative("", file))}: its source ${printable(source)} is gone\n`);
     }
     writeArtifacts(compiled, folder, isWhole ? "all" : "some");
     if (options.command === "build" && good.length > 0)
-      process.stderr.write(`dslc: wrote ${good.length} of ${wholeText(compiled)} to ${relative("", folder) || "."}\n`);
-    return;
+      to.err(`dslc: wrote ${good.length} of ${wholeText(compiled)} to ${relative("", folder) || "."}\n`);
+    return false;
   }
+  let isStale = false;
   const stale = (text: string): void => {
-    process.stderr.write(`dslc: ${printable(text)}; run dslc build\n`);
+    to.err(`dslc: ${printable(text)}; run dslc build\n`);
     isStale = true;
   };
   for (const { file, source } of left) stale(`${file} is left, and its source ${source} is gone`);
@@ -282,6 +292,7 @@ function finish(compiled: readonly Compiled[], options: Options, project: Projec
     if (readOrEmpty(file) !== artifact) stale(`${file} is not what its source compiles to`);
   if (!isStale && options.files.length === 0 && isIndexStale(folder))
     stale(`${join(folder, "index.json")} lists other artifacts than lie beside it`);
+  return isStale;
 }
 
 /** "3 plans", or "4 files" where there are tests among them. */
@@ -297,46 +308,46 @@ function readOrEmpty(file: string): string {
   }
 }
 
-async function diff(options: Options, project: Project, compiler: Compiler): Promise<number> {
+async function diff(options: Options, project: Project, compiler: Compiler, to: Output): Promise<number> {
   const compiled = await compileAll(options.files, project, compiler, "any names");
   const [before, after] = compiled.map(({ artifact }): RightArtifact | undefined => {
     const bytes = Buffer.from(artifact ?? "");
     return artifact === undefined ? undefined : { bytes, value: parseExact(bytes).value };
   });
   if (before === undefined || after === undefined) {
-    report(compiled, options);
+    report(compiled, options, to);
     return 2;
   }
   const found = comparePlans(before, after, project);
-  process.stdout.write(options.isJson ? comparisonJson(found) : comparisonText(found));
+  to.out(options.isJson ? comparisonJson(found) : comparisonText(found));
   return found.equal ? 0 : 1;
 }
 
 /** Records what all fragments are now. */
-async function publishAll(options: Options, project: Project, compiler: Compiler): Promise<number> {
+async function publishAll(options: Options, project: Project, compiler: Compiler, to: Output): Promise<number> {
   const compiled = await compileAll(fragmentsOf(project), project, compiler);
   if (compiled.some((each) => each.diagnostics.length > 0)) {
-    report(compiled, options);
+    report(compiled, options, to);
     return 1;
   }
   const added = publish(
     project,
     compiled.map(({ fragment }) => fragment!),
   );
-  for (const { name, version } of added) process.stderr.write(`dslc: published ${name} ${version}\n`);
+  for (const { name, version } of added) to.err(`dslc: published ${name} ${version}\n`);
   return 0;
 }
 
 /** Lists the uses of fragments of which a later version was published. */
-async function outdated(options: Options, project: Project, compiler: Compiler): Promise<number> {
+async function outdated(options: Options, project: Project, compiler: Compiler, to: Output): Promise<number> {
   const files = options.files.length > 0 ? options.files : artifactsIn(project.plans);
   const compiled = await compileAll(files, project, compiler, "any names");
-  report(compiled, options);
+  report(compiled, options, to);
   const lines = compiled.flatMap(({ name, artifact }) =>
     artifact === undefined
       ? []
       : outdatedIn(project, name.replace(/\.json$/, ""), usesOf(parseExact(Buffer.from(artifact)).value)),
   );
-  for (const line of lines) process.stdout.write(`${printable(line)}\n`);
+  for (const line of lines) to.out(`${printable(line)}\n`);
   return lines.length === 0 && compiled.every((each) => each.diagnostics.length === 0) ? 0 : 1;
 }
