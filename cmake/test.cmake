@@ -76,6 +76,9 @@ function(braid_test_program target folder name)
     if(PROGRAM_KIND STREQUAL "stress")  # what is long begins first, so that none is left alone at the end
       set_tests_properties(${folder}/${stem} PROPERTIES COST 10)
     endif()
+    if(PROGRAM_KIND STREQUAL "model")  # which compute all the time: up to 150 s alone on a slow machine
+      set_tests_properties(${folder}/${stem} PROPERTIES TIMEOUT 900)
+    endif()
     set_property(GLOBAL PROPERTY BRAID_TEST_COMMAND_${folder}/${stem} "${command}")
   endforeach()
 endfunction()
