@@ -21,10 +21,10 @@ endfunction()
 braid_edited_files(BRAID_EDITED_FILES)
 set(BRAID_TOGETHER 16)  # sources in one translation unit: a twelfth less time than 8
 
-# braid_compile_together(target SOURCES source … [ALONE source …]): sixteen sources of a layer in one translation unit, so that
-# their headers are read and their templates made once. Names in anonymous namespaces must differ
-# within such a unit, or their file is named as ALONE. A file that git says is being worked on is compiled alone, and the
-# units of the others stay what they are. The preset `plain` compiles each source for itself.
+# braid_compile_together(target SOURCES source … [ALONE source …]): BRAID_TOGETHER sources of a layer in one translation
+# unit, so that their headers are read and their templates made once. Names in anonymous namespaces must differ within
+# such a unit, or their file is named as ALONE. A file that git says is being worked on is compiled alone, and the units of
+# the others stay what they are. The preset `plain` compiles each source for itself.
 function(braid_compile_together target)
   cmake_parse_arguments(TOGETHER "" "" "SOURCES;ALONE" ${ARGN})
   if(NOT BRAID_UNITY OR NOT BRAID_PRECOMPILE)

@@ -362,14 +362,18 @@ void add_ops(CLI::App& app, action& chosen) {
   command->callback([options, &chosen] { chosen = [options] { return ops_command(*options); }; });
 }
 
+void add_folder(CLI::App& command, rankd::init_options& options) {
+  command.add_option("folder", options.folder, "Folder to create; an existing one must be empty")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("DIR");
+}
+
 void add_init(CLI::App& app, action& chosen) {
   auto* init = app.add_subcommand("init", "Make a project: `init demo|shop|empty DIR`")->require_subcommand(1);
   auto* demo = init->add_subcommand("demo", "A project with plans, registries, made-up data and a README");
   auto options = std::make_shared<rankd::init_options>();
-  demo->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
-      ->required()
-      ->check(check_not_empty)
-      ->type_name("DIR");
+  add_folder(*demo, *options);
   demo->add_option("--seed", options->size.seed, "Seed of the data")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
@@ -383,10 +387,7 @@ void add_init(CLI::App& app, action& chosen) {
 
   auto* empty =
       init->add_subcommand("empty", "A project to fill: registries, one plan of its own, settings for editors");
-  empty->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
-      ->required()
-      ->check(check_not_empty)
-      ->type_name("DIR");
+  add_folder(*empty, *options);
   empty->callback([options, &chosen] {
     options->kind = rankd::project_kind::empty;
     chosen = [options] { return init_command(*options); };
@@ -394,10 +395,7 @@ void add_init(CLI::App& app, action& chosen) {
 
   auto* shop =
       init->add_subcommand("shop", "A made-up shop whose ids are strings: ten plans with tests, data, a model");
-  shop->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
-      ->required()
-      ->check(check_not_empty)
-      ->type_name("DIR");
+  add_folder(*shop, *options);
   shop->callback([options, &chosen] {
     options->kind = rankd::project_kind::shop;
     chosen = [options] { return init_command(*options); };

@@ -1,6 +1,7 @@
 // rankd/store/redis_load.cpp: one pass over the files that checks, and one that sends.
 #include <rankd/store/redis_load.hpp>
 
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/store/detail/load_mark.hpp>
 #include <rankd/store/detail/redis_failure.hpp>
@@ -35,18 +36,8 @@ constexpr auto patience = std::chrono::seconds(60);       ///< with a server tha
 constexpr auto first_patience = std::chrono::seconds(5);  ///< with one of which nothing is known yet
 constexpr std::size_t max_words = 1'000;                  ///< of a command, so that none is long
 
-auto one_diagnostic(std::string_view code, std::string message, std::string hint, std::string source)
-    -> braid::diagnostic {
-  return {.code = std::string(code),
-          .pointer = {},
-          .message = std::move(message),
-          .hint = std::move(hint),
-          .node = {},
-          .source = std::move(source)};
-}
-
-auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnostic {
-  return one_diagnostic("data_unreadable", "the file cannot be read: " + error.message(), {}, file.string());
+auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnostics {
+  return make_diagnostic("data_unreadable", "the file cannot be read: " + error.message(), {}, file);
 }
 
 /// The lines of several files as records, from a place on.
@@ -83,9 +74,9 @@ auto record_source::open() -> braid::checked<void> {
     reader_.emplace(std::move(*opened));
     return {};
   }
-  const braid::diagnostic why = unreadable(files_[file_], opened.error());
+  braid::diagnostics why = unreadable(files_[file_], opened.error());
   end_file();
-  return std::unexpected(braid::diagnostics(why));
+  return std::unexpected(std::move(why));
 }
 
 auto record_source::next() -> braid::checked<std::optional<parsed_record>> {
@@ -96,7 +87,7 @@ auto record_source::next() -> braid::checked<std::optional<parsed_record>> {
     if (!line || !*line) {
       const std::uint32_t ended = file_;
       end_file();
-      if (!line) return std::unexpected(braid::diagnostics(unreadable(files_[ended], line.error())));
+      if (!line) return std::unexpected(unreadable(files_[ended], line.error()));
       continue;
     }
     auto parsed = parser_.parse(**line, file_);
@@ -140,7 +131,7 @@ void data_check::measure() {
   for (const fs::path& file : files_) {
     std::error_code error;
     const std::uint64_t size = fs::file_size(file, error);
-    if (error) diagnostics_.add(unreadable(file, error));
+    if (error) diagnostics_.append(unreadable(file, error));
     total_ += error ? 0 : size;
     ends_.push_back(total_);
   }
@@ -183,8 +174,8 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
     done_bytes(done);
   }
   if (diagnostics_.size() >= max_load_diagnostics)
-    diagnostics_.add(one_diagnostic("too_many_diagnostics", "the rest of the data was not read", {},
-                                    files_[std::min<std::size_t>(source.file(), files_.size() - 1)].string()));
+    diagnostics_.append(make_diagnostic("too_many_diagnostics", "the rest of the data was not read", {},
+                                        files_[std::min<std::size_t>(source.file(), files_.size() - 1)]));
   if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
   keys_ = {};
   return {};
@@ -304,7 +295,7 @@ auto sender::refused(std::string_view code, const std::string& why) const -> std
   const std::string hint = has_begun_ ? "the next load of the same files goes on where this one ended"
                                       : "nothing was written: check that the server answers there, and that the user "
                                         "and the password are right and may write";
-  return std::unexpected(braid::diagnostics(one_diagnostic(code, "the load failed: " + why, hint, place_of(*server_))));
+  return rankd::refused(std::string(code), "the load failed: " + why, hint, place_of(*server_));
 }
 
 template <typename Redis>
@@ -455,9 +446,7 @@ auto load_redis(const redis_address& server, std::span<const fs::path> files, co
   if (auto fine = checked.run(reading); !fine) return std::unexpected(std::move(fine.error()));
 
   const auto on = braid::loop::create();
-  if (!on)
-    return std::unexpected(braid::diagnostics(
-        one_diagnostic("no_runtime", "no event loop can be started: " + on.error().message(), {}, {})));
+  if (!on) return refused("no_runtime", "no event loop can be started: " + on.error().message());
   sender work(server, files, options, checked);
   braid::outcome<braid::checked<load_report>> ended;
   (*on)->run([&] { (*on)->spawn(run_and_stop(work, **on, ended)); });
