@@ -222,26 +222,35 @@ class Traced(unittest.TestCase):
     def recover(self):
         return subprocess.run([DOCTOR, "trace", str(self.file), "--recover"], capture_output=True, text=True, timeout=100)
 
+    def recovered_whole(self, *pauses):
+        """How many records the rings of a program that died had; with those that it had written, none is missing."""
+        self.killed("jobs", "spans", "threads", "activities", *pauses, "spans")
+        ended = self.recover()
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        said = re.fullmatch(r".*t\.pftrace: (\d+) records of (\d+) threads recovered, 0 lost\n", ended.stdout)
+        self.assertTrue(said, ended.stdout)
+        records, threads = map(int, said.groups())
+        self.assertEqual(records == 0, threads == 0, ended.stdout)
+        self.assertFalse(self.rings().exists())
+        trace = TOOL.Trace(self.file.read_bytes())
+        self.assertFalse(trace.cut)
+        summary = self.whole(trace)
+        names = summary.names
+        self.assertEqual([names[name] for name in ("outer", "inner 0", "inner 1", "here")], [2, 10, 10, 20])
+        self.assertEqual([names[name] for name in ("open at the end", "of a thread that dies", "the last one")], [1, 1, 1])
+        self.assertEqual((names["of a thread"], names["post"] >= 200), (50, True))
+        self.assertEqual(sum(count for name, count in names.items() if "jobs()::" in name), 200, names)
+        self.assertEqual(summary.counters, 20)
+        self.assertEqual(self.names_on(trace, "the errand"), ["running", "on its way", "back"])
+        self.assertEqual(self.names_on(trace, "goes on"), ["running"])
+        self.assertNotIn("unknown name", names)
+        self.assertEqual(self.path_of("--request", "goes on")["goes on"][0][1:][0] != "", True)
+        return records
+
     def test_nothing_is_lost_of_a_killed_program_whose_rings_lie_in_a_file(self):
         for pauses in ((), ("pause",)):  # without one, and as a rule with one, nothing and all has been written before the end
-            self.killed("jobs", "spans", "threads", "activities", *pauses, "spans")
-            ended = self.recover()
-            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-            self.assertRegex(ended.stdout, r"t\.pftrace: [1-9]\d* records of [1-9]\d* threads recovered, 0 lost\n$")
-            self.assertFalse(self.rings().exists())
-            trace = TOOL.Trace(self.file.read_bytes())
-            self.assertFalse(trace.cut)
-            summary = self.whole(trace)
-            names = summary.names
-            self.assertEqual([names[name] for name in ("outer", "inner 0", "inner 1", "here")], [2, 10, 10, 20])
-            self.assertEqual([names[name] for name in ("open at the end", "of a thread that dies", "the last one")], [1, 1, 1])
-            self.assertEqual((names["of a thread"], names["post"] >= 200), (50, True))
-            self.assertEqual(sum(count for name, count in names.items() if "jobs()::" in name), 200, names)
-            self.assertEqual(summary.counters, 20)
-            self.assertEqual(self.names_on(trace, "the errand"), ["running", "on its way", "back"])
-            self.assertEqual(self.names_on(trace, "goes on"), ["running"])
-            self.assertNotIn("unknown name", names)
-            self.assertEqual(self.path_of("--request", "goes on")["goes on"][0][1:][0] != "", True)
+            # On a busy machine the writer may have written all before the program is dead: not each time.
+            self.assertTrue(any(self.recovered_whole(*pauses) for _ in range(20)))
         again = self.recover()
         self.assertEqual(again.returncode, 1)
         self.assertIn("t.pftrace.rings cannot be read: No such file or directory", again.stderr)
