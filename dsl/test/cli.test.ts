@@ -5,10 +5,9 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { main } from "../packages/dslc/dist/cli.js";
 import type { Compiled } from "../packages/dslc/dist/compile.js";
 import { watch } from "../packages/dslc/dist/watch.js";
-import { repository, scratchFolder, writeFiles } from "./support.js";
+import { dslc, patient, repository, scratchFolder, writeFiles } from "./support.js";
 
 const command = join(repository, "dsl/packages/dslc/bin/dslc.js");
 const plan = (name: string, count = 3): string => `import { definePlan, Key } from "@rankd/plan";
@@ -31,29 +30,6 @@ function projectFolder(): string {
     "plans/compiled/index.json": "{}",
   });
   return folder;
-}
-
-/** The same command, with time for its plans on a busy machine. */
-function patient(args: readonly string[]): readonly string[] {
-  const compiles = ["build", "check", "diff", "watch"].includes(args[0] ?? "");
-  if (!compiles || args.includes("--time-limit-ms")) return args;
-  return [...args.slice(0, 1), "--time-limit-ms", "20000", ...args.slice(1)];
-}
-
-/** In this process: one of its own reads the compiler of TypeScript anew, which takes longer than most commands. */
-async function dslc(folder: string, ...args: string[]): Promise<{ status: number; out: string; err: string }> {
-  const said = { out: "", err: "" };
-  const before = process.cwd();
-  process.chdir(folder);
-  try {
-    const status = await main(patient(args), {
-      out: (text) => void (said.out += text),
-      err: (text) => void (said.err += text),
-    });
-    return { status, ...said };
-  } finally {
-    process.chdir(before);
-  }
 }
 
 test("help, and what is wrong with a command line", async () => {

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { loadProject } from "@rankd/dslc";
 
 import { testsOf } from "../packages/dslc/dist/folder.js";
-import { compilerFor, expectedIn, repository, scratchFolder, writeFiles } from "./support.js";
+import { compilerFor, dslc, expectedIn, patient, repository, scratchFolder, writeFiles } from "./support.js";
 
 const command = join(repository, "dsl/packages/dslc/bin/dslc.js");
 const head = 'import { defineTests, EP, Key } from "@rankd/plan";\n';
@@ -142,9 +142,9 @@ function projectFolder(): string {
   return made;
 }
 
-function dslc(cwd: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const patient = [args[0]!, "--time-limit-ms", "20000", ...args.slice(1)];
-  const done = spawnSync(process.execPath, [command, ...patient], {
+/** A process of its own: what rankd prints goes to its output. */
+function processOf(cwd: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const done = spawnSync(process.execPath, [command, ...patient(args)], {
     cwd,
     encoding: "utf8",
     env: { ...process.env, RANKD: "", ...env },
@@ -152,40 +152,45 @@ function dslc(cwd: string, args: readonly string[], env: Readonly<Record<string,
   return { status: done.status, out: done.stdout, err: done.stderr };
 }
 
-test("build writes tests beside plans, and the index lists plans alone", () => {
+test("build writes tests beside plans, and the index lists plans alone", async () => {
   const made = projectFolder();
-  const built = dslc(made, ["build"]);
+  const built = await dslc(made, "build");
   assert.equal(built.err, "dslc: wrote 2 of 2 files to plans\n");
   assert.deepEqual(
     readdirSync(join(made, "plans")).filter((name) => name.endsWith(".json")),
     ["feed.json", "feed.tests.json", "index.json"],
   );
   assert.doesNotMatch(readFileSync(join(made, "plans/index.json"), "utf8"), /tests/);
-  assert.equal(dslc(made, ["build", "--verify"]).status, 0);
+  assert.equal((await dslc(made, "build", "--verify")).status, 0);
   writeFileSync(join(made, "plans/feed.test.ts"), small.replace("[1, 2, 3]", "[1, 2]"));
-  assert.match(dslc(made, ["build", "--verify"]).err, /feed\.tests\.json is not what its source compiles to/);
-  assert.match(dslc(made, ["check", "plans/feed.tests.json"]).err, /has tests, which rankd test checks, and no plan/);
+  assert.match((await dslc(made, "build", "--verify")).err, /feed\.tests\.json is not what its source compiles to/);
+  assert.match(
+    (await dslc(made, "check", "plans/feed.tests.json")).err,
+    /has tests, which rankd test checks, and no plan/,
+  );
 });
 
 test("test compiles, and then runs rankd, whose status is its own", () => {
   const made = projectFolder();
-  const all = dslc(made, ["test", "--rankd", "./fake"]);
+  const all = processOf(made, ["test", "--rankd", "./fake"]);
   assert.deepEqual([all.status, all.err, all.out], [7, "", `test --project ${made}\n`]);
   assert.ok(existsSync(join(made, "plans/feed.tests.json")));
-  const one = dslc(made, ["test", "plans/feed.test.ts", "--only", "rows", "--json"], { RANKD: join(made, "fake") });
+  const one = processOf(made, ["test", "plans/feed.test.ts", "--only", "rows", "--json"], {
+    RANKD: join(made, "fake"),
+  });
   assert.equal(one.out, `test --project ${made} feed --only=rows --json\n`);
 });
 
-test("test says why it cannot run", () => {
+test("test says why it cannot run", async () => {
   const made = projectFolder();
-  const missing = dslc(made, ["test", "--rankd", "./none"]);
+  const missing = await dslc(made, "test", "--rankd", "./none");
   assert.equal(missing.status, 1);
   assert.match(missing.err, /^dslc: the tests are compiled, and \.\/none that runs them is not there; --rankd or/);
-  assert.match(dslc(made, ["test", "plans/feed.plan.ts"]).err, /feed\.plan\.ts defines no tests/);
-  assert.equal(dslc(made, ["test", "--out", "x"]).status, 2);
-  assert.equal(dslc(made, ["build", "--only", "x"]).status, 2);
+  assert.match((await dslc(made, "test", "plans/feed.plan.ts")).err, /feed\.plan\.ts defines no tests/);
+  assert.equal((await dslc(made, "test", "--out", "x")).status, 2);
+  assert.equal((await dslc(made, "build", "--only", "x")).status, 2);
   writeFileSync(join(made, "plans/feed.test.ts"), small.replace("[1, 2, 3]", "1"));
-  const wrong = dslc(made, ["test", "--rankd", "./fake"]);
+  const wrong = await dslc(made, "test", "--rankd", "./fake");
   assert.deepEqual([wrong.status, wrong.out], [1, ""]);
   assert.match(wrong.err, /^plans\/feed\.test\.ts:3:67: type_error: /);
 });

@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 import { bindings, sha256 } from "@rankd/dslc";
 
-import { compilerFor, project, repository, scratchFolder, writeFiles } from "./support.js";
+import { compilerFor, dslc, project, repository, scratchFolder, writeFiles } from "./support.js";
 
 const plans = [
   ...(JSON.parse(readFileSync(join(repository, "plans/manifest.json"), "utf8")) as { plans: string[] }).plans.map(
@@ -74,7 +74,7 @@ export default definePlan({
   );
 });
 
-test("the plans of the films compile to the bytes that are there, and so do their request and their data", () => {
+test("the plans of the films compile to the bytes that are there, and so do their request and their data", async () => {
   const films = join(repository, "examples/films");
   for (const [made, ...command] of [
     ["request.json", "request.mjs", "some_films.json", "varied"],
@@ -83,16 +83,13 @@ test("the plans of the films compile to the bytes that are there, and so do thei
     const done = spawnSync(process.execPath, command, { cwd: films, encoding: "utf8" });
     assert.equal(done.stdout, readFileSync(join(films, made), "utf8"));
   }
-  const dslc = join(repository, "dsl/packages/dslc/bin/dslc.js");
-  const verified = spawnSync(process.execPath, [dslc, "build", "--verify", "--project", films], { encoding: "utf8" });
-  assert.equal(verified.status, 0, verified.stdout + verified.stderr);
+  const { status, err } = await dslc(films, "build", "--verify");
+  assert.equal(status, 0, err);
 });
 
-test("a plan with operators of a library compiles to the bytes that are there", () => {
-  const dslc = join(repository, "dsl/packages/dslc/bin/dslc.js");
-  const arguments_ = [dslc, "build", "--verify", "--project", join(repository, "examples/places")];
-  const verified = spawnSync(process.execPath, arguments_, { encoding: "utf8" });
-  assert.equal(verified.status, 0, verified.stdout + verified.stderr);
+test("a plan with operators of a library compiles to the bytes that are there", async () => {
+  const { status, err } = await dslc(join(repository, "examples/places"), "build", "--verify");
+  assert.equal(status, 0, err);
 });
 
 test("the artifact says which source it was made of", () => {

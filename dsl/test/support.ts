@@ -8,6 +8,8 @@ import { after } from "node:test";
 
 import { Compiler, loadProject, type Project } from "@rankd/dslc";
 
+import { main } from "../packages/dslc/dist/cli.js";
+
 /** The root of the repository. */
 export const repository = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 /** Where the sources of tests lie; the compiled ones lie in dist-test. */
@@ -37,6 +39,32 @@ export function compilerFor(
   });
   after(() => compiler.close());
   return compiler;
+}
+
+/** A command line with time for its plans on a busy machine. */
+export function patient(args: readonly string[]): readonly string[] {
+  const compiles = ["build", "check", "diff", "test", "watch"].includes(args[0] ?? "");
+  if (!compiles || args.includes("--time-limit-ms")) return args;
+  return [...args.slice(0, 1), "--time-limit-ms", "20000", ...args.slice(1)];
+}
+
+/**
+ * What a command of dslc says, given in a folder. It runs in this process: one of its own reads the compiler of
+ * TypeScript anew, which takes longer than most commands.
+ */
+export async function dslc(folder: string, ...args: string[]): Promise<{ status: number; out: string; err: string }> {
+  const said = { out: "", err: "" };
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    const status = await main(patient(args), {
+      out: (text) => void (said.out += text),
+      err: (text) => void (said.err += text),
+    });
+    return { status, ...said };
+  } finally {
+    process.chdir(before);
+  }
 }
 
 /** Writes files below a folder. */

@@ -19,7 +19,10 @@ export interface Emitted {
   readonly text: string;
 }
 
-/** Keeps what does not change between compilations: the standard library, the authoring package, unchanged plans. */
+/** The files of the standard library, read once for all compilers of a process. */
+const standardFiles = new Map<string, ts.SourceFile>();
+
+/** Keeps what does not change between compilations: the authoring package, unchanged plans. */
 export class ProgramCache {
   readonly files = new Map<string, ts.SourceFile>();
   program: ts.Program | undefined;
@@ -58,7 +61,8 @@ export class PlanProgram {
     host.readFile = (file) => this.files.read(file);
     host.fileExists = (file) => this.files.exists(file);
     host.getSourceFile = (file, language) => {
-      const known = this.cache.files.get(file);
+      const files = isStandard(file) ? standardFiles : this.cache.files;
+      const known = files.get(file);
       if (known !== undefined && isStandard(file)) return known;
       const text = this.files.read(file);
       if (text === undefined) return undefined;
@@ -66,7 +70,7 @@ export class PlanProgram {
       // The target alone: a package.json above, such as that of an installed package, would change the kind of module.
       const target = typeof language === "object" ? language.languageVersion : language;
       const made = ts.createSourceFile(file, text, target, true);
-      this.cache.files.set(file, made);
+      files.set(file, made);
       return made;
     };
     host.resolveModuleNameLiterals = (literals, importer) => this.files.resolveLiterals(literals, importer);
