@@ -16,15 +16,9 @@ import {
   validate,
 } from "@rankd/dslc";
 
-import { compilerFor, repository, scratchFolder } from "./support.js";
+import { compilerFor, rankd, repository, scratchFolder } from "./support.js";
 
 const tables = join(repository, "tests/rankd/tables");
-const rankd = [
-  process.env["RANKD"] ?? "",
-  join(repository, "build/release/bin/rankd"),
-  join(repository, "build/dev/bin/rankd"),
-].find((each) => each !== "" && existsSync(each));
-
 /** The project of the table of differences. */
 function tableProject(): Project {
   const folder = scratchFolder();

@@ -1,11 +1,11 @@
 // guide.test.ts: every example of docs/plans.md is cut from a plan that compiles and runs.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { compilerFor, repository, scratchFolder } from "./support.js";
+import { compilerFor, rankd, repository, scratchFolder } from "./support.js";
 
 const examples = join(repository, "dsl/examples");
 const names = readdirSync(examples)
@@ -26,12 +26,6 @@ const requestOf = (name: string): string =>
   name === "rerank"
     ? '{"candidates": {"id": [7, 8], "model_score_1": [0.5, 2], "country": ["US", "CA"]}}'
     : '{"user_id": 1}';
-
-const rankd = [
-  process.env["RANKD"] ?? "",
-  join(repository, "build/release/bin/rankd"),
-  join(repository, "build/dev/bin/rankd"),
-].find((each) => each !== "" && existsSync(each));
 
 test("every example compiles, and runs", async () => {
   const folder = scratchFolder();

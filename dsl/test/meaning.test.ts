@@ -1,13 +1,13 @@
 // meaning.test.ts: natural expressions, builders, a small evaluator and the engine agree on random formulas and rows.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
 import { Compiler } from "@rankd/dslc";
 
-import { compilerFor, project, repository, scratchFolder, writeFiles } from "./support.js";
+import { compilerFor, project, rankd, repository, scratchFolder, writeFiles } from "./support.js";
 
 interface Row {
   id: number;
@@ -554,12 +554,6 @@ test("a plan names the capability that its formulas need, and no other plan does
     [["unsupported_capability 7:62"], ["unsupported_capability 7:68"]],
   );
 });
-
-const rankd = [
-  process.env["RANKD"] ?? "",
-  join(repository, "build/release/bin/rankd"),
-  join(repository, "build/dev/bin/rankd"),
-].find((each) => each !== "" && existsSync(each));
 
 test("the engine computes what the formulas say", { skip: rankd === undefined }, async () => {
   const maker = new Maker(random(seed + 1), "numbers only");

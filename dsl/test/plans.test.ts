@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 import { bindings, sha256 } from "@rankd/dslc";
 
-import { compilerFor, dslc, project, repository, scratchFolder, writeFiles } from "./support.js";
+import { compilerFor, dslc, project, rankd, repository, scratchFolder, writeFiles } from "./support.js";
 
 const plans = [
   ...(JSON.parse(readFileSync(join(repository, "plans/manifest.json"), "utf8")) as { plans: string[] }).plans.map(
@@ -130,12 +130,6 @@ test("a hundred plans compile together, and one alone", async () => {
   );
   assert.match(changed!.artifact!, /0\.7/);
 });
-
-const rankd = [
-  process.env["RANKD"] ?? "",
-  join(repository, "build/release/bin/rankd"),
-  join(repository, "build/dev/bin/rankd"),
-].find((each) => each !== "" && existsSync(each));
 
 test(
   "the engine accepts the plans, and names the author's file when it refuses one",

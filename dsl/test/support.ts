@@ -1,6 +1,6 @@
 // support.ts: what the tests share: the repository, a compiler, sources with marks where diagnostics are expected.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,6 +16,13 @@ export const repository = join(dirname(fileURLToPath(import.meta.url)), "..", ".
 export const cases = join(repository, "dsl", "test", "cases");
 /** The repository as a project. */
 export const project: Project = loadProject(repository);
+
+/** The engine, where it is built: tests that ask it are left out without one. */
+export const rankd = [
+  process.env["RANKD"] ?? "",
+  join(repository, "build/release/bin/rankd"),
+  join(repository, "build/dev/bin/rankd"),
+].find((each) => each !== "" && existsSync(each));
 
 /** A folder that is gone after the tests of a file. */
 export function scratchFolder(): string {

@@ -125,7 +125,10 @@ const standardOutput: Output = {
   err: (text) => void process.stderr.write(text),
 };
 
-/** Runs a command and gives its exit status. What `serve`, `watch` and `test` say goes to the process's own streams. */
+/**
+ * Runs a command and gives its exit status. The answers of `serve`, what `watch` says of each round and what rankd says
+ * of tests go to the process's own streams.
+ */
 export async function main(args: readonly string[], to: Output = standardOutput): Promise<number> {
   if (args.length === 0 || args.includes("--help") || args.includes("-h")) {
     to.out(help);
