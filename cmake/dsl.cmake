@@ -1,6 +1,6 @@
 # dsl.cmake: the tests of the page, where Node is there, and of the compiler of plans, where the packages of dsl/ are there,
 # too: `./dev test` installs them. No C++ compiler and no sanitizer changes them, so only the release build has them.
-if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+if(NOT BRAID_PROGRAMS OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
   return()
 endif()
 find_program(NODE_EXECUTABLE NAMES node nodejs)

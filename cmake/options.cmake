@@ -1,6 +1,14 @@
 # How the whole tree is compiled: language, output folders, sanitizers, the model build.
 
-option(BRAID_PROGRAMS "Build rankd and braid-doctor, which need more libraries than braid" ${PROJECT_IS_TOP_LEVEL})
+set(programs_by_default ${PROJECT_IS_TOP_LEVEL})
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(programs_by_default OFF)
+endif()
+option(BRAID_PROGRAMS "Build rankd and braid-doctor, which need clang and more libraries than braid" ${programs_by_default})
+if(BRAID_PROGRAMS AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "rankd and braid-doctor are built by clang only, and CMAKE_CXX_COMPILER is ${CMAKE_CXX_COMPILER}: "
+                      "use -DCMAKE_CXX_COMPILER=clang++-19, or -DBRAID_PROGRAMS=OFF to build the library alone")
+endif()
 option(BRAID_SHARED "Build braid as a shared library: one runtime per process" ON)
 option(BRAID_CHECKED "Keep the checks that cost time (BRAID_ASSERT)" OFF)
 option(BRAID_MODEL "Replace braid::atomic by the type that the explorer of interleavings drives" OFF)
@@ -25,8 +33,10 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
 find_program(BRAID_CCACHE ccache)
 if(BRAID_CCACHE)
-  # Precompiled headers are cached only where ccache may take them for what they were made from.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${BRAID_CCACHE})
+  # ccache caches precompiled headers only with this sloppiness. Without NOHASHDIR, a build with lines for debuggers never
+  # hits what another clone of the repository has compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
+                                  ${BRAID_CCACHE})
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")  # the same text gives the same precompiled header, for ccache
@@ -51,11 +61,6 @@ endif()
 if(BRAID_SANITIZE)
   add_compile_options(-fsanitize=${BRAID_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${BRAID_SANITIZE})
-  # To look at the type of an object of another library the runtime of g++ opens a pipe: where descriptors are scarce,
-  # as in some tests, it takes every object for a wrong one.
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND BRAID_SANITIZE MATCHES "undefined")
-    add_compile_options(-fno-sanitize=vptr)
-  endif()
 endif()
 
 if(BRAID_FUZZ)

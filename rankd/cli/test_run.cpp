@@ -23,17 +23,15 @@
 #include <utility>
 
 namespace rankd {
-namespace {
-
 namespace fs = std::filesystem;
 
 /// A new folder that is deleted with everything in it.
-class temporary_folder {
+class test_folder {
  public:
-  explicit temporary_folder(fs::path path) : path_(std::move(path)) {}
-  temporary_folder(const temporary_folder&) = delete;
-  auto operator=(const temporary_folder&) -> temporary_folder& = delete;
-  ~temporary_folder() {
+  explicit test_folder(fs::path path) : path_(std::move(path)) {}
+  test_folder(const test_folder&) = delete;
+  auto operator=(const test_folder&) -> test_folder& = delete;
+  ~test_folder() {
     std::error_code ignored;  // nothing better can be done than to leave it
     fs::remove_all(path_, ignored);
   }
@@ -43,7 +41,9 @@ class temporary_folder {
   fs::path path_;
 };
 
-auto make_folder() -> braid::checked<std::unique_ptr<temporary_folder>> {
+namespace {
+
+auto make_folder() -> braid::checked<std::unique_ptr<test_folder>> {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
   std::string name = (parent / "rankd-test-XXXXXX").string();
@@ -51,14 +51,8 @@ auto make_folder() -> braid::checked<std::unique_ptr<temporary_folder>> {
   if (error)
     return refused("store_write_failed", "there is no folder for the stores of the tests: " + error.message(),
                    "TMPDIR names the folder for temporary files", parent);
-  return std::make_unique<temporary_folder>(name);
+  return std::make_unique<test_folder>(name);
 }
-
-/// The stores of all endpoints, and what a test has done to them.
-struct test_stores {
-  std::vector<std::unique_ptr<store>> owned;
-  std::vector<store*> of_endpoint;  ///< null where the endpoint is none
-};
 
 /// A request that does not suit its plan has no candidates.
 auto failed_by(const braid::diagnostics& problems) -> ranking {
@@ -87,7 +81,7 @@ void add_fates(std::vector<mismatch>& failures, const explanation& what) {
 
 class test_runner::state {
  public:
-  state(const registries& declared, std::unique_ptr<temporary_folder> folder)
+  state(const registries& declared, std::unique_ptr<test_folder> folder)
       : declared_(declared), folder_(std::move(folder)) {}
 
   auto start() -> braid::checked<void> {
@@ -100,12 +94,18 @@ class test_runner::state {
   auto run(const bound_plan& plan, const plan_test& test) -> braid::checked<test_outcome>;
 
  private:
+  /// The stores of a test, by endpoint.
+  struct test_stores {
+    std::vector<std::unique_ptr<store>> owned;
+    std::vector<store*> of_endpoint;  ///< null if the endpoint is not a store
+  };
+
   auto loaded(const plan_test& test) -> braid::checked<fs::path>;
   auto stores_of(const plan_test& test) -> braid::checked<test_stores*>;
   auto answer(const bound_plan& plan, const rank_request& request, engine& by) -> ranking;
 
   const registries& declared_;
-  std::unique_ptr<temporary_folder> folder_;
+  std::unique_ptr<test_folder> folder_;
   std::map<std::string, fs::path, std::less<>> stores_;  ///< by the lines of their records
   std::vector<std::unique_ptr<test_stores>> opened_;
   std::vector<std::unique_ptr<engine>> engines_;

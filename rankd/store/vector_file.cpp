@@ -124,28 +124,6 @@ class nearest_heap {
   std::vector<neighbour> all_;
 };
 
-/// A query as the kernels take it.
-struct prepared_query {
-  std::vector<double> numbers;
-  double square = 0;  ///< its dot product with itself
-
-  explicit prepared_query(std::string_view vector) : square(dot_product(vector, vector)) {
-    numbers.reserve(vector_size(vector));
-    for (std::size_t at = 0; at < vector_size(vector); ++at) numbers.push_back(vector_item(vector, at));
-  }
-
-  /// The scores of a block of vectors with these squares.
-  void score(const float* block, const double* squares, vector_metric metric, block_scores& out) const {
-    const vector_kernels& with = vector_kernels_here();
-    const auto kernel = metric == vector_metric::l2 ? with.squared_distance : with.dot;
-    kernel(block, numbers.data(), numbers.size(), out.data());
-    if (metric == vector_metric::l2)
-      for (double& each : out) each = -each;
-    if (metric == vector_metric::cosine)
-      for (std::size_t at = 0; at < out.size(); ++at) out[at] = cosine_of(out[at], square, squares[at]);
-  }
-};
-
 }  // namespace
 
 /// One search: the ranges of slots that are looked at, in pieces that workers may share.
@@ -181,6 +159,28 @@ class vector_file::search {
 
  private:
   static constexpr std::uint64_t piece_slots = 16'384;
+
+  /// The query in the form that the kernels read.
+  struct prepared_query {
+    std::vector<double> numbers;
+    double square = 0;  ///< its dot product with itself
+
+    explicit prepared_query(std::string_view vector) : square(dot_product(vector, vector)) {
+      numbers.reserve(vector_size(vector));
+      for (std::size_t at = 0; at < vector_size(vector); ++at) numbers.push_back(vector_item(vector, at));
+    }
+
+    /// The scores of a block of vectors with these squares.
+    void score(const float* block, const double* squares, vector_metric metric, block_scores& out) const {
+      const vector_kernels& with = vector_kernels_here();
+      const auto kernel = metric == vector_metric::l2 ? with.squared_distance : with.dot;
+      kernel(block, numbers.data(), numbers.size(), out.data());
+      if (metric == vector_metric::l2)
+        for (double& each : out) each = -each;
+      if (metric == vector_metric::cosine)
+        for (std::size_t at = 0; at < out.size(); ++at) out[at] = cosine_of(out[at], square, squares[at]);
+    }
+  };
 
   struct piece {
     std::uint64_t first = 0;  ///< a slot

@@ -20,10 +20,9 @@
 #include <utility>
 
 namespace braid::detail {
-namespace {
 
 /// Shared by the asker and its questions: one that is answered late finds it.
-struct answers {
+struct dump_answers {
   std::mutex lock;  // around what follows
   std::vector<std::optional<seen_home>> given;
   std::vector<bool> are_dropped;  // as many: questions that the home will not answer any more
@@ -34,19 +33,19 @@ struct answers {
 
 /// What a home was asked, and what is known of it without an answer.
 struct asked_home {
-  std::size_t number = 0;  // in `answers`
+  std::size_t number = 0;  // in `dump_answers`
   ::pid_t thread = 0;
   bool is_refused = false;
 };
 
-class question final : public job {
+class dump_question final : public job {
  public:
-  question(home& about, std::shared_ptr<answers> to, std::size_t number) noexcept
+  dump_question(home& about, std::shared_ptr<dump_answers> to, std::size_t number) noexcept
       : job(&act), about_(&about), to_(std::move(to)), number_(number) {}
 
  private:
   static void act(job& self, action what) {
-    const std::unique_ptr<question> mine(&static_cast<question&>(self));
+    const std::unique_ptr<dump_question> mine(&static_cast<dump_question&>(self));
     std::optional<seen_home> seen;
     if (what == action::run) seen = task_walk::through(*mine->about_);
     bool is_last = false;
@@ -60,9 +59,11 @@ class question final : public job {
   }
 
   home* about_;
-  std::shared_ptr<answers> to_;
+  std::shared_ptr<dump_answers> to_;
   std::size_t number_;
 };
+
+namespace {
 
 auto name_of_thread(::pid_t number) -> std::string {
   std::string name;
@@ -133,7 +134,7 @@ class dump_round {
       all_->given.emplace_back();
     }
     if (each.is_current()) return here_.emplace_back(number, &each), void();
-    auto made = std::make_unique<question>(each, all_, number);
+    auto made = std::make_unique<dump_question>(each, all_, number);
     to_run_.push_back(&each);
     change_missing(+1);
     const asked became = each.ask(*made);
@@ -199,7 +200,7 @@ class dump_round {
   }
 
   std::span<const executor_id> where_;
-  std::shared_ptr<answers> all_ = std::make_shared<answers>();
+  std::shared_ptr<dump_answers> all_ = std::make_shared<dump_answers>();
   std::vector<asked_home> asked_;
   std::vector<seen_deadlock> cycles_;
   std::vector<home*> to_run_;                        // do not end before `run_asked` is called

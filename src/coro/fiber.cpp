@@ -59,21 +59,21 @@ namespace {
 using boost::context::detail::fcontext_t;
 using boost::context::detail::transfer_t;
 
-/// What the C++ runtime keeps for each thread of exceptions that are on their way or being handled: the beginning of
-/// the type of this name in the C++ ABI for Itanium, which is the ABI of exceptions on Linux. A fiber may wait inside
-/// of a handler, so each has its own.
-struct exception_state {
-  void* caught = nullptr;
-  unsigned int uncaught = 0;
-
-  static auto of_thread() noexcept -> exception_state& {
-    return *reinterpret_cast<exception_state*>(abi::__cxa_get_globals());
-  }
-};
-
 }  // namespace
 
 struct fiber_frame::stacks {
+  /// What the C++ runtime keeps for each thread of exceptions that are on their way or being handled: the beginning of
+  /// the type of this name in the C++ ABI for Itanium, which is the ABI of exceptions on Linux. A fiber may wait inside
+  /// of a handler, so each has its own.
+  struct exception_state {
+    void* caught = nullptr;
+    unsigned int uncaught = 0;
+
+    static auto of_thread() noexcept -> exception_state& {
+      return *reinterpret_cast<exception_state*>(abi::__cxa_get_globals());
+    }
+  };
+
   explicit stacks(fiber_stack own) noexcept
       : memory(own), inside(boost::context::detail::make_fcontext(this, own.bytes, &enter)) {
     note_of_fiber.lowest = own.lowest;

@@ -13,23 +13,21 @@ namespace braid::detail {
 
 enum class model_state : std::uint8_t { ready, rested, waiting, waiting_with_deadline, joining, ended };
 
-namespace {
-
-/// Memory for the stack of a fiber, with a page below it that ends the program when the stack grows too large.
-class stack {
+/// The stack of a fiber, with a guard page below it that ends the program when the stack grows too large.
+class model_stack {
  public:
   static constexpr std::size_t size = 256 * 1024;
 
-  stack() : memory_(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+  model_stack() : memory_(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
     BRAID_EXPECTS(memory_ != MAP_FAILED, "there is memory for the stacks of a run");
     ::mprotect(memory_, 4096, PROT_NONE);
   }
-  stack(stack&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
-  auto operator=(stack&& other) noexcept -> stack& {
+  model_stack(model_stack&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
+  auto operator=(model_stack&& other) noexcept -> model_stack& {
     std::swap(memory_, other.memory_);
     return *this;
   }
-  ~stack() {
+  ~model_stack() {
     if (memory_ != nullptr) ::munmap(memory_, size);
   }
 
@@ -39,13 +37,15 @@ class stack {
   void* memory_;
 };
 
-thread_local std::vector<stack> spare_stacks;
+namespace {
+
+thread_local std::vector<model_stack> spare_stacks;
 thread_local model_execution* current_run = nullptr;
 thread_local std::uint64_t runs_begun = 0;
 
-auto take_stack() -> stack {
+auto take_stack() -> model_stack {
   if (spare_stacks.empty()) return {};
-  stack taken = std::move(spare_stacks.back());
+  model_stack taken = std::move(spare_stacks.back());
   spare_stacks.pop_back();
   return taken;
 }
@@ -75,7 +75,7 @@ struct model_fiber {
   auto operator=(const model_fiber&) -> model_fiber& = delete;
   ~model_fiber() { spare_stacks.push_back(std::move(place)); }
 
-  stack place;
+  model_stack place;
   ucontext_t context{};
   std::function<void()> body;
   model_view view;

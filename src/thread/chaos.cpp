@@ -40,29 +40,37 @@ auto can_return_to(nice_value nice) -> bool {
   return this_thread::set_nice(nice_of(nice.value() + 1)) && this_thread::set_nice(nice);
 }
 
-/// One setting of one thread.
+}  // namespace
+
+namespace detail {
+
+/// A setting of a thread that chaos changes.
 template <typename T>
-struct disturbed {
+struct disturbed_setting {
   T before;
-  T now;             // what it was given last
+  T now;             // the last value that chaos set
   bool ours = true;  // no other code has changed it
 
-  explicit disturbed(const T& value) : before(value), now(value) {}
+  explicit disturbed_setting(const T& value) : before(value), now(value) {}
 };
 
-/// One thread, what it had, and what it has been given.
-struct target {
+/// A thread that chaos disturbs, with its settings.
+struct disturbed_thread {
   thread_info thread;
-  detail::chaos_sequence sequence;
-  disturbed<cpu_set> affinity;
-  disturbed<braid::scheduling> scheduling;
+  chaos_sequence sequence;
+  disturbed_setting<cpu_set> affinity;
+  disturbed_setting<braid::scheduling> scheduling;
 };
+
+}  // namespace detail
+
+namespace {
 
 auto has_ended(std::error_code error) -> bool { return error == std::errc::no_such_process; }
 
 /// Gives a thread `wanted`, as long as it has what it was given last. False when the system refuses.
 template <typename T, typename Get, typename Set>
-auto change(const thread_info& thread, disturbed<T>& setting, const T& wanted, Get get, Set set) -> bool {
+auto change(const thread_info& thread, detail::disturbed_setting<T>& setting, const T& wanted, Get get, Set set) -> bool {
   if (!setting.ours) return true;
   const auto current = (thread.*get)();
   if (!current) return has_ended(current.error());
@@ -73,7 +81,7 @@ auto change(const thread_info& thread, disturbed<T>& setting, const T& wanted, G
   return changed || has_ended(changed.error());
 }
 
-auto give(target& to, const detail::disturbed_settings& wanted) -> std::size_t {
+auto give(detail::disturbed_thread& to, const detail::disturbed_settings& wanted) -> std::size_t {
   const bool moved =
       change(to.thread, to.affinity, wanted.affinity, &thread_info::affinity, &thread_info::set_affinity);
   const bool weighed =
@@ -102,9 +110,9 @@ struct chaos::state {
   void step();
   void restore();
 
-  std::vector<target> targets;  // of the thread
-  detail::parker sleep;         // unparked to stop
-  atomic<bool> stop{false};     // written by the destructor, before it unparks
+  std::vector<detail::disturbed_thread> targets;  // used by the chaos thread only
+  detail::parker sleep;                           // unparked to stop
+  atomic<bool> stop{false};                       // written by the destructor, before it unparks
   atomic<std::size_t> steps{0};
   atomic<std::size_t> refusals{0};
   thread worker;  // last: it uses the others
@@ -117,8 +125,8 @@ void chaos::state::look_at(const std::vector<thread_info>& threads, std::uint64_
     if (!affinity || !policy) continue;
     targets.push_back({.thread = threads[index],
                        .sequence = detail::chaos_sequence(seed, index),
-                       .affinity = disturbed(*affinity),
-                       .scheduling = disturbed(*policy)});
+                       .affinity = detail::disturbed_setting(*affinity),
+                       .scheduling = detail::disturbed_setting(*policy)});
     const auto nice = policy->nice();
     targets.back().scheduling.ours = nice && can_return_to(*nice);
   }
@@ -134,7 +142,7 @@ void chaos::state::run(duration interval) {
 }
 
 void chaos::state::step() {
-  for (target& each : targets) {
+  for (detail::disturbed_thread& each : targets) {
     if (stop.load(relaxed)) return;
     const auto wanted = each.sequence.next({.affinity = each.affinity.before, .scheduling = each.scheduling.before});
     refusals.fetch_add(give(each, wanted), relaxed);
@@ -143,7 +151,7 @@ void chaos::state::step() {
 }
 
 void chaos::state::restore() {
-  for (target& each : targets) give(each, {.affinity = each.affinity.before, .scheduling = each.scheduling.before});
+  for (detail::disturbed_thread& each : targets) give(each, {.affinity = each.affinity.before, .scheduling = each.scheduling.before});
 }
 
 auto chaos::start(const std::vector<thread_info>& threads, chaos::options options) -> result<chaos> {
