@@ -42,7 +42,7 @@ function(braid_left_out_options name out)
   set(${out} "${options}" PARENT_SCOPE)
 endfunction()
 
-# braid_emulate_tests(): to be called when all tests of a folder are there.
+# braid_emulate_tests(): called by braid_finish_tests(), when all tests of a directory are defined.
 function(braid_emulate_tests)
   if(NOT CMAKE_CROSSCOMPILING)
     return()

@@ -5,6 +5,34 @@ foreach(kind test model stress fuzz)
   add_custom_target(braid_tests_of_${kind})
 endforeach()
 
+# Folders whose tests have no threads: neither timing nor the number of CPUs changes their results.
+set(BRAID_FOLDERS_WITHOUT_THREADS base doctor fuzz install refused texts tools
+    rankd/expr rankd/op rankd/plan rankd/registry rankd/rows rankd/tables)
+# Folders whose tests use the workers of a pool.
+set(BRAID_FOLDERS_WITH_WORKERS coro examples graph io net rankd/engine rankd/server runtime task)
+
+# braid_finish_tests(): to be called at the end of each directory that defines tests.
+#
+# Adds labels to the label of a test's kind. `threads`: the test has threads or processes whose timing can vary, so that
+# the gate runs it on one CPU as well, and tools/run_tests may rerun it. `workers`: the test uses the workers of a pool.
+# The explorer controls all timing in a model test, which therefore has neither label.
+function(braid_finish_tests)
+  list(JOIN BRAID_FOLDERS_WITHOUT_THREADS "|" without_threads)
+  list(JOIN BRAID_FOLDERS_WITH_WORKERS "|" with_workers)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(test IN LISTS tests)
+    get_test_property(${test} LABELS labels)
+    if("model" IN_LIST labels OR test MATCHES "^(${without_threads})/")
+      continue()
+    endif()
+    set_property(TEST ${test} APPEND PROPERTY LABELS threads)
+    if(test MATCHES "^(${with_workers})/")
+      set_property(TEST ${test} APPEND PROPERTY LABELS workers)
+    endif()
+  endforeach()
+  braid_emulate_tests()
+endfunction()
+
 # braid_tests(folder [LINKS library …] [DEFINES definition …] [DEPENDS target …] [ALONE stem …])
 #
 # Every tests/<folder>/*_test.cpp, *_model.cpp and *_stress.cpp becomes one CTest entry <folder>/<file>, labelled by its
