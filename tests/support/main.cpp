@@ -36,6 +36,8 @@ struct counting_reporter : doctest::IReporter {
 REGISTER_LISTENER("counting", 1, counting_reporter);
 
 int main(int argc, char** argv) {
+  // A program that is killed, or that a sanitizer ends, loses what is buffered. Its seed must be printed by then.
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   limit.emplace(braid::testing::seconds_for_a_case(argv[0]));
   doctest::Context context(argc, argv);
   const int status = context.run();
