@@ -64,11 +64,28 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/braid.pc.in ${PROJECT_BINARY_DIR}/braid.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/braid.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# A program finds the library beside its own folder, wherever the two are moved.
+# braid_manual_page(program): makes the manual page of a program from its --help, as a part of a complete build, and
+# installs it. The program must run on this machine, so a cross-compiled one has no page.
+function(braid_manual_page program)
+  find_package(Python3 COMPONENTS Interpreter QUIET)
+  if(CMAKE_CROSSCOMPILING OR BRAID_MODEL OR NOT Python3_FOUND)
+    message(STATUS "No manual page for ${program}: it needs Python 3, and a build for this machine")
+    return()
+  endif()
+  set(page ${PROJECT_BINARY_DIR}/share/man/man1/${program}.1)
+  set(tool ${PROJECT_SOURCE_DIR}/tools/make_man)
+  add_custom_command(OUTPUT ${page} COMMAND ${Python3_EXECUTABLE} -B ${tool} $<TARGET_FILE:${program}> ${page}
+                     DEPENDS ${program} ${tool} COMMENT "Writing the manual page of ${program}" VERBATIM)
+  add_custom_target(${program}-manual ALL DEPENDS ${page})
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs)
+endfunction()
+
+# A program finds the library beside its own folder, even after both have been moved.
 foreach(program braid-doctor rankd)
   if(TARGET ${program})
     set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS ${program} COMPONENT programs)
+    braid_manual_page(${program})
   endif()
 endforeach()
 

@@ -37,6 +37,12 @@ endif()
 
 foreach(program rankd braid-doctor)
   must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/moved/bin/${program} --version)
+  file(STRINGS ${SCRATCH}/moved/share/man/man1/${program}.1 page LIMIT_COUNT 1)
+  string(TOUPPER ${program} title)
+  string(REPLACE "-" "\\-" title ${title})
+  if(NOT page MATCHES "^\\.TH \"${title}\" 1 ")
+    message(FATAL_ERROR "the manual page of ${program} begins with\n${page}")
+  endif()
 endforeach()
 
 # A program of the other compiler runs with the library as well: coroutines of both give control to each other.
