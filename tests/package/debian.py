@@ -51,7 +51,7 @@ def files_of(root):
 
 def check_lintian(folder):
     if not shutil.which("lintian"):
-        print("lintian is missing: the packages are not checked by it")
+        print("skipped: lintian is missing, so the packages are not checked by it")
         return
     run("lintian", "--fail-on", "error", "--allow-root", *folder.glob("*.changes"))
 

@@ -1,5 +1,5 @@
-# tests/package/recipes.py: the recipes for Conan and vcpkg are well formed, name options that braid has, and its version. That
-# they build is not seen here: neither tool is at hand.
+# tests/package/recipes.py: checks that the recipes for Conan and vcpkg are well formed, that they name options that braid has,
+# and that they have its version. conan_recipe.py builds the recipe for Conan; no test builds that for vcpkg.
 #
 #   python3 tests/package/recipes.py
 import ast

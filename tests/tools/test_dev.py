@@ -1,4 +1,4 @@
-# tests/tools/test_dev.py: what ./dev does where there is no network.
+# tests/tools/test_dev.py: what ./dev does without a network, and what it says of skipped tests.
 import os
 import subprocess
 import tempfile
@@ -46,6 +46,38 @@ class Python(unittest.TestCase):
         said, _, is_done = self.ask('case "$*" in *" install "*) exit 1 ;; esac')
         self.assertIn("they could not be had", said)
         self.assertFalse(is_done)
+
+
+LOG = """1/3 Testing: package/conan
+1/3 Test: package/conan
+Output:
+----------------------------------------------------------
+skipped: conan missing: ./dev test --label package installs it
+<end of output>
+----------------------------------------------------------
+2/3 Testing: package/recipes
+Output:
+----------------------------------------------------------
+the recipes are well formed
+3/3 Testing: package/debian
+Output:
+----------------------------------------------------------
+skipped: lintian is missing
+4 packages were installed
+"""
+
+
+class Skipped(unittest.TestCase):
+    def test_skipped_tests_and_parts_of_tests_are_named_with_their_reasons(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "Testing/Temporary/LastTest.log"
+            log.parent.mkdir(parents=True)
+            log.write_text(LOG, encoding="utf-8")
+            script = f"folder={folder}\neval \"$(sed -n '/^say_skipped()/,/^}}/p' \"$1\")\"\nsay_skipped"
+            done = subprocess.run(["bash", "-c", script, "bash", str(TOOLS.parent / "dev")], text=True, capture_output=True,
+                                  check=True)
+        self.assertEqual(done.stdout, "   package/conan skipped: conan missing: ./dev test --label package installs it\n"
+                                      "   package/debian skipped: lintian is missing\n")
 
 
 if __name__ == "__main__":
