@@ -141,10 +141,11 @@ void draw_latencies(const load_plot& plot, double bottom, drawing& into) {
   const double low = std::floor(std::log10(min_value));
   const double high = std::max(std::ceil(std::log10(max_value)), low + 1);
   const auto height_of = [&](double value) { return bottom - sheet::panel * (std::log10(value) - low) / (high - low); };
-  for (double power = low; power <= high; ++power) {
-    const double y = height_of(std::pow(10.0, power));
+  for (int decade = 0; low + decade <= high; ++decade) {
+    const double value = std::pow(10.0, low + decade);
+    const double y = height_of(value);
     into.rule(y);
-    into.text({sheet::left - 8, y + 4}, short_text(std::pow(10.0, power)), anchor::end);
+    into.text({sheet::left - 8, y + 4}, short_text(value), anchor::end);
   }
   for (std::size_t name = 0; name < plot.names.size(); ++name) {
     std::vector<place> through;

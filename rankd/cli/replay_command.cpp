@@ -80,7 +80,7 @@ auto difference_of(const replayed_request& request) -> difference {
   return {"", request.recorded, request.replayed};
 }
 
-auto cut(std::string text) -> std::string {
+auto cut(const std::string& text) -> std::string {
   if (text.size() <= max_value) return printable(text);
   return printable(text.substr(0, max_value)) + "…";
 }
@@ -122,7 +122,7 @@ class tally {
  public:
   explicit tally(const replay_options& options) : options_(&options) {}
 
-  void add(replayed_request request) {
+  void add(const replayed_request& request) {
     ++counts_[static_cast<std::size_t>(request.result)];
     const bool is_one = !options_->request_id.empty();
     if (options_->form == output_form::programs) {

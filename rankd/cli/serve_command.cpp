@@ -222,7 +222,7 @@ auto strangers_in(const workspace& in, const reload_report& loaded) -> braid::di
 enum class recording : std::uint8_t { off, on };
 
 /// Those of the project as they are on disk now.
-auto read_registries(const project& where, recording recorded, std::shared_ptr<const registries> now)
+auto read_registries(const project& where, recording recorded, const std::shared_ptr<const registries>& now)
     -> braid::checked<registry_change> {
   auto read = registries::load(where.registry, where.environment);
   if (!read) return std::unexpected(std::move(read.error()));

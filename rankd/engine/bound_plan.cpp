@@ -211,7 +211,7 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
   if (problems.empty()) problems = check_columns(loaded, declared);
   if (problems.empty()) problems = check_captures(loaded, declared);
   if (problems.empty()) problems = check_caches(loaded, declared);
-  if (!problems.empty()) return std::unexpected(with_locations(std::move(problems), loaded));
+  if (!problems.empty()) return std::unexpected(with_locations(problems, loaded));
 
   fuse_pairs(loaded, with, nodes);
   note_extra_columns(loaded, declared, nodes);

@@ -205,11 +205,11 @@ void add_experiments(bound_plan& plan, std::shared_ptr<const plan_experiments> r
                      braid::diagnostics& problems) {
   plan.experiments = std::move(running);
   if (plan.experiments == nullptr) return;
-  for_each_setting(*plan.experiments, declared, [&](const auto& /*of*/, const auto& each, std::string pointer) {
+  for_each_setting(*plan.experiments, declared, [&](const auto& /*of*/, const auto& each, const std::string& pointer) {
     const auto range = std::ranges::find(plan.whole.needs.ranges, each.param, &param_range::param);
     if (range == plan.whole.needs.ranges.end() || !is_outside(each.value, *range)) return;
     problems.add({.code = "param_out_of_range",
-                  .pointer = std::move(pointer),
+                  .pointer = pointer,
                   .message = "plan `" + plan.name + "` takes `" + declared.params()[each.param].name + "` from " +
                              number_text(range->min) + " to " + number_text(range->max) + ", not " +
                              number_text(each.value),
@@ -223,12 +223,12 @@ auto unread_settings(const bound_plan& plan, const registries& declared) -> brai
   braid::diagnostics warnings;
   if (plan.experiments == nullptr) return warnings;
   const std::vector<const param_entry*> read = params_read_by(*plan.stated, declared);
-  for_each_setting(*plan.experiments, declared, [&](const auto& of, const auto& each, std::string pointer) {
+  for_each_setting(*plan.experiments, declared, [&](const auto& of, const auto& each, const std::string& pointer) {
     const param_entry& param = declared.params()[each.param];
     if (std::ranges::find(read, &param) != read.end()) return;
     warnings.add(
         {.code = "unread_param",
-         .pointer = std::move(pointer),
+         .pointer = pointer,
          .message = "`" + of.name + "` sets `" + param.name + "`, which plan `" + plan.name + "` does not read",
          .hint = {},
          .node = {},

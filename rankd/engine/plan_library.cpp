@@ -102,7 +102,7 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   return report;
 }
 
-auto plan_library::try_artifact(std::string text, std::string name) -> braid::checked<bound_plan> {
+auto plan_library::try_artifact(std::string text, const std::string& name) -> braid::checked<bound_plan> {
   const std::scoped_lock alone(reloads_);
   const artifact_image image{.name = name, .file = name + ".json", .text = std::move(text), .problems = {}};
   model_folder models(options_.models, *declared_, options_.read);
@@ -114,7 +114,7 @@ auto plan_library::try_artifact(std::string text, std::string name) -> braid::ch
                             .declared = declared_,
                             .now = experiment_time()});
   if (!found) return std::unexpected(std::move(found.error()));
-  bound_plan plan = found->bound ? std::move(*found->bound) : found->same->plan;
+  bound_plan plan = found->bound ? bound_plan(std::move(*found->bound)) : bound_plan(found->same->plan);
   if (substitute_name(plan).empty()) return plan;
   braid::diagnostics problems = add_substitute(plan, current()->find(substitute_name(plan)));
   if (problems.empty()) return plan;
@@ -227,7 +227,7 @@ auto plan_library::add_substitute_to(bound_image of, plan_handle found, const ar
     -> braid::checked<version_ptr> {
   const bool is_same = of.same != nullptr && of.same->plan.substitute == found;
   if (is_same && (found != nullptr || substitute_name(of.plan()).empty())) return of.same;
-  bound_plan plan = of.bound ? std::move(*of.bound) : of.same->plan;
+  bound_plan plan = of.bound ? bound_plan(std::move(*of.bound)) : bound_plan(of.same->plan);
   if (!substitute_name(plan).empty()) {
     braid::diagnostics problems = add_substitute(plan, std::move(found));
     problems.set_source(image.file.string());

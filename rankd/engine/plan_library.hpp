@@ -95,7 +95,7 @@ class plan_library {
   /// Binds the text of an artifact as the plan of that name, as a reload would now: by the registries, the budgets and
   /// the experiments of the last one. It is kept nowhere and has no number. The plan that serves stands in for it where
   /// it names a substitute. Blocks: on the disk, and for a reload. Errors: all that is wrong with it.
-  auto try_artifact(std::string text, std::string name) -> braid::checked<bound_plan>;
+  auto try_artifact(std::string text, const std::string& name) -> braid::checked<bound_plan>;
 
   /// The version of a plan that serves. Errors: unknown_plan.
   [[nodiscard]] auto find(std::string_view name) const -> braid::checked<plan_handle>;

@@ -77,7 +77,8 @@ struct run_host {
     constexpr std::size_t alignment = 16;
     try {
       if (self.context->may_make(0, bytes)) return self.context->memory.bytes(bytes, alignment);
-    } catch (...) {  // no memory: as over budget, for the library is in the middle of its work
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+      // No memory counts as over budget, because an exception must not pass through the code of the library.
     }
     self.over_budget = true;
     return nullptr;
@@ -94,7 +95,7 @@ struct run_host {
   static void fail(void* host, rankd_text sentence) noexcept {
     try {
       static_cast<run_host*>(host)->message = sentence_of(sentence);
-    } catch (...) {}
+    } catch (...) {}  // NOLINT(bugprone-empty-catch): without memory for the sentence the failure has none
   }
   static auto stopped(void* host) noexcept -> std::int32_t {
     const braid::stop_flag* const stop = static_cast<run_host*>(host)->context->stop;
@@ -277,7 +278,7 @@ class own_binder {
   static void fail(void* host, std::uint32_t option, rankd_text sentence) noexcept {
     try {
       static_cast<own_binder*>(host)->refuse(option, sentence_of(sentence));
-    } catch (...) {}
+    } catch (...) {}  // NOLINT(bugprone-empty-catch): without memory for the sentence the failure has none
   }
 
   void refuse(std::size_t option, std::string message) {

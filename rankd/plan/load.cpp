@@ -288,7 +288,7 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
   into.out.digest = sha256_hex(text);
   read_artifact(*document, std::move(stem), into);
   if (into.problems.empty()) return std::move(into.out);
-  into.problems = with_locations(std::move(into.problems), into.out);
+  into.problems = with_locations(into.problems, into.out);
   into.problems.set_source(source_name);
   return std::unexpected(std::move(into.problems));
 }

@@ -29,7 +29,7 @@ auto source_location(const plan& of, std::string_view pointer) -> std::string {
   return file.substr(0, file.find('#')) + ":" + std::to_string(span->line) + ":" + std::to_string(span->column);
 }
 
-auto with_locations(braid::diagnostics problems, const plan& of) -> braid::diagnostics {
+auto with_locations(const braid::diagnostics& problems, const plan& of) -> braid::diagnostics {
   braid::diagnostics out;
   for (braid::diagnostic each : problems) {
     // What has a source of its own is about another file.

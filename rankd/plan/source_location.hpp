@@ -13,6 +13,6 @@ namespace rankd {
 auto source_location(const plan& of, std::string_view pointer) -> std::string;
 
 /// The diagnostics, each with its place in the author's files at the end of its message, where that is known.
-auto with_locations(braid::diagnostics problems, const plan& of) -> braid::diagnostics;
+auto with_locations(const braid::diagnostics& problems, const plan& of) -> braid::diagnostics;
 
 }  // namespace rankd

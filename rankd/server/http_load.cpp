@@ -26,7 +26,7 @@ auto fields_of(const http_load_address& at) -> std::vector<std::pair<std::string
 
 class http_target final : public load_target {
  public:
-  http_target(braid::runtime& on, http_load_address at, unsigned clients)
+  http_target(braid::runtime& on, const http_load_address& at, unsigned clients)
       : names_(on.io(), on.blocking()),
         client_(on.io(), {.connections_per_host = clients, .names = &names_}),
         url_(at.url + "/v1/rank"),

@@ -105,7 +105,7 @@ auto shard::listen(const braid::socket_address& at, port_use port, std::function
   options.pacing.share = all_->options.refusal_share;
   options.pacing.max_wait = all_->options.max_unread;
   options.pacing.room = [this] { return gate_.free_permits(); };
-  options.on_error = [this](std::exception_ptr error, const auto&...) {
+  options.on_error = [this](const std::exception_ptr& error, const auto&...) {
     all_->context.log.note(log_level::error, "handler_failed", {{"message", thrown_message(error)}});
   };
   auto tls = make_tls();

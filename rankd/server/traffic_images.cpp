@@ -124,7 +124,7 @@ auto image_of(const bound_plan& plan, const project& where, const registries& de
     if (!digest) return std::unexpected(digest.error());
     if (*digest != each.sha256)
       return plan_changed("is not any more what plan `" + plan.name + "` was loaded with", load_again, model);
-    out.models.push_back({each.name, std::move(bytes)});
+    out.models.push_back({each.name, std::exchange(bytes, {})});
   }
   auto experiments = experiments_text(plan, where.registry, declared, now);
   if (!experiments) return std::unexpected(std::move(experiments.error()));

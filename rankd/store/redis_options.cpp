@@ -118,7 +118,7 @@ auto scheme_of(std::string_view url) noexcept -> const url_scheme* {
 }
 
 /// What is wrong with a URL must not repeat its password.
-auto bad_url(std::string message) -> std::unexpected<braid::diagnostics> {
+auto bad_url(const std::string& message) -> std::unexpected<braid::diagnostics> {
   return refused("bad_redis_url", "the URL of the store " + message,
                  "write redis://HOST:PORT/DATABASE or redis-cluster://HOST:PORT,HOST:PORT; the password belongs into "
                  "RANKD_REDIS_PASSWORD");

@@ -252,7 +252,7 @@ auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, e
     inside.spawn(ask_again(owner, one, of, std::move(work)));
     try {
       co_await inside.join();
-    } catch (...) {
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
       // The first answers, or says why not.
     }
     one->second_inside = nullptr;

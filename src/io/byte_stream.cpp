@@ -31,7 +31,7 @@ read_operation<Value>::read_operation(open_descriptor* from, std::span<std::byte
 
 template <typename Value>
 read_operation<Value>::read_operation(read_operation&& other) noexcept
-    : io_operation(std::move(other)), rest_(other.rest_) {
+    : io_operation(std::move(other)), rest_(other.rest_) {  // NOLINT(bugprone-use-after-move): moves the base only
   message().msg_iov = &rest_;
   message().msg_iovlen = 1;
 }
@@ -86,8 +86,10 @@ write_operation<Value>::write_operation(open_descriptor* to, std::span<const std
 
 template <typename Value>
 write_operation<Value>::write_operation(write_operation&& other) noexcept
-    : io_operation(std::move(other)), only_(other.only_), parts_(other.parts_) {
-  if (parts_.data() == &other.only_) parts_ = std::span(&only_, 1);
+    : io_operation(std::move(other)),  // moves the base only: NOLINTBEGIN(bugprone-use-after-move)
+      only_(other.only_),
+      parts_(other.parts_) {
+  if (parts_.data() == &other.only_) parts_ = std::span(&only_, 1);  // NOLINTEND(bugprone-use-after-move)
   gather();
 }
 

@@ -277,7 +277,7 @@ void loop::spawn(task<void> work) {
   if (at == state::stopped || root_.stop().requested()) return;
   if (at == state::idle) early_.push_back(std::move(work));
   spawned_.store(spawned_.load(relaxed) + 1, relaxed);
-  if (at != state::idle) root_.begin(std::move(work), *this);
+  if (at != state::idle) root_.begin(std::move(work), *this);  // NOLINT(bugprone-use-after-move): moved only if idle
 }
 
 /// Of a task that was started by `spawn`.

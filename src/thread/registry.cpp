@@ -205,7 +205,7 @@ thread_registry::scoped_default::~scoped_default() {
   thread_registry ended = all.always;  // a registry is not destroyed under the lock
   const std::lock_guard lock(all.mutex);
   const auto mine = std::ranges::find(all.scoped, this, &decltype(all.scoped)::value_type::first);
-  ended = std::move(mine->second);
+  ended = mine->second;
   all.scoped.erase(mine);
 }
 
