@@ -6,7 +6,6 @@
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/task/executor.hpp>
-#include <braid/task/future.hpp>
 #include <braid/task/future.hpp>  // code that awaits futures makes some
 
 #include <concepts>

@@ -102,7 +102,7 @@ class BRAID_API stream_socket : public byte_stream {
   /// gives up after two minutes.
   [[nodiscard]] static auto connect(loop& on, socket_address to, options how) -> task<result<stream_socket>>;
   [[nodiscard]] static auto connect(loop& on, socket_address to) -> task<result<stream_socket>> {
-    return connect(on, std::move(to), options());
+    return connect(on, to, options());
   }
   /// Tries one address after the other, the next as soon as one has failed or has not answered within `head_start`,
   /// and gives the first connection; the other tries are stopped. Errors: that of the first address that failed;

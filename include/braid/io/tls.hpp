@@ -264,7 +264,9 @@ concept awaited_as = requires(Awaitable from) {
 [[nodiscard]] inline auto end_writing(const tls_stream& of) -> task<result<void>> { return of.shutdown(); }
 
 /// The connection that the bytes go through: for addresses and options, and to break it off by `shutdown`.
-[[nodiscard]] inline auto socket_of(const stream_socket& of) noexcept -> const stream_socket& { return of; }
+[[nodiscard]] inline auto socket_of(const stream_socket& of) noexcept -> const stream_socket& {
+  return of;  // NOLINT(bugprone-return-const-ref-from-parameter): callers keep the socket, as with a tls_stream
+}
 [[nodiscard]] inline auto socket_of(const tls_stream& of) noexcept -> const stream_socket& { return of.socket(); }
 
 /// A connection whose bytes are read, written and ended in one way, whatever they go through.

@@ -43,8 +43,10 @@ class circuit_breaker {
     if (by == pass::trial) {
       failures_ = how_.failures;
       is_trying_ = false;
-    } else if (failures_ == how_.failures || ++failures_ < how_.failures) {
-      return;
+    } else {
+      if (failures_ == how_.failures) return;
+      ++failures_;
+      if (failures_ < how_.failures) return;
     }
     rests_until_ = now + how_.rest;
   }

@@ -170,7 +170,7 @@ using element_value = typename std::ranges::range_value_t<R>::value_type;
 template <future_range R>
 auto to_vector(R&& range) -> std::vector<std::ranges::range_value_t<R>> {
   if constexpr (std::is_same_v<std::remove_cvref_t<R>, std::vector<std::ranges::range_value_t<R>>>) {
-    return std::move(range);
+    return std::forward<R>(range);
   } else {
     std::vector<std::ranges::range_value_t<R>> all;
     for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at)

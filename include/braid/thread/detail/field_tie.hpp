@@ -10,7 +10,7 @@ namespace braid::detail {
 /// One branch a count: a structured binding names as many fields as there are, and takes no pack before C++26.
 // clang-format off
 template <std::size_t Count, typename T>
-constexpr auto tie_fields([[maybe_unused]] T& object) noexcept {
+constexpr auto tie_fields([[maybe_unused]] T& object) noexcept {  // NOLINT(readability-function-size)
   if constexpr (Count == 0) {
     return std::tuple<>();
   } else if constexpr (Count == 1) { auto& [a] = object; return std::tie(a);
