@@ -199,10 +199,11 @@ class Outcome(NamedTuple):
     remarks: tuple = ()
 
 
-def run(tool, description, check, argv, fix=None, summary=None):
+def run(tool, description, check, argv, fix=None, summary=None, add_options=None):
     """Runs `check(repository, options)` as a command: 0 without diagnostics, 1 with diagnostics, 2 for wrong usage.
 
-    `fix`: help of an option --fix; `summary`: gives the lines that --summary prints in place of the diagnostics."""
+    `fix`: help of an option --fix; `summary`: gives the lines that --summary prints in place of the diagnostics;
+    `add_options`: adds the tool's own options to the parser."""
     parser = argparse.ArgumentParser(prog=tool, description=description,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", metavar="DIR", default=Path(__file__).resolve().parent.parent,
@@ -211,6 +212,8 @@ def run(tool, description, check, argv, fix=None, summary=None):
         parser.add_argument("--fix", action="store_true", help=fix)
     if summary:
         parser.add_argument("--summary", action="store_true", help="print counts by folder instead of each diagnostic")
+    if add_options:
+        add_options(parser)
     options = parser.parse_args(argv)
     if not Path(options.root).is_dir():
         parser.error(f"--root: {options.root} is no folder")
