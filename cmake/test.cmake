@@ -6,7 +6,7 @@ foreach(kind test model stress fuzz)
 endforeach()
 
 # Folders whose tests have no threads: neither timing nor the number of CPUs changes their results.
-set(BRAID_FOLDERS_WITHOUT_THREADS base doctor fuzz install refused texts tools
+set(BRAID_FOLDERS_WITHOUT_THREADS base fuzz install refused texts tools
     rankd/expr rankd/op rankd/plan rankd/registry rankd/rows rankd/tables)
 # Folders whose tests use the workers of a pool.
 set(BRAID_FOLDERS_WITH_WORKERS coro examples graph io net rankd/engine rankd/server runtime task)
