@@ -192,6 +192,35 @@ auto without_result(std::string_view function) -> std::string_view {
   return function;
 }
 
+/// Returns the argument with this index of `name<A, B, …>`, or an empty text if there is none.
+auto template_argument(std::string_view name, std::size_t index) -> std::string_view {
+  std::string open;
+  std::size_t begin = name.find('<') + 1;
+  for (std::size_t at = begin; at < name.size(); ++at) {
+    const bool is_end = name[at] == ',' || (name[at] == '>' && name[at - 1] != '-');
+    if (!open.empty() || !is_end) {
+      follow_bracket(open, name[at], at == 0 ? ' ' : name[at - 1]);
+      continue;
+    }
+    if (index-- == 0) {
+      const std::string_view found = name.substr(begin, at - begin);
+      return found.substr(0, found.find_last_not_of(' ') + 1);
+    }
+    begin = std::min(name.find_first_not_of(' ', at + 1), name.size());
+  }
+  return {};
+}
+
+/// Returns the callable of a job that has a future: `F` of `spawned<R, Stop, bound_call<F, …>>`, and of
+/// `future_continuation<T, F, …>`. An empty text for other jobs.
+auto called_for_future(std::string_view job) -> std::string_view {
+  constexpr std::string_view bound = "braid::detail::bound_call<";
+  std::string_view called;
+  if (job.starts_with("spawned<")) called = template_argument(job, 2);
+  if (job.starts_with("future_continuation<")) called = template_argument(job, 1);
+  return called.starts_with(bound) ? template_argument(called, 0) : called;
+}
+
 /// What a job of the library calls, where its name says that: `F` of `closure_job<F>`.
 auto called_by(std::string_view job) -> std::string_view {
   struct form {
@@ -199,6 +228,7 @@ auto called_by(std::string_view job) -> std::string_view {
   };
   constexpr std::array<form, 4> forms{
       {{"closure_job<", ">"}, {"root_job<", ">"}, {"timed_call<", ">"}, {"offload_awaiter<", ">::outward"}}};
+  if (const std::string_view called = called_for_future(job); !called.empty()) return called;
   for (const form& each : forms)
     if (job.starts_with(each.begin) && job.ends_with(each.end))
       return job.substr(each.begin.size(), job.size() - each.begin.size() - each.end.size());

@@ -84,6 +84,25 @@ TEST_CASE("a job that a task goes on by is called resume, and one that an offloa
   CHECK(short_function_name("own::offload_awaiter<f>::outward::act" + job) == "own::offload_awaiter<f>::outward");
 }
 
+TEST_CASE("a job with a future is called as what it calls") {
+  const auto name = [](const std::string& job) {
+    return short_function_name("braid::detail::" + job + "::act(braid::job&, braid::job::action)");
+  };
+  const std::string bound = "spawned<int, braid::detail::stopped_by<void>, braid::detail::bound_call<";
+  CHECK(name(bound + "main::$_2> >") == "main::$_2");
+  CHECK(name(bound + "main::$_2>>") == "main::$_2");
+  CHECK(name(bound + "main::{lambda(int, std::pair<int, char>)#1}, int, std::pair<int, char> > >") ==
+        "main::{lambda(int, std::pair<int, char>)#1}");
+  CHECK(name(bound + "n::adder<1, 2>, long> >") == "n::adder<1, 2>");
+  CHECK(name(bound + "int (n::account::*)(int, int), n::account*, int, int> >") == "int (n::account::*)(int, int)");
+  CHECK(name(bound + "(anonymous namespace)::f(a->b, c)::$_0> >") == "(anonymous namespace)::f(a->b, c)::$_0");
+  CHECK(name("future_continuation<std::pair<int, long>, f()::{lambda(std::pair<int, long>)#1}, "
+             "(braid::detail::continuation_mode)1, (braid::detail::continuation_takes)0>") ==
+        "f()::{lambda(std::pair<int, long>)#1}");
+  CHECK(name("spawned<int, int>") == "spawned<int, int>");
+  CHECK(name("spawned<") == "spawned<");
+}
+
 TEST_CASE("of a job's code what its function is stays") {
   CHECK(short_function_name("braid::detail::closure_job<main::$_0>::act(braid::job&, braid::job::action)") ==
         "main::$_0");

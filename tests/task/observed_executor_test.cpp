@@ -28,6 +28,12 @@ namespace {
 
 void named_work() {}
 
+/// A callable of a class, whose member can be spawned as well.
+struct tariff {
+  auto operator()() const -> int { return 3; }
+  [[nodiscard]] auto price(int pieces) const -> int { return 2 * pieces; }
+};
+
 /// An executor that the test turns, with a clock that it moves.
 struct scene {
   manual_executor where;
@@ -39,6 +45,10 @@ struct scene {
                           .on_end = [this](const observed_executor::job_report& job) { ended.push_back(job); }},
                          clock};
 };
+
+auto spawn_lambda(observed_executor& where) -> future<int> {
+  return spawn(where, [] { return 7; });
+}
 
 auto message_of(const std::exception_ptr& error) -> std::string {
   try {
@@ -80,6 +90,31 @@ TEST_CASE("a job has a number, the name of its function, the time that it waited
   CHECK(all.max_queued == 5ms);
   CHECK(all.ran == 30ms);
   CHECK(all.max_ran == 30ms);
+}
+
+TEST_CASE("the report of a job has the name of the function that was posted or spawned") {
+  scene s;
+  const tariff shop;
+  spawn_lambda(s.seen).detach();
+  CHECK(post(s.seen, tariff()));
+  spawn(s.seen, tariff()).detach();
+  spawn(s.seen, &tariff::price, &shop, 4).detach();
+  spawn(s.seen, named_work).detach();  // a pointer: its value is not part of a name
+  s.where.run_all();
+  REQUIRE(s.ended.size() == 5);
+  const auto names = [&s](std::size_t job, const char* part) {
+    return s.ended[job].function().find(part) != std::string::npos;
+  };
+  CHECK(names(0, "spawn_lambda("));
+  CHECK(names(1, "tariff"));
+  CHECK(names(2, "tariff"));
+  CHECK(names(3, "tariff::*)(int) const"));
+  CHECK(names(4, "(*)()"));
+  for (const auto& each : s.ended) {
+    CAPTURE(each.function());
+    CHECK(each.function().find("braid::detail") == std::string::npos);
+    CHECK(each.function().find("spawned<") == std::string::npos);
+  }
 }
 
 TEST_CASE("what is thrown, a stop and a drop are told apart, and reach their futures as ever") {
