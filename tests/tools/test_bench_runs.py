@@ -1,12 +1,14 @@
 # tests/tools/test_bench_runs.py: how programs are run, what of their output is believed, and what the report says of it.
 import contextlib
 import io
+import itertools
 import json
 import tempfile
 import time
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
+from types import SimpleNamespace
 
 from tree import load
 
@@ -172,6 +174,18 @@ class Report(unittest.TestCase):
                         plots.bars("t", "ns", [("g", [("a", "ours", 0, 0, 0), ("b", "rival", 1e9, 1, 2e9)])])):
             xml.etree.ElementTree.fromstring(drawing)
             self.assertNotIn("nan", drawing)
+
+    def test_the_axis_of_a_growing_case_is_the_first_parameter_of_those_that_vary_as_much(self):
+        for names in itertools.permutations(("jobs", "repeats", "workers", "tasks", "depth")):
+            sizes = [{name: 2 if name == "workers" else 10 ** step for name in names} for step in range(3)]
+            rows = [SimpleNamespace(point=SimpleNamespace(params=params)) for params in sizes]
+            first = next(name for name in names if name != "workers")
+            self.assertEqual(report.growing(rows), first)
+
+    def test_a_case_whose_parameters_have_two_values_or_words_has_no_axis(self):
+        for values in ((1, 2), ("a", "b", "c")):
+            rows = [SimpleNamespace(point=SimpleNamespace(params={"n": value})) for value in values]
+            self.assertIsNone(report.growing(rows))
 
     def test_amounts_have_three_digits(self):
         self.assertEqual([plots.amount(value) for value in (0, 0.01234, 12.345, 1234.5, 12345, 2.5e6, 3e9)],

@@ -127,8 +127,10 @@ def one_case(case, rows, plot):
 
 
 def growing(rows):
-    """The parameter whose three or more values a case of the subject growth runs through."""
-    names = {name for row in rows for name in row.point.params}
+    """Returns the parameter that a case of the subject growth varies: the one with the most values, if it has at least
+    three. If several have as many, returns the one that subject.toml names first, so that a chart has the same axis in
+    each run."""
+    names = dict.fromkeys(name for row in rows for name in row.point.params)
     counts = {name: len({row.point.params.get(name) for row in rows}) for name in names
               if all(isinstance(row.point.params.get(name), (int, float)) for row in rows)}
     return max(counts, key=counts.get) if counts and max(counts.values()) >= 3 else None
