@@ -235,6 +235,14 @@ auto called_by(std::string_view job) -> std::string_view {
   return job;
 }
 
+/// Returns the name by which programs know a job of the library. `sync_waiter<T>` runs the task that a caller of
+/// `sync_wait` waits for, so what it does is shown by the name of that function.
+auto public_name(std::string_view job) -> std::string {
+  constexpr std::string_view waiter = "sync_waiter<";
+  if (job.starts_with(waiter)) return "braid::sync_wait<" + std::string(job.substr(waiter.size()));
+  return std::string(called_by(job));
+}
+
 /// Jobs by which a task goes on.
 auto is_resumption(std::string_view job) -> bool {
   constexpr std::string_view inner = "braid::detail::";
@@ -259,7 +267,7 @@ auto short_function_name(std::string_view demangled) -> std::string {
   demangled = without_result(demangled);
   if (demangled.ends_with(job_tail)) {
     demangled.remove_suffix(job_tail.size());
-    if (demangled.starts_with(inner)) demangled = called_by(demangled.substr(inner.size()));
+    if (demangled.starts_with(inner)) return public_name(demangled.substr(inner.size())).substr(0, max_length);
   }
   return std::string(demangled.substr(0, max_length));
 }

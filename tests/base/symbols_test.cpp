@@ -103,6 +103,16 @@ TEST_CASE("a job with a future is called as what it calls") {
   CHECK(name("spawned<") == "spawned<");
 }
 
+TEST_CASE("the job of a thread that waits for a task has the name of the function that the thread called") {
+  const std::string job = "::act(braid::job&, braid::job::action)";
+  CHECK(short_function_name("braid::detail::sync_waiter<rankd::ranking>" + job) == "braid::sync_wait<rankd::ranking>");
+  CHECK(short_function_name("braid::detail::sync_waiter<std::vector<int> >" + job) ==
+        "braid::sync_wait<std::vector<int> >");
+  CHECK(short_function_name("own::sync_waiter<int>" + job) == "own::sync_waiter<int>");
+  const std::string large = "braid::detail::sync_waiter<" + std::string(300, 'x') + ">" + job;
+  CHECK(short_function_name(large) == "braid::sync_wait<" + std::string(183, 'x'));
+}
+
 TEST_CASE("of a job's code what its function is stays") {
   CHECK(short_function_name("braid::detail::closure_job<main::$_0>::act(braid::job&, braid::job::action)") ==
         "main::$_0");
