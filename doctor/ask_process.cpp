@@ -1,6 +1,8 @@
 // doctor/ask_process.cpp: asks the socket that BRAID_TOP=1 opens, and whether it is the process's own.
 #include <doctor/ask_process.hpp>
 
+#include <braid/runtime/detail/socket_deadline.hpp>
+
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -9,7 +11,6 @@
 #include <system_error>
 
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -25,40 +26,52 @@ auto is_of(int socket, int process) -> bool {
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == process;
 }
 
-/// A process that is stopped or hangs takes the connection all the same, and says nothing.
-auto limit_waits(int socket) -> bool {
-  const ::timeval limit{.tv_sec = 5, .tv_usec = 0};
-  return ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
-         ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0;
-}
-
-auto exchange(int socket, int process, char question) -> process_answer {
-  ::sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "braid.%d", process);
-  const auto size = static_cast<::socklen_t>(offsetof(::sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
-  if (::connect(socket, reinterpret_cast<const ::sockaddr*>(&address), size) != 0) return {};
-  if (!is_of(socket, process)) return {.became = process_answer::how::impostor};
-  if (::send(socket, &question, 1, MSG_NOSIGNAL) != 1) return {};
+/// Reads until the process closes the connection.
+auto read_answer(int socket, const detail::socket_deadline& deadline, std::size_t max_bytes) -> process_answer {
   process_answer given;
   std::array<char, 16'384> part;
-  for (::ssize_t got = 0; (got = ::recv(socket, part.data(), part.size(), 0)) > 0;)
+  while (true) {
+    const ::ssize_t got = deadline.receive(socket, part);
+    if (got < 0) return {};
+    if (got == 0) break;
     given.text.append(part.data(), static_cast<std::size_t>(got));
+    if (given.text.size() > max_bytes) return {.became = process_answer::how::too_large};
+  }
   if (!given.text.ends_with(last_line)) return {};
   given.text.resize(given.text.size() - last_line.size());
   given.became = process_answer::how::answered;
   return given;
 }
 
+/// A process that is stopped or hangs takes the connection all the same, and says nothing.
+auto exchange(int socket, int process, char question, const question_limits& limits) -> process_answer {
+  ::sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "braid.%d", process);
+  const auto size = static_cast<::socklen_t>(offsetof(::sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  const detail::socket_deadline deadline(limits.time);
+  if (!deadline.limit_connect(socket)) return {};
+  if (::connect(socket, reinterpret_cast<const ::sockaddr*>(&address), size) != 0) return {};
+  if (!is_of(socket, process)) return {.became = process_answer::how::impostor};
+  if (!deadline.send_all(socket, std::string_view(&question, 1))) return {};
+  return read_answer(socket, deadline, limits.bytes);
+}
+
 }  // namespace
 
-auto ask_process(int process, char question) -> process_answer {
+auto ask_process(int process, char question, const question_limits& limits) -> process_answer {
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) throw std::system_error(errno, std::generic_category(), "no socket");
-  process_answer given;  // silent
-  if (limit_waits(socket)) given = exchange(socket, process, question);
-  ::close(socket);
-  return given;
+  struct guard {
+    int number;
+    ~guard() { ::close(number); }
+  } const owner{socket};
+  return exchange(socket, process, question, limits);
+}
+
+auto too_large_problem(int process) -> std::string {
+  return "process " + std::to_string(process) + " sent more than " +
+         std::to_string(question_limits().bytes / 1024 / 1024) + " MiB, which is the limit of an answer";
 }
 
 auto process_number(std::string_view word) -> std::optional<int> {

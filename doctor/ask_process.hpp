@@ -1,6 +1,10 @@
 // doctor/ask_process.hpp: questions to a program that runs with BRAID_TOP=1.
 #pragma once
 
+#include <braid/base/clock.hpp>
+
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,19 +13,31 @@
 
 namespace braid::doctor {
 
+/// What one question may cost, whatever the asked process does.
+struct question_limits {
+  duration time = std::chrono::seconds(5);            ///< from the connection to the end of the answer
+  std::size_t bytes = std::size_t{64} * 1024 * 1024;  ///< of the answer
+};
+
+/// The answer of a process, or the reason why there is none.
 struct process_answer {
   enum class how : std::uint8_t {
     answered,
-    silent,    ///< it has no such socket, or has said nothing for five seconds
-    impostor,  ///< another process has taken the name of its socket
+    silent,     ///< it has no such socket, or its answer was not complete when the time was over
+    impostor,   ///< another process has taken the name of its socket
+    too_large,  ///< its answer is longer than the limit
   };
 
   how became = how::silent;
-  std::string text = {};  ///< without its last line, by which it is whole
+  std::string text = {};  ///< without its last line, by which it is whole; empty if there is no answer
 };
 
-/// Asks the socket of the process. Errors: std::system_error where there can be no socket.
-auto ask_process(int process, char question) -> process_answer;
+/// Asks the socket of the process. Blocks: for `limits.time` at most. Errors: std::system_error if no socket can be
+/// made.
+auto ask_process(int process, char question, const question_limits& limits = {}) -> process_answer;
+
+/// Returns the sentence for a process whose answer was refused because it is too large.
+auto too_large_problem(int process) -> std::string;
 
 /// The number of a process, where the word is one.
 auto process_number(std::string_view word) -> std::optional<int>;

@@ -172,6 +172,7 @@ auto show(const tasks_options& options) -> int {
   switch (given.became) {
     case process_answer::how::answered: return write_lines(given.text);
     case process_answer::how::silent: return by_gdb(options);
+    case process_answer::how::too_large: return fail(too_large_problem(*options.process));
     case process_answer::how::impostor: break;
   }
   return fail("another process has the socket @braid." + std::to_string(*options.process));

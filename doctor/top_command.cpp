@@ -59,8 +59,8 @@ class looks {
   auto look() -> bool {
     const bool asks_tasks = clock::now() >= next_waits_;
     const process_answer given = ask_process(process_, asks_tasks ? 'w' : 'm');
-    is_impostor_ = given.became == process_answer::how::impostor;
-    if (given.became != process_answer::how::answered) return false;
+    became_ = given.became;
+    if (became_ != process_answer::how::answered) return false;
     before_ = std::exchange(now_, parse_samples(given.text));
     seconds_ = std::chrono::duration<double>(clock::now() - std::exchange(looked_, clock::now())).count();
     if (asks_tasks) {
@@ -74,13 +74,13 @@ class looks {
     return true;
   }
 
-  /// Whether the last look met another process.
-  [[nodiscard]] auto is_impostor() const noexcept -> bool { return is_impostor_; }
+  /// How the last look ended.
+  [[nodiscard]] auto became() const noexcept -> process_answer::how { return became_; }
   [[nodiscard]] auto table() const -> std::string { return to_table(before_, now_, seconds_); }
 
  private:
   int process_;
-  bool is_impostor_ = false;
+  process_answer::how became_ = process_answer::how::silent;
   double seconds_ = 0;
   clock::time_point looked_;
   clock::time_point next_waits_;
@@ -96,16 +96,18 @@ auto write(const std::string& table, bool is_first) -> bool {
   return std::fputs(before, stdout) >= 0 && std::fputs(table.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
 }
 
+/// Returns the sentence for a look that brought no answer.
+auto problem_of(process_answer::how became, int process) -> std::string {
+  const std::string number = std::to_string(process);
+  if (became == process_answer::how::too_large) return too_large_problem(process);
+  if (became == process_answer::how::impostor) return "another process has the socket @braid." + number;
+  return "process " + number + " does not answer: run it with BRAID_TOP=1, and this as its user or as root";
+}
+
 auto show(const top_options& options) -> int {
   looks at(*options.process);
   if (!at.look()) {
-    if (at.is_impostor()) {
-      std::fprintf(stderr, "braid-doctor: another process has the socket @braid.%d\n", *options.process);
-      return 1;
-    }
-    std::fprintf(stderr,
-                 "braid-doctor: process %d does not answer: run it with BRAID_TOP=1, and this as its user or as root\n",
-                 *options.process);
+    std::fprintf(stderr, "braid-doctor: %s\n", problem_of(at.became(), *options.process).c_str());
     return 1;
   }
   for (bool is_first = true;; is_first = false) {

@@ -4,6 +4,7 @@
 #include "metrics_reader.hpp"
 
 #include <braid/coro/dump.hpp>
+#include <braid/runtime/detail/socket_deadline.hpp>
 
 #include <cerrno>
 #include <csignal>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,7 +21,6 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -62,27 +63,21 @@ void add_waits(metric_list& to) {
   }
 }
 
-void send_all(int client, std::string_view text) noexcept {
-  while (!text.empty()) {
-    const ::ssize_t sent = ::send(client, text.data(), text.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(sent));
-  }
-}
-
-/// One byte asks: `m` for metrics, `w` for what tasks wait for as well, `t` for a dump of the tasks.
+/// One byte asks: `m` for metrics, `w` for what tasks wait for as well, `t` for a dump of the tasks. A client has a
+/// second for its question, and then five to take the answer: others that ask wait for it.
 void answer(int client) {
-  const ::timeval limit{.tv_sec = 1, .tv_usec = 0};
-  ::setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  ::setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   char asked = 0;
-  if (!may_ask(client) || ::recv(client, &asked, 1, 0) != 1) return;
-  if (asked == 't') return send_all(client, dump().to_text() + "# EOF\n");
-  metric_list all;
-  runtime_list::for_each([&all](runtime& each) { metrics_reader::add(each, all); });
-  if (asked == 'w') add_waits(all);
-  send_all(client, metrics_text(all.take(), metric::format::open_metrics));
+  if (!may_ask(client) || socket_deadline(1s).receive(client, std::span(&asked, 1)) != 1) return;
+  std::string text;
+  if (asked == 't') {
+    text = dump().to_text() + "# EOF\n";
+  } else {
+    metric_list all;
+    runtime_list::for_each([&all](runtime& each) { metrics_reader::add(each, all); });
+    if (asked == 'w') add_waits(all);
+    text = metrics_text(all.take(), metric::format::open_metrics);
+  }
+  static_cast<void>(socket_deadline(5s).send_all(client, text));  // one that is too slow gets a part
 }
 
 auto serve(void* /*nothing*/) -> void* {

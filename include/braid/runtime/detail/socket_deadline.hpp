@@ -1,0 +1,79 @@
+// braid/runtime/detail/socket_deadline.hpp: one point in time for all calls on a socket.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <ctime>
+#include <span>
+#include <string_view>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+namespace braid::detail {
+
+/// The time for an exchange with a peer that is not trusted. All calls share it: a limit for each call would let a peer
+/// that takes or sends a byte now and then make the exchange as long as it likes.
+class socket_deadline {
+ public:
+  explicit socket_deadline(duration limit) noexcept : end_(steady_time().now() + limit) {}
+
+  /// Lets a connect by this socket, which blocks, wait until the end at most. Returns false if the time is over.
+  [[nodiscard]] auto limit_connect(int socket) const noexcept -> bool {
+    using std::chrono::microseconds;
+    const auto left = std::chrono::ceil<microseconds>(time_left());
+    if (left <= microseconds::zero()) return false;  // zero would mean no limit
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const ::timeval limit{.tv_sec = static_cast<::time_t>(seconds.count()),
+                          .tv_usec = static_cast<::suseconds_t>((left - seconds).count())};
+    return ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0;
+  }
+
+  /// Waits for bytes until the end at most. Returns their number, 0 at the end of the stream, and less than 0 for an
+  /// error or if the time is over.
+  [[nodiscard]] auto receive(int socket, std::span<char> into) const noexcept -> ::ssize_t {
+    while (wait_for(socket, POLLIN)) {
+      const ::ssize_t got = ::recv(socket, into.data(), into.size(), MSG_DONTWAIT);
+      if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
+    }
+    return -1;
+  }
+
+  /// Returns whether the peer, or the memory of the socket, has taken all of it in time. A send that blocks would not
+  /// do: its own limit begins anew with each part that the peer takes.
+  [[nodiscard]] auto send_all(int socket, std::string_view text) const noexcept -> bool {
+    while (!text.empty()) {
+      if (!wait_for(socket, POLLOUT)) return false;
+      const ::ssize_t sent = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent < 0 && errno != EINTR && errno != EAGAIN) return false;
+      if (sent > 0) text.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return true;
+  }
+
+ private:
+  [[nodiscard]] auto time_left() const noexcept -> duration { return end_ - steady_time().now(); }
+
+  /// Returns false if the time is over before the socket is ready or has failed.
+  [[nodiscard]] auto wait_for(int socket, short event) const noexcept -> bool {
+    for (duration left = time_left(); left > duration::zero(); left = time_left()) {
+      const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+      const ::timespec limit{.tv_sec = static_cast<::time_t>(seconds.count()),
+                             .tv_nsec = static_cast<long>((left - seconds).count())};
+      ::pollfd asked{.fd = socket, .events = event, .revents = 0};
+      const int ready = ::ppoll(&asked, 1, &limit, nullptr);
+      if (ready > 0) return true;
+      if (ready < 0 && errno != EINTR) return false;
+    }
+    return false;
+  }
+
+  time_point end_;
+};
+
+}  // namespace braid::detail
