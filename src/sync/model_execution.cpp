@@ -18,7 +18,8 @@ class model_stack {
  public:
   static constexpr std::size_t size = 256 * 1024;
 
-  model_stack() : memory_(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+  model_stack()
+      : memory_(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
     BRAID_EXPECTS(memory_ != MAP_FAILED, "there is memory for the stacks of a run");
     ::mprotect(memory_, 4096, PROT_NONE);
   }

@@ -70,7 +70,8 @@ auto has_ended(std::error_code error) -> bool { return error == std::errc::no_su
 
 /// Gives a thread `wanted`, as long as it has what it was given last. False when the system refuses.
 template <typename T, typename Get, typename Set>
-auto change(const thread_info& thread, detail::disturbed_setting<T>& setting, const T& wanted, Get get, Set set) -> bool {
+auto change(const thread_info& thread, detail::disturbed_setting<T>& setting, const T& wanted, Get get, Set set)
+    -> bool {
   if (!setting.ours) return true;
   const auto current = (thread.*get)();
   if (!current) return has_ended(current.error());
@@ -151,7 +152,8 @@ void chaos::state::step() {
 }
 
 void chaos::state::restore() {
-  for (detail::disturbed_thread& each : targets) give(each, {.affinity = each.affinity.before, .scheduling = each.scheduling.before});
+  for (detail::disturbed_thread& each : targets)
+    give(each, {.affinity = each.affinity.before, .scheduling = each.scheduling.before});
 }
 
 auto chaos::start(const std::vector<thread_info>& threads, chaos::options options) -> result<chaos> {
