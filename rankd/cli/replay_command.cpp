@@ -216,7 +216,7 @@ auto replay_command(const replay_options& options) -> exit_status {
       if (one.error().front().source.empty()) one.error().set_source(options.file.string());
       return report(one.error(), options.form);
     }
-    if (*one) found.add(std::move(**one));
+    if (*one) found.add(**one);
   }
   note_end(options, *file);
   if (!options.request_id.empty() && found.all() == 0)

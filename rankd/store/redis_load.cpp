@@ -194,7 +194,29 @@ auto command_of(record_kind kind) -> std::string_view {
   return "RPUSH";
 }
 
-/// Adds what makes a value under a key, where there is none.
+/// Appends the words for one element of a value. `digits` holds the numbers that the words refer to.
+void append_element(const record_view& view, std::size_t at, std::vector<std::string>& digits,
+                    std::vector<std::string_view>& words) {
+  switch (view.kind()) {
+    case record_kind::hash:
+      words.push_back(view.field_at(at).name);
+      words.push_back(view.field_at(at).value);
+      break;
+    case record_kind::sorted_set: {
+      std::string& score = digits.emplace_back();
+      append_json_number(score, view.score_at(at));
+      words.push_back(score);
+      words.push_back(view.text_at(at));
+      break;
+    }
+    case record_kind::id_list: words.push_back(digits.emplace_back(std::to_string(view.id_at(at)))); break;
+    case record_kind::text_list:
+    case record_kind::set:
+    case record_kind::string: words.push_back(view.text_at(at)); break;
+  }
+}
+
+/// Adds the commands that create a value under a key that does not exist.
 void add_value(braid::redis_batch& batch, std::string_view key, const record_view& view) {
   std::vector<std::string> digits;  // stay where they are: there is room for all of a command
   digits.reserve(max_words);
@@ -202,25 +224,7 @@ void add_value(braid::redis_batch& batch, std::string_view key, const record_vie
   for (std::size_t at = 0; at < view.count();) {
     digits.clear();
     words.assign({command_of(view.kind()), key});
-    for (; at < view.count() && words.size() < max_words; ++at) {
-      switch (view.kind()) {
-        case record_kind::hash:
-          words.push_back(view.field_at(at).name);
-          words.push_back(view.field_at(at).value);
-          break;
-        case record_kind::sorted_set: {
-          std::string& score = digits.emplace_back();
-          append_json_number(score, view.score_at(at));
-          words.push_back(score);
-          words.push_back(view.text_at(at));
-          break;
-        }
-        case record_kind::id_list: words.push_back(digits.emplace_back(std::to_string(view.id_at(at)))); break;
-        case record_kind::text_list:
-        case record_kind::set:
-        case record_kind::string: words.push_back(view.text_at(at)); break;
-      }
-    }
+    for (; at < view.count() && words.size() < max_words; ++at) append_element(view, at, digits, words);
     batch.add_words(words);
   }
 }

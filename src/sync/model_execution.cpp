@@ -125,7 +125,7 @@ void model_execution::start(std::function<void()> body) {
   }
   ::getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = fiber.place.memory();
-  fiber.context.uc_stack.ss_size = stack::size;
+  fiber.context.uc_stack.ss_size = model_stack::size;
   fiber.context.uc_link = nullptr;
   ::makecontext(&fiber.context, &model_execution::enter, 0);
 }
