@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/eventually.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <atomic>
@@ -14,16 +15,10 @@
 #include <utility>
 
 using namespace braid;
+using testing::give_a_chance_to;
 using testing::watchdog;
 
 namespace {
-
-/// Lets others run until `holds()` does, or for so many times: then a scene is another one than it was meant to be, and
-/// must end all the same.
-template <typename Fn>
-void give_a_chance_to(Fn&& holds) {
-  for (int times = 0; times < 20'000 && !holds(); ++times) std::this_thread::yield();
-}
 
 auto made(graph_builder& draft) -> static_graph { return std::move(draft).build().value(); }
 

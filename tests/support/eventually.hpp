@@ -20,4 +20,12 @@ template <typename Fn>
   return true;
 }
 
+/// Lets other threads run until `holds()` is true, for at most 20 ms. For tests that must pass in either case, but show
+/// more if the others come first. The limit is a time because on a busy machine a yield can take milliseconds.
+template <typename Fn>
+void give_a_chance_to(Fn&& holds) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  while (!holds() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+}
+
 }  // namespace braid::testing

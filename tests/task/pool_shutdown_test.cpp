@@ -30,6 +30,7 @@ using braid::shutdown_mode;
 using braid::spawn;
 using braid::testing::eventually;
 using braid::testing::failure_code;
+using braid::testing::give_a_chance_to;
 using braid::testing::sleeper;
 using namespace std::chrono_literals;
 
@@ -225,7 +226,7 @@ TEST_CASE_FIXTURE(watched, "a shutdown does not return while another one has a j
       CHECK(dropped.load(relaxed));
       returned.store(true, relaxed);
     });
-    for (int looks = 0; looks < 10'000 && !returned.load(relaxed); ++looks) std::this_thread::yield();
+    give_a_chance_to([&] { return returned.load(relaxed); });
     may_end.count_down();
     other.join();
     dropper.join();

@@ -69,7 +69,7 @@ void dawdle(random_source& random, std::uint64_t max_count) {
 /// Until the series has begun a few runs, or has ended, or for some time; so that what follows meets it anywhere.
 void let_run(const scheduled_task& task, random_source& random) {
   const std::uint64_t wanted = task.runs() + random.below(4);
-  for (int look = 0; look < 1'000 && task.runs() < wanted && task.is_active(); ++look) std::this_thread::yield();
+  braid::testing::give_a_chance_to([&] { return task.runs() >= wanted || !task.is_active(); });
   dawdle(random, 3'000);
 }
 
