@@ -52,7 +52,7 @@ class Braid(ConanFile):
     def generate(self):
         made = CMakeToolchain(self)
         values = made.cache_variables
-        values |= {"BRAID_PROGRAMS": False, "BUILD_TESTING": False, "BRAID_PRECOMPILE": False}
+        values |= {"BRAID_PROGRAMS": False, "BUILD_TESTING": False}
         values |= {"BRAID_SHARED": bool(self.options.shared), "BRAID_CHECKED": bool(self.options.checked)}
         # A library of the system is not to be found where the package has none.
         for option, variable in (("uring", "BRAID_URING_LIBRARY"), ("fibers", "BRAID_FIBER_LIBRARY")):

@@ -1,5 +1,5 @@
-# tests/package/conan_recipe.py: `conan create` builds the recipe and runs its test package, without a network: what the recipe
-# requires is there as packages of Debian, which a profile says. Exit status 77: skipped, with the reason.
+# tests/package/conan_recipe.py: `conan create` builds the recipe and runs its test package, without a network: a profile says
+# that Debian's packages provide what the recipe requires. Exit status 77: skipped, with the reason.
 #
 #   python3 tests/package/conan_recipe.py [--static]
 import os
@@ -11,12 +11,12 @@ import sys
 import python_tools
 from python_tools import SOURCES, must
 
-# Without optimization, as it is the recipe that is tested, not the compiler.
+# Without optimization and debug information, because this tests the recipe, and not the compiler.
 PROFILE = """[settings]
 os=Linux
 arch=x86_64
-compiler=gcc
-compiler.version=12
+compiler=clang
+compiler.version=19
 compiler.libcxx=libstdc++11
 compiler.cppstd=23
 build_type=Debug
@@ -24,7 +24,7 @@ build_type=Debug
 openssl/{openssl}
 liburing/{uring}
 [conf]
-tools.build:compiler_executables={{"c": "gcc-12", "cpp": "g++-12"}}
+tools.build:compiler_executables={{"c": "clang-19", "cpp": "clang++-19"}}
 tools.build:cxxflags=["-g0"]
 tools.cmake.cmaketoolchain:generator=Ninja
 """
@@ -45,7 +45,7 @@ def main(*words):
     home.mkdir(parents=True)
     profile = home / "debian"
     profile.write_text(PROFILE.format(openssl=installed("openssl"), uring=installed("liburing")), encoding="utf-8")
-    # The cache of conan is a folder with another name each time; ccache is to look at what is below it.
+    # The name of the build folder in conan's cache is different each time, and so ccache must ignore it.
     environment = os.environ | {"CONAN_HOME": str(home), "CCACHE_BASEDIR": str(home), "CCACHE_NOHASHDIR": "1"}
     linkage = ["--options", "braid/*:shared=False"] if words == ("--static",) else []
     status, printed = python_tools.run(conan, "create", SOURCES / "packaging/conan", "--no-remote", "--profile:all", profile,
