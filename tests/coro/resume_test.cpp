@@ -4,9 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/stack_extent.hpp>
+
 #include <coroutine>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -60,23 +61,13 @@ struct transfers {
 
 struct ball {
   std::coroutine_handle<> other[2];
-  std::size_t hits = 0;
-  std::uintptr_t lowest = UINTPTR_MAX;
-  std::uintptr_t highest = 0;
-
-  [[gnu::noinline]] void note() {
-    int here = 0;
-    const auto at = reinterpret_cast<std::uintptr_t>(&here);
-    lowest = at < lowest ? at : lowest;
-    highest = at > highest ? at : highest;
-    ++hits;
-  }
+  braid::testing::stack_extent hits;
 };
 
 template <typename Gives>
 auto player(ball& of, std::size_t side, std::size_t times) -> routine {
   for (std::size_t i = 0; i < times; ++i) {
-    of.note();
+    of.hits.mark();
     co_await Gives{of.other[1 - side]};
   }
 }
@@ -91,8 +82,8 @@ TEST_CASE("coroutines of both kinds give control to each other, and the stack do
   of.other[0] = jumps.get();
   of.other[1] = left.get();
   resume(jumps.get());
-  CHECK(of.hits == 2 * times);
-  CHECK(of.highest - of.lowest < 4'096);
+  CHECK(of.hits.marks() == 2 * times);
+  CHECK(of.hits.bytes() < 4'096);
 }
 
 TEST_CASE("a resume inside of another one leaves alone what the outer one goes on with") {
