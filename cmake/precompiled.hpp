@@ -1,4 +1,4 @@
-// cmake/precompiled.hpp: what most sources include, parsed once for each layer in the builds that only serve to test.
+// cmake/precompiled.hpp: standard headers that most sources include, parsed once for all of them.
 #pragma once
 
 #include <algorithm>

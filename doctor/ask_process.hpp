@@ -13,13 +13,13 @@
 
 namespace braid::doctor {
 
-/// What one question may cost, whatever the asked process does.
+/// The limits of one exchange. They hold even if the other process is hostile.
 struct question_limits {
   duration time = std::chrono::seconds(5);            ///< from the connection to the end of the answer
   std::size_t bytes = std::size_t{64} * 1024 * 1024;  ///< of the answer
 };
 
-/// The answer of a process, or the reason why there is none.
+/// The answer of a process, or the reason why it did not answer.
 struct process_answer {
   enum class how : std::uint8_t {
     answered,

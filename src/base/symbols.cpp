@@ -192,7 +192,7 @@ auto without_result(std::string_view function) -> std::string_view {
   return function;
 }
 
-/// Returns the argument with this index of `name<A, B, …>`, or an empty text if there is none.
+/// Returns the argument with this index of `name<A, B, …>`, or an empty text if it has fewer arguments.
 auto template_argument(std::string_view name, std::size_t index) -> std::string_view {
   std::string open;
   std::size_t begin = name.find('<') + 1;

@@ -62,9 +62,8 @@ using boost::context::detail::transfer_t;
 }  // namespace
 
 struct fiber_frame::stacks {
-  /// What the C++ runtime keeps for each thread of exceptions that are on their way or being handled: the beginning of
-  /// the type of this name in the C++ ABI for Itanium, which is the ABI of exceptions on Linux. A fiber may wait inside
-  /// of a handler, so each has its own.
+  /// The exceptions of a thread that are being thrown or handled. The C++ runtime keeps them in a type that begins with
+  /// these two members (Itanium C++ ABI). A fiber may wait inside a handler, so each fiber has its own.
   struct exception_state {
     void* caught = nullptr;
     unsigned int uncaught = 0;
