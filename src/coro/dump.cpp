@@ -4,6 +4,7 @@
 #include "dump_deadlocks.hpp"
 #include "dump_tree.hpp"
 
+#include <braid/coro/detail/after.hpp>
 #include <braid/coro/detail/home_list.hpp>
 #include <braid/coro/detail/task_walk.hpp>
 #include <braid/coro/home.hpp>
@@ -224,7 +225,7 @@ auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executo
 }  // namespace
 
 auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump {
-  const time_point end = steady_time().now() + limit;
+  const time_point end = after(steady_time().now(), limit);
   dump_round round(where);
   task_dump made = round.run(end);
   made.deadlocks = confirmed(round.cycles(), where, end);
@@ -232,7 +233,7 @@ auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump {
 }
 
 auto count_waits(duration limit) -> std::vector<std::pair<std::string, std::size_t>> {
-  const auto found = dump_round({}).waits(steady_time().now() + limit);
+  const auto found = dump_round({}).waits(after(steady_time().now(), limit));
   std::vector<std::pair<std::string, std::size_t>> all(found.begin(), found.end());
   std::ranges::sort(all, std::greater(), &std::pair<std::string, std::size_t>::second);
   return all;

@@ -100,7 +100,7 @@ auto resolver::is_fresh(const answer& known) const -> bool {
 void resolver::make_room() {
   if (known_.size() < options_.max_names) return;
   std::erase_if(known_, [&](const auto& each) { return !is_fresh(each.second); });
-  if (known_.size() < options_.max_names) return;
+  if (known_.empty() || known_.size() < options_.max_names) return;
   known_.erase(std::ranges::min_element(known_, {}, [](const auto& each) { return each.second.asked; }));
 }
 

@@ -1,6 +1,7 @@
 // src/io/sockets.cpp: options and addresses of sockets.
 #include "sockets.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -23,7 +24,8 @@ auto address_of(int number, address_fn* ask) -> result<socket_address> {
 }
 
 auto set_keep_alive(int number, std::chrono::seconds span) noexcept -> result<void> {
-  const auto seconds = static_cast<int>(span.count());
+  constexpr std::chrono::seconds max_span(32'767);  // more is refused by the system
+  const auto seconds = static_cast<int>(std::min(span, max_span).count());
   if (auto set = set_option(number, SOL_SOCKET, SO_KEEPALIVE, 1); !set) return set;
   if (auto set = set_option(number, IPPROTO_TCP, TCP_KEEPIDLE, seconds); !set) return set;
   return set_option(number, IPPROTO_TCP, TCP_KEEPINTVL, seconds);

@@ -63,7 +63,7 @@ void http_service::add_metrics(const void* self, metric_list& to) {
 // Deadlines
 
 http_connection::http_connection(http_service& by) : by_(&by), now_(by.on.now()) {
-  head_deadline_ = now_ + by.options.head_timeout;
+  head_deadline_ = after(now_, by.options.head_timeout);
   add_to_count(by.counts.open);
 }
 
@@ -77,6 +77,7 @@ http_connection::~http_connection() {
 void http_connection::wait_until(wait what, time_point deadline) noexcept {
   waits_for_ = what;
   deadline_ = deadline;
+  if (deadline == time_point::max()) return;
   if (timer_.is_armed() && armed_for_ <= deadline) return;
   armed_for_ = deadline;
   by_->on.arm(timer_, deadline);
@@ -156,11 +157,11 @@ auto http_connection::look_at_input() -> next {
 
 void http_connection::wait_for_request() noexcept {
   const bool nothing_yet = input_.empty();
-  if (!nothing_yet && !head_deadline_) head_deadline_ = now_ + by_->options.head_timeout;
+  if (!nothing_yet && !head_deadline_) head_deadline_ = after(now_, by_->options.head_timeout);
   if (head_deadline_)
     wait_until(wait::head, *head_deadline_);
   else
-    wait_until(wait::idle, now_ + by_->options.idle_timeout);
+    wait_until(wait::idle, after(now_, by_->options.idle_timeout));
   if (!nothing_yet) return;
   by_->idle.push_back(*this);
   if (by_->stopping || by_->wants_room) close_idle();

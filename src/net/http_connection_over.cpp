@@ -1,6 +1,7 @@
 // src/net/http_connection_over.cpp: requests of one connection: received, handled, answered, one after the other.
 #include "http_connection_over.hpp"
 
+#include <braid/coro/detail/after.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/io/tls.hpp>
 
@@ -54,7 +55,7 @@ auto http_connection_over<Stream>::run() -> task<void> {
     }
     const bool has_output = work_ && !work_->output.empty();
     if (has_output) {
-      wait_until(wait::write, now_ + by_->options.write_timeout);
+      wait_until(wait::write, after(now_, by_->options.write_timeout));
       const result<void> sent = co_await stream_.write_all(bytes_of(work_->output));
       stop_waiting();
       clear_output();
@@ -98,7 +99,7 @@ auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>>
     if (work_->body.finished()) co_return std::string_view();
     if (std::exchange(continue_due_, false)) work_->output += "HTTP/1.1 100 Continue\r\n\r\n";
     if (const result<void> sent = co_await flush(); !sent) co_return body_failed(http_errc::truncated);
-    if (!work_->body_deadline) work_->body_deadline = by_->on.now() + by_->options.body_timeout;
+    if (!work_->body_deadline) work_->body_deadline = after(by_->on.now(), by_->options.body_timeout);
     wait_until(wait::body, *work_->body_deadline);
     const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
     stop_waiting();
@@ -114,7 +115,7 @@ auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>>
 template <transport Stream>
 auto http_connection_over<Stream>::flush() -> task<result<void>> {
   if (work_->output.empty()) co_return result<void>();
-  wait_until(wait::write, by_->on.now() + by_->options.write_timeout);
+  wait_until(wait::write, after(by_->on.now(), by_->options.write_timeout));
   const result<void> sent = co_await stream_.write_all(bytes_of(work_->output));
   stop_waiting();
   clear_output();
@@ -124,7 +125,7 @@ auto http_connection_over<Stream>::flush() -> task<result<void>> {
 /// An idle connection that is closed says so, where its transport has a word for it: it was not cut.
 template <transport Stream>
 auto http_connection_over<Stream>::announce_end() -> task<void> {
-  wait_until(wait::linger, by_->on.now() + by_->options.linger_timeout);
+  wait_until(wait::linger, after(by_->on.now(), by_->options.linger_timeout));
   static_cast<void>(co_await end_writing(stream_));
   stop_waiting();
 }
@@ -144,7 +145,7 @@ auto http_connection_over<Stream>::linger() -> task<void> {
     co_return;
   }
   if (const result<void> sent = co_await flush(); !sent) co_return;
-  wait_until(wait::linger, by_->on.now() + by_->options.linger_timeout);
+  wait_until(wait::linger, after(by_->on.now(), by_->options.linger_timeout));
   static_cast<void>(co_await end_writing(stream_));
   socket_->allow_read_waits();
   std::array<std::byte, 1024> nobody_reads{};
@@ -177,7 +178,7 @@ auto http_connection_over<Stream>::write(std::string_view piece) -> task<result<
   } else {
     if (chunked) append_chunk_size(work_->output, piece.size());
     const std::array parts{bytes_of(work_->output), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};
-    wait_until(wait::write, by_->on.now() + by_->options.write_timeout);
+    wait_until(wait::write, after(by_->on.now(), by_->options.write_timeout));
     sent = co_await stream_.write_all(parts);
     stop_waiting();
     work_->output.clear();

@@ -90,7 +90,9 @@ auto http_head_reader::next_line(std::string_view input, std::size_t max_value)
 
 auto http_head_reader::read_fields(std::string_view input) -> std::expected<bool, http_errc> {
   for (;;) {
-    const auto line = next_line(input, limits_->head_bytes);
+    // Places are kept in 32 bits.
+    constexpr std::size_t max_head = std::numeric_limits<std::uint32_t>::max();
+    const auto line = next_line(input, std::min(limits_->head_bytes, max_head));
     if (!line) return std::unexpected(line.error());
     if (!*line) return false;
     if ((*line)->empty()) return true;

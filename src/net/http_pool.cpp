@@ -117,12 +117,12 @@ void http_pool::close_idle() noexcept {
 }
 
 auto http_pool::take(http_host& from) -> std::unique_ptr<http_line> {
-  const time_point oldest = on_.now() - options_.idle_timeout;
+  const time_point now = on_.now();
   while (!from.free.empty()) {
     std::unique_ptr<http_line> line = std::move(from.free.back());
     from.free.pop_back();
     line->unlink();
-    if (line->free_since >= oldest && line->is_silent()) return line;
+    if (after(line->free_since, options_.idle_timeout) >= now && line->is_silent()) return line;
   }
   return nullptr;
 }

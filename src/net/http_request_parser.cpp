@@ -72,8 +72,10 @@ auto detail::http_request_parser::parse(std::string_view input) -> detail::http_
 }
 
 auto detail::http_request_parser::read_start_line(std::string_view input) -> detail::http_progress {
-  const std::size_t room = max_method + limits_.target_bytes + 12;  // two spaces, the version, and the line's end
-  const std::size_t max_count = std::min(limits_.head_bytes, line_at_ + room);
+  // Before the target is known, the line may have no more than its limit, two spaces, the version and the line's end.
+  const std::size_t others = line_at_ + max_method + 12;
+  const bool is_bound = limits_.target_bytes < limits_.head_bytes && others < limits_.head_bytes - limits_.target_bytes;
+  const std::size_t max_count = is_bound ? others + limits_.target_bytes : limits_.head_bytes;
   const auto line = reader_.next_line(input, max_count);
   if (!line && line.error() == http_errc::head_too_large) {
     const std::string_view begin = input.substr(line_at_, max_method + 1);

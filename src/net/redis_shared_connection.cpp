@@ -33,6 +33,12 @@ auto refuses_connections(redis_errc code) noexcept -> bool {
   return code == redis_errc::too_many_clients || code == redis_errc::protected_mode;
 }
 
+/// Each command in flight has a place, for which there is memory from the start.
+auto within_limits(redis_options options) -> redis_options {
+  options.in_flight = std::min(options.in_flight, redis_options::max_in_flight);
+  return options;
+}
+
 }  // namespace
 
 redis_request::own_timer::own_timer(redis_request& of) noexcept
@@ -44,7 +50,7 @@ redis_request::own_timer::own_timer(redis_request& of) noexcept
 
 redis_shared_connection::redis_shared_connection(loop& on, redis_options options)
     : on_(&on),
-      options_(std::move(options)),
+      options_(within_limits(std::move(options))),
       parser_(options_.limits),
       window_(options_.in_flight),
       same_reads_(options_.repeats == redis_repeats::shared ? options_.in_flight : 0),

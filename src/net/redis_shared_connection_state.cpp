@@ -170,7 +170,8 @@ void redis_shared_connection::back_off() noexcept {
   state_ = state::backing_off;
   const auto& how = options_.backoff;
   duration span = how.first;
-  for (std::uint32_t i = 0; i < failures_ && span < how.max_delay; ++i) span *= 2;
+  for (std::uint32_t i = 0; i < failures_ && span < how.max_delay; ++i)
+    span = span > how.max_delay / 2 ? how.max_delay : 2 * span;
   span = std::clamp(span, duration(1), std::max(how.max_delay, duration(1)));
   ++failures_;
   const auto half = span / 2;

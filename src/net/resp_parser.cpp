@@ -33,7 +33,7 @@ auto is_named_real(std::string_view text) noexcept -> bool { return text == "inf
 }  // namespace
 
 resp_parser::resp_parser(const resp_limits& limits) noexcept : limits_(limits) {
-  BRAID_EXPECTS(limits.depth <= resp_limits::max_depth, "the depth of replies is at most resp_limits::deepest");
+  limits_.depth = std::min(limits.depth, resp_limits::max_depth);
 }
 
 void resp_parser::begin(arena* memory) noexcept {

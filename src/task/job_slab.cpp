@@ -3,6 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
+#include <braid/task/detail/time_span.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/this_thread.hpp>
 
@@ -438,9 +439,9 @@ auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& s
   sleepers_.begin_search();
   bool announced = until == nullptr;
   while (true) {
-    const time_point limit = steady_time().now() + idle_sleep_;
+    const time_point limit = detail::later(steady_time().now(), idle_sleep_).value_or(time_point::max());
     do seen = look_around(self, until, slot, looks_at_a_time);
-    while (seen == poll_result::nothing && steady_time().now() < limit);
+    while (seen == poll_result::nothing && !is_closed() && steady_time().now() < limit);
     if (seen != poll_result::nothing) break;
     if (!std::exchange(announced, true)) static_cast<void>(until->announce_waiter(barrier_));
     bool over = false;

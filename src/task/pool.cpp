@@ -17,6 +17,7 @@
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/topology.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <climits>
@@ -24,6 +25,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -146,7 +148,10 @@ auto looks_before_sleep(const pool::options& options) -> std::uint32_t {
   if (options.stay_awake <= 0us) return 0;
   const auto usable = options.affinity ? *options.affinity : this_thread::affinity().value_or(cpu_set());
   if (usable.size() == 1) return 0;
-  return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::microseconds>(options.stay_awake).count());
+  // Each poll is `max_backoff` pauses of the processor, which are counted in 32 bits: more than a minute is a minute.
+  constexpr std::int64_t max_looks = std::numeric_limits<std::uint32_t>::max() / worker::max_backoff;
+  const std::int64_t looks = std::chrono::ceil<std::chrono::microseconds>(options.stay_awake).count();
+  return static_cast<std::uint32_t>(std::min(looks, max_looks));
 }
 
 auto factory_for(scheduler chosen) noexcept -> detail::scheduler_factory {

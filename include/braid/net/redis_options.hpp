@@ -130,8 +130,11 @@ struct redis_options {
   duration silence_when_left = std::chrono::milliseconds(750);
   redis_backoff backoff = {};
 
-  std::uint32_t in_flight = 1024;  ///< commands that wait for their replies; further ones wait to be sent
-  std::uint32_t queue = 65'536;    ///< calls that wait to be sent; further ones are refused with errc::full
+  static constexpr std::uint32_t max_in_flight = 65'536;
+
+  /// Commands that wait for their replies; further ones wait to be sent. More than `max_in_flight` counts as that.
+  std::uint32_t in_flight = 1024;
+  std::uint32_t queue = 65'536;  ///< calls that wait to be sent; further ones are refused with errc::full
   redis_repeats repeats = redis_repeats::sent;
   detail::resp_limits limits = {};
 };
