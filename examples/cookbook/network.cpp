@@ -8,7 +8,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
 
 #include <unistd.h>
 
@@ -38,6 +42,68 @@ auto answer_or_refuse(braid::async_semaphore& slots, http_exchange& x) -> task<v
   x.reply(http_status::ok, "done");
 }
 // [/busy]
+
+// [too_many]
+/// A bound on the requests of each client in a minute. For the handlers of one loop, so that no lock is needed.
+class requests_a_minute {
+ public:
+  explicit requests_a_minute(int most) : most_(most) {}
+
+  auto admits(const std::string& client, braid::time_point now) -> bool {
+    if (clients_.size() > 10'000)
+      std::erase_if(clients_, [&](const auto& each) { return now - each.second.begun > 1min; });
+    window& mine = clients_[client];
+    if (now - mine.begun > 1min) mine = {.begun = now};
+    return ++mine.requests <= most_;
+  }
+
+ private:
+  struct window {
+    braid::time_point begun = {};
+    int requests = 0;
+  };
+  int most_;
+  std::unordered_map<std::string, window> clients_;
+};
+
+void answer_or_429(requests_a_minute& limit, braid::loop& io, http_exchange& x) {
+  const auto client = x.peer();  // behind a proxy: a field that the proxy sets, such as X-Forwarded-For
+  if (client && !limit.admits(client->host(), io.now())) {
+    braid::or_throw(x.set_field("Retry-After", "60"));
+    return x.reply(http_status::too_many_requests, "too many requests: try again in a minute");
+  }
+  x.reply(http_status::ok, "welcome");
+}
+// [/too_many]
+
+// [access_log]
+/// Writes a line of the access log when the handler that holds it ends, however it ends.
+class access_line {
+ public:
+  explicit access_line(http_exchange& x) : x_(&x), peer_(x.peer()) {}  // at once: later the client may have gone
+  access_line(const access_line&) = delete;
+  auto operator=(const access_line&) -> access_line& = delete;
+  ~access_line() {
+    const auto status = x_->status().value_or(http_status::internal_server_error);  // the server answers instead
+    std::printf("%s \"%s %s\" %s %d\n", peer_ ? peer_->host().c_str() : "-",
+                text(name_of(x_->request().method)).c_str(), text(x_->request().target).c_str(),
+                text(x_->route()).c_str(), static_cast<int>(status));
+  }
+
+ private:
+  static auto text(std::string_view from) -> std::string { return std::string(from); }
+
+  http_exchange* x_;
+  braid::result<braid::socket_address> peer_;
+};
+
+auto show_item(http_exchange& x) -> task<void> {
+  const access_line line(x);
+  co_await braid::sleep_for(1ms);  // the work
+  if (x.value("id") == "0") throw std::runtime_error("item 0 is broken");
+  x.reply(http_status::ok, "item " + std::string(x.value("id")));
+}
+// [/access_log]
 
 // [pieces]
 auto send_table(http_exchange& x) -> task<void> {
@@ -164,6 +230,13 @@ auto users(std::string url, braid::async_semaphore& slots) -> task<void> {
   slot.reset();
   const auto answered = co_await client.get(url + "/busy");
   if (refused && answered) std::printf("%s, %s\n", refused->body.c_str(), answered->body.c_str());
+  for (int i = 0; i < 3; ++i) {
+    const auto welcome = co_await client.get(url + "/welcome");
+    const auto again = welcome ? welcome->field("Retry-After") : std::nullopt;
+    if (welcome) std::printf("%s%s\n", welcome->body.c_str(), again ? " (Retry-After)" : "");
+  }
+  std::ignore = co_await client.get(url + "/items/7");
+  std::ignore = co_await client.get(url + "/items/0");
   co_await sizes(url);
   braid::http_client::call traced{.url = url + "/further"};
   traced.fields.emplace_back("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
@@ -205,11 +278,19 @@ auto program(std::string folder) -> task<void> {
   routes.get("/table", &send_table);
   routes.post("/count", &count_bytes);
   // [/routes]
+  requests_a_minute limit(2);
+  routes.get("/welcome", [&](http_exchange& x) { answer_or_429(limit, io, x); });
+  // [route_options]
+  routes.get("/items/{id}", {.name = "item", .deadline = 2s}, &show_item);
+  // [/route_options]
   routes.get("/further", [&](http_exchange& x) { return ask_further(client, url + "/parent", x); });
   routes.get("/parent", [](http_exchange& x) {
     x.reply(http_status::ok, x.request().fields.find("traceparent").value_or("none"));
   });
-  braid::http_server server(io, routes, {.traces = true});
+  const auto report = [](const std::exception_ptr&, const braid::error_callback::origin& from) {
+    std::printf("%s failed\n", from.what);
+  };
+  braid::http_server server(io, routes, {.on_error = report, .traces = true});
   auto listener = braid::or_throw(braid::stream_listener::listen(io, braid::socket_address::loopback(0)));
   url = "http://" + braid::or_throw(listener.local_address()).to_string();
   auto everything = [&](scope& all) -> task<void> {

@@ -148,6 +148,8 @@ auto code_of(http_errc why) noexcept -> std::string_view {
     case http_errc::too_many_redirects:
     case http_errc::bad_url:
     case http_errc::no_resolver:
+    case http_errc::answered_twice:
+    case http_errc::used_twice:
     case http_errc::no_answer: break;  // not said to a request
   }
   return "internal_error";

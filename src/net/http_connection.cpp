@@ -3,6 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/coro/detail/after.hpp>
+#include <braid/coro/with_scope.hpp>
 #include <braid/net/detail/http_date.hpp>
 #include <braid/net/trace_context.hpp>
 #include <braid/task/detail/report_exception.hpp>
@@ -33,11 +34,13 @@ void http_service::report(std::exception_ptr error) noexcept {
   report_job_exception(options.on_error, std::move(error), {.what = "an HTTP server"});
 }
 
-void http_service::report(std::exception_ptr error, const http_request_head& of) noexcept {
+void http_service::report(std::exception_ptr error, const http_request_head& of, std::string_view route) noexcept {
   constexpr std::size_t max_path = 200;
   std::string what = "an HTTP handler";
   try {
-    what = "the handler of " + std::string(name_of(of.method)) + " " + std::string(of.path.substr(0, max_path));
+    what = "the handler ";
+    if (!route.empty()) (what += '`').append(route) += "` ";
+    what += "of " + std::string(name_of(of.method)) + " " + std::string(of.path.substr(0, max_path));
   } catch (const std::bad_alloc&) {  // without the request, then
   }
   report_job_exception(options.on_error, std::move(error), {.what = what.c_str()});
@@ -148,11 +151,22 @@ auto http_connection::look_at_input() -> next {
   if (input_.empty()) return next::read;
   switch (work_->parser.parse(input_.view())) {
     case http_progress::needs_more: return next::read;
-    case http_progress::complete: return next::serve;
+    case http_progress::complete:
+      if (head().body.length <= max_body()) return next::serve;
+      refuse(http_errc::body_too_large);
+      return next::refuse;
     case http_progress::refused: break;
   }
   refuse(work_->parser.error());
   return next::refuse;
+}
+
+/// Returns how many bytes the body of this request may have. Most requests have no body, and no route is looked for.
+auto http_connection::max_body() const noexcept -> std::uint64_t {
+  const std::uint64_t usual = by_->options.limits.body_bytes;
+  if (head().body.how == http_framing::kind::none) return usual;
+  const http_router::route_options* const route = by_->routes.find(head().method, head().path).options();
+  return route == nullptr ? usual : route->body_bytes.value_or(usual);
 }
 
 void http_connection::wait_for_request() noexcept {
@@ -201,7 +215,7 @@ void http_connection::say(http_status status, std::error_code why) {
 void http_connection::begin_request() {
   add_to_count(by_->counts.requests);
   in_request_ = true;
-  work_->body.start(work_->parser.head().body);
+  work_->body.start(work_->parser.head().body, max_body());
   continue_due_ = work_->parser.head().expects_continue && !work_->body.finished();
   const std::size_t size = work_->parser.size();
   const bool more_comes = !work_->body.ends_within(input_.view().size() - size);
@@ -212,8 +226,10 @@ void http_connection::begin_request() {
   work_->match = by_->routes.find(head().method, head().path);
   keep_ = head().keep_alive;
   answer_ = answer::none;
+  is_late_ = false;
   work_->own_fields.clear();
   work_->written = 0;
+  work_->status = http_status::internal_server_error;
   work_->body_error.reset();
   work_->body_deadline.reset();
 }
@@ -223,11 +239,26 @@ void http_connection::begin_request() {
 auto http_connection::shown() const noexcept -> trace::activity {
   if (!trace::is_on() || !by_->options.activities) return {};
   try {
-    const std::string_view pattern = match().pattern();
+    const std::string_view name = route();
     return trace::activity(
-        std::string(name_of(head().method)).append(" ").append(pattern.empty() ? "(no handler)" : pattern));
+        std::string(name_of(head().method)).append(" ").append(name.empty() ? "(no handler)" : name));
   } catch (const std::bad_alloc&) {
     return {};
+  }
+}
+
+/// Returns the name of the route, or else its pattern; empty if no route fits the request.
+auto http_connection::route() const noexcept -> std::string_view {
+  const http_router::route_options* const options = match().options();
+  return options == nullptr || options->name.empty() ? match().pattern() : std::string_view(options->name);
+}
+
+/// Stops the handler at the deadline of its route.
+auto http_connection::limited(task<void> handler, duration deadline) -> task<void> {
+  task<result<void>> within = with_timeout(deadline, std::move(handler));
+  if (const result<void> ended = co_await std::move(within); !ended) {
+    is_late_ = true;
+    throw std::system_error(ended.error(), "it took longer than the deadline of its route");
   }
 }
 
@@ -244,6 +275,8 @@ auto http_connection::call_handler(http_exchange& exchange) -> called {
       (*plain)(exchange);
     else
       out.rest = std::get<1>(*handler)(exchange);
+    const duration deadline = match().options()->deadline;
+    if (out.rest && deadline != duration::max()) out.rest = limited(std::move(out.rest), deadline);
     if (!out.rest)
       out.ended.set_value();
     else if (by_->options.traces)
@@ -264,7 +297,8 @@ void http_connection::answer_without_handler() {
 }
 
 void http_connection::finish_answer(const outcome<void>& ended) {
-  if (ended.has_exception()) by_->report(ended.exception(), head());
+  const std::string_view route = match().options() == nullptr ? std::string_view() : match().options()->name;
+  if (ended.has_exception()) by_->report(ended.exception(), head(), route);
   if (!ended.has_value()) add_to_count(by_->counts.failed);
   if (answer_ == answer::pieces) {
     if (ended.has_value()) return end_pieces();
@@ -277,9 +311,10 @@ void http_connection::finish_answer(const outcome<void>& ended) {
     return say(status_of(*work_->body_error), *work_->body_error);
   }
   if (ended.has_value()) {
-    by_->report(std::make_exception_ptr(std::system_error(make_error_code(http_errc::no_answer))), head());
+    by_->report(std::make_exception_ptr(std::system_error(make_error_code(http_errc::no_answer))), head(), route);
     add_to_count(by_->counts.failed);
   }
+  if (is_late_) return say(http_status::service_unavailable, errc::deadline_exceeded);
   say(http_status::internal_server_error);
 }
 
@@ -345,11 +380,11 @@ auto http_connection::body_failed(http_errc why) noexcept -> std::unexpected<std
 }
 
 /// The memory of a large answer is not kept for small ones.
-void http_connection::clear_output() noexcept {
-  if (work_->output.capacity() > 2 * max_output)
-    work_->output = std::string();
+void http_connection::clear(std::string& output) noexcept {
+  if (output.capacity() > 2 * max_output)
+    output = std::string();
   else
-    work_->output.clear();
+    output.clear();
 }
 
 // Answers
@@ -386,14 +421,14 @@ auto http_connection::set_field(std::string_view name, std::string_view value) -
 }
 
 void http_connection::reply(http_status status, std::string_view type, std::string_view body) {
-  BRAID_EXPECTS(answer_ == answer::none, "a request has one answer");
+  if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
   discard_body();
   answer_ = answer::whole;
   if (append_answer(status, {http_framing::kind::length, body.size()}, type) && sends_body()) work_->output += body;
 }
 
 void http_connection::begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) {
-  BRAID_EXPECTS(answer_ == answer::none, "a request has one answer");
+  if (is_answered()) throw std::system_error(make_error_code(http_errc::answered_twice));
   using kind = http_framing::kind;
   const bool old = head().minor_version == 0;
   const http_framing framing = length ? http_framing{kind::length, *length}

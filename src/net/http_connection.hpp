@@ -44,8 +44,8 @@ struct http_service {
   /// The date of today, made anew each second.
   auto date(time_point now) -> std::string_view;
   void report(std::exception_ptr error) noexcept;
-  /// A handler has thrown; the message names the request.
-  void report(std::exception_ptr error, const http_request_head& of) noexcept;
+  /// A handler has thrown; the message names the request, and the route if that has a name.
+  void report(std::exception_ptr error, const http_request_head& of, std::string_view route) noexcept;
   static void add_metrics(const void* self, metric_list& to);
 
   loop& on;
@@ -84,6 +84,10 @@ class http_connection : public list_hook {
   auto set_field(std::string_view name, std::string_view value) -> result<void>;
   void reply(http_status status, std::string_view type, std::string_view body);
   void pace() noexcept { paced_ = true; }
+  [[nodiscard]] auto route() const noexcept -> std::string_view;
+  [[nodiscard]] auto peer() const -> result<socket_address> { return socket_->peer_address(); }
+  [[nodiscard]] auto is_answered() const noexcept -> bool { return answer_ != answer::none; }
+  [[nodiscard]] auto status() const noexcept -> http_status { return work_->status; }
   void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length);
   virtual auto write(std::string_view piece) -> task<result<void>> = 0;
 
@@ -105,6 +109,36 @@ class http_connection : public list_hook {
     task<void> rest;
   };
 
+  /// Marks that a task of the handler reads the body.
+  class reading {
+   public:
+    explicit reading(http_connection& of) noexcept : of_(&of) { of.is_reading_ = true; }
+    reading(const reading&) = delete;
+    auto operator=(const reading&) -> reading& = delete;
+    ~reading() { of_->is_reading_ = false; }
+
+   private:
+    http_connection* of_;
+  };
+
+  /// Marks that bytes are being sent. If a stop cuts that off, it is unknown how many have left, and the
+  /// connection cannot go on.
+  class sending {
+   public:
+    explicit sending(http_connection& of) noexcept : of_(&of) { of.is_sending_ = true; }
+    sending(const sending&) = delete;
+    auto operator=(const sending&) -> sending& = delete;
+    ~sending() {
+      of_->is_sending_ = false;
+      if (!is_over_) of_->answer_ = answer::broken;
+    }
+    void over() noexcept { is_over_ = true; }
+
+   private:
+    http_connection* of_;
+    bool is_over_ = false;
+  };
+
   explicit http_connection(http_service& by);
   ~http_connection();
 
@@ -121,6 +155,7 @@ class http_connection : public list_hook {
   void received(std::size_t bytes);
   void rest() noexcept;
   auto look_at_input() -> next;
+  [[nodiscard]] auto max_body() const noexcept -> std::uint64_t;
   void wait_for_request() noexcept;
   [[nodiscard]] auto give_up_head() -> bool;
   [[nodiscard]] auto is_late() const noexcept -> bool { return by_->on.now() >= deadline_; }
@@ -128,6 +163,7 @@ class http_connection : public list_hook {
   void begin_request();
   [[nodiscard]] auto shown() const noexcept -> trace::activity;
   auto call_handler(http_exchange& exchange) -> called;
+  auto limited(task<void> handler, duration deadline) -> task<void>;
   void answer_without_handler();
   void finish_answer(const outcome<void>& ended);
   void end_pieces();
@@ -138,7 +174,7 @@ class http_connection : public list_hook {
   auto wait_for_pacer() -> task<void>;
   void discard_body() noexcept;
   auto body_failed(http_errc why) noexcept -> std::unexpected<std::error_code>;
-  void clear_output() noexcept;
+  static void clear(std::string& output) noexcept;
 
   auto append_answer(http_status status, http_framing framing, std::string_view type) -> bool;
   [[nodiscard]] auto sends_body() const noexcept -> bool;
@@ -150,6 +186,9 @@ class http_connection : public list_hook {
   answer answer_ = answer::none;
   bool in_request_ = false;    // there is a head
   bool keep_ = true;           // another request may follow
+  bool is_late_ = false;       // the handler was stopped at the deadline of its route
+  bool is_reading_ = false;    // a task of the handler waits for the body
+  bool is_sending_ = false;    // a task of the handler waits for bytes to be sent
   bool continue_due_ = false;  // the client waits for leave to send
   bool paced_ = false;         // among the answers that are kept for sending is one that refuses
   std::optional<time_point> head_deadline_;

@@ -58,7 +58,7 @@ auto http_connection_over<Stream>::run() -> task<void> {
       wait_until(wait::write, after(now_, by_->options.write_timeout));
       const result<void> sent = co_await stream_.write_all(bytes_of(work_->output));
       stop_waiting();
-      clear_output();
+      clear(work_->output);
       if (!sent) co_return;
     }
     if (what == next::read) rest();
@@ -87,6 +87,8 @@ auto http_connection_over<Stream>::run() -> task<void> {
 
 template <transport Stream>
 auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>> {
+  if (is_reading_) co_return fail(http_errc::used_twice);
+  const reading alone(*this);
   for (;;) {
     if (work_->body_error) co_return fail(*work_->body_error);
     if (!input_.empty() && !work_->body.finished()) {
@@ -97,8 +99,9 @@ auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>>
       if (!piece->data.empty()) co_return piece->data;
     }
     if (work_->body.finished()) co_return std::string_view();
-    if (std::exchange(continue_due_, false)) work_->output += "HTTP/1.1 100 Continue\r\n\r\n";
-    if (const result<void> sent = co_await flush(); !sent) co_return body_failed(http_errc::truncated);
+    if (std::exchange(continue_due_, false) && !is_answered()) work_->output += "HTTP/1.1 100 Continue\r\n\r\n";
+    if (!is_sending_)
+      if (const result<void> sent = co_await flush(); !sent) co_return body_failed(http_errc::truncated);
     if (!work_->body_deadline) work_->body_deadline = after(by_->on.now(), by_->options.body_timeout);
     wait_until(wait::body, *work_->body_deadline);
     const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
@@ -115,10 +118,13 @@ auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>>
 template <transport Stream>
 auto http_connection_over<Stream>::flush() -> task<result<void>> {
   if (work_->output.empty()) co_return result<void>();
+  sending begun(*this);
+  work_->output.swap(work_->sent);  // other tasks of the handler may append meanwhile
   wait_until(wait::write, after(by_->on.now(), by_->options.write_timeout));
-  const result<void> sent = co_await stream_.write_all(bytes_of(work_->output));
+  const result<void> sent = co_await stream_.write_all(bytes_of(work_->sent));
   stop_waiting();
-  clear_output();
+  begun.over();
+  clear(work_->sent);
   co_return sent;
 }
 
@@ -160,6 +166,7 @@ auto http_connection_over<Stream>::linger() -> task<void> {
 template <transport Stream>
 auto http_connection_over<Stream>::write(std::string_view piece) -> task<result<void>> {
   if (answer_ != answer::pieces) co_return fail(errc::finished);
+  if (is_sending_) co_return fail(http_errc::used_twice);
   if (!sends_body() || piece.empty()) co_return co_await flush();
   using kind = http_framing::kind;
   work_->written += piece.size();
@@ -177,11 +184,14 @@ auto http_connection_over<Stream>::write(std::string_view piece) -> task<result<
     sent = co_await flush();
   } else {
     if (chunked) append_chunk_size(work_->output, piece.size());
-    const std::array parts{bytes_of(work_->output), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};
+    sending begun(*this);
+    work_->output.swap(work_->sent);
+    const std::array parts{bytes_of(work_->sent), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};
     wait_until(wait::write, after(by_->on.now(), by_->options.write_timeout));
     sent = co_await stream_.write_all(parts);
     stop_waiting();
-    work_->output.clear();
+    begun.over();
+    clear(work_->sent);
   }
   if (!sent) answer_ = answer::broken;
   co_return sent;

@@ -38,6 +38,10 @@ class category final : public std::error_category {
       case http_errc::too_many_responses: return "a response that was not asked for";
       case http_errc::too_many_redirects: return "there are too many redirects";
       case http_errc::no_answer: return "it ended without an answer: call reply, or begin and write";
+      case http_errc::answered_twice:
+        return "the handler answered a request that was answered already: ask http_exchange::answered() before";
+      case http_errc::used_twice:
+        return "two tasks of a handler read the body, or wrote the answer, at the same time: let one do it";
       case http_errc::bad_url: return "not a URL: write http://host:port/path or https://…, without a user";
       case http_errc::no_resolver:
         return "the client has no resolver for the name of a host: set http_client::options::names";
@@ -86,6 +90,8 @@ auto status_of(http_errc code) noexcept -> http_status {
     case http_errc::too_many_redirects:
     case http_errc::bad_url:
     case http_errc::no_resolver:
+    case http_errc::answered_twice:
+    case http_errc::used_twice:
     case http_errc::no_answer: return http_status::internal_server_error;
     default: return http_status::bad_request;
   }

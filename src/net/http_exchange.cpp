@@ -11,6 +11,17 @@ auto http_exchange::value(std::string_view name) const noexcept -> std::string_v
   return by_->match().value(name).value_or(std::string_view());
 }
 
+auto http_exchange::route() const noexcept -> std::string_view { return by_->route(); }
+
+auto http_exchange::peer() const -> result<socket_address> { return by_->peer(); }
+
+auto http_exchange::answered() const noexcept -> bool { return by_->is_answered(); }
+
+auto http_exchange::status() const noexcept -> std::optional<http_status> {
+  if (!by_->is_answered()) return std::nullopt;
+  return by_->status();
+}
+
 auto http_exchange::read_some() -> task<result<std::string_view>> { return by_->read_body(); }
 
 auto http_exchange::read_all() -> task<result<std::string>> {

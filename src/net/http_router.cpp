@@ -10,6 +10,7 @@ namespace braid {
 struct http_router::route {
   http_router::handler handler;
   std::string pattern;
+  http_router::route_options options;
   std::vector<std::string> names;
 };
 
@@ -39,6 +40,17 @@ namespace {
 
 constexpr std::string_view rest_mark = "...";
 
+/// Ends the program with what is wrong with a route, and its pattern.
+[[noreturn]] void refuse_route(std::string_view pattern, std::string_view what) {
+  const std::string sentence = "the route `" + std::string(pattern) + "` " + std::string(what);
+  detail::contract_failed(sentence, "a route that fits the router");
+}
+
+/// Requires, of the route that is added, what `BRAID_EXPECTS` requires elsewhere.
+void require(bool holds, std::string_view pattern, std::string_view what) {
+  if (!holds) refuse_route(pattern, what);
+}
+
 /// Takes the first segment, without slashes, from the front of `path`, which begins with one.
 auto next_segment(std::string_view& path) -> std::string_view {
   const std::size_t end = std::min(path.find('/', 1), path.size());
@@ -64,36 +76,49 @@ auto http_router::method_set::to_string() const -> std::string {
   return out;
 }
 
-void http_router::insert(http_method method, std::string_view pattern, http_router::handler handler) {
-  BRAID_EXPECTS(pattern.starts_with('/'), "a pattern begins with a slash");
+void http_router::insert(http_method method, std::string_view pattern, http_router::route_options options,
+                         http_router::handler handler) {
+  require(pattern.starts_with('/'), pattern, "must begin with a slash");
+  require(options.deadline == duration::max() || handler.index() != 0, pattern,
+          "has a deadline, but its handler is a plain function, which nothing can interrupt: let it return task<void>");
   auto made = std::make_unique<route>();
   made->handler = std::move(handler);
   made->pattern = pattern;
+  made->options = std::move(options);
+  node* const at = place_of(pattern, made->names);
+  auto& place = at->routes[static_cast<std::size_t>(method)];
+  if (place) {
+    refuse_route(pattern, "is added twice for " + std::string(name_of(method)) + ": `" + place->pattern +
+                              "` has a handler already");
+  }
+  place = std::move(made);
+  at->allowed.add(method);
+  if (method == http_method::get) at->allowed.add(http_method::head);
+}
+
+/// Returns the node that a pattern leads to, and appends the names in it.
+auto http_router::place_of(std::string_view whole, std::vector<std::string>& names) -> node* {
   node* at = root_.get();
-  while (!pattern.empty()) {
+  for (std::string_view pattern = whole; !pattern.empty();) {
     const std::string_view segment = next_segment(pattern);
     if (!segment.starts_with('{')) {
-      BRAID_EXPECTS(segment.find_first_of("{}") == segment.npos, "braces of a pattern hold a whole segment");
+      require(segment.find_first_of("{}") == segment.npos, whole, "must have braces around whole segments only");
       at = &at->child(segment);
       continue;
     }
-    BRAID_EXPECTS(segment.size() > 2 && segment.ends_with('}'), "a name in a pattern stands in braces");
-    BRAID_EXPECTS(made->names.size() < max_names, "a pattern has eight names at most");
+    require(segment.size() > 2 && segment.ends_with('}'), whole, "must have each name in braces: `/{name}/`");
+    require(names.size() < max_names, whole, "has more than eight names");
     std::string_view name = segment.substr(1, segment.size() - 2);
     const bool rest = name.ends_with(rest_mark);
     if (rest) name.remove_suffix(rest_mark.size());
-    BRAID_EXPECTS(!rest || pattern.empty(), "the rest of a path is at the end of a pattern");
-    BRAID_EXPECTS(std::ranges::find(made->names, name) == made->names.end(), "a pattern has each of its names once");
-    made->names.emplace_back(name);
+    require(!rest || pattern.empty(), whole, "must have `{name...}` at its end only");
+    require(std::ranges::find(names, name) == names.end(), whole, "has a name twice");
+    names.emplace_back(name);
     auto& place = rest ? at->rest : at->named;
     if (!place) place = std::make_unique<node>();
     at = place.get();
   }
-  auto& place = at->routes[static_cast<std::size_t>(method)];
-  BRAID_EXPECTS(!place, "a method and a pattern have one handler");
-  place = std::move(made);
-  at->allowed.add(method);
-  if (method == http_method::get) at->allowed.add(http_method::head);
+  return at;
 }
 
 auto http_router::find(http_method method, std::string_view path) const noexcept -> match {
@@ -134,6 +159,10 @@ auto http_router::match::handler() const noexcept -> const http_router::handler*
 
 auto http_router::match::pattern() const noexcept -> std::string_view {
   return route_ == nullptr ? std::string_view() : route_->pattern;
+}
+
+auto http_router::match::options() const noexcept -> const http_router::route_options* {
+  return route_ == nullptr ? nullptr : &route_->options;
 }
 
 auto http_router::match::value(std::string_view name) const noexcept -> std::optional<std::string_view> {

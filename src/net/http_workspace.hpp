@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,11 +20,12 @@ namespace braid::detail {
 
 /// The current request, and the answers that are kept for sending.
 struct http_workspace {
-  explicit http_workspace(const http_limits& limits) : parser(limits), body(limits) {}
+  explicit http_workspace(const http_limits& limits) : parser(without_body_limit(limits)), body(limits) {}
 
   http_request_parser parser;
   http_body_decoder body;
   std::string output;
+  std::string sent;  // output that is being sent
   http_router::match match;
   std::vector<std::pair<std::string, std::string>> own_fields;
   std::vector<http_fields::field> fields;  // views, for the encoder
@@ -32,6 +34,13 @@ struct http_workspace {
   std::uint64_t written = 0;  // of the body of the answer
   std::optional<http_errc> body_error;
   std::optional<time_point> body_deadline;
+
+ private:
+  /// The limit depends on the route, which is looked for once the head is there.
+  static auto without_body_limit(http_limits limits) noexcept -> http_limits {
+    limits.body_bytes = std::numeric_limits<std::uint64_t>::max();
+    return limits;
+  }
 };
 
 /// Workspaces that no task uses. What was given back last is lent first, because it is still in the processor's caches:

@@ -134,12 +134,58 @@ TEST_CASE("a pattern that has a name twice ends the program") {
   for (const std::string_view pattern : {"/{a}/{a}", "/x/{a}/y/{a...}"}) {
     const testing::child_end end = testing::run_in_child([&] { http_router().get(pattern, [](http_exchange&) {}); });
     CHECK(end.signal == SIGABRT);
-    CHECK(end.errors.find("each of its names once") != std::string::npos);
+    CHECK(end.errors.find("the route `" + std::string(pattern) + "` has a name twice") != std::string::npos);
   }
   marked_router all;
   all.add(http_method::get, "/{a}/{b}");
   all.add(http_method::get, "/{a}/{b}/{c...}");
   CHECK(all.at("/1/2/3").value("a") == "1");
+}
+
+TEST_CASE("a route that does not fit the router ends the program with its pattern and what is wrong") {
+  const auto nothing = [](http_exchange&) {};
+  const auto refusal_of = [&](auto&& add) {
+    const testing::child_end end = testing::run_in_child([&] {
+      http_router routes;
+      add(routes);
+    });
+    CHECK(end.signal == SIGABRT);
+    return end.errors;
+  };
+  const std::string twice = refusal_of([&](http_router& routes) {
+    routes.get("/users/{id}", nothing);
+    routes.get("/users/{name}", nothing);
+  });
+  CHECK(twice.contains("the route `/users/{name}` is added twice for GET: `/users/{id}` has a handler already"));
+  CHECK(refusal_of([&](http_router& routes) {
+          routes.get("users", nothing);
+        }).contains("the route `users` must begin with a slash"));
+  CHECK(refusal_of([&](http_router& routes) { routes.get("/a{b}", nothing); }).contains("the route `/a{b}` must have"));
+  CHECK(refusal_of([&](http_router& routes) { routes.get("/{b", nothing); }).contains("the route `/{b` must have"));
+  CHECK(refusal_of([&](http_router& routes) { routes.get("/{a...}/b", nothing); }).contains("at its end only"));
+  CHECK(refusal_of([&](http_router& routes) {
+          routes.get("/{a}/{b}/{c}/{d}/{e}/{f}/{g}/{h}/{i}", nothing);
+        }).contains("has more than eight names"));
+  CHECK(refusal_of([&](http_router& routes) {
+          routes.get("/", {.deadline = 1s}, nothing);
+        }).contains("the route `/` has a deadline, but its handler is a plain function"));
+}
+
+TEST_CASE("each verb takes options of the route, which its match has") {
+  http_router routes;
+  const auto nothing = [](http_exchange&) {};
+  routes.get("/", {.name = "g"}, nothing).post("/", {.name = "p"}, nothing).put("/", {.name = "u"}, nothing);
+  routes.patch("/", {.name = "a"}, nothing).delete_("/", {.name = "d"}, nothing);
+  routes.add(http_method::options, "/", {.name = "o"}, nothing);
+  const auto name_of_route = [&](http_method method) { return routes.find(method, "/").options()->name; };
+  CHECK(name_of_route(http_method::get) == "g");
+  CHECK(name_of_route(http_method::head) == "g");
+  CHECK(name_of_route(http_method::post) == "p");
+  CHECK(name_of_route(http_method::put) == "u");
+  CHECK(name_of_route(http_method::patch) == "a");
+  CHECK(name_of_route(http_method::delete_) == "d");
+  CHECK(name_of_route(http_method::options) == "o");
+  CHECK(routes.find(http_method::get, "/none").options() == nullptr);
 }
 
 TEST_CASE("a handler is a plain function or a coroutine") {

@@ -128,6 +128,8 @@ enum class http_errc {
   no_resolver,          ///< the URL names a host, and `http_client::options::names` is not set
   bad_url,              ///< the text is no URL of http or https
   no_answer,            ///< a handler ended without `reply` and `begin`; its client gets 500
+  answered_twice,       ///< a handler called `reply` or `begin` although the answer had begun
+  used_twice,           ///< two tasks of a handler read the body, or write the answer, at the same time
 };
 
 namespace detail {

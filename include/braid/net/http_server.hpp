@@ -46,8 +46,15 @@ class BRAID_API http_exchange {
   /// `http_url::percent_decoded`.
   [[nodiscard]] auto value(std::string_view name) const noexcept -> std::string_view;
 
+  /// Returns the name of the route, or its pattern if it has no name.
+  [[nodiscard]] auto route() const noexcept -> std::string_view;
+  /// Returns the address of the client, or of the proxy in front of this server. Cost: a system call. Errors:
+  /// not_connected if the client has gone already, so ask before the handler waits.
+  [[nodiscard]] auto peer() const -> result<socket_address>;
+
   /// The next piece of the request's body, as it comes; empty at its end. Lifetime: until the next call.
-  /// Errors: body_too_large, bad_chunk, truncated, too_slow; what is answered where the handler says nothing.
+  /// Errors: body_too_large, bad_chunk, truncated, too_slow; what is answered where the handler says nothing;
+  /// used_twice if another task of the handler reads at the moment.
   [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
   /// All of it, or all that is left. Errors: as `read_some`.
   [[nodiscard]] auto read_all() -> task<result<std::string>>;
@@ -60,10 +67,16 @@ class BRAID_API http_exchange {
   /// What came behind the body, once that has ended.
   [[nodiscard]] auto trailers() const noexcept -> http_fields;
 
+  /// Returns true once the answer has begun, by `reply` or by `begin`: then neither may be called again.
+  [[nodiscard]] auto answered() const noexcept -> bool;
+  /// Returns the status of the answer; nothing before it has begun.
+  [[nodiscard]] auto status() const noexcept -> std::optional<http_status>;
+
   /// A field of the answer. Before it begins. Errors: as `check_field`; the answer has begun: errc::finished.
   [[nodiscard]] auto set_field(std::string_view name, std::string_view value) -> result<void>;
-  /// The whole answer. Requires that none has begun. A body without a type is text in UTF-8. A `type` that is not the
-  /// value of a field makes it a 500.
+  /// Sends the whole answer. A body without a type is text in UTF-8. A `type` that is not the value of a field makes it
+  /// a 500. Errors: throws std::system_error with http_errc::answered_twice if an answer has begun. That one stays as
+  /// it is, and the handler counts as failed unless it catches the exception.
   void reply(http_status status) { reply(status, {}, {}); }
   void reply(http_status status, std::string_view text) { reply(status, "text/plain; charset=utf-8", text); }
   void reply(http_status status, std::string_view type, std::string_view body);
@@ -72,10 +85,11 @@ class BRAID_API http_exchange {
   void pace() noexcept;
 
   /// Begins an answer of several pieces. Without a length it is sent in chunks, and to HTTP/1.0 up to the end of the
-  /// connection. Requires that none has begun.
+  /// connection. Errors: as `reply`.
   void begin(http_status status, std::string_view type = {}, std::optional<std::uint64_t> length = std::nullopt);
   /// Sends a piece, and waits until there is room for the next. Errors: the system's where the client has gone or is
-  /// too slow; errc::full for more than the length.
+  /// too slow; errc::full for more than the length; errc::finished unless `begin` was called; used_twice if another
+  /// task of the handler writes at the moment.
   [[nodiscard]] auto write(std::string_view piece) -> task<result<void>>;
 
  private:
@@ -97,6 +111,16 @@ class BRAID_API http_router {
  public:
   /// Answers a request: a coroutine, or a plain function where there is nothing to wait for.
   using handler = std::variant<std::function<void(http_exchange&)>, std::function<task<void>(http_exchange&)>>;
+
+  /// What holds for the requests of one route.
+  struct route_options {
+    std::string name = {};  ///< for reports, traces and `http_exchange::route`; empty: the pattern
+    /// How long a handler may take that is a task. It is stopped then and reported, and the client gets 503 unless the
+    /// answer has begun. Not for plain functions, which nothing can interrupt.
+    duration deadline = duration::max();
+    /// The largest body of a request in bytes, instead of `http_limits::body_bytes` of the server; it may be larger.
+    std::optional<std::uint64_t> body_bytes = {};
+  };
 
   /// A set of methods.
   class method_set {
@@ -124,32 +148,56 @@ class BRAID_API http_router {
   /// nothing; a task that is empty has ended. A handler of GET answers HEAD as well, where that has none of its own.
   /// Requires a pattern as above, new for the method, with no name twice. Several requests run at the same time.
   template <std::invocable<http_exchange&> Fn>
-  auto add(http_method method, std::string_view pattern, Fn fn) -> http_router& {
+  auto add(http_method method, std::string_view pattern, route_options options, Fn fn) -> http_router& {
     if constexpr (std::is_void_v<std::invoke_result_t<Fn&, http_exchange&>>)
-      insert(method, pattern, std::function<void(http_exchange&)>(std::move(fn)));
+      insert(method, pattern, std::move(options), std::function<void(http_exchange&)>(std::move(fn)));
     else
-      insert(method, pattern, std::function<task<void>(http_exchange&)>(std::move(fn)));
+      insert(method, pattern, std::move(options), std::function<task<void>(http_exchange&)>(std::move(fn)));
     return *this;
+  }
+  template <std::invocable<http_exchange&> Fn>
+  auto add(http_method method, std::string_view pattern, Fn fn) -> http_router& {
+    return add(method, pattern, route_options(), std::move(fn));
   }
   template <std::invocable<http_exchange&> Fn>
   auto get(std::string_view pattern, Fn fn) -> http_router& {
     return add(http_method::get, pattern, std::move(fn));
   }
   template <std::invocable<http_exchange&> Fn>
+  auto get(std::string_view pattern, route_options options, Fn fn) -> http_router& {
+    return add(http_method::get, pattern, std::move(options), std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
   auto post(std::string_view pattern, Fn fn) -> http_router& {
     return add(http_method::post, pattern, std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
+  auto post(std::string_view pattern, route_options options, Fn fn) -> http_router& {
+    return add(http_method::post, pattern, std::move(options), std::move(fn));
   }
   template <std::invocable<http_exchange&> Fn>
   auto put(std::string_view pattern, Fn fn) -> http_router& {
     return add(http_method::put, pattern, std::move(fn));
   }
   template <std::invocable<http_exchange&> Fn>
+  auto put(std::string_view pattern, route_options options, Fn fn) -> http_router& {
+    return add(http_method::put, pattern, std::move(options), std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
   auto patch(std::string_view pattern, Fn fn) -> http_router& {
     return add(http_method::patch, pattern, std::move(fn));
   }
   template <std::invocable<http_exchange&> Fn>
+  auto patch(std::string_view pattern, route_options options, Fn fn) -> http_router& {
+    return add(http_method::patch, pattern, std::move(options), std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
   auto delete_(std::string_view pattern, Fn fn) -> http_router& {
     return add(http_method::delete_, pattern, std::move(fn));
+  }
+  template <std::invocable<http_exchange&> Fn>
+  auto delete_(std::string_view pattern, route_options options, Fn fn) -> http_router& {
+    return add(http_method::delete_, pattern, std::move(options), std::move(fn));
   }
 
   /// What was found for a path. Lifetime: of the router and of the path.
@@ -161,6 +209,8 @@ class BRAID_API http_router {
     [[nodiscard]] auto value(std::string_view name) const noexcept -> std::optional<std::string_view>;
     /// The pattern that fits, as it was added; empty where none does, or has no handler of the method.
     [[nodiscard]] auto pattern() const noexcept -> std::string_view;
+    /// The options of the route; null if no route fits.
+    [[nodiscard]] auto options() const noexcept -> const http_router::route_options*;
     /// The methods that the path has handlers for; empty where no pattern fits it.
     [[nodiscard]] auto allowed() const noexcept -> http_router::method_set { return allowed_; }
 
@@ -175,7 +225,8 @@ class BRAID_API http_router {
   [[nodiscard]] auto find(http_method method, std::string_view path) const noexcept -> match;
 
  private:
-  void insert(http_method method, std::string_view pattern, handler answer);
+  void insert(http_method method, std::string_view pattern, route_options options, handler answer);
+  auto place_of(std::string_view whole, std::vector<std::string>& names) -> node*;
   [[nodiscard]] static auto try_route(const node& at, http_method method, match& into) noexcept -> bool;
   [[nodiscard]] static auto search(const node& at, http_method method, std::string_view rest, std::size_t names,
                                    match& into) noexcept -> bool;

@@ -31,6 +31,11 @@ class BRAID_API http_body_decoder {
 
   /// Begins with the body that a head has announced.
   void start(http_framing framing) noexcept;
+  /// The same with another limit than that of the limits, from now on.
+  void start(http_framing framing, std::uint64_t max_bytes) noexcept {
+    limits_.body_bytes = max_bytes;
+    start(framing);
+  }
 
   /// Consumes input up to the end of the next data, or all of it, or up to the end of the body. Requires that there is
   /// no error so far. Lifetime of the data: the input's.
