@@ -56,12 +56,13 @@ auto is_redirect(http_status status) -> bool {
   return false;
 }
 
-/// Where a redirect leads to: another URL, or a path of the same host; nothing where it cannot be followed.
-auto redirected(const http_url& from, std::string_view location) -> std::optional<std::string> {
-  if (location.starts_with('/') && !location.starts_with("//")) return from.origin() + std::string(location);
-  const auto to = http_url::parse(location);
-  if (!to || (from.scheme == http_scheme::https && to->scheme == http_scheme::http)) return std::nullopt;
-  return std::string(location);
+/// Returns where a redirect leads to; nothing if it cannot be followed, or leads from https to http.
+auto redirected(const http_client::call& call, std::string_view location) -> std::optional<std::string> {
+  std::string next = http_url::resolve(call.url, location);
+  const auto to = http_url::parse(next);
+  const bool was_secure = http_url::parse(call.url)->scheme == http_scheme::https;
+  if (!to || (was_secure && to->scheme == http_scheme::http)) return std::nullopt;
+  return next;
 }
 
 /// The next call of a chain of redirects. False where there is none.
@@ -69,7 +70,7 @@ auto follow(http_client::call& call, const http_client::answer& answer) -> bool 
   const auto location = answer.field("Location");
   const auto from = http_url::parse(call.url);
   if (!is_redirect(answer.status) || !location || !from || call.pieces) return false;
-  auto next = redirected(*from, *location);
+  auto next = redirected(call, *location);
   if (!next) return false;
   const auto to = http_url::parse(*next);
   if (!to) return false;

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace braid {
 namespace {
@@ -23,6 +26,82 @@ auto port_of(std::string_view digits, std::uint16_t otherwise) -> std::uint16_t 
 }
 
 auto prefix_of(http_scheme scheme) -> std::string_view { return scheme == http_scheme::https ? "https://" : "http://"; }
+
+/// The five parts of a URI reference (RFC 3986, appendix B); a part that is not there has no value.
+struct uri_parts {
+  std::optional<std::string_view> scheme;
+  std::optional<std::string_view> authority;
+  std::string_view path;
+  std::optional<std::string_view> query;
+  std::optional<std::string_view> fragment;
+};
+
+auto is_scheme(std::string_view text) -> bool {
+  constexpr std::string_view marks = "+-.";
+  const auto fits = [&](char c) {
+    return is_http(c, is_digit) || (lower(c) >= 'a' && lower(c) <= 'z') || marks.contains(c);
+  };
+  return !text.empty() && !is_http(text[0], is_digit) && !marks.contains(text[0]) && std::ranges::all_of(text, fits);
+}
+
+/// Removes what stands behind the first `mark`, and returns it.
+auto take_behind(std::string_view& text, char mark) -> std::optional<std::string_view> {
+  const std::size_t at = text.find(mark);
+  if (at == text.npos) return std::nullopt;
+  const std::string_view behind = text.substr(at + 1);
+  text = text.substr(0, at);
+  return behind;
+}
+
+auto parts_of(std::string_view text) -> uri_parts {
+  uri_parts out;
+  out.fragment = take_behind(text, '#');
+  out.query = take_behind(text, '?');
+  if (const std::size_t colon = text.find(':'); colon != text.npos && is_scheme(text.substr(0, colon))) {
+    out.scheme = text.substr(0, colon);
+    text.remove_prefix(colon + 1);
+  }
+  if (text.starts_with("//")) {
+    const std::size_t end = std::min(text.find('/', 2), text.size());
+    out.authority = text.substr(2, end - 2);
+    text.remove_prefix(end);
+  }
+  out.path = text;
+  return out;
+}
+
+/// Applies the segments `.` and `..` of a path (RFC 3986, 5.2.4).
+auto without_dots(std::string_view path) -> std::string {
+  std::string out;
+  while (!path.empty()) {
+    if (path.starts_with("../")) {
+      path.remove_prefix(3);
+    } else if (path.starts_with("./") || path.starts_with("/./")) {
+      path.remove_prefix(2);
+    } else if (path == "/.") {
+      path = "/";
+    } else if (path.starts_with("/../") || path == "/..") {
+      path = path.size() == 3 ? std::string_view("/") : path.substr(3);
+      out.resize(out.rfind('/') == out.npos ? 0 : out.rfind('/'));
+    } else if (path == "." || path == "..") {
+      break;
+    } else {
+      const std::size_t end = std::min(path.find('/', 1), path.size());
+      out += path.substr(0, end);
+      path.remove_prefix(end);
+    }
+  }
+  return out;
+}
+
+/// Returns the path of a reference without scheme and authority (RFC 3986, 5.2.3).
+auto merged_path(const uri_parts& base, std::string_view path) -> std::string {
+  if (path.starts_with('/')) return without_dots(path);
+  if (base.authority && base.path.empty()) return without_dots("/" + std::string(path));
+  const std::size_t slash = base.path.rfind('/');
+  const std::string_view folder = slash == base.path.npos ? std::string_view() : base.path.substr(0, slash + 1);
+  return without_dots(std::string(folder).append(path));
+}
 
 auto with_spaces(std::string_view text) -> std::string {
   std::string out(text);
@@ -60,6 +139,29 @@ auto http_url::parse(std::string_view text) -> result<http_url> {
 }
 
 auto http_url::origin() const -> std::string { return std::string(prefix_of(scheme)) + host; }
+
+auto http_url::resolve(std::string_view base, std::string_view reference) -> std::string {
+  const uri_parts from = parts_of(base);
+  uri_parts to = parts_of(reference);
+  std::string path;
+  if (to.scheme || to.authority) {
+    path = without_dots(to.path);
+  } else if (to.path.empty()) {
+    path = from.path;
+    if (!to.query) to.query = from.query;
+  } else {
+    path = merged_path(from, to.path);
+  }
+  if (!to.scheme && !to.authority) to.authority = from.authority;
+  if (!to.scheme) to.scheme = from.scheme;
+  std::string out;
+  if (to.scheme) out.append(*to.scheme) += ':';
+  if (to.authority) out.append("//").append(*to.authority);
+  out += path;
+  if (to.query) (out += '?').append(*to.query);
+  if (to.fragment) (out += '#').append(*to.fragment);
+  return out;
+}
 
 auto http_url::percent_decoded(std::string_view text) -> result<std::string> {
   std::string out;

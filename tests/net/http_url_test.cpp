@@ -77,3 +77,64 @@ TEST_CASE("a query is looked up by name") {
   CHECK_FALSE(http_url::query_value("a=%", "a").has_value());
   CHECK_FALSE(http_url::query_value("", "").has_value());
 }
+
+TEST_CASE("a reference is resolved as RFC 3986 shows it in its examples") {
+  struct example {
+    std::string_view reference;
+    std::string_view target;
+  };
+  // 5.4.1 and 5.4.2, by a strict parser.
+  for (const auto& [reference, target] : {
+           example{"g:h", "g:h"},
+           example{"g", "http://a/b/c/g"},
+           example{"./g", "http://a/b/c/g"},
+           example{"g/", "http://a/b/c/g/"},
+           example{"/g", "http://a/g"},
+           example{"//g", "http://g"},
+           example{"?y", "http://a/b/c/d;p?y"},
+           example{"g?y", "http://a/b/c/g?y"},
+           example{"#s", "http://a/b/c/d;p?q#s"},
+           example{"g#s", "http://a/b/c/g#s"},
+           example{"g?y#s", "http://a/b/c/g?y#s"},
+           example{";x", "http://a/b/c/;x"},
+           example{"g;x", "http://a/b/c/g;x"},
+           example{"g;x?y#s", "http://a/b/c/g;x?y#s"},
+           example{"", "http://a/b/c/d;p?q"},
+           example{".", "http://a/b/c/"},
+           example{"./", "http://a/b/c/"},
+           example{"..", "http://a/b/"},
+           example{"../", "http://a/b/"},
+           example{"../g", "http://a/b/g"},
+           example{"../..", "http://a/"},
+           example{"../../", "http://a/"},
+           example{"../../g", "http://a/g"},
+           example{"../../../g", "http://a/g"},
+           example{"../../../../g", "http://a/g"},
+           example{"/./g", "http://a/g"},
+           example{"/../g", "http://a/g"},
+           example{"g.", "http://a/b/c/g."},
+           example{".g", "http://a/b/c/.g"},
+           example{"g..", "http://a/b/c/g.."},
+           example{"..g", "http://a/b/c/..g"},
+           example{"./../g", "http://a/b/g"},
+           example{"./g/.", "http://a/b/c/g/"},
+           example{"g/./h", "http://a/b/c/g/h"},
+           example{"g/../h", "http://a/b/c/h"},
+           example{"g;x=1/./y", "http://a/b/c/g;x=1/y"},
+           example{"g;x=1/../y", "http://a/b/c/y"},
+           example{"g?y/./x", "http://a/b/c/g?y/./x"},
+           example{"g?y/../x", "http://a/b/c/g?y/../x"},
+           example{"g#s/./x", "http://a/b/c/g#s/./x"},
+           example{"g#s/../x", "http://a/b/c/g#s/../x"},
+           example{"http:g", "http:g"},
+       }) {
+    INFO(reference);
+    CHECK(http_url::resolve("http://a/b/c/d;p?q", reference) == target);
+  }
+  CHECK(http_url::resolve("http://a", "g") == "http://a/g");
+  CHECK(http_url::resolve("http://a?q", "g") == "http://a/g");
+  CHECK(http_url::resolve("https://a:1/b", "//c:2/d?e") == "https://c:2/d?e");
+  CHECK(http_url::resolve("http://a/b", "HTTPS://c/../d") == "HTTPS://c/d");
+  CHECK(http_url::resolve("http://a/b", "c:d") == "c:d");
+  CHECK(http_url::resolve("http://a/b", "./c:d") == "http://a/c:d");
+}

@@ -41,6 +41,10 @@ struct http_url {
   /// Errors: bad_url for what is no URL, or one of another scheme; with a user it is none.
   [[nodiscard]] BRAID_API static auto parse(std::string_view text) -> result<http_url>;
 
+  /// Returns the URL that `reference` leads to when it is found at `base`: `next`, `../up`, `?q`, `//host/x`, or a
+  /// whole URL. Neither is checked; `parse` says whether the outcome can be asked for. Source: RFC 3986, 5.2.
+  [[nodiscard]] BRAID_API static auto resolve(std::string_view base, std::string_view reference) -> std::string;
+
   /// `text` with each `%XX` as the byte that it stands for, NUL and slash included. Errors: bad_target for a percent
   /// sign without two digits.
   [[nodiscard]] BRAID_API static auto percent_decoded(std::string_view text) -> result<std::string>;
