@@ -133,7 +133,24 @@ auto child_process::start(loop& on, const child_process::options& how) -> result
   return made;
 }
 
-child_process::~child_process() {
+child_process::child_process(child_process&& other) noexcept = default;
+
+auto child_process::operator=(child_process&& other) noexcept -> child_process& {
+  if (this == &other) return *this;
+  end();
+  process_ = std::move(other.process_);
+  ended_ = other.ended_;
+  id_ = other.id_;
+  in_ = std::move(other.in_);
+  out_ = std::move(other.out_);
+  err_ = std::move(other.err_);
+  return *this;
+}
+
+child_process::~child_process() { end(); }
+
+/// Kills the process, unless it has ended, and reaps it.
+void child_process::end() noexcept {
   if (process_ == nullptr || ended_) return;
   static_cast<void>(kill(SIGKILL));
   loop& on = process_->on();

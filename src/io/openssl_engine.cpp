@@ -67,6 +67,8 @@ auto openssl_engine::open() -> result<void> {
 
 /// Gives OpenSSL the name whose certificate is expected, and asks the server for it.
 auto openssl_engine::expect_host() -> result<void> {
+  // OpenSSL takes a dot at the begin for a wish: for the certificate of any name below it.
+  if (host_.starts_with('.') || host_.contains("..")) return fail(errc::invalid_argument);
   if (host_.ends_with('.')) host_.pop_back();
   if (host_.contains('\0') || (host_.empty() && setup_->verifies())) return fail(errc::invalid_argument);
   SSL* const ssl = ssl_.get();

@@ -125,6 +125,15 @@ signal_set::signal_set(pipe_stream wakes, std::size_t place) noexcept : wakes_(s
 signal_set::signal_set(signal_set&& other) noexcept
     : wakes_(std::move(other.wakes_)), place_(std::exchange(other.place_, std::nullopt)), last_(other.last_) {}
 
+auto signal_set::operator=(signal_set&& other) noexcept -> signal_set& {
+  if (this == &other) return *this;
+  if (place_) leave(*place_);  // before its descriptor is closed
+  place_ = std::exchange(other.place_, std::nullopt);
+  wakes_ = std::move(other.wakes_);
+  last_ = other.last_;
+  return *this;
+}
+
 signal_set::~signal_set() {
   if (place_) leave(*place_);
 }

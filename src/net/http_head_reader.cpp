@@ -40,13 +40,18 @@ auto is_port(std::string_view text) -> bool {
   return value <= 65'535;
 }
 
+/// Returns true if a dot is the first character, or follows another dot. A dot at the end is the root of all names.
+auto has_empty_label(std::string_view name) -> bool { return name.starts_with('.') || name.contains(".."); }
+
 }  // namespace
 
 auto is_host(std::string_view text) noexcept -> bool {
   const auto is_address = [](char c) { return is_http(c, is_hex) || c == ':' || c == '.'; };
   if (!text.starts_with('[')) {
     const std::size_t colon = std::min(text.find(':'), text.size());
-    return all_http(text.substr(0, colon), in_host) && (colon == text.size() || is_port(text.substr(colon + 1)));
+    const std::string_view name = text.substr(0, colon);
+    return all_http(name, in_host) && !has_empty_label(name) &&
+           (colon == text.size() || is_port(text.substr(colon + 1)));
   }
   const std::size_t end = text.find(']');
   if (end == std::string_view::npos || end < 3) return false;

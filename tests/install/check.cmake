@@ -84,7 +84,10 @@ if(pkg_config)
   file(GLOB_RECURSE described ${SCRATCH}/moved/*/braid.pc)
   get_filename_component(folder ${described} DIRECTORY)
   must(${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${folder} ${pkg_config} --cflags --libs braid)
-  separate_arguments(flags UNIX_COMMAND "${printed}")
+  if(printed MATCHES "-std=")
+    message(FATAL_ERROR "pkg-config chooses the standard of the program: ${printed}")
+  endif()
+  separate_arguments(flags UNIX_COMMAND "-std=c++23 ${printed}")
   # Headers that are found so are none of the system's: a warning in them is one of the program.
   if(other)
     must(${other} -include braid/braid.hpp -Wall -Wextra -Wshadow -Wno-unused-command-line-argument -Werror -fsyntax-only

@@ -437,3 +437,24 @@ TEST_CASE("a loop that goes before a child process of its own ends the program")
   CHECK(end.signal == SIGABRT);
   CHECK(end.errors.find("ends before it") != std::string::npos);
 }
+
+TEST_CASE("a child process that is assigned over is killed and reaped, and the other one goes on") {
+  test_loop here;
+  auto start = [&](std::string script) -> task<child_process> {
+    co_return child_process::start(here.io(), shell(std::move(script), child_process::stream::pipe)).value();
+  };
+  child_process child = here.run(start("exec sleep 1000")).take();
+  const pid_t first = child.id();
+  child = here.run(start("read line; echo got $line; exit 7")).take();
+  CHECK(here.run_until([&] { return !is_known(first); }));
+  CHECK(child.id() != first);
+  child_process& same = child;
+  child = std::move(same);
+  auto talk = [&]() -> task<std::string> {
+    const std::string line = "it\n";
+    static_cast<void>(co_await child.in().write_all(bytes_of(line)));
+    co_return co_await all_of(child.out());
+  };
+  CHECK(here.run(talk()).take() == "got it\n");
+  CHECK(here.run(child.wait()).take().value().code == 7);
+}

@@ -166,3 +166,32 @@ TEST_CASE("sets that come and go while signals arrive lose nothing but what nobo
   raises.join();
   std::signal(SIGUSR1, SIG_DFL);
 }
+
+TEST_CASE("a set that is assigned gives its signals back, and has those of the other") {
+  test_loop here;
+  struct sigaction usual{};
+  REQUIRE(::sigaction(SIGUSR1, nullptr, &usual) == 0);
+  const auto is_usual = [&] {
+    struct sigaction now{};
+    return ::sigaction(SIGUSR1, nullptr, &now) == 0 && now.sa_handler == usual.sa_handler;
+  };
+  signal_set signals = signal_set::create(here.io(), {SIGUSR1}).value();
+  CHECK_FALSE(is_usual());
+  std::raise(SIGUSR1);
+  signals = signal_set::create(here.io(), {SIGUSR2}).value();
+  CHECK(is_usual());
+  std::raise(SIGUSR2);
+  CHECK(here.run(signals.next()).take().value() == SIGUSR2);
+  signal_set& same = signals;
+  signals = std::move(same);
+  std::raise(SIGUSR2);
+  CHECK(here.run(signals.next()).take().value() == SIGUSR2);
+  for (std::size_t i = 0; i < 2 * signal_set::max_sets; ++i)
+    signals = signal_set::create(here.io(), {SIGUSR1}).value();  // no place is lost
+  // A task whose value is one.
+  auto made = [&]() -> task<signal_set> { co_return signal_set::create(here.io(), {SIGUSR2}).value(); };
+  signals = here.run(made()).take();
+  std::raise(SIGUSR2);
+  CHECK(here.run(signals.next()).take().value() == SIGUSR2);
+  CHECK(is_usual());
+}

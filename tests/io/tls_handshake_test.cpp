@@ -154,6 +154,10 @@ TEST_CASE("a certificate is for the names and addresses that it lists, and for n
     CAPTURE(host);
     CHECK(as_server(here, wild, host).client.error() == tls_errc::wrong_address);
   }
+  for (const char* host : {".example.com", ".", "a..example.com", "..example.com", "a.example.com.."}) {
+    CAPTURE(host);
+    CHECK(as_server(here, wild, host).client.error() == errc::invalid_argument);
+  }
   const certified by_name_only = signed_server({.name = "localhost", .hosts = ""});
   CHECK(as_server(here, by_name_only).client.error() == tls_errc::wrong_host);
 }

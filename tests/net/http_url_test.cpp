@@ -138,3 +138,12 @@ TEST_CASE("a reference is resolved as RFC 3986 shows it in its examples") {
   CHECK(http_url::resolve("http://a/b", "c:d") == "c:d");
   CHECK(http_url::resolve("http://a/b", "./c:d") == "http://a/c:d");
 }
+
+TEST_CASE("a name of a host has no empty label, but a dot at its end") {
+  for (const std::string_view text :
+       {"http://.example.com/", "http://example..com/", "http://a../", "http://./", "http://..:80/", "https://.a/"}) {
+    INFO(text);
+    CHECK_FALSE(http_url::parse(text).has_value());
+  }
+  CHECK(http_url::parse("https://a.example.com./")->name == "a.example.com.");
+}

@@ -59,7 +59,7 @@ def check_lintian(folder):
 def use_library(root):
     """A program by pkg-config in the root, and one by the CMake package from outside."""
     (root / "tmp/program.cpp").write_text((SOURCES / "tests/install/program.cpp").read_text(encoding="utf-8"), encoding="utf-8")
-    clean_root.inside(root, "sh", "-c", "g++-12 /tmp/program.cpp $(pkg-config --cflags --libs braid) -o /tmp/program")
+    clean_root.inside(root, "sh", "-c", "g++-12 -std=c++23 /tmp/program.cpp $(pkg-config --cflags --libs braid) -o /tmp/program")
     must(clean_root.inside(root, "/tmp/program") == "42\nTLS\n", "a program that was compiled by pkg-config does not work")
     build = root / "tmp/by_cmake"
     found = run("cmake", "-S", SOURCES / "tests/install/package", "-B", build, "-DCMAKE_CXX_COMPILER=g++-12",

@@ -60,8 +60,9 @@ class BRAID_API child_process {
   /// system then forgets every child at once. Where it fails no program has begun. Needs Linux 5.4.
   [[nodiscard]] static auto start(loop& on, const options& how) -> result<child_process>;
 
-  child_process(child_process&&) noexcept = default;
-  auto operator=(child_process&&) -> child_process& = delete;
+  child_process(child_process&& other) noexcept;
+  /// Ends the child process that this object has had as the destructor does.
+  auto operator=(child_process&& other) noexcept -> child_process&;
   ~child_process();
 
   /// Waits until it has ended. May be called again, one task at a time. A stop withdraws the wait.
@@ -80,6 +81,7 @@ class BRAID_API child_process {
 
  private:
   child_process() = default;
+  void end() noexcept;
 
   std::unique_ptr<detail::open_descriptor> process_;  // a pidfd
   std::optional<exit_status> ended_;
@@ -103,7 +105,8 @@ class BRAID_API signal_set {
   [[nodiscard]] static auto create(loop& on, std::initializer_list<int> signals) -> result<signal_set>;
 
   signal_set(signal_set&& other) noexcept;
-  auto operator=(signal_set&&) -> signal_set& = delete;
+  /// Gives the signals that this set has had back, as the destructor does.
+  auto operator=(signal_set&& other) noexcept -> signal_set&;
   ~signal_set();
 
   /// Waits for a signal of the set and gives its number. Where several are pending they are given round robin,
