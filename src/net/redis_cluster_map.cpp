@@ -7,6 +7,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -37,6 +41,26 @@ auto error_in(const resp_value& answer) noexcept -> redis_errc {
   if (answer.is_error()) return redis_error_of(answer.text());
   const bool is_empty = answer.type() == resp_type::array && answer.items().empty();
   return is_empty ? redis_errc::cluster_down : redis_errc::unexpected_reply;
+}
+
+/// The address in the metadata of a node in CLUSTER SLOTS: an array of names and values, with RESP3 a map.
+auto ip_in(std::span<const resp_value> node) -> std::string_view {
+  if (node.size() < 4 || !node[3].has_items()) return {};
+  const std::span<const resp_value> metadata = node[3].items();
+  for (std::size_t i = 0; i + 1 < metadata.size(); i += 2)
+    if (metadata[i].has_text() && metadata[i].text() == "ip" && metadata[i + 1].has_text())
+      return metadata[i + 1].text();
+  return {};
+}
+
+/// The host of a node in CLUSTER SLOTS. A server that prefers names and has none for a node calls it `?`, with its
+/// address in the metadata; one that knows no address of its own gives null or an empty text. Then it is that of the
+/// node that has answered.
+auto host_of(std::span<const resp_value> node, std::string_view answered) -> std::string {
+  const std::string_view host = node[0].has_text() ? node[0].text() : std::string_view();
+  if (!host.empty() && host != "?") return std::string(host);
+  const std::string_view ip = host.empty() ? std::string_view() : ip_in(node);
+  return std::string(ip.empty() || ip == "?" ? answered : ip);
 }
 
 }  // namespace
@@ -76,7 +100,7 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
   struct range {
     std::uint16_t first;
     std::uint16_t last;
-    std::vector<redis_node*> nodes;
+    std::vector<std::pair<std::string, std::uint16_t>> nodes;
   };
   const auto number = [](const resp_value& value, std::int64_t end) -> std::int64_t {
     const bool good = value.type() == resp_type::integer && value.integer() >= 0 && value.integer() < end;
@@ -95,19 +119,35 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
       if (node.type() != resp_type::array || node.items().size() < 2) return false;
       const auto port = number(node.items()[1], 65'536);
       if (port <= 0) return false;
-      const bool named = node.items()[0].has_text() && !node.items()[0].text().empty();
-      const std::string host(named ? node.items()[0].text() : std::string_view(from.host));
-      made.nodes.push_back(&node_at(host, static_cast<std::uint16_t>(port)));
+      made.nodes.emplace_back(host_of(node.items(), from.host), static_cast<std::uint16_t>(port));
     }
     ranges.push_back(std::move(made));
   }
+  std::vector<node_ptr> in_map;
   owners_.fill(nullptr);
+  for (const auto& known : nodes_) known->replicas.clear();
   for (const range& each : ranges) {
-    redis_node& owner = *each.nodes.front();
-    owner.replicas.assign(each.nodes.begin() + 1, each.nodes.end());
+    std::vector<redis_node*> found;
+    for (const auto& [host, port] : each.nodes) {
+      in_map.push_back(node_at(host, port));
+      found.push_back(in_map.back().get());
+    }
+    redis_node& owner = *found.front();
+    owner.replicas.assign(found.begin() + 1, found.end());
     std::fill(owners_.begin() + each.first, owners_.begin() + each.last + 1, &owner);
   }
+  keep_only(in_map);
   return true;
+}
+
+/// The nodes that are asked for the map, one after the other: those of the map, each time another one first, and then
+/// those that the cluster was given, in case no node of the map is there any more.
+auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
+  std::vector<node_ptr> all(nodes_);
+  if (!all.empty()) std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(next_asked_ % all.size()));
+  for (const auto& each : options_.nodes)
+    if (find(each.host, each.port) == nullptr) all.push_back(std::make_shared<redis_node>(each.host, each.port));
+  return all;
 }
 
 /// One at a time asks.
@@ -132,17 +172,18 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
   const time_point limit = std::min({deadline, deadline_of({}), around.deadline()});
   redis_batch question;
   question.add("CLUSTER", "SLOTS");
-  std::error_code best = nodes_.empty() ? make_error_code(redis_errc::no_address) : errc::deadline_exceeded;
+  const std::vector<node_ptr> nodes = nodes_to_ask();
+  std::error_code best = nodes.empty() ? make_error_code(redis_errc::no_address) : errc::deadline_exceeded;
   bool all_have_answered = true;
-  for (std::size_t left = nodes_.size(); left > 0; --left) {
-    const std::size_t attempt = next_asked_++;  // a stop may end this here: then another one is asked the next time
-    redis_node& node = *nodes_[attempt % nodes_.size()];
+  for (std::size_t left = nodes.size(); left > 0; --left) {
+    ++next_asked_;  // a stop may end this here: then another one is asked the next time
+    const node_ptr& node = nodes[nodes.size() - left];
     arena memory;
-    redis_shared_connection& connection = connection_of(node);
+    redis_shared_connection& connection = connection_of(*node);
     redis_batch_call call(connection, question, memory, share_of(limit, left));
     const auto got = co_await call;
-    if (got && learn(got->front(), node)) {
-      next_asked_ = attempt;
+    if (got && learn(got->front(), *node)) {
+      next_asked_ = static_cast<std::size_t>(std::ranges::find(nodes_, node) - nodes_.begin());  // the same next time
       is_stale_ = false;
       map_error_ = redis_errc::cluster_down;
       has_map_ = true;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <bitset>
-#include <charconv>
 #include <functional>
 #include <ranges>
 #include <utility>
@@ -16,38 +15,18 @@
 namespace braid::detail {
 namespace {
 
-/// Takes a counted text from the begin of `rest`, which `write_command` has written.
-auto take_word(std::string_view& rest) noexcept -> std::string_view {
-  std::size_t size = 0;
-  const char* const end = std::from_chars(rest.data() + 1, rest.data() + rest.size(), size).ptr;
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 2);
-  const std::string_view word = rest.substr(0, size);
-  rest.remove_prefix(size + 2);
-  return word;
-}
-
-/// The word behind the name of an encoded command, of a script that behind the number of keys; empty where there is
-/// none.
-auto key_of(std::string_view command) noexcept -> std::string_view {
-  command.remove_prefix(command.find('\n') + 1);
-  const std::string_view name = take_word(command);
-  const bool is_script = name == "EVAL" || name == "EVALSHA" || name == "FCALL";
-  for (int others = is_script ? 2 : 0; others > 0 && !command.empty(); --others) static_cast<void>(take_word(command));
-  return command.empty() ? std::string_view() : take_word(command);
-}
-
 /// A batch that declares the replies that it expects has nothing but reads.
 auto access_of(const redis_batch& batch) noexcept -> redis_access {
   return batch.expected() == redis_replies::any ? redis_access::write : redis_access::read;
 }
 
 /// Whether one of the commands that were sent is still open, and a later one of its slot is not: what they write is in
-/// another order then. Requires that both are in ascending order.
-auto is_out_of_order(const redis_batch& batch, std::span<const std::uint32_t> sent, std::span<const std::uint32_t> open)
-    -> bool {
+/// another order then. Requires that both are in ascending order. `slots` are those of all commands.
+auto is_out_of_order(std::span<const std::uint16_t> slots, std::span<const std::uint32_t> sent,
+                     std::span<const std::uint32_t> open) -> bool {
   std::bitset<redis_slots> has_later;
   for (const std::uint32_t i : sent | std::views::reverse) {
-    const std::uint16_t slot = redis_slot_of(key_of(batch.bytes_of(i, 1)));
+    const std::uint16_t slot = slots[i];
     if (!std::ranges::binary_search(open, i))
       has_later.set(slot);
     else if (has_later.test(slot))
@@ -80,7 +59,7 @@ class redis_cluster_state::watch {
 
 redis_cluster_state::redis_cluster_state(loop& on, redis_cluster::options options)
     : on_(&on), options_(std::move(options)) {
-  for (const auto& each : options_.nodes) node_at(each.host, each.port);
+  for (const auto& each : options_.nodes) static_cast<void>(node_at(each.host, each.port));
 }
 
 void redis_cluster_state::close() noexcept {
@@ -118,13 +97,27 @@ auto redis_cluster_state::time_for(const place& asked, time_point deadline, time
 
 // Nodes
 
-auto redis_cluster_state::node_at(std::string_view host, std::uint16_t port) -> redis_node& {
+auto redis_cluster_state::find(std::string_view host, std::uint16_t port) const noexcept -> node_ptr {
   const auto same = [&](const auto& each) { return each->port == port && each->host == host; };
-  if (const auto found = std::ranges::find_if(nodes_, same); found != nodes_.end()) return **found;
-  nodes_.push_back(std::make_unique<redis_node>());
-  nodes_.back()->host = host;
-  nodes_.back()->port = port;
-  return *nodes_.back();
+  const auto found = std::ranges::find_if(nodes_, same);
+  return found == nodes_.end() ? nullptr : *found;
+}
+
+auto redis_cluster_state::node_at(std::string_view host, std::uint16_t port) -> node_ptr {
+  if (node_ptr known = find(host, port)) return known;
+  return nodes_.emplace_back(std::make_shared<redis_node>(std::string(host), port));
+}
+
+/// Drops the nodes that are not in the map. Calls that wait for one of them keep it until they have their replies; what
+/// was not sent goes to another node.
+void redis_cluster_state::keep_only(const std::vector<node_ptr>& in_map) {
+  const std::vector<node_ptr> known(nodes_);
+  std::erase_if(nodes_, [&](const node_ptr& each) { return std::ranges::find(in_map, each) == in_map.end(); });
+  for (const node_ptr& each : known) {
+    if (std::ranges::find(nodes_, each) != nodes_.end()) continue;
+    if (each->connection) each->connection->retire();
+    if (each->replica_connection) each->replica_connection->retire();
+  }
 }
 
 auto redis_cluster_state::make_connection(const redis_node& node, bool replica)
@@ -165,12 +158,14 @@ auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
   place untried;
   for (std::size_t left = may_be_replica ? owner.replicas.size() : 0; left > 0; --left) {
     redis_node& replica = *owner.replicas[owner.next_replica++ % owner.replicas.size()];
-    const place found{.connection = &replica_connection_of(replica), .node = &replica, .is_replica = true};
+    const place found{
+        .connection = &replica_connection_of(replica), .node = replica.shared_from_this(), .is_replica = true};
     if (on_->now() < replica.avoided_until) continue;
     if (found.connection->status() == redis_shared_connection::state::ready) return found;
     if (untried.connection == nullptr && !found.connection->last_error()) untried = found;
   }
-  return untried.connection != nullptr ? untried : place{.connection = &connection_of(owner), .node = &owner};
+  return untried.connection != nullptr ? untried
+                                       : place{.connection = &connection_of(owner), .node = owner.shared_from_this()};
 }
 
 void redis_cluster_state::avoid(const place& replica) noexcept {
@@ -203,7 +198,8 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
   if (!to) return verdict::over;
   ++redirections_;
   if (++of.hops > options_.max_hops) return fail(redis_errc::too_many_hops);
-  of.target = &node_at(to->host.empty() ? std::string_view(from.node->host) : to->host, to->port);
+  of.slot = to->slot;
+  of.target = node_at(to->host.empty() ? std::string_view(from.node->host) : to->host, to->port);
   of.asking = code == redis_errc::ask;
   if (!of.asking) {
     learn(to->slot, *of.target);
@@ -214,6 +210,7 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
 
 /// What it means for the way of a command that there is no reply.
 auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
+  const bool has_left = error == errc::closed && !is_closed_;  // the node, before the command was sent to it
   // The reply may have met exhausted memory; where the command met it, a write is given up though it was not sent.
   const bool was_sent = error == redis_errc::connection_lost || error.category() == resp_category() ||
                         error == redis_errc::unexpected_reply || error == std::errc::not_enough_memory;
@@ -227,7 +224,7 @@ auto redis_cluster_state::judge(way& of, std::error_code error, const place& fro
   of.target = nullptr;
   of.asking = false;
   of.masters_only = true;
-  if (is_late_replica) return verdict::again;
+  if (is_late_replica || has_left) return verdict::again;
   return is_final ? verdict::over : verdict::wait;
 }
 
@@ -241,7 +238,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
     -> task<result<resp_value>> {
   const scope& around = co_await this_scope();
   const time_point limit = std::min(deadline, around.deadline());
-  way of{.slot = redis_slot_of(key_of(command)), .access = access};
+  way of{.slot = redis_slot_of(redis_key_of(command)), .access = access};
   std::error_code why = errc::deadline_exceeded;
   while (on_->now() < deadline) {
     co_await refresh_if_stale(deadline);
@@ -278,6 +275,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
 /// The commands of a batch that one node is asked for.
 struct redis_cluster_state::part {
   const redis_batch* batch = nullptr;
+  std::span<std::uint16_t> slots;  // of all commands of the batch
   std::span<resp_value> replies;
   arena* memory = nullptr;
   time_point limit;  // the deadline, or that of the scope
@@ -306,15 +304,16 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
   looking.over();
   if (!got) co_return part_failed(of, got.error(), of.asked);
   const std::vector<std::uint32_t> commands = std::exchange(of.commands, {});
-  std::vector<std::pair<redis_node*, std::vector<std::uint32_t>>> elsewhere;  // as they are asked for there
+  std::vector<std::pair<node_ptr, std::vector<std::uint32_t>>> elsewhere;  // as they are asked for there
   for (std::size_t k = 0; k < commands.size(); ++k) {
     const std::uint32_t i = commands[k];
     if (!(*got)[k].is_error()) {
       of.replies[i] = (*got)[k];
       continue;
     }
-    way found;
+    way found{.slot = of.slots[i]};
     const auto judged = judge(found, (*got)[k], of.asked);
+    of.slots[i] = found.slot;
     if (!judged) of.error = judged.error();
     if (!judged) co_return;
     if (*judged == verdict::over) {
@@ -331,18 +330,18 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
     }
   }
   for (auto& [target, those] : elsewhere) {
-    auto running = run_asking(of, *target, std::move(those), deadline);
+    auto running = run_asking(of, target, std::move(those), deadline);
     co_await std::move(running);
   }
   if (of.commands.empty() || access_of(*of.batch) != redis_access::write) co_return;
   std::ranges::sort(of.commands);
-  if (!of.error && is_out_of_order(*of.batch, commands, of.commands)) of.error = redis_errc::out_of_order;
+  if (!of.error && is_out_of_order(of.slots, commands, of.commands)) of.error = redis_errc::out_of_order;
 }
 
 /// Asks for commands where a slot moves to. Those that have no answer there begin their way again.
-auto redis_cluster_state::run_asking(part& of, redis_node& target, std::vector<std::uint32_t> commands,
+auto redis_cluster_state::run_asking(part& of, node_ptr target, std::vector<std::uint32_t> commands,
                                      time_point deadline) -> task<void> {
-  const place there{.connection = &connection_of(target), .node = &target};
+  const place there{.connection = &connection_of(*target), .node = target};
   redis_batch sent;
   for (const std::uint32_t i : commands) {
     sent.add_encoded(asking);
@@ -358,8 +357,9 @@ auto redis_cluster_state::run_asking(part& of, redis_node& target, std::vector<s
   }
   for (std::size_t k = 0; k < commands.size(); ++k) {
     const resp_value& reply = (*got)[2 * k + 1];
-    way found;
+    way found{.slot = of.slots[commands[k]]};
     const auto judged = judge(found, reply, there);
+    of.slots[commands[k]] = found.slot;
     if (!judged) of.error = judged.error();
     if (!judged) co_return;
     if (*judged == verdict::over) {
@@ -379,7 +379,14 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
   if (batch.has_transaction()) co_return fail(redis_errc::no_transactions);
   const scope& around = co_await this_scope();
   const std::span<resp_value> replies = memory.filled(batch.size(), resp_value());
+  std::vector<std::uint32_t> open(batch.size());
+  std::vector<std::uint16_t> slots(batch.size());  // by the keys, and then as redirections say
+  for (std::uint32_t i = 0; i < open.size(); ++i) {
+    open[i] = i;
+    slots[i] = redis_slot_of(redis_key_of(batch.bytes_of(i, 1)));
+  }
   const part empty{.batch = &batch,
+                   .slots = slots,
                    .replies = replies,
                    .memory = &memory,
                    .limit = std::min(deadline, around.deadline()),
@@ -387,8 +394,6 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
                    .commands = {},
                    .error = {},
                    .why = {}};
-  std::vector<std::uint32_t> open(batch.size());
-  for (std::uint32_t i = 0; i < open.size(); ++i) open[i] = i;
   way all{.access = access_of(batch)};
   std::error_code why = errc::deadline_exceeded;
   while (!open.empty()) {
@@ -399,7 +404,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
     std::vector<const redis_node*> owners;  // of the parts
     std::vector<std::uint32_t> unknown;
     for (const std::uint32_t i : open) {
-      redis_node* const owner = owners_[redis_slot_of(key_of(batch.bytes_of(i, 1)))];
+      redis_node* const owner = owners_[slots[i]];
       if (owner == nullptr) {
         unknown.push_back(i);
         continue;

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace braid::detail {
@@ -24,13 +25,15 @@ auto is_transient(redis_errc code) noexcept -> bool;
 /// given up for its silence has shown no more than one that was not.
 auto reason_of(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code;
 
-/// A node, once it was heard of, stays as long as the cluster: calls point to it.
-struct redis_node {
+/// A node stays while the map of slots names it, or a call waits for it.
+struct redis_node : std::enable_shared_from_this<redis_node> {
+  redis_node(std::string name, std::uint16_t number) : host(std::move(name)), port(number) {}
+
   std::string host;
-  std::uint16_t port = 0;
+  std::uint16_t port;
   std::unique_ptr<redis_shared_connection> connection;          // for all commands; null until it is needed
   std::unique_ptr<redis_shared_connection> replica_connection;  // greeted with READONLY
-  std::vector<redis_node*> replicas;
+  std::vector<redis_node*> replicas;                            // nodes of the map as well
   std::size_t next_replica = 0;
   time_point avoided_until{};  // as a replica: a request waited for it in vain
 };
@@ -59,17 +62,19 @@ class redis_cluster_state {
   [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view;
 
  private:
+  using node_ptr = std::shared_ptr<redis_node>;
+
   /// The node that is asked; `connection` is null where no node is known to own the slot.
   struct place {
     redis_shared_connection* connection = nullptr;
-    redis_node* node = nullptr;
+    node_ptr node;
     bool is_replica = false;
   };
   /// Where a command goes next, and how often it was sent on.
   struct way {
     std::uint16_t slot = 0;
     redis_access access = redis_access::write;
-    redis_node* target = nullptr;  // where a redirection leads; null: by the map
+    node_ptr target = nullptr;  // where a redirection leads; null: by the map
     bool asking = false;
     bool masters_only = false;  // a replica has failed
     std::uint32_t hops = 0;
@@ -86,7 +91,10 @@ class redis_cluster_state {
   auto place_for(redis_node& owner, const way& of) -> place;
   void avoid(const place& replica) noexcept;
   void left(const place& asked) noexcept;
-  auto node_at(std::string_view host, std::uint16_t port) -> redis_node&;
+  [[nodiscard]] auto find(std::string_view host, std::uint16_t port) const noexcept -> node_ptr;
+  auto node_at(std::string_view host, std::uint16_t port) -> node_ptr;
+  void keep_only(const std::vector<node_ptr>& in_map);
+  [[nodiscard]] auto nodes_to_ask() const -> std::vector<node_ptr>;
   auto connection_of(redis_node& node) -> redis_shared_connection&;
   auto replica_connection_of(redis_node& node) -> redis_shared_connection&;
   auto make_connection(const redis_node& node, bool replica) -> std::unique_ptr<redis_shared_connection>;
@@ -100,12 +108,12 @@ class redis_cluster_state {
   auto refresh_if_stale(time_point deadline) -> task<void>;
   auto pause(way& of, time_point deadline) -> task<void>;
   auto run_part(part& of, time_point deadline) -> task<void>;
-  auto run_asking(part& of, redis_node& target, std::vector<std::uint32_t> commands, time_point deadline) -> task<void>;
+  auto run_asking(part& of, node_ptr target, std::vector<std::uint32_t> commands, time_point deadline) -> task<void>;
   void part_failed(part& of, std::error_code error, const place& asked);
 
   loop* on_;
   redis_cluster::options options_;
-  std::vector<std::unique_ptr<redis_node>> nodes_;
+  std::vector<node_ptr> nodes_;  // those of the map, and others that redirections have named since; at first the given
   std::array<redis_node*, redis_slots> owners_{};
   time_point refreshed_{};
   std::size_t next_asked_ = 0;

@@ -41,20 +41,21 @@ constexpr auto places_by_size = [] {
   return places;
 }();
 
-auto is_word(std::string_view text, std::string_view capitals) noexcept -> bool {
+}  // namespace
+
+auto is_redis_word(std::string_view text, std::string_view capitals) noexcept -> bool {
   return std::ranges::equal(text, capitals, [](char a, char b) { return (a >= 'a' && a <= 'z' ? a - 32 : a) == b; });
 }
-
-}  // namespace
 
 auto redis_role_of(std::span<const std::string_view> words) noexcept -> redis_role {
   if (words.empty()) return redis_role::unshared;
   const std::string_view name = words.front();
   if (name.size() > max_name) return redis_role::common;
-  if (is_word(name, "CLIENT") && words.size() > 1)
-    return is_word(words[1], "REPLY") || is_word(words[1], "TRACKING") ? redis_role::unshared : redis_role::common;
+  if (is_redis_word(name, "CLIENT") && words.size() > 1)
+    return is_redis_word(words[1], "REPLY") || is_redis_word(words[1], "TRACKING") ? redis_role::unshared
+                                                                                   : redis_role::common;
   for (std::size_t at = places_by_size[name.size()]; at < places_by_size[name.size() + 1]; ++at)
-    if (is_word(name, named_roles[at].name)) return named_roles[at].role;
+    if (is_redis_word(name, named_roles[at].name)) return named_roles[at].role;
   return redis_role::common;
 }
 

@@ -126,7 +126,9 @@ auto detail::redis_redirection_of(std::string_view text) noexcept -> std::option
   const auto port = number_of<std::uint16_t>(text.substr(colon + 1));
   constexpr std::uint16_t slots = 16'384;
   if (!slot || *slot >= slots || !port || *port == 0) return std::nullopt;
-  return detail::redis_redirection{.slot = *slot, .host = text.substr(second + 1, colon - second - 1), .port = *port};
+  std::string_view host = text.substr(second + 1, colon - second - 1);
+  if (host == "?") host = {};  // as servers say that prefer names and have none
+  return detail::redis_redirection{.slot = *slot, .host = host, .port = *port};
 }
 
 }  // namespace braid

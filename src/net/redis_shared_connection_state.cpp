@@ -167,6 +167,7 @@ void redis_shared_connection::keep_reason(std::error_code why, std::string_view 
 }
 
 void redis_shared_connection::back_off() noexcept {
+  if (is_retired_) return close();
   state_ = state::backing_off;
   const auto& how = options_.backoff;
   duration span = how.first;
@@ -188,6 +189,11 @@ void redis_shared_connection::close() noexcept {
   fail_due(errc::closed, errc::closed);
   fail_waiting(errc::closed);
   on_->disarm(due_timer_);
+}
+
+void redis_shared_connection::retire() noexcept {
+  is_retired_ = true;
+  if (state_ != state::ready || load() == 0) close();
 }
 
 void redis_shared_connection::fail_waiting(std::error_code why) noexcept {

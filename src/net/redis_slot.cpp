@@ -1,10 +1,46 @@
-// src/net/redis_slot.cpp: the checksum that spreads keys over slots.
+// src/net/redis_slot.cpp: the first key of a command, and the checksum that spreads keys over slots.
 #include <braid/net/redis_cluster.hpp>
 
+#include <braid/net/detail/redis_commands.hpp>
+
 #include <array>
+#include <charconv>
+#include <cstddef>
 
 namespace braid {
 namespace {
+
+/// Removes a counted word from the front of an encoded command, and returns it.
+auto take_word(std::string_view& rest) noexcept -> std::string_view {
+  std::size_t size = 0;
+  const char* const end = std::from_chars(rest.data() + 1, rest.data() + rest.size(), size).ptr;
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 2);
+  const std::string_view word = rest.substr(0, size);
+  rest.remove_prefix(size + 2);
+  return word;
+}
+
+/// Commands whose first key does not stand right behind their name. Source: the key specifications of `COMMAND`.
+struct key_position {
+  std::string_view name;
+  int words;  // between the name and the key
+};
+
+constexpr std::array key_positions{
+    key_position{"EVAL", 2},       key_position{"EVALSHA", 2},    key_position{"EVAL_RO", 2}, key_position{"FCALL", 2},
+    key_position{"EVALSHA_RO", 2}, key_position{"FCALL_RO", 2},   key_position{"BITOP", 1},   key_position{"MEMORY", 1},
+    key_position{"OBJECT", 1},     key_position{"XINFO", 1},      key_position{"XGROUP", 1},  key_position{"DEBUG", 1},
+    key_position{"ZUNION", 1},     key_position{"ZINTER", 1},     key_position{"ZDIFF", 1},   key_position{"LMPOP", 1},
+    key_position{"ZMPOP", 1},      key_position{"SINTERCARD", 1}, key_position{"BLMPOP", 2},  key_position{"BZMPOP", 2},
+    key_position{"ZINTERCARD", 1}, key_position{"MIGRATE", 2},
+};
+
+/// The key behind the word STREAMS, which follows options of any number.
+auto key_behind_streams(std::string_view rest) noexcept -> std::string_view {
+  while (!rest.empty())
+    if (detail::is_redis_word(take_word(rest), "STREAMS")) return rest.empty() ? std::string_view() : take_word(rest);
+  return {};
+}
 
 constexpr auto make_table() noexcept -> std::array<std::uint16_t, 256> {
   constexpr unsigned polynomial = 0x1021;
@@ -20,6 +56,18 @@ constexpr auto make_table() noexcept -> std::array<std::uint16_t, 256> {
 constexpr std::array<std::uint16_t, 256> table = make_table();
 
 }  // namespace
+
+auto detail::redis_key_of(std::string_view command) noexcept -> std::string_view {
+  std::string_view rest = command.substr(command.find('\n') + 1);
+  const std::string_view name = take_word(rest);
+  if (detail::is_redis_word(name, "XREAD") || detail::is_redis_word(name, "XREADGROUP"))
+    return key_behind_streams(rest);
+  for (const key_position& each : key_positions) {
+    if (name.size() != each.name.size() || !detail::is_redis_word(name, each.name)) continue;
+    for (int words = each.words; words > 0 && !rest.empty(); --words) static_cast<void>(take_word(rest));
+  }
+  return rest.empty() ? std::string_view() : take_word(rest);
+}
 
 auto detail::redis_hashed_part(std::string_view key) noexcept -> std::string_view {
   const std::size_t open = key.find('{');

@@ -74,6 +74,33 @@ TEST_CASE("a script goes to the node of its key") {
   CHECK(world.node(1).times("EVAL return 1 1 foo") == 1);
 }
 
+TEST_CASE("a batch follows a redirection of a command whose key it does not find, as a single command does") {
+  redis_nodes world(2, 1);
+  const auto master = [&](std::size_t node, std::string_view first, std::string_view last) {
+    return "*3\r\n:" + std::string(first) + "\r\n:" + std::string(last) + "\r\n*2\r\n" + bulk(world.node(node).path()) +
+           ":1\r\n";
+  };
+  for (const std::size_t each : {0, 1})
+    world.node(each).slots = "*2\r\n" + master(0, "0", "8191") + master(1, "8192", "16383");
+  // The word behind the name is of slot 5061, and the key, which only the server finds, of slot 12182.
+  world.node(0).answer = [&](const std::string& words) -> std::string {
+    if (words == "CLUSTER SLOTS") return world.node(0).slots;
+    return "-MOVED 12182 " + world.node(1).path() + ":1\r\n";
+  };
+  world.node(1).answer = [&](const std::string& words) -> std::string {
+    return words == "CLUSTER SLOTS" ? world.node(1).slots : bulk("answered");
+  };
+  redis_batch batch;
+  batch.add("MODULE.NEW", "bar", "foo");
+  batch.add("MODULE.NEW", "bar", "foo", "again");
+  const auto run = world.run(batch);
+  world.pass(200);
+  CHECK(run->text == "answered answered ");
+  CHECK(world.node(0).times("MODULE.NEW bar foo") == 1);
+  CHECK(world.node(1).times("MODULE.NEW bar foo") == 1);
+  CHECK(world.node(1).times("MODULE.NEW bar foo again") == 1);
+}
+
 TEST_CASE("keys that have moved together are asked for together") {
   redis_nodes world(3, 1);
   world.say_master({0});
@@ -129,7 +156,9 @@ TEST_CASE("a batch whose later commands ran before one that was refused for the 
     world.node(0).answer = [&](const std::string& words) {
       if (words == "CLUSTER SLOTS") return world.node(0).slots;
       if (std::erase(refused, words) == 0) return std::string(":1\r\n");
-      return refusal == "-MOVED 12182 :0\r\n" ? "-MOVED 12182 " + world.node(0).path() + ":1\r\n" : refusal;
+      if (!refusal.starts_with("-MOVED")) return refusal;
+      const int slot = braid::detail::redis_slot_of(words.contains("{foo}") ? "foo" : "elsewhere");
+      return "-MOVED " + std::to_string(slot) + " " + world.node(0).path() + ":1\r\n";
     };
     redis_batch writes;
     writes.add("RPUSH", "{foo}l", 1);

@@ -544,3 +544,39 @@ TEST_CASE("a real cluster: keys of all nodes, batches, slots that move, a node t
     CHECK(cluster.owner(braid::detail::redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(1).port()));
   });
 }
+
+TEST_CASE("a host that a node does not know is its own, or the address in the metadata") {
+  const auto owner_by = [](const std::string& host, const std::string& metadata) {
+    one_node world;
+    const auto call = world.get("a");
+    REQUIRE(world.sees(ask_for_slots));
+    world.send("*1\r\n*3\r\n:0\r\n:16383\r\n*" + std::string(metadata.empty() ? "2" : "4") + "\r\n" + host + ":" +
+               std::to_string(world.node.port()) + "\r\n" + (metadata.empty() ? "" : bulk("id") + metadata));
+    std::string owner = world.cluster->owner(0);
+    owner.resize(owner.rfind(':'));
+    return owner;
+  };
+  const std::string with_ip = "*4\r\n" + bulk("hostname") + bulk("a.test") + bulk("ip") + bulk("127.0.0.2");
+  const std::string without_ip = "*2\r\n" + bulk("hostname") + bulk("a.test");
+  for (const std::string& host : {bulk("?"), bulk(""), std::string("$-1\r\n"), std::string("_\r\n")}) {
+    CAPTURE(host);
+    CHECK(owner_by(host, "") == "127.0.0.1");
+    CHECK(owner_by(host, without_ip) == "127.0.0.1");
+    CHECK(owner_by(host, with_ip) == (host == bulk("?") ? "127.0.0.2" : "127.0.0.1"));
+  }
+  CHECK(owner_by(bulk("?"), "%1\r\n" + bulk("ip") + bulk("127.0.0.2")) == "127.0.0.2");
+  CHECK(owner_by(bulk("?"), "*2\r\n" + bulk("ip") + bulk("?")) == "127.0.0.1");
+  CHECK(owner_by(bulk("127.0.0.3"), with_ip) == "127.0.0.3");
+}
+
+TEST_CASE("a redirection to a host that the node does not know leads to the node itself") {
+  one_node world;
+  const auto call = world.get("foo");
+  REQUIRE(world.sees(ask_for_slots));
+  world.send(world.slots());
+  REQUIRE(world.sees(command_bytes({"GET", "foo"})));
+  world.send("-ASK 12182 ?:" + std::to_string(world.node.port()) + "\r\n");
+  REQUIRE(world.sees(command_bytes({"ASKING"}) + command_bytes({"GET", "foo"})));
+  world.send("+OK\r\n" + bulk("F"));
+  CHECK(call->text == "F");
+}

@@ -60,6 +60,7 @@ TEST_CASE("a redirection has slot, host and port") {
   REQUIRE(asked.has_value());
   CHECK(asked->host == "::1");
   CHECK(braid::detail::redis_redirection_of("MOVED 1 :7000")->host.empty());
+  CHECK(braid::detail::redis_redirection_of("ASK 1 ?:7000")->host.empty());
 }
 
 TEST_CASE("what is no redirection is none") {

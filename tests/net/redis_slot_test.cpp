@@ -1,9 +1,13 @@
 // tests/net/redis_slot_test.cpp: slots as the cluster specification computes them.
 #include <braid/net/redis_cluster.hpp>
 
+#include <braid/net/redis_batch.hpp>
+
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 using namespace braid;
 
@@ -33,4 +37,44 @@ TEST_CASE("every slot has keys") {
     mark = 'y';
   }
   CHECK(seen == braid::detail::redis_slots);
+}
+
+TEST_CASE("the key of a command stands where the server looks for it, whatever the case of the words") {
+  struct example {
+    std::vector<std::string_view> words;
+    std::string_view key;
+  };
+  const std::vector<example> examples{
+      {{"GET", "k"}, "k"},
+      {{"PING"}, ""},
+      {{"EVAL", "return 1", "1", "k", "x"}, "k"},
+      {{"eval", "return 1", "1", "k"}, "k"},
+      {{"EVALSHA", "0123", "2", "k", "l"}, "k"},
+      {{"EVAL_RO", "return 1", "1", "k"}, "k"},
+      {{"EvalSha_Ro", "0123", "1", "k"}, "k"},
+      {{"FCALL", "f", "1", "k"}, "k"},
+      {{"FCALL_RO", "f", "1", "k"}, "k"},
+      {{"FCALL", "f"}, ""},
+      {{"XREAD", "COUNT", "2", "STREAMS", "k", "0"}, "k"},
+      {{"xread", "block", "0", "streams", "k", "l", "0", "0"}, "k"},
+      {{"XREADGROUP", "GROUP", "g", "c", "STREAMS", "k", ">"}, "k"},
+      {{"XREAD", "COUNT", "2"}, ""},
+      {{"MEMORY", "USAGE", "k"}, "k"},
+      {{"MEMORY", "DOCTOR"}, ""},
+      {{"object", "encoding", "k"}, "k"},
+      {{"XINFO", "STREAM", "k"}, "k"},
+      {{"XGROUP", "CREATE", "k", "g", "$"}, "k"},
+      {{"BITOP", "AND", "k", "l"}, "k"},
+      {{"ZUNION", "2", "k", "l"}, "k"},
+      {{"SINTERCARD", "2", "k", "l"}, "k"},
+      {{"BZMPOP", "0", "1", "k", "MIN"}, "k"},
+      {{"LMPOP", "1", "k", "LEFT"}, "k"},
+      {{"GETDEL", "k"}, "k"},
+  };
+  for (const auto& [words, key] : examples) {
+    redis_batch batch;
+    batch.add_words(words);
+    INFO(batch.bytes());
+    CHECK(braid::detail::redis_key_of(batch.bytes()) == key);
+  }
 }

@@ -35,15 +35,21 @@ BRAID_API auto redis_hashed_part(std::string_view key) noexcept -> std::string_v
 /// cluster specification; CRC16 as in XMODEM. Cost: 1.5 ns a byte. Threads: any.
 BRAID_API auto redis_slot_of(std::string_view key) noexcept -> std::uint16_t;
 
+/// Returns the first key of an encoded command, as `write_command` has written it; empty if it has none. Names of
+/// commands are the same in any case. If the position of the key is not known, the word behind the name counts as the
+/// key, and the redirection of a node says better. Lifetime: of the command. Threads: any.
+BRAID_API auto redis_key_of(std::string_view command) noexcept -> std::string_view;
+
 class redis_cluster_state;
 }  // namespace detail
 
-/// One connection to each node that is needed, made when it is. The key of a command is the word behind its name.
-/// A command that a node redirects is sent again to where it says; the map of slots is asked for anew then, and when a
-/// node cannot be reached. What was not sent is tried again until its deadline, and so is a read that was; a write
-/// that was sent and has no reply fails. Where all known nodes have said that there is no map, calls fail at once.
-/// Errors: as those of a connection, at the deadline the last one; redis_errc::too_many_hops, cross_slot, no_cluster.
-/// Threads: those of one loop, the destructor too. Lifetime: ends before its loop and after its calls.
+/// One connection to each node that is needed, made when it is. A node that is not in the map of slots any more
+/// is dropped: its connections are closed, and it is not dialed again, unless it is one of `options::nodes` and no node
+/// of the map answers. A command that a node redirects is sent again to where it says; the map of slots is asked for
+/// anew then, and when a node cannot be reached. What was not sent is tried again until its deadline, and so is a read
+/// that was; a write that was sent and has no reply fails. Where all known nodes have said that there is no map, calls
+/// fail at once. Errors: as those of a connection, at the deadline the last one; redis_errc::too_many_hops, cross_slot,
+/// no_cluster. Threads: those of one loop, the destructor too. Lifetime: ends before its loop and after its calls.
 class BRAID_API redis_cluster {
  public:
   /// Which nodes of a cluster answer reads.

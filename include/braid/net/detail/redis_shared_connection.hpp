@@ -60,6 +60,9 @@ class BRAID_API redis_shared_connection {
   void withdraw(redis_request& request) noexcept;
   /// Ends everything: requests with errc::closed. Again: nothing.
   void close() noexcept;
+  /// Makes no further attempt to connect: closes at once unless replies are due, and else when the connection breaks or
+  /// its owner destroys it. What was not sent yet fails with errc::closed then.
+  void retire() noexcept;
 
   [[nodiscard]] auto is_at_home() const noexcept -> bool { return on_->is_current(); }
   [[nodiscard]] auto status() const noexcept -> state { return state_; }
@@ -176,11 +179,12 @@ class BRAID_API redis_shared_connection {
   time_point due_{};                        // what is asked now is due then, by the link's own timeout
   time_point last_heard_{};                 // when bytes came, or were first due again
   time_point doubted_ = time_point::max();  // the `last_heard_` behind which silence was found too long once
-  std::uint32_t failures_ = 0;              // attempts in a row
-  std::uint32_t greetings_ = 0;             // replies to the greeting that are to come
-  bool has_answered_ = false;               // a reply has come: a server that takes no connections says that first
-  std::uint32_t generation_ = 0;            // of connections: shows after a suspension whether it is still the same
-  std::uint32_t at_once_ = 0;               // how many more may be resumed before the loop goes on
+  bool is_retired_ = false;
+  std::uint32_t failures_ = 0;    // attempts in a row
+  std::uint32_t greetings_ = 0;   // replies to the greeting that are to come
+  bool has_answered_ = false;     // a reply has come: a server that takes no connections says that first
+  std::uint32_t generation_ = 0;  // of connections: shows after a suspension whether it is still the same
+  std::uint32_t at_once_ = 0;     // how many more may be resumed before the loop goes on
   state state_ = state::backing_off;
   bool now_known_ = false;
   bool in_iteration_ = false;  // reading: what is encoded is flushed at its end
