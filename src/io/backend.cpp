@@ -1,13 +1,19 @@
 // src/io/backend.cpp: which backend a loop gets, and the parts that backends share.
 #include "backends.hpp"
 
+#include <braid/base/config.hpp>
+
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -62,21 +68,40 @@ void descriptor::close() noexcept {
 
 namespace detail {
 
+auto event_ends::create() -> result<event_ends> {
+  if (descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); event) return event_ends{std::move(event), {}};
+  const std::error_code refused = last_system_error();
+  if (refused == std::errc::too_many_files_open || refused == std::errc::too_many_files_open_in_system)
+    return fail(refused);
+  std::array<int, 2> numbers{};
+  if (::pipe2(numbers.data(), O_NONBLOCK | O_CLOEXEC) != 0) return fail(last_system_error());
+  return event_ends{descriptor(numbers[0]), descriptor(numbers[1])};
+}
+
 auto wake_signal::create() -> result<wake_signal> {
-  descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!event) return fail(last_system_error());
-  return wake_signal(std::move(event));
+  auto ends = event_ends::create();
+  if (!ends) return fail(ends.error());
+  return wake_signal(std::move(*ends));
 }
 
 void wake_signal::raise() const noexcept {
   const std::uint64_t one = 1;
-  // The only failure is a full counter, and then the loop wakes as well.
-  [[maybe_unused]] const auto written = ::write(event_.number(), &one, sizeof(one));
+  // The only failure is a full counter or pipe, and then the loop wakes as well.
+  [[maybe_unused]] const auto written = ::write(ends_.writable(), &one, sizeof(one));
 }
 
+/// One read empties a counter. A pipe that holds more is readable still, and is cleared again.
 void wake_signal::clear() const noexcept {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const auto read = ::read(event_.number(), &count, sizeof(count));
+  std::array<std::uint64_t, 64> raised{};
+  [[maybe_unused]] const auto read = ::read(ends_.read.number(), raised.data(), sizeof(raised));
+}
+
+void cannot_wait(const char* call, int error) noexcept {
+  const std::string sentence = std::string("a loop cannot wait any more: ") + call +
+                               " failed: " + std::system_category().message(error) +
+                               "; expected that it stays allowed while loops run: install seccomp filters before the "
+                               "first loop is made, and close no descriptors of a loop";
+  contract_failed(sentence, "the system call of a waiting loop succeeds");
 }
 
 }  // namespace detail

@@ -6,10 +6,15 @@
 #include <braid/io/backend.hpp>
 #include <braid/trace/detail/hooks.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <climits>
 #include <cstddef>
 #include <ctime>
 #include <memory>
 #include <new>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace braid::detail {
@@ -18,20 +23,38 @@ auto make_uring_backend() -> result<std::unique_ptr<io_backend>>;
 auto make_epoll_backend() -> result<std::unique_ptr<io_backend>>;
 auto make_poll_backend() -> result<std::unique_ptr<io_backend>>;
 
-/// Wake-up event of a waiting backend: an eventfd that other threads write.
+/// The descriptors of an event that one side raises by a write of eight bytes and the other side sees as readable: an
+/// eventfd, or a pipe if the system refuses that.
+struct event_ends {
+  descriptor read;
+  descriptor write;  // none for an eventfd, which has one descriptor for both
+
+  /// Makes an event whose ends do not block. Errors: the system's.
+  [[nodiscard]] static auto create() -> result<event_ends>;
+
+  [[nodiscard]] auto writable() const noexcept -> int { return write ? write.number() : read.number(); }
+};
+
+/// Wake-up event of a waiting backend, which other threads raise.
 class wake_signal {
  public:
   [[nodiscard]] static auto create() -> result<wake_signal>;
 
-  [[nodiscard]] auto number() const noexcept -> int { return event_.number(); }
+  [[nodiscard]] auto number() const noexcept -> int { return ends_.read.number(); }
+  /// Returns true if the event keeps each raise until it is cleared, so that its room is limited.
+  [[nodiscard]] auto fills_up() const noexcept -> bool { return static_cast<bool>(ends_.write); }
   /// Threads: any.
   void raise() const noexcept;
   void clear() const noexcept;
 
  private:
-  explicit wake_signal(descriptor event) noexcept : event_(std::move(event)) {}
-  descriptor event_;
+  explicit wake_signal(event_ends ends) noexcept : ends_(std::move(ends)) {}
+  event_ends ends_;
 };
+
+/// Ends the program because a loop can neither wait nor go on: the system refuses `call` with `error` for good, and a
+/// loop that ignored this would use a whole processor and never see an event.
+[[noreturn]] void cannot_wait(const char* call, int error) noexcept;
 
 /// What a backend knows of each descriptor, by its number.
 template <typename Entry>
@@ -69,6 +92,13 @@ class descriptor_table {
 [[nodiscard]] constexpr auto as_timespec(duration span) noexcept -> timespec {
   constexpr duration::rep second = 1'000'000'000;
   return {.tv_sec = static_cast<time_t>(span.count() / second), .tv_nsec = static_cast<long>(span.count() % second)};
+}
+
+/// Returns the timeout of a wait in milliseconds, rounded up; -1 without one.
+[[nodiscard]] constexpr auto as_milliseconds(std::optional<duration> timeout) noexcept -> int {
+  if (!timeout) return -1;
+  const auto rounded_up = std::chrono::ceil<std::chrono::milliseconds>(*timeout).count();
+  return static_cast<int>(std::min<decltype(rounded_up)>(rounded_up, INT_MAX));
 }
 
 }  // namespace braid::detail

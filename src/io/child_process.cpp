@@ -12,7 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,43 +22,35 @@ auto failure_of(int error) -> std::unexpected<std::error_code> {
   return fail(std::error_code(error, std::system_category()));
 }
 
-auto status_of(const siginfo_t& about) noexcept -> child_process::exit_status {
-  if (about.si_code == CLD_EXITED) return {.code = about.si_status, .signal = 0};
-  return {.code = 0, .signal = about.si_status};
-}
-
-/// Gives 0 when the process has ended, or the number of an error.
+/// Waits until the process has ended, and returns its status or the number of an error.
 class exit_operation final : public detail::io_operation {
  public:
-  exit_operation(detail::open_descriptor* of, siginfo_t& about) noexcept
-      : io_operation(of, io_interest::read, aim::readiness), about_(&about) {}
-  [[nodiscard]] auto await_resume() const noexcept -> int { return error_; }
+  exit_operation(detail::open_descriptor* of, pid_t id) noexcept
+      : io_operation(of, io_interest::read, aim::readiness), id_(id) {}
+  [[nodiscard]] auto await_resume() const noexcept -> detail::child_look { return seen_; }
 
  private:
   auto attempt() noexcept -> bool override {
-    about_->si_pid = 0;
-    if (::waitid(P_PIDFD, static_cast<id_t>(registration().descriptor()), about_, WEXITED | WNOHANG) != 0) {
-      error_ = errno;
-      return true;
-    }
-    if (about_->si_pid != 0) return true;
+    seen_ = detail::look_at({.process = registration().descriptor(), .id = id_}, WNOHANG);
+    if (seen_.error != 0 || seen_.ended) return true;
     registration().set_ready(io_interest::read, false);
     return false;
   }
   auto absorb(int outcome) noexcept -> bool override {
-    error_ = -outcome;
+    seen_.error = -outcome;
     return true;
   }
 
-  siginfo_t* about_;
-  int error_ = 0;
+  pid_t id_;
+  detail::child_look seen_;
 };
 
 /// A process that was killed and not reaped yet. The destructor reaps it, and waits for that, unless the loop has
 /// reaped it before.
 class killed_process {
  public:
-  explicit killed_process(std::unique_ptr<detail::open_descriptor> process) noexcept : process_(std::move(process)) {}
+  killed_process(std::unique_ptr<detail::open_descriptor> process, pid_t id) noexcept
+      : process_(std::move(process)), id_(id) {}
   killed_process(killed_process&&) noexcept = default;
   auto operator=(killed_process&&) -> killed_process& = delete;
   ~killed_process() {
@@ -68,25 +59,21 @@ class killed_process {
 
   /// Whether it has ended; without WNOHANG it waits for that.
   [[nodiscard]] auto see_end(int flags) const noexcept -> bool {
-    siginfo_t about{};
-    int status = 0;
-    do {
-      status = ::waitid(P_PIDFD, static_cast<id_t>(process_->number()), &about, WEXITED | flags);
-    } while (status != 0 && errno == EINTR);
-    return status != 0 || about.si_pid != 0;
+    const detail::child_look seen = detail::look_at({.process = process_->number(), .id = id_}, flags);
+    return seen.error != 0 || seen.ended;
   }
 
   void forget() noexcept { process_.reset(); }
 
   /// On the loop, for as long as that runs.
   static auto await_end(killed_process of) -> task<void> {
-    siginfo_t about{};
-    const int error = co_await exit_operation(of.process_.get(), about);
-    if (error == 0 || error == ECHILD) of.forget();  // else the loop cannot wait for it, and the destructor does
+    const detail::child_look seen = co_await exit_operation(of.process_.get(), of.id_);
+    if (seen.ended || seen.error == ECHILD) of.forget();  // else the loop cannot wait for it, and the destructor does
   }
 
  private:
   std::unique_ptr<detail::open_descriptor> process_;
+  pid_t id_;
 };
 
 /// The system takes words up to their first zero.
@@ -154,7 +141,7 @@ void child_process::end() noexcept {
   if (process_ == nullptr || ended_) return;
   static_cast<void>(kill(SIGKILL));
   loop& on = process_->on();
-  killed_process killed(std::move(process_));
+  killed_process killed(std::move(process_), id_);
   if (killed.see_end(WNOHANG)) {
     killed.forget();
     return;
@@ -168,17 +155,16 @@ void child_process::end() noexcept {
 
 auto child_process::wait() -> task<result<child_process::exit_status>> {
   if (ended_) co_return *ended_;
-  siginfo_t about{};
-  const int error = co_await exit_operation(process_.get(), about);
-  if (error == ECHILD) co_return fail(errc::status_lost);
-  if (error != 0) co_return failure_of(error);
-  ended_ = status_of(about);
+  const detail::child_look seen = co_await exit_operation(process_.get(), id_);
+  if (seen.error == ECHILD) co_return fail(errc::status_lost);
+  if (seen.error != 0) co_return failure_of(seen.error);
+  ended_ = seen.ended;
   co_return *ended_;
 }
 
 auto child_process::kill(int signal) const noexcept -> result<void> {
   if (process_ == nullptr || ended_) return fail(std::make_error_code(std::errc::no_such_process));
-  return detail::checked(static_cast<int>(::syscall(SYS_pidfd_send_signal, process_->number(), signal, nullptr, 0)));
+  return detail::send_signal({.process = process_->number(), .id = id_}, signal);
 }
 
 }  // namespace braid

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -47,6 +45,7 @@ class epoll_backend final : public io_backend {
   void wait(std::optional<duration> timeout) noexcept override {
     const std::size_t files = files_.size();  // more may come while they are called
     const int count = poll(files == 0 ? timeout : duration::zero());
+    if (count < 0 && errno != EINTR) cannot_wait("epoll_wait(2)", errno);
     const auto reported = std::span(events_).first(static_cast<std::size_t>(std::max(count, 0)));
     for (std::size_t at = 0; at < reported.size(); ++at) {
       const epoll_event& event = reported[at];
@@ -82,7 +81,7 @@ class epoll_backend final : public io_backend {
     known.waiting[index_of(item.interest)] = nullptr;
     --watches_;
     if (known.is_idle()) return forget(item.descriptor, known);
-    static_cast<void>(arm(item.descriptor, known));
+    if (arm(item.descriptor, known)) report_next_time(item.descriptor, known);
   }
 
   [[nodiscard]] auto start(io_transfer& item) noexcept -> result<void> override {
@@ -115,11 +114,11 @@ class epoll_backend final : public io_backend {
     forget(registration.descriptor(), table_.known(registration.descriptor()));
   }
 
-  auto listen_for_wakes() noexcept -> result<void> {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.u64 = wake_data;
-    if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, wake_.number(), &event) != 0) return fail(last_system_error());
+  /// Starts to listen for wakes, and asks the system once without blocking. Errors: the system's, if it refuses a call
+  /// that the backend needs.
+  auto begin() noexcept -> result<void> {
+    if (const std::error_code refused = listen_for_wakes(EPOLL_CTL_ADD)) return fail(refused);
+    if (poll(duration::zero()) < 0 && errno != EINTR) return fail(last_system_error());
     return {};
   }
 
@@ -137,6 +136,17 @@ class epoll_backend final : public io_backend {
     int number;
     io_interest interest;
   };
+
+  /// The system calls by which epoll waits, the best first.
+  enum class wait_call : std::uint8_t { pwait2, pwait, wait };
+
+  auto listen_for_wakes(int operation) noexcept -> std::error_code {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = wake_data;
+    const bool listens = ::epoll_ctl(epoll_.number(), operation, wake_.number(), &event) == 0;
+    return listens ? std::error_code() : last_system_error();
+  }
 
   /// Asks for what is waited for, once. It is level-triggered: what is ready already is reported.
   auto arm(int number, entry& known) noexcept -> std::error_code {
@@ -182,14 +192,27 @@ class epoll_backend final : public io_backend {
     if (std::exchange(known.is_registered, false)) ::epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, number, nullptr);
   }
 
-  /// epoll refuses regular files, which are always ready. They are remembered for the next wait.
+  /// epoll refuses regular files, which are always ready. They are remembered for the next wait. A sandbox refuses with
+  /// the same error, but then for any descriptor.
   auto is_file(std::error_code refused, const io_watch& item) noexcept -> bool {
-    if (refused != std::errc::operation_not_permitted) return false;
+    if (refused != std::errc::operation_not_permitted || listen_for_wakes(EPOLL_CTL_MOD)) return false;
     try {
       files_.push_back({.number = item.descriptor, .interest = item.interest});
       return true;
     } catch (...) {
       return false;
+    }
+  }
+
+  /// Reports the watches of a descriptor that cannot be armed again at the next wait: its user finds out the error.
+  void report_next_time(int number, const entry& known) noexcept {
+    for (const io_interest side : {io_interest::read, io_interest::write}) {
+      if (known.waiting[index_of(side)] == nullptr) continue;
+      try {
+        files_.push_back({.number = number, .interest = side});
+      } catch (...) {
+        cannot_wait("epoll_ctl(2)", ENOMEM);
+      }
     }
   }
 
@@ -222,7 +245,8 @@ class epoll_backend final : public io_backend {
       return notify(*table_.known(number).registration, event.events, is_current);
     if (is_current() && (event.events & read_events) != 0) call({.number = number, .interest = io_interest::read});
     if (is_current() && (event.events & write_events) != 0) call({.number = number, .interest = io_interest::write});
-    if (entry& known = table_.known(number); is_current() && !known.is_idle()) static_cast<void>(arm(number, known));
+    if (entry& known = table_.known(number); is_current() && !known.is_idle() && arm(number, known))
+      report_next_time(number, known);
   }
 
   /// Notifies both sides of a registration, the second only if the registration is still there after the first.
@@ -250,21 +274,25 @@ class epoll_backend final : public io_backend {
     item->ready(*item);
   }
 
+  /// Tries the next call whatever one fails with, but for EINTR: kernels before 5.11 do not have the first one, and
+  /// sandboxes refuse with errors of their choice. Less than 0, with errno, if the last one fails, too.
   auto poll(std::optional<duration> timeout) noexcept -> int {
     const trace_slice slice = trace_wait(timeout);
-    const auto room = static_cast<int>(events_.size());
-    if (!has_nanosecond_wait_) return ::epoll_wait(epoll_.number(), events_.data(), room, milliseconds(timeout));
-    const timespec span = as_timespec(timeout.value_or(duration::zero()));
-    const int count = ::epoll_pwait2(epoll_.number(), events_.data(), room, timeout ? &span : nullptr, nullptr);
-    if (count >= 0 || errno != ENOSYS) return count;
-    has_nanosecond_wait_ = false;  // a kernel before 5.11
-    return poll(timeout);
+    while (true) {
+      const int count = ask(timeout);
+      if (count >= 0 || errno == EINTR || wait_call_ == wait_call::wait) return count;
+      wait_call_ = wait_call_ == wait_call::pwait2 ? wait_call::pwait : wait_call::wait;
+    }
   }
 
-  static auto milliseconds(std::optional<duration> timeout) noexcept -> int {
-    if (!timeout) return -1;
-    const auto rounded_up = std::chrono::ceil<std::chrono::milliseconds>(*timeout).count();
-    return static_cast<int>(std::min<decltype(rounded_up)>(rounded_up, INT_MAX));
+  auto ask(std::optional<duration> timeout) noexcept -> int {
+    const auto room = static_cast<int>(events_.size());
+    if (wait_call_ == wait_call::wait)
+      return ::epoll_wait(epoll_.number(), events_.data(), room, as_milliseconds(timeout));
+    if (wait_call_ == wait_call::pwait)
+      return ::epoll_pwait(epoll_.number(), events_.data(), room, as_milliseconds(timeout), nullptr);
+    const timespec span = as_timespec(timeout.value_or(duration::zero()));
+    return ::epoll_pwait2(epoll_.number(), events_.data(), room, timeout ? &span : nullptr, nullptr);
   }
 
   descriptor epoll_;
@@ -273,7 +301,7 @@ class epoll_backend final : public io_backend {
   descriptor_table<entry> table_;
   std::vector<ready_file> files_;  // watched files, ready at the next wait
   std::size_t watches_ = 0;
-  bool has_nanosecond_wait_ = true;
+  wait_call wait_call_ = wait_call::pwait2;
 };
 
 }  // namespace
@@ -284,7 +312,7 @@ auto make_epoll_backend() -> result<std::unique_ptr<io_backend>> {
   auto wake = wake_signal::create();
   if (!wake) return fail(wake.error());
   auto backend = std::make_unique<epoll_backend>(std::move(epoll), std::move(*wake));
-  if (auto ready = backend->listen_for_wakes(); !ready) return fail(ready.error());
+  if (auto ready = backend->begin(); !ready) return fail(ready.error());
   return backend;
 }
 

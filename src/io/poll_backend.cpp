@@ -4,6 +4,7 @@
 #include <braid/io/detail/transfer.hpp>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -27,8 +28,9 @@ class poll_backend final : public io_backend {
   [[nodiscard]] auto has_watches() const noexcept -> bool override { return waiting_ != 0; }
 
   void wait(std::optional<duration> timeout) noexcept override {
-    const timespec span = as_timespec(timeout.value_or(duration::zero()));
-    if (ask(timeout ? &span : nullptr, timeout) <= 0) return;
+    const int count = ask(timeout);
+    if (count < 0 && !passes(errno)) cannot_wait("poll(2)", errno);
+    if (count <= 0) return;
     if (asked_[0].revents != 0) wake_.clear();
     for (std::size_t at = asked_.size() - 1; at != 0; --at)
       if (asked_[at].revents != 0) ready_.push_back(taken(at));
@@ -58,10 +60,26 @@ class poll_backend final : public io_backend {
 
   void forget(io_registration& /*port*/) noexcept override {}
 
+  /// Asks the system once without blocking. Errors: the system's, if it refuses all forms of the call.
+  [[nodiscard]] auto try_wait() noexcept -> result<void> {
+    if (ask(duration::zero()) < 0 && !passes(errno)) return fail(last_system_error());
+    return {};
+  }
+
  private:
-  auto ask(const timespec* span, std::optional<duration> timeout) noexcept -> int {
+  /// Returns true for errors that a repeated call does not meet again.
+  static auto passes(int error) noexcept -> bool { return error == EINTR || error == EAGAIN || error == ENOMEM; }
+
+  /// By ppoll(2), whose timeouts are exact, or by poll(2) from the first time that the system refuses the former.
+  auto ask(std::optional<duration> timeout) noexcept -> int {
     const trace_slice slice = trace_wait(timeout);
-    return ::ppoll(asked_.data(), asked_.size(), span, nullptr);
+    if (has_nanosecond_wait_) {
+      const timespec span = as_timespec(timeout.value_or(duration::zero()));
+      const int count = ::ppoll(asked_.data(), asked_.size(), timeout ? &span : nullptr, nullptr);
+      if (count >= 0 || passes(errno)) return count;
+      has_nanosecond_wait_ = false;
+    }
+    return ::poll(asked_.data(), asked_.size(), as_milliseconds(timeout));
   }
 
   struct entry {
@@ -153,6 +171,7 @@ class poll_backend final : public io_backend {
   std::vector<asker> items_;   // as in `asked_`
   std::vector<asker> ready_;   // of this wait, to be called
   std::size_t waiting_ = 0;
+  bool has_nanosecond_wait_ = true;
 };
 
 }  // namespace
@@ -160,7 +179,9 @@ class poll_backend final : public io_backend {
 auto make_poll_backend() -> result<std::unique_ptr<io_backend>> {
   auto wake = wake_signal::create();
   if (!wake) return fail(wake.error());
-  return std::make_unique<poll_backend>(std::move(*wake));
+  auto backend = std::make_unique<poll_backend>(std::move(*wake));
+  if (auto granted = backend->try_wait(); !granted) return fail(granted.error());
+  return backend;
 }
 
 }  // namespace braid::detail

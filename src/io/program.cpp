@@ -140,15 +140,58 @@ auto above_streams(descriptor end) -> result<descriptor> {
 
 }  // namespace
 
-void reap(int process) noexcept {
+namespace {
+
+auto status_of(const siginfo_t& about) noexcept -> child_process::exit_status {
+  if (about.si_code == CLD_EXITED) return {.code = about.si_status, .signal = 0};
+  return {.code = 0, .signal = about.si_status};
+}
+
+auto status_of(int status) noexcept -> child_process::exit_status {
+  if (WIFEXITED(status)) return {.code = WEXITSTATUS(status), .signal = 0};
+  return {.code = 0, .signal = WTERMSIG(status)};
+}
+
+/// As `look_at`, without the pidfd.
+auto look_by_number(pid_t id, int flags) noexcept -> child_look {
+  int status = 0;
+  pid_t found = 0;
+  do {
+    found = ::wait4(id, &status, flags, nullptr);
+  } while (found < 0 && errno == EINTR);
+  if (found < 0) return {.error = errno};
+  return found == 0 ? child_look() : child_look{.ended = status_of(status)};
+}
+
+}  // namespace
+
+auto look_at(child_name child, int flags) noexcept -> child_look {
   siginfo_t about{};
-  while (::waitid(P_PIDFD, static_cast<id_t>(process), &about, WEXITED) != 0 && errno == EINTR) {}
+  int failed = 0;
+  do {
+    failed = ::waitid(P_PIDFD, static_cast<id_t>(child.process), &about, WEXITED | flags);
+  } while (failed != 0 && errno == EINTR);
+  if (failed == 0) return about.si_pid == 0 ? child_look() : child_look{.ended = status_of(about)};
+  return errno == ECHILD ? child_look{.error = ECHILD} : look_by_number(child.id, flags);
+}
+
+void reap(child_name child) noexcept { static_cast<void>(look_at(child, 0)); }
+
+/// The number is that of the child until it is reaped, which only this process does.
+auto send_signal(child_name child, int signal) noexcept -> result<void> {
+  if (::syscall(SYS_pidfd_send_signal, child.process, signal, nullptr, 0) == 0) return {};
+  if (errno == ESRCH || errno == EINVAL) return fail(last_system_error());
+  siginfo_t about{};
+  if (::waitid(P_PID, static_cast<id_t>(child.id), &about, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD)
+    return fail(std::make_error_code(std::errc::no_such_process));
+  if (::kill(child.id, signal) != 0) return fail(last_system_error());
+  return {};
 }
 
 running_program::~running_program() {
   if (!process_) return;
-  static_cast<void>(::syscall(SYS_pidfd_send_signal, process_.number(), SIGKILL, nullptr, 0));
-  reap(process_.number());
+  static_cast<void>(send_signal({.process = process_.number(), .id = id_}, SIGKILL));
+  reap({.process = process_.number(), .id = id_});
 }
 
 program_start::program_start(const child_process::options& how) : stack_(std::make_unique<std::byte[]>(stack_size)) {
@@ -206,7 +249,7 @@ auto program_start::run() -> result<running_program> {
   if (id < 0) return fail(last_system_error());
   descriptor started(process);
   if (view_.error == 0) return running_program(id, std::move(started));
-  reap(started.number());
+  reap({.process = started.number(), .id = id});
   return fail(std::error_code(view_.error, std::system_category()));
 }
 

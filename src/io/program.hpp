@@ -7,7 +7,9 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -15,8 +17,28 @@
 
 namespace braid::detail {
 
-/// Waits for the end of a child process, by its pidfd, and takes it out of the system's table. Repeats after EINTR.
-void reap(int process) noexcept;
+/// A child process as the system names it: by a descriptor, and by a number for systems that refuse calls with that.
+struct child_name {
+  int process;  // a pidfd
+  pid_t id;
+};
+
+/// What a check of a child process has found.
+struct child_look {
+  int error = 0;                                         // of the system; else 0
+  std::optional<child_process::exit_status> ended = {};  // none: it runs
+};
+
+/// Looks whether a child process has ended, and then takes it out of the system's table. Blocks until it has ended,
+/// unless `flags` has WNOHANG. Uses waitid(2) with the pidfd, or wait4(2) if the system refuses that.
+[[nodiscard]] auto look_at(child_name child, int flags) noexcept -> child_look;
+
+/// Waits for the end of a child process, and takes it out of the system's table.
+void reap(child_name child) noexcept;
+
+/// Sends a signal to a child process by its pidfd, or by kill(2) if the system refuses that. Errors: no_such_process if
+/// it was reaped; the system's.
+[[nodiscard]] auto send_signal(child_name child, int signal) noexcept -> result<void>;
 
 /// A program that runs. Killed and reaped where the object goes with its descriptor.
 class running_program {

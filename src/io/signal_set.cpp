@@ -1,6 +1,8 @@
 // src/io/signal_set.cpp: a handler that marks a signal as pending in the sets that have it, and wakes their tasks.
 #include <braid/io/process.hpp>
 
+#include "backends.hpp"
+
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
@@ -14,7 +16,8 @@
 #include <mutex>
 #include <utility>
 
-#include <sys/eventfd.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 namespace braid {
@@ -26,7 +29,8 @@ constexpr int signal_count = 65;
 struct place {
   atomic<std::uint64_t> signals{0};  // one bit for each; 0: a free place
   atomic<std::uint64_t> pending{0};  // of those, the ones that have come: set by handlers, cleared by `next`
-  atomic<int> event{-1};             // an eventfd
+  atomic<int> event{-1};             // of an event: the end that is written
+  int owned = -1;                    // the same if it belongs to the place, as that of a pipe does; under `changes`
 };
 
 std::array<place, signal_set::max_sets> places;
@@ -34,6 +38,14 @@ atomic<int> handlers{0};          // how many run at the moment
 detail::fork_safe_mutex changes;  // around what follows, and the writing of `places`
 std::array<int, signal_count> users{};
 std::array<struct sigaction, signal_count> before{};
+std::uint64_t generation = 0;  // how many forks there are between this process and the first one
+
+/// What `signal_set` keeps of its place: in the child of a fork the place may belong to another set.
+constexpr unsigned place_bits = 8;
+static_assert(signal_set::max_sets <= std::size_t{1} << place_bits);
+constexpr auto place_of(std::size_t ticket) noexcept -> std::size_t {
+  return ticket & ((std::size_t{1} << place_bits) - 1);
+}
 
 constexpr auto bit_of(int signal) noexcept -> std::uint64_t {
   return std::uint64_t{1} << static_cast<unsigned>(signal - 1);
@@ -86,22 +98,67 @@ auto take_after(place& from, int last) noexcept -> int {
   return signal;
 }
 
-/// From its return on no handler knows the descriptor.
-void leave(std::size_t index) noexcept {
+void close_owned(place& of) noexcept {
+  if (const int owned = std::exchange(of.owned, -1); owned >= 0) ::close(owned);
+}
+
+/// From its return on no handler knows the descriptor. A set of the parent of a fork has no place in the child.
+void leave(std::size_t ticket) noexcept {
   const std::lock_guard guard(changes);
+  if (ticket >> place_bits != generation) return;
+  const std::size_t index = place_of(ticket);
   // edge signals.gone: both, Dekker: a handler sees this 0, or the loop below sees it
   const std::uint64_t signals = places[index].signals.exchange(0, seq_cst);
   release_signals(signals);
   // edge signals.gone: observe, Dekker as above; edge signals.handled: observe the last use of the descriptor
   while (handlers.load(seq_cst) != 0) detail::cpu_pause();
+  close_owned(places[index]);
 }
 
-auto enter(std::initializer_list<int> wanted, int event) -> result<std::size_t> {
+constinit thread_local sigset_t mask_before_fork{};
+
+/// Blocks signals while this thread forks: one that reached the child before it has forgotten the table would be taken
+/// by a handler of the parent, and be lost.
+void block_during_fork() noexcept {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &mask_before_fork);
+}
+
+void unblock_after_fork() noexcept { ::pthread_sigmask(SIG_SETMASK, &mask_before_fork, nullptr); }
+
+/// In the child of a fork: signals do what they did before the first set that had them. The tasks that waited for them
+/// are the parent's, as is what the descriptors mean that the handler would write to.
+void forget_sets_in_child() noexcept {
+  for (place& each : places) {
+    each.signals.store(0, relaxed);
+    each.pending.store(0, relaxed);
+    each.event.store(-1, relaxed);
+    each.owned = -1;  // may be another file by now
+  }
+  for (int signal = 1; signal < signal_count; ++signal) {
+    const auto at = static_cast<std::size_t>(signal);
+    if (std::exchange(users[at], 0) != 0) ::sigaction(signal, &before[at], nullptr);
+  }
+  handlers.store(0, relaxed);
+  ++generation;
+  unblock_after_fork();
+}
+
+/// When the library is loaded: the first set may be made while another thread forks.
+[[maybe_unused]] const int set_fork_handlers =
+    ::pthread_atfork(&block_during_fork, &unblock_after_fork, &forget_sets_in_child);
+
+/// `ends.read` has gone to a stream with the number `read`.
+auto enter(std::initializer_list<int> wanted, const detail::event_ends& ends, int read) -> result<std::size_t> {
   const std::lock_guard guard(changes);
   std::size_t index = 0;
   while (index < places.size() && places[index].signals.load(relaxed) != 0) ++index;
   if (index == places.size()) return fail(errc::full);
-  places[index].event.store(event, relaxed);  // no handler looks at either before the store of the signals
+  const int owned = ends.write ? ::fcntl(ends.write.number(), F_DUPFD_CLOEXEC, 0) : -1;
+  if (ends.write && owned < 0) return fail(last_system_error());
+  places[index].owned = owned;
+  places[index].event.store(owned < 0 ? read : owned, relaxed);  // no handler looks at either before the store below
   places[index].pending.store(0, relaxed);
   std::uint64_t caught = 0;
   for (const int signal : wanted) {
@@ -109,13 +166,14 @@ auto enter(std::initializer_list<int> wanted, int event) -> result<std::size_t> 
     if (!catch_signal(signal)) {
       const auto error = last_system_error();
       release_signals(caught);
+      close_owned(places[index]);
       return fail(error);
     }
     caught |= bit_of(signal);
   }
   // edge signals.gone: both, a handler that sees the signals sees `event`
   places[index].signals.store(caught, seq_cst);
-  return index;
+  return index | generation << place_bits;
 }
 
 }  // namespace
@@ -142,18 +200,18 @@ auto signal_set::create(loop& on, std::initializer_list<int> signals) -> result<
   if (signals.size() == 0) return fail(errc::invalid_argument);
   for (const int signal : signals)
     if (signal < 1 || signal >= signal_count) return fail(errc::invalid_argument);
-  descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!event) return fail(last_system_error());
-  auto wakes = pipe_stream::adopt(on, std::move(event));
+  auto ends = detail::event_ends::create();
+  if (!ends) return fail(ends.error());
+  auto wakes = pipe_stream::adopt(on, std::move(ends->read));
   if (!wakes) return fail(wakes.error());
-  const auto index = enter(signals, wakes->number());
-  if (!index) return fail(index.error());
-  return signal_set(std::move(*wakes), *index);
+  const auto ticket = enter(signals, *ends, wakes->number());
+  if (!ticket) return fail(ticket.error());
+  return signal_set(std::move(*wakes), *ticket);
 }
 
 auto signal_set::next() -> task<result<int>> {
   for (;;) {
-    if (const int signal = take_after(places[place_.value()], last_); signal != 0) {
+    if (const int signal = take_after(places[place_of(place_.value())], last_); signal != 0) {
       last_ = signal;
       co_return signal;
     }

@@ -53,7 +53,7 @@ class uring_backend final : public io_backend {
     is_open_ = true;
     constexpr unsigned needed = IORING_FEAT_EXT_ARG | IORING_FEAT_NODROP | IORING_FEAT_CQE_SKIP;
     if ((ring_.features & needed) != needed) return std::make_error_code(std::errc::not_supported);
-    return {};
+    return refusal_of_later_calls();
   }
 
   [[nodiscard]] auto name() const noexcept -> std::string_view override { return "uring"; }
@@ -144,6 +144,16 @@ class uring_backend final : public io_backend {
     return std::uint64_t{times} << 32U | number << 1U | static_cast<std::uint32_t>(index_of(item.interest));
   }
 
+  /// A sandbox may grant the setup and refuse what the ring needs then. Both calls fail in this state, with or without a sandbox: a
+  /// disabled ring is not entered, and has no eventfd to be taken away. Any other error is that of a filter.
+  [[nodiscard]] auto refusal_of_later_calls() const noexcept -> std::error_code {
+    const bool may_enter = ::syscall(SYS_io_uring_enter, ring_.ring_fd, 0, 0, 0, nullptr, 0) >= 0 || errno == EBADFD;
+    if (!may_enter) return last_system_error();
+    const bool may_register =
+        ::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_UNREGISTER_EVENTFD, nullptr, 0) >= 0 || errno == ENXIO;
+    return may_register ? std::error_code() : last_system_error();
+  }
+
   auto set_up(unsigned flags) noexcept -> int {
     io_uring_params how{};
     how.flags = flags | IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
@@ -153,8 +163,15 @@ class uring_backend final : public io_backend {
 
   void enable() noexcept {
     // Not by the library's function: the one of Debian 12 declares it and does not have it.
-    if (!std::exchange(is_enabled_, true))
-      ::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+    if (std::exchange(is_enabled_, true)) return;
+    if (::syscall(SYS_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0) < 0)
+      cannot_wait("io_uring_register(2)", errno);
+  }
+
+  /// Returns true for what io_uring_enter(2) answers when it has nothing, is interrupted or is short of memory.
+  static auto passes(int status) noexcept -> bool {
+    return status >= 0 || status == -EINTR || status == -ETIME || status == -EAGAIN || status == -EBUSY ||
+           status == -ENOMEM || status == -EBADR;
   }
 
   auto next_request() noexcept -> io_uring_sqe* {
@@ -164,7 +181,7 @@ class uring_backend final : public io_backend {
     return ::io_uring_get_sqe(&ring_);
   }
 
-  /// Every wake is reported until the kernel says that it was the last: so the counter is never read.
+  /// Every wake is reported until the kernel says that it was the last: so a counter is never read.
   void listen_for_wakes() noexcept {
     if (is_listening_) return;
     io_uring_sqe* request = next_request();
@@ -176,16 +193,18 @@ class uring_backend final : public io_backend {
 
   void enter(std::optional<duration> timeout) noexcept {
     const trace_slice slice = trace_wait(timeout);
+    int status = 0;
     if (!is_listening_ || timeout == duration::zero()) {  // without an ear for wakes it must not block
-      ::io_uring_submit_and_get_events(&ring_);
+      status = ::io_uring_submit_and_get_events(&ring_);
     } else if (timeout) {
       const timespec span = as_timespec(*timeout);
       __kernel_timespec until{.tv_sec = span.tv_sec, .tv_nsec = span.tv_nsec};
       io_uring_cqe* first = nullptr;
-      ::io_uring_submit_and_wait_timeout(&ring_, &first, 1, &until, nullptr);
+      status = ::io_uring_submit_and_wait_timeout(&ring_, &first, 1, &until, nullptr);
     } else {
-      ::io_uring_submit_and_wait(&ring_, 1);
+      status = ::io_uring_submit_and_wait(&ring_, 1);
     }
+    if (!passes(status)) cannot_wait("io_uring_enter(2)", -status);
   }
 
   /// A number stands for one registration or for watches.
@@ -253,11 +272,16 @@ class uring_backend final : public io_backend {
     const int outcome = completion->res;
     ::io_uring_cqe_seen(&ring_, completion);
     if (data == wake_data)
-      is_listening_ = (flags & IORING_CQE_F_MORE) != 0;
+      note_wake(flags);
     else if (data >> tag_shift == transfer_tag >> tag_shift)
       answer(*reinterpret_cast<io_transfer*>(data & ~transfer_tag), outcome, flags);
     else if (data != removal_data)
       deliver(data);
+  }
+
+  void note_wake(std::uint32_t flags) noexcept {
+    is_listening_ = (flags & IORING_CQE_F_MORE) != 0;
+    if (wake_.fills_up()) wake_.clear();
   }
 
   void finish(io_transfer& item) noexcept {

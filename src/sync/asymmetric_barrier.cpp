@@ -59,7 +59,9 @@ constinit thread_local contention_counts* contention_of_thread __attribute__((tl
 void asymmetric_barrier::interrupt_processors() noexcept {
   count_contention(&contention_counts::heavy_barriers);
   const long status = ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  BRAID_EXPECTS(status == 0, "membarrier is not taken away from a process that has registered for it");
+  BRAID_EXPECTS(status == 0,
+                "membarrier(2) failed after it was granted; expected that it stays allowed: install seccomp filters "
+                "before the first pool is made");
 }
 
 }  // namespace braid::detail

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include <pthread.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 namespace braid {
 namespace {
@@ -24,42 +24,42 @@ auto started(result<thread> thread) -> braid::thread {
 /// otherwise.
 void wake_on_time() noexcept { static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL)); }
 
-/// Timers, and the process that their thread is in.
-struct made_timers {
-  explicit made_timers(timer_thread::options&& how) : made(std::move(how)) {}
+constinit atomic<timer_thread*> known_timers{nullptr};
 
-  const ::pid_t process = ::getpid();
-  timer_thread made;
-};
+/// In the child of a fork the thread of the timers is missing. What they hold is the parent's.
+void forget_timers_in_child() noexcept { known_timers.store(nullptr, relaxed); }
 
-constinit atomic<made_timers*> known_timers{nullptr};
+[[maybe_unused]] const int timers_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_timers_in_child);
 
 }  // namespace
 
 auto detail::timers_of_process() -> shared_timers& {
-  made_timers* known = known_timers.load(acquire);  // edge scheduled.timers: observe, the timers are seen made
-  while (known == nullptr || known->process != ::getpid()) {
-    timer_thread::options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
-    auto mine = std::make_unique<made_timers>(std::move(usual));
-    // edge scheduled.timers: publish, observe, the timers are seen made
-    if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return mine.release()->made;
-  }
-  return known->made;
+  timer_thread* known = known_timers.load(acquire);  // edge scheduled.timers: observe, the timers are seen made
+  if (known != nullptr) return *known;
+  timer_thread::options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
+  auto mine = std::make_unique<timer_thread>(std::move(usual));
+  // edge scheduled.timers: publish, observe, the timers are seen made
+  if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return *mine.release();
+  return *known;
 }
 
 timer_thread::timer_thread(timer_thread::options options) : thread_(started(start(std::move(options)))) {}
 
 auto timer_thread::start(timer_thread::options options) -> result<thread> {
-  if (!options.thread.name) options.thread.name = "braid-timer";
-  const auto serve = [this] {
-    wake_on_time();
-    run();
+  const auto create = [this, &options]() -> result<thread> {
+    const auto serve = [this] {
+      wake_on_time();
+      run();
+    };
+    if (!options.label) return thread::create(options.thread, serve);
+    return registered_thread::create({.label = *options.label, .thread = options.thread, .registry = options.registry},
+                                     serve);
   };
-  if (!options.label) return thread::create(std::move(options.thread), serve);
-  return registered_thread::create({.label = *std::move(options.label),
-                                    .thread = std::move(options.thread),
-                                    .registry = std::move(options.registry)},
-                                   serve);
+  if (options.thread.name) return create();
+  options.thread.name = "braid-timer";
+  if (auto made = create()) return made;
+  options.thread.name.reset();  // the system may refuse the name, which the program has not asked for
+  return create();
 }
 
 timer_thread::~timer_thread() {

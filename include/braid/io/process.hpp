@@ -94,7 +94,8 @@ class BRAID_API child_process {
 /// While it lives, these signals do nothing but wake it; afterwards they do what they did before the first set that had
 /// them. Several sets may have the same signal: each sees it. A signal is pending or not, as the system has it: what
 /// comes again before it was taken counts once, and no signal, however often it comes, hides another. Whatever threads
-/// there are, and whatever they block, one that does not block the signal is enough.
+/// there are, and whatever they block, one that does not block the signal is enough. The child of a fork has no sets:
+/// its signals do what they did before the first set that had them.
 /// Threads: the loop's own, for `next` and its end. Protocol: docs/design/sockets.md
 class BRAID_API signal_set {
  public:
@@ -116,7 +117,7 @@ class BRAID_API signal_set {
  private:
   signal_set(pipe_stream wakes, std::size_t place) noexcept;
 
-  pipe_stream wakes_;  // an eventfd: the handler writes, `next` reads
+  pipe_stream wakes_;  // of an event that the handler raises: `next` reads it
   std::optional<std::size_t> place_;
   int last_ = 0;  // the signal that was taken last
 };
