@@ -11,6 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
+
+#include <pthread.h>
 
 namespace braid::detail {
 namespace {
@@ -31,6 +34,12 @@ auto parts() noexcept -> std::array<home_part, home_part_count>& {
   return made.each;
 }
 
+constinit atomic<std::uint64_t> forks{0};  // between this process and the first one; written in the child of a fork
+
+void count_fork() noexcept { forks.store(forks.load(relaxed) + 1, relaxed); }
+
+[[maybe_unused]] const int home_fork_handler = ::pthread_atfork(nullptr, nullptr, &count_fork);
+
 auto part_of(const home& one) -> home_part& {
   constexpr unsigned bits_of_a_line = 6;
   const auto address = reinterpret_cast<std::uintptr_t>(&one) >> bits_of_a_line;
@@ -39,9 +48,18 @@ auto part_of(const home& one) -> home_part& {
 
 }  // namespace
 
+/// In the child of a fork: nothing runs the homes of the parent there, and a question to one would be written to
+/// descriptors that may be other files by now.
+void home_list::forget_parent(home_part& in) noexcept {
+  const std::uint64_t now = forks.load(relaxed);
+  if (std::exchange(in.forks, now) == now) return;
+  while (home* const gone = in.homes.pop_front()) gone->is_listed_.store(false, relaxed);
+}
+
 void home_list::add(home& one) noexcept {
   home_part& in = part_of(one);
   const std::lock_guard guard(in.lock);
+  forget_parent(in);
   in.homes.push_back(one);
   one.listed_root_ = &one.root();
   one.is_listed_.store(true, relaxed);
@@ -51,6 +69,8 @@ void home_list::remove(home& one) noexcept {
   if (!one.is_listed()) return;
   home_part& in = part_of(one);
   const std::lock_guard guard(in.lock);
+  forget_parent(in);
+  if (!one.is_listed()) return;
   static_cast<home_hook&>(one).unlink();
   one.is_listed_.store(false, relaxed);
 }
@@ -58,6 +78,7 @@ void home_list::remove(home& one) noexcept {
 void home_list::each(void (*ask)(home&, void*), void* context) {
   for (home_part& in : parts()) {
     const std::lock_guard guard(in.lock);
+    forget_parent(in);
     in.homes.for_each([&](home& one) { ask(one, context); });
   }
 }

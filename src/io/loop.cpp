@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <pthread.h>
 #include <unistd.h>
 
 namespace braid {
@@ -41,6 +42,11 @@ class in_iteration {
 
 constinit thread_local loop* current_loop __attribute__((tls_model("initial-exec"))) = nullptr;
 
+/// In the child of a fork: its thread runs no loop.
+void forget_loop_in_child() noexcept { current_loop = nullptr; }
+
+[[maybe_unused]] const int loop_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_loop_in_child);
+
 }  // namespace
 
 auto loop::create(loop::options options) -> result<std::unique_ptr<loop>> {
@@ -56,7 +62,6 @@ loop::loop(loop::options options, std::unique_ptr<io_backend> backend)
       job_times_(steady_time()),  // threads that post read it, and a clock of the program may be for one thread
       wheel_(clock_->now()),
       root_(*this) {
-  static_cast<void>(inbox_.close());
   detail::home_list::add(*this);
 }
 
@@ -66,6 +71,7 @@ loop::~loop() {
   BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop has stopped before it is destroyed");
   detail::home_list::remove(*this);
   retire();
+  drop_early_posts();
   drop_early_tasks();  // they may hold what is open on the loop
   // edge loop.woken: observe, the wakers have left the backend before it is destroyed
   while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();
@@ -76,22 +82,33 @@ loop::~loop() {
 void loop::enter() {
   BRAID_EXPECTS(current_loop == nullptr, "a thread runs one loop at a time");
   auto seen = state::idle;
-  const bool first = state_.compare_exchange_strong(seen, state::starting, relaxed, relaxed);
-  current_loop = this;
-  thread_.store(::gettid(), relaxed);
-  if (!first) {
-    BRAID_EXPECTS(seen == state::stopped, "a loop runs once");
+  if (!state_.compare_exchange_strong(seen, state::starting, relaxed, relaxed)) {
+    const bool never_ran = thread_.load(relaxed) == 0;
+    BRAID_EXPECTS(seen == state::stopped || (seen == state::stopping && never_ran), "a loop runs once");
+    // edge loop.stopped: observe, the thread that stopped the loop has dropped what was posted to it
+    while (state_.load(acquire) != state::stopped) detail::let_others_run();
+    current_loop = this;
+    thread_.store(::gettid(), relaxed);
     return drop_early_tasks();
   }
-  inbox_.open();
+  current_loop = this;
+  thread_.store(::gettid(), relaxed);
   seen = state::starting;
-  // edge loop.running: publish, a poster that sees it running sees the inbox open
-  state_.compare_exchange_strong(seen, state::running, release, relaxed);
+  state_.compare_exchange_strong(seen, state::running, relaxed, relaxed);
   start_early_tasks();
 }
 
 void loop::start_early_tasks() {
   for (task<void>& work : std::exchange(early_, {})) root_.begin(std::move(work), *this);
+}
+
+/// Drops the jobs that were posted before the loop ran. Later posts are refused.
+void loop::drop_early_posts() noexcept {
+  job* next = inbox_.close();
+  while (job* const item = next) {
+    next = item->next;
+    item->drop();
+  }
 }
 
 /// What a task that is destroyed holds may spawn another one.
@@ -257,10 +274,12 @@ auto loop::finished() noexcept -> bool {
 
 void loop::stop() noexcept {
   for (state seen = status(); seen != state::stopping && seen != state::stopped;) {
-    const state next = seen == state::idle ? state::stopped : state::stopping;
     // edge loop.stopping: publish, the loop sees what came before the stop
-    if (!state_.compare_exchange_weak(seen, next, release, relaxed)) continue;
-    if (next == state::stopping) wake();
+    if (!state_.compare_exchange_weak(seen, state::stopping, release, relaxed)) continue;
+    if (seen != state::idle) return wake();
+    drop_early_posts();  // no thread runs the loop, and none will
+    // edge loop.stopped: publish, the jobs are gone before the loop is destroyed
+    state_.store(state::stopped, release);
     return;
   }
 }
@@ -291,11 +310,6 @@ void loop::root_ended(std::coroutine_handle<detail::task_promise<void>> frame) n
 
 auto loop::current() noexcept -> loop* { return current_loop; }
 
-void detail::forget_loop_of_thread() noexcept {
-  current_loop = nullptr;
-  thread_runs_a_loop = false;
-}
-
 void loop::report(std::exception_ptr error) noexcept {
   detail::report_job_exception(options_.on_error, std::move(error), {.what = "a task or a posted job of a loop"});
 }
@@ -304,7 +318,7 @@ auto loop::is_current() const noexcept -> bool { return current_loop == this; }
 
 auto loop::try_post(job& work) noexcept -> bool {
   detail::trace_post(&work);
-  if (state_.load(acquire) != state::running) return false;  // edge loop.running: observe, the inbox is seen open
+  if (const state at = status(); at == state::stopping || at == state::stopped) return false;
   job_times_.posted(work);
   if (is_current()) {
     ready_.push(work);
@@ -326,8 +340,10 @@ void loop::post_resumption(job& step) noexcept {
   if (pushed == detail::push_result::wake) wake();
 }
 
-/// Taken while it is stopping as well: what is in the inbox when that is closed still runs.
+/// Taken while it is stopping as well: what is in the inbox when that is closed still runs. A loop that does not run
+/// yet has no tasks that wait, and nothing that would answer.
 auto loop::ask(job& question) noexcept -> detail::asked {
+  if (status() == state::idle) return detail::asked::refused;
   const detail::push_result pushed = inbox_.try_push(question);
   if (pushed == detail::push_result::closed) return detail::asked::refused;
   if (pushed == detail::push_result::wake) wake();

@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
+
+#include <pthread.h>
 
 namespace braid {
 
@@ -21,14 +24,22 @@ constexpr std::size_t max_members = 32;
 constexpr std::size_t max_state = 512;    // characters that are passed on in any case
 constexpr std::size_t long_member = 128;  // such members go first
 
+constinit thread_local std::optional<random_source> numbers;
+
+/// The child of a fork would go through the same numbers as its parent.
+void forget_numbers_in_child() noexcept { numbers.reset(); }
+
+[[maybe_unused]] const int numbers_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_numbers_in_child);
+
 /// Threads have a sequence each.
 [[gnu::noinline]] auto random_number() -> std::uint64_t {
-  thread_local random_source numbers = [] {
+  if (!numbers) {
     std::random_device device;
-    return random_source((std::uint64_t{device()} << 32U) | device());
-  }();
+    const std::uint64_t high = device();
+    numbers.emplace(high << 32U | device());
+  }
   std::uint64_t out = 0;
-  while (out == 0) out = numbers();
+  while (out == 0) out = (*numbers)();
   return out;
 }
 

@@ -29,10 +29,11 @@ struct process_runtime {
   atomic<runtime*> made{nullptr};    // written under the lock
   atomic<std::uint64_t> workers{0};  // the id of its pool, as a word; written before `made`
   std::mutex mutex;
-  phase at = phase::none;          // under the lock
-  bool ends_with_process = false;  // as `atexit` knows; under the lock
-  unsigned finalizing = 0;         // threads that shut the runtime down, or return from that; under the lock
-  bool has_ended = false;          // with the process; read and written by its last thread
+  phase at = phase::none;             // under the lock
+  bool ends_with_process = false;     // as `atexit` knows; under the lock
+  unsigned finalizing = 0;            // threads that shut the runtime down, or return from that; under the lock
+  bool has_ended = false;             // with the process; read and written by its last thread
+  atomic<bool> has_finalized{false};  // as `at` is ended or over; written under the lock
 
   // Runtimes that programs have made, and that live:
   std::mutex list_mutex;
@@ -48,17 +49,12 @@ union without_destructor {
 
 constinit without_destructor only;
 
-/// In the child of a fork: the threads have stayed in the parent, whatever they held. Where there was no runtime there
-/// is nothing else to forget.
+/// In the child of a fork: the threads have stayed in the parent, whatever they held. That this thread is no worker and
+/// runs no loop, each layer sees to.
 void forget_parent() noexcept {
   const bool ends_with_process = only.state.ends_with_process;
-  const bool had_others = only.state.first.load(relaxed) != nullptr;
   process_runtime& state = *::new (static_cast<void*>(&only.state)) process_runtime;
-  if (!ends_with_process && !had_others) return;
   state.ends_with_process = ends_with_process;
-  detail::worker_of_thread = nullptr;
-  detail::contention_of_thread = nullptr;
-  detail::forget_loop_of_thread();
 }
 
 /// With the static objects: before those that were there when the runtime was made. A job that ends the process by
@@ -83,6 +79,7 @@ auto make(process_runtime& state, runtime::options options) -> result<runtime*> 
   auto created = runtime::create(std::move(options));
   if (!created) return fail(created.error());
   state.at = process_runtime::phase::running;
+  state.has_finalized.store(false, relaxed);
   state.workers.store((*created)->workers().id().to_word(), release);  // edge default_runtime.workers: publish the pool
   state.made.store(created->release(), release);                       // edge default_runtime.made: publish the runtime
   return state.made.load(relaxed);
@@ -99,9 +96,14 @@ auto find_or_make() -> result<runtime*> {
   return make(state, {});
 }
 
+/// As for what is posted: nothing goes to a runtime that was ended. That of the process stays for a while to refuse,
+/// but parallel algorithms would run on the thread that calls.
 auto workers_of_default() -> pool& {
   runtime* const found = detail::nearest_runtime();
-  return found != nullptr ? found->workers() : default_runtime().workers();  // which says why there is none
+  if (found == nullptr) return default_runtime().workers();  // which says why there is none
+  if (only.state.has_finalized.load(relaxed) && found == only.state.made.load(relaxed))
+    throw std::system_error(make_error_code(errc::closed), "the runtime of the process was finalized");
+  return found->workers();
 }
 
 /// When the library is loaded; the runtime itself is made by the first thread that needs it, perhaps while another
@@ -125,7 +127,9 @@ auto finalize_by(Fn shut_down) -> result<void> {
   auto ended = shut_down(*ending);
   const std::lock_guard lock(state.mutex);
   --state.finalizing;
-  if (ended) state.at = phase::ended;
+  if (!ended) return ended;
+  state.at = phase::ended;
+  state.has_finalized.store(true, relaxed);
   return ended;
 }
 

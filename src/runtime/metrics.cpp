@@ -111,12 +111,21 @@ void metrics_reader::add(runtime& of, metric_list& to) {
   add(*of.pool_, to);
   add(*of.blocking_, to);
   for (std::size_t index = 0; index < of.loops_.size(); ++index) add(*of.loops_[index], loop_name(of, index), to);
-  to.label({{"pool", of.pool_->options_.name}});
-  to.counter("braid_stalls", "How often a loop or a worker did not come back within the limit of the watchdog.",
-             of.stalls_ != nullptr ? static_cast<double>(of.stalls_->count()) : 0);
+  add_stalls(*of.pool_, of.stalls_.get(), to);
   to.label({});
   to.gauge("braid_job_memory_idle_bytes", "Memory for jobs and frames that lies in the central free lists.",
            static_cast<double>(idle_job_memory()));
+}
+
+void metrics_reader::add_pool(const pool& of, const stall_watch* stalls, metric_list& to) {
+  add(of, to);
+  add_stalls(of, stalls, to);
+}
+
+void metrics_reader::add_stalls(const pool& of, const stall_watch* stalls, metric_list& to) {
+  to.label({{"pool", of.options_.name}});
+  to.counter("braid_stalls", "How often a loop or a worker did not come back within the limit of the watchdog.",
+             stalls != nullptr ? static_cast<double>(stalls->count()) : 0);
 }
 
 auto metrics_reader::loop_name(const runtime& of, std::size_t index) -> std::string {
@@ -134,6 +143,14 @@ auto metrics_reader::targets(const runtime& of) -> std::vector<stall_target> {
     all.push_back(
         {.of_loop = own, .of_worker = each.get(), .thread = indexed_thread_name(of.pool_->options_.name, each->index)});
   }
+  return all;
+}
+
+auto metrics_reader::targets(const pool& of) -> std::vector<stall_target> {
+  std::vector<stall_target> all;
+  if (!of.has_threads()) return all;
+  for (const auto& each : of.workers_)
+    all.push_back({.of_worker = each.get(), .thread = indexed_thread_name(of.options_.name, each->index)});
   return all;
 }
 

@@ -1,4 +1,6 @@
 // src/runtime/runtime.cpp: starting the parts of a runtime, and stopping them in the order that loses nothing.
+#include "pool_watch.hpp"
+
 #include <braid/base/config.hpp>
 #include <braid/runtime/detail/stall_watch.hpp>
 #include <braid/runtime/runtime.hpp>
@@ -11,8 +13,6 @@
 #include <braid/thread/this_thread.hpp>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <string_view>
 #include <system_error>
@@ -91,7 +91,7 @@ runtime::runtime(runtime::options options) : shape_(options.shape) {
 void runtime::start_separate(const runtime::options& options) {
   loop_ = made_loop(options);
   loops_.push_back(loop_.get());
-  pool_ = std::make_unique<pool>(pool_of(options));
+  make_pool(pool_of(options));
   detail::parker started;
   constexpr std::string_view suffix = "-loop";
   const std::string loop_name = options.name.substr(0, detail::max_thread_name - suffix.size()).append(suffix);
@@ -123,6 +123,11 @@ void runtime::start_merged(const runtime::options& options) {
     drivers_[index]->end();  // first: theirs may throw, and is the last thing that the worker does
     if (theirs) theirs(index);
   };
+  make_pool(std::move(wanted));
+}
+
+void runtime::make_pool(pool::options wanted) {
+  const detail::pools_of_runtime here;
   pool_ = std::make_unique<pool>(std::move(wanted));
 }
 
@@ -189,11 +194,7 @@ auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t 
 
 void runtime::watch_for_stalls(const runtime::options& options) {
   duration limit = options.stall_limit;
-  if (const char* const asked = limit == duration::zero() ? ::secure_getenv("BRAID_STALL") : nullptr) {
-    const auto parsed = detail::parse_stall_limit(asked);
-    if (!parsed) std::fprintf(stderr, "braid: BRAID_STALL is ignored: \"%s\" is no time such as 500ms or 2s\n", asked);
-    limit = parsed.value_or(duration::zero());
-  }
+  if (limit == duration::zero()) limit = detail::stall_limit_of_environment().value_or(duration::zero());
   if (limit <= duration::zero()) return;
   stalls_ =
       std::make_unique<detail::stall_watch>(detail::stall_targets_of(*this), limit, options.on_stall, steady_time());

@@ -10,7 +10,9 @@
 #include <csignal>
 #include <cstddef>
 #include <mutex>
+#include <new>
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -33,6 +35,15 @@ struct {
 } slot;
 
 std::mutex asking;
+
+/// In the child of a fork: the thread that asked is missing, and the one that was asked.
+void forget_sample_in_child() noexcept {
+  ::new (static_cast<void*>(&asking)) std::mutex;
+  slot.at.store(unused, relaxed);
+  slot.thread.store(0, relaxed);
+}
+
+[[maybe_unused]] const int sample_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_sample_in_child);
 
 auto add_frame(_Unwind_Context* frame, void* /*nothing*/) -> _Unwind_Reason_Code {
   int is_interrupted = 0;

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <utility>
 
@@ -117,6 +118,14 @@ auto parse_stall_limit(std::string_view text) -> std::optional<duration> {
   if (unit == "ms") return std::chrono::milliseconds(number);
   if (unit == "s") return std::chrono::seconds(number);
   return std::nullopt;
+}
+
+auto stall_limit_of_environment() -> std::optional<duration> {
+  const char* const asked = ::secure_getenv("BRAID_STALL");
+  if (asked == nullptr) return std::nullopt;
+  const auto limit = parse_stall_limit(asked);
+  if (!limit) std::fprintf(stderr, "braid: BRAID_STALL is ignored: \"%s\" is no time such as 500ms or 2s\n", asked);
+  return limit;
 }
 
 }  // namespace braid::detail

@@ -1,10 +1,12 @@
-// src/runtime/top_socket.cpp: a thread that answers each connection with the metrics of all runtimes.
+// src/runtime/top_socket.cpp: a thread that answers each connection with the metrics of all runtimes and pools.
 #include "top_socket.hpp"
 
 #include "metrics_reader.hpp"
+#include "pool_watch.hpp"
 
 #include <braid/coro/dump.hpp>
 #include <braid/runtime/detail/socket_deadline.hpp>
+#include <braid/sync/atomic.hpp>
 
 #include <cerrno>
 #include <csignal>
@@ -74,6 +76,7 @@ void answer(int client) {
   } else {
     metric_list all;
     runtime_list::for_each([&all](runtime& each) { metrics_reader::add(each, all); });
+    add_metrics_of_pools(all);
     if (asked == 'w') add_waits(all);
     text = metrics_text(all.take(), metric::format::open_metrics);
   }
@@ -117,19 +120,27 @@ void forget_in_child() noexcept {
   listener = -1;
 }
 
-auto open_as_asked() noexcept -> bool {
-  const char* const value = ::secure_getenv("BRAID_TOP");
-  if (value == nullptr || value[0] == 0) return false;
-  if (std::string_view(value) != "1") return refuse("it is not 1"), false;
+/// `value` is that of the variable.
+void open_as_asked(const char* value) noexcept {
+  if (std::string_view(value) != "1") return refuse("it is not 1");
   listener = bound_socket();
-  if (listener < 0) return refuse(std::strerror(errno)), false;
-  if (start_thread()) return ::pthread_atfork(nullptr, nullptr, &forget_in_child), true;
+  if (listener < 0) return refuse(std::strerror(errno));
+  if (start_thread()) {
+    ::pthread_atfork(nullptr, nullptr, &forget_in_child);
+    return;
+  }
   forget_in_child();
-  return refuse("no thread can be started"), false;
+  refuse("no thread can be started");
 }
 
 }  // namespace
 
-void begin_top_socket() noexcept { [[maybe_unused]] static const bool is_open = open_as_asked(); }
+/// Without the guard of a static object, which a thread of the parent might hold during a fork, for ever in the child.
+void begin_top_socket() noexcept {
+  constinit static atomic<bool> has_begun{false};
+  const char* const value = ::secure_getenv("BRAID_TOP");
+  if (value == nullptr || value[0] == 0) return;
+  if (!has_begun.load(relaxed) && !has_begun.exchange(true, relaxed)) open_as_asked(value);
+}
 
 }  // namespace braid::detail

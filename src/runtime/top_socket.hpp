@@ -3,7 +3,8 @@
 
 namespace braid::detail {
 
-/// With the first runtime of the process. Opens nothing where the variable is not set. Blocks: for a thread to start.
+/// Opens the socket with the first runtime or pool of the process, if the variable is set. Blocks: for a thread to
+/// start.
 void begin_top_socket() noexcept;
 
 }  // namespace braid::detail

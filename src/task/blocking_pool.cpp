@@ -9,10 +9,18 @@
 #include <exception>
 #include <utility>
 
+#include <pthread.h>
+
 namespace braid {
 namespace {
 
 constinit thread_local const blocking_pool* current_pool = nullptr;
+
+/// In the child of a fork: its thread is none of a pool's.
+void forget_blocking_pool_in_child() noexcept { current_pool = nullptr; }
+
+[[maybe_unused]] const int blocking_pool_fork_handler =
+    ::pthread_atfork(nullptr, nullptr, &forget_blocking_pool_in_child);
 
 }  // namespace
 

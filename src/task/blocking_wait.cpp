@@ -45,6 +45,17 @@ union without_destructor {
 };
 constinit without_destructor made_by;
 
+/// In the child of a fork: of the threads only the one that forks is there, and a new one may have the id of another,
+/// for whose executors it would run the jobs of the parent. A fork waits until the list is whole.
+void forget_waits_of_threads() noexcept {
+  helps = 0;
+  driven_list& list = made_by.list;
+  std::erase_if(list.all, [](const driven& each) { return each.by != std::this_thread::get_id(); });
+  list.count.store(list.all.size(), relaxed);
+}
+
+[[maybe_unused]] const int blocking_wait_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_waits_of_threads);
+
 /// The one of these with this number that the calling thread has made. None where there are not so many.
 auto driven_here(std::size_t number) noexcept -> executor_id {
   if (made_by.list.count.load(relaxed) == 0) return {};

@@ -1,14 +1,30 @@
-// src/task/default_pool.cpp: a slot that the layer `runtime` fills, or the program.
+// src/task/default_pool.cpp: slots that the layer `runtime` fills, or the program.
 #include <braid/task/detail/default_pool.hpp>
 
 #include <braid/sync/atomic.hpp>
 
+#include <cstdio>
+#include <cstdlib>
 #include <system_error>
 
 namespace braid::detail {
 namespace {
 
 constinit atomic<default_pool_source> slot{nullptr};  // written by `set_default_pool`; code only, so nothing to publish
+constinit atomic<const pool_observer*> current_observer{nullptr};  // written by `observe_pools`: of constants
+constinit atomic<bool> has_warned{false};                          // set by the first thread that warns
+
+void warn_without_observer() noexcept {
+  for (const char* const name : {"BRAID_TOP", "BRAID_STALL"}) {
+    const char* const value = ::secure_getenv(name);
+    if (value == nullptr || value[0] == 0) continue;
+    if (has_warned.exchange(true, relaxed)) return;
+    std::fprintf(stderr,
+                 "braid: %s is ignored: this program is linked without the runtime of braid; expected one that "
+                 "calls a function of braid/runtime.hpp, such as braid::initialize\n",
+                 name);
+  }
+}
 
 }  // namespace
 
@@ -22,6 +38,17 @@ auto default_pool() -> pool& {
 
 auto set_default_pool(default_pool_source source) noexcept -> default_pool_source {
   return slot.exchange(source, relaxed);
+}
+
+void observe_pools(const pool_observer& by) noexcept { current_observer.store(&by, relaxed); }
+
+void note_pool_made(pool& made) noexcept {
+  if (const pool_observer* const known = current_observer.load(relaxed)) return known->made(made);
+  warn_without_observer();
+}
+
+void note_pool_gone(pool& gone) noexcept {
+  if (const pool_observer* const known = current_observer.load(relaxed)) known->gone(gone);
 }
 
 }  // namespace braid::detail

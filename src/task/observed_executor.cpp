@@ -1,6 +1,7 @@
 // src/task/observed_executor.cpp: timing jobs, counting them, and calling hooks around them.
 #include <braid/task/executors.hpp>
 
+#include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/failure_of.hpp>
 #include <braid/task/detail/job_block.hpp>
@@ -43,7 +44,7 @@ void job_outcome::note_stop(const job& work, errc reason) noexcept {
 }  // namespace detail
 
 auto observed_executor::job_report::function() const -> std::string {
-  static std::mutex lock;
+  static detail::fork_safe_mutex lock;
   static detail::symbol_table names;
   const std::lock_guard guard(lock);
   return code != nullptr ? names.name(reinterpret_cast<std::uintptr_t>(code)) : std::string();

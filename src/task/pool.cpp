@@ -7,6 +7,7 @@
 #include <braid/sync/detail/futex.hpp>
 #include <braid/task/basic_pool.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/default_pool.hpp>
 #include <braid/task/detail/inline_scheduler.hpp>
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/detail/scheduler_for.hpp>
@@ -206,7 +207,10 @@ pool::pool(pool::options options, detail::scheduler_factory make)
   own_queues_ = scheduler_->own_queues();
   const detail::executor_id known_as = id();  // made early, so that nothing that names the pool later needs memory
   if (needs_polls()) detail::run_while_waiting(known_as);
-  if (!has_threads_) return;
+  if (!has_threads_) {
+    detail::note_pool_made(*this);
+    return;
+  }
   if (options_.max_spare_threads != 0 && !options_.make_driver) {
     spare_threads_ = std::make_unique<detail::spare_threads>(
         *scheduler_, options_.max_spare_threads, options_.workers,
@@ -216,6 +220,7 @@ pool::pool(pool::options options, detail::scheduler_factory make)
   reports_.resize(options_.workers);
   start_threads();
   await_settings();
+  detail::note_pool_made(*this);
 }
 
 void pool::make_workers() {
@@ -259,6 +264,7 @@ void pool::await_settings() {
 pool::~pool() {
   BRAID_EXPECTS(!is_current(), "a pool is not destroyed by one of its own workers");
   static_cast<void>(shutdown(shutdown_mode::drain));
+  detail::note_pool_gone(*this);
   if (needs_polls()) detail::end_run_while_waiting(id());
   retire();
 }

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <pthread.h>
+
 namespace braid {
 namespace detail {
 
@@ -10,6 +12,19 @@ constinit thread_local worker* worker_of_thread __attribute__((tls_model("initia
 constinit thread_local bool thread_runs_a_loop __attribute__((tls_model("initial-exec"))) = false;
 
 }  // namespace detail
+
+namespace {
+
+/// In the child of a fork: its thread is no worker, and runs no loop, whatever it did in the parent.
+void forget_worker_in_child() noexcept {
+  detail::worker_of_thread = nullptr;
+  detail::thread_runs_a_loop = false;
+  detail::contention_of_thread = nullptr;
+}
+
+[[maybe_unused]] const int worker_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_worker_in_child);
+
+}  // namespace
 
 [[gnu::noinline]] auto detail::current_worker() noexcept -> worker* { return detail::worker_of_thread; }
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <ctime>
+#include <pthread.h>
 #include <unistd.h>
 
 namespace braid {
@@ -23,6 +24,12 @@ namespace {
 
 constinit atomic<std::uint64_t> last_generation{0};  // counts the registrations of the process
 thread_local constinit unsigned hooks_running = 0;   // on this thread, one in the other
+
+constinit atomic<std::uint64_t> forks{0};  // between this process and the first one; written in the child of a fork
+
+void count_fork() noexcept { forks.store(forks.load(relaxed) + 1, relaxed); }
+
+[[maybe_unused]] const int registry_fork_handler = ::pthread_atfork(nullptr, nullptr, &count_fork);
 
 /// Prints what a hook threw. The caller is in a handler.
 void report_hook_exception() noexcept {
@@ -68,10 +75,18 @@ void observer::end() noexcept {
   if (hooks_running == 0) left.wait(lock, [this] { return inside == 0; });
 }
 
+void registry_state::forget_parent() noexcept {
+  const std::uint64_t now = detail::forks.load(relaxed);
+  if (std::exchange(forks, now) == now) return;
+  while (threads.pop_front() != nullptr) {}
+  size = 0;
+}
+
 void registry_state::add(registered_thread_node& node) noexcept {
   std::shared_ptr<const observers> notified;
   {
     const std::lock_guard lock(mutex);
+    forget_parent();
     node.entry.generation = last_generation.fetch_add(1, relaxed) + 1;
     threads.push_back(node);
     ++size;
@@ -85,6 +100,8 @@ void registry_state::remove(registered_thread_node& node) noexcept {
   std::shared_ptr<const observers> notified;
   {
     const std::lock_guard lock(mutex);
+    forget_parent();
+    if (!node.is_linked()) return;  // of the parent of this process
     node.unlink();
     --size;
     notified = watching;
@@ -100,6 +117,7 @@ thread_registry::thread_registry() : state_(std::make_shared<detail::registry_st
 auto thread_registry::entries() const -> std::vector<thread_entry> {
   std::vector<thread_entry> all;
   const std::lock_guard lock(state_->mutex);
+  state_->forget_parent();
   all.reserve(state_->size);
   state_->threads.for_each([&all](const detail::registered_thread_node& node) { all.push_back(node.entry); });
   return all;
@@ -107,12 +125,14 @@ auto thread_registry::entries() const -> std::vector<thread_entry> {
 
 auto thread_registry::size() const -> std::size_t {
   const std::lock_guard lock(state_->mutex);
+  state_->forget_parent();
   return state_->size;
 }
 
 auto thread_registry::has(const thread_entry& entry) const -> bool {
   bool found = false;
   const std::lock_guard lock(state_->mutex);
+  state_->forget_parent();
   state_->threads.for_each(
       [&](const detail::registered_thread_node& node) { found = found || node.entry.generation == entry.generation; });
   return found;

@@ -7,6 +7,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -39,10 +40,14 @@ using observers = std::vector<std::shared_ptr<observer>>;
 struct registry_state {
   void add(registered_thread_node& node) noexcept;
   void remove(registered_thread_node& node) noexcept;
+  /// In the child of a fork: takes out the threads of the parent. Their ids would name threads of the other process.
+  /// Call it under the lock, before any use of the list.
+  void forget_parent() noexcept;
 
   fork_safe_mutex mutex;
   intrusive_list<registered_thread_node> threads;  // by generation
   std::size_t size = 0;
+  std::uint64_t forks = 0;                    // how many the process had behind it when the list was used last
   std::shared_ptr<const observers> watching;  // replaced as a whole, so that calls need no lock
 };
 

@@ -106,7 +106,7 @@ auto open_trace_file(const std::string& path) -> int {
     refuse(path + " cannot be written: " + std::strerror(errno));
     return -1;
   }
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {  // a system without locks is no reason to refuse
     refuse(path + " is being written by another process");
     ::close(file);
     return -1;
@@ -124,11 +124,14 @@ auto open_rings(const trace_settings& settings, int file) -> std::unique_ptr<rin
   return std::make_unique<ring_file>(settings.file + ".rings");
 }
 
+struct sigaction before_trace{};  // what SIGUSR2 did; written before a handler is set, which happens once
+
 void forget_in_child() noexcept {
   if (!is_traced()) return;
   trace_is_on.store(false, relaxed);
   ring_of_thread = nullptr;
   has_no_ring = true;
+  if (session->settings().at_signal) ::sigaction(SIGUSR2, &before_trace, nullptr);
   session->forget();
 }
 
@@ -141,7 +144,7 @@ void save_at_signal() noexcept {
     if (is_traced()) session->save_for_signal();
     errno = before;
   };
-  ::sigaction(SIGUSR2, &action, nullptr);
+  ::sigaction(SIGUSR2, &action, &before_trace);
 }
 
 void start_from_environment() {

@@ -239,10 +239,23 @@ TEST_CASE("who turns a loop by hand may wait between the turns") {
   CHECK(sync_wait(give(5)) == 5);
 }
 
-TEST_CASE("a home that does not run refuses, and the task is destroyed") {
+TEST_CASE("a loop that does not run yet is waited for") {
+  const auto io = loop::create().value();
+  int ran = 0;
+  std::jthread waits([&] {
+    ran = sync_wait(*io, give(7));
+    io->stop();
+  });
+  io->run();
+  waits.join();
+  CHECK(ran == 7);
+}
+
+TEST_CASE("a home that has stopped refuses, and the task is destroyed") {
   deaths seen;
   auto body = [](mortal /*held*/) -> task<void> { co_return; };
   const auto never_run = loop::create().value();
+  never_run->stop();
   CHECK(code_thrown_by([&] { sync_wait(*never_run, body(mortal(seen))); }) == errc::closed);
   CHECK(seen.count == 1);
 

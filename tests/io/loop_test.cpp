@@ -3,6 +3,7 @@
 
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/parker.hpp>
@@ -23,6 +24,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -66,11 +68,11 @@ struct counting_timer : timer {
 
 }  // namespace
 
-TEST_CASE("a loop goes through its states, and takes posts only while it runs") {
+TEST_CASE("a loop goes through its states, and takes posts until it is stopped") {
   const auto io = loop::create().value();
   CHECK(io->status() == loop::state::idle);
   CHECK_FALSE(io->is_current());
-  CHECK(post(*io, [] {}).error() == errc::closed);
+  CHECK(post(*io, [] {}).has_value());
 
   REQUIRE(io->run_once());
   CHECK(io->status() == loop::state::running);
@@ -90,6 +92,7 @@ TEST_CASE("a loop goes through its states, and takes posts only while it runs") 
 
 TEST_CASE("a refused function is destroyed without being called") {
   const auto io = loop::create().value();
+  io->stop();
   deaths seen;
   auto held = std::make_shared<mortal>(seen);
   CHECK_FALSE(post(*io, [held = std::move(held)] {}));
@@ -240,6 +243,89 @@ TEST_CASE("stop before run makes run return at once") {
   CHECK(io->status() == loop::state::stopped);
   CHECK_FALSE(io->is_current());
   CHECK_FALSE(io->run_once());
+}
+
+TEST_CASE("what is posted and spawned before the loop runs is queued, and runs in its order") {
+  manual_clock clock;
+  const auto io = loop::create({.clock = &clock}).value();
+  std::vector<int> ran;
+  auto work = [&](int number) -> task<int> {
+    ran.push_back(number);
+    co_await sleep_for(1h);
+    co_return number;
+  };
+  auto first = spawn(*io, work(1));
+  REQUIRE(post(*io, [&] { ran.push_back(2); }));
+  auto refusable = try_spawn(*io, work(3));
+  REQUIRE(refusable);
+  auto function = spawn(*io, [] { return 4; });
+  REQUIRE(post(*io, [](std::vector<int>& into) -> task<void> {
+    into.push_back(5);
+    co_return;
+  }(ran)));
+  CHECK(ran.empty());
+  CHECK_FALSE(first.is_ready());
+  CHECK_FALSE(function.is_ready());
+  REQUIRE(io->run_once());
+  CHECK(ran == std::vector{1, 2, 3, 5});
+  CHECK(function.get() == 4);
+  clock.advance(2h);
+  for (int i = 0; i < 100 && !(first.is_ready() && refusable->is_ready()); ++i) REQUIRE(io->run_once());
+  REQUIRE(first.is_ready());
+  CHECK(first.get() == 1);
+  REQUIRE(refusable->is_ready());
+  CHECK(refusable->get() == 3);
+  io->stop();
+  while (io->run_once()) {}
+}
+
+TEST_CASE("what was posted to a loop that is stopped or destroyed before it runs is dropped") {
+  deaths seen;
+  const auto code_of = [](auto& ahead) -> std::error_code {
+    try {
+      static_cast<void>(ahead.get());
+    } catch (const std::system_error& thrown) {
+      return thrown.code();
+    }
+    return {};
+  };
+  auto never = [](mortal /*held*/) -> task<int> { co_return 1; };
+  future<int> ahead;
+  {
+    const auto io = loop::create().value();
+    ahead = spawn(*io, never(mortal(seen)));
+    REQUIRE(post(*io, [held = std::make_shared<mortal>(seen)] {}));
+    CHECK(seen.count == 0);
+  }
+  CHECK(seen.count == 2);
+  REQUIRE(ahead.is_ready());
+  CHECK(code_of(ahead) == errc::stopped);
+
+  const auto io = loop::create().value();
+  ahead = spawn(*io, never(mortal(seen)));
+  io->stop();
+  CHECK(io->status() == loop::state::stopped);
+  CHECK(seen.count == 3);
+  REQUIRE(ahead.is_ready());
+  CHECK(code_of(ahead) == errc::stopped);
+  CHECK(post(*io, [] {}).error() == errc::closed);
+  io->run();
+}
+
+TEST_CASE("a dropped job may post to the loop that drops it: it is refused") {
+  struct poster {
+    loop* to;
+    bool* refused;
+    ~poster() {
+      *refused = !post(*to, [] {});
+    }
+  };
+  bool refused = false;
+  {
+    const auto io = loop::create().value();
+    REQUIRE(post(*io, [last = std::make_unique<poster>(io.get(), &refused)] {}));
+  }
+  CHECK(refused);
 }
 
 TEST_CASE("tasks that were spawned before the loop runs start in their order when it does") {

@@ -255,9 +255,10 @@ auto sync_wait_with(home& where, executor_id needs, task<T> work) -> T {
 
 }  // namespace detail
 
-/// Runs `work` on `where` and blocks until it has ended; on a worker the other work of its pool goes on meanwhile.
+/// Runs `work` on `where` and blocks until it has ended; on a worker the other work of its pool goes on meanwhile. If
+/// `where` is a loop that does not run yet, this waits until another thread runs it.
 /// Threads: any that may block.
-/// Errors: what it throws; std::system_error with errc::closed where the home does not run, errc::would_deadlock on
+/// Errors: what it throws; std::system_error with errc::closed if the home has stopped, errc::would_deadlock on
 /// the home's own thread (await the task there), in an iteration of any event loop and on workers that have one,
 /// errc::stopped where the task ended as stopped.
 template <typename T>

@@ -38,7 +38,9 @@ struct metrics_reader;
 }  // namespace detail
 
 /// Runs on the thread that calls `run`, and lives through idle → starting → running → stopping → stopped.
-/// `post` is refused outside of running. `stop` stops the tasks, lets everything that was accepted run, and ends `run`.
+/// Work that is posted or spawned before the loop runs is queued until it does. `stop` stops the tasks, refuses new
+/// posts, lets everything that was accepted run, and ends `run`. A loop that is stopped or destroyed before it runs
+/// drops what was queued.
 /// Threads: `try_post`, `post_resumption`, `stop` and `status` from any; the rest on the loop's own thread.
 class BRAID_API loop final : public home {
  public:
@@ -60,7 +62,7 @@ class BRAID_API loop final : public home {
   /// may still be on its way out on another thread. Blocks: until they have left.
   ~loop() override;
 
-  /// Makes the calling thread the loop's own until the loop has stopped, and calls `running` once posts are taken.
+  /// Makes the calling thread the loop's own until the loop has stopped, and calls `running` once it is running.
   /// Blocks: until then. Once.
   void run(const std::function<void()>& running = {});
 
@@ -107,6 +109,7 @@ class BRAID_API loop final : public home {
   [[nodiscard]] auto own_thread() const noexcept -> ::pid_t override { return thread_.load(relaxed); }
   void enter();
   void start_early_tasks();
+  void drop_early_posts() noexcept;
   void drop_early_tasks() noexcept;
   void leave() noexcept;
   auto step(blocking wait) -> bool;
@@ -132,7 +135,7 @@ class BRAID_API loop final : public home {
   timer_wheel wheel_;
   intrusive_list<timer> due_;                // timers of this iteration that have not fired yet
   detail::intrusive_queue<job> ready_;       // jobs of the loop's own thread
-  detail::remote_stack<job> inbox_;          // jobs from elsewhere; closed outside of starting … stopping
+  detail::remote_stack<job> inbox_;          // jobs from elsewhere; closed once the loop has stopped
   atomic<state> state_{state::idle};         // written by the loop's thread, and by stop
   atomic<std::size_t> spawned_{0};           // written by the loop's thread
   atomic<std::size_t> open_descriptors_{0};  // of descriptors; each thread that makes or ends one
@@ -151,12 +154,6 @@ class BRAID_API loop final : public home {
   scope root_;
 };
 
-namespace detail {
-
-/// In the child of a fork: the thread runs no loop, whatever it did in the parent.
-BRAID_API void forget_loop_of_thread() noexcept;
-
-}  // namespace detail
 namespace detail {
 
 /// Appends "read of fd 9, 10.0.0.7:6379" to a description. Errors: std::bad_alloc.

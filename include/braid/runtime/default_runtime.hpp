@@ -35,10 +35,11 @@ namespace braid {
 [[nodiscard]] BRAID_API auto default_runtime() -> runtime&;
 
 /// Ends the runtime of the process, if there is one, as `runtime::shutdown` does; no other is made, unless by
-/// `initialize`. What is posted or spawned afterwards, after main too, is refused with errc::closed. Threads: any, but
-/// those of the runtime. Lifetime: the runtime's parts can still be called, and refuse, until `initialize` makes
-/// another; after the end of the static objects that holds for its workers only.
-/// Errors: would_deadlock on a thread of the runtime.
+/// `initialize`. What is posted or spawned afterwards, after main too, is refused with errc::closed. So are parallel
+/// algorithms, `fork_join`, task groups and graphs on threads that are no workers: they throw std::system_error with
+/// errc::closed and call nothing. Those that had begun before end as usual. Threads: any, but those of the runtime.
+/// Lifetime: the runtime's parts can still be called, and refuse, until `initialize` makes another; after the end of
+/// the static objects that holds for its workers only. Errors: would_deadlock on a thread of the runtime.
 [[nodiscard]] BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<void>;
 
 /// The same by `runtime::shutdown_for`: what it returns late, the next `finalize` waits for, or the end of the process.

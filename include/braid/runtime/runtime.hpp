@@ -156,6 +156,7 @@ class BRAID_API runtime {
   }
   void start_separate(const options& options);
   void start_merged(const options& options);
+  void make_pool(pool::options wanted);
   [[nodiscard]] auto is_current() const noexcept -> bool;
   [[nodiscard]] auto entrance() noexcept -> executor&;
   void start(task<void> work);

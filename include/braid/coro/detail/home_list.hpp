@@ -24,6 +24,7 @@ enum class asked : std::uint8_t {
 };
 
 struct home_hook : list_hook {};
+struct home_part;
 
 /// All homes that tasks may wait on. A home enters before a task of it waits for the first time, and leaves before it
 /// takes its last job, so that every question that has reached it is answered.
@@ -41,6 +42,7 @@ struct BRAID_API home_list {
 
  private:
   static void each(void (*ask)(home&, void*), void* context);
+  static void forget_parent(home_part& in) noexcept;
 };
 
 }  // namespace detail

@@ -94,5 +94,8 @@ class BRAID_API stall_watch {
 /// The limit that BRAID_STALL asks for, such as `500ms` or `2s`. Nothing where it is no positive time.
 [[nodiscard]] BRAID_API auto parse_stall_limit(std::string_view text) -> std::optional<duration>;
 
+/// Returns the limit of the variable BRAID_STALL, or nothing if it is not set. Says on stderr if its value is ignored.
+[[nodiscard]] auto stall_limit_of_environment() -> std::optional<duration>;
+
 }  // namespace detail
 }  // namespace braid

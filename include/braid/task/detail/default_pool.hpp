@@ -19,4 +19,18 @@ using default_pool_source = auto (*)() -> pool&;
 /// Threads: any. Lifetime: pools that were given stay in use where they are.
 BRAID_API auto set_default_pool(default_pool_source source) noexcept -> default_pool_source;
 
+/// Functions that learn of each pool of the process: `made` when it has its workers, `gone` before they are destroyed.
+struct pool_observer {
+  void (*made)(pool&) noexcept;
+  void (*gone)(pool&) noexcept;
+};
+
+/// Sets the observer of pools. For the layer that reports what pools do. Lifetime: the observer is never destroyed.
+BRAID_API void observe_pools(const pool_observer& observer) noexcept;
+
+/// Calls the observer, if there is one. If there is none, and the environment asks for what it does, says on stderr
+/// that this program cannot do it. Threads: any.
+void note_pool_made(pool& made) noexcept;
+void note_pool_gone(pool& gone) noexcept;
+
 }  // namespace braid::detail

@@ -1,0 +1,96 @@
+// src/runtime/pool_watch.cpp: the list of those pools, each with its stall watchdog if the environment asks for one.
+#include "pool_watch.hpp"
+
+#include "metrics_reader.hpp"
+#include "top_socket.hpp"
+
+#include <braid/base/clock.hpp>
+#include <braid/runtime/detail/stall_watch.hpp>
+#include <braid/sync/detail/fork_safe_mutex.hpp>
+#include <braid/task/detail/default_pool.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <pthread.h>
+
+namespace braid::detail {
+namespace {
+
+struct watched_pool {
+  pool* at;
+  std::unique_ptr<stall_watch> stalls;  // null without BRAID_STALL
+};
+
+/// Never destroyed: pools may live until the end of the process.
+union pool_list {
+  constexpr pool_list() noexcept : all() {}
+  ~pool_list() {}
+  struct {
+    fork_safe_mutex lock;
+    std::vector<watched_pool> pools;  // under the lock
+  } all;
+};
+
+constinit pool_list list;
+constinit thread_local unsigned runtimes_in_the_making = 0;  // by this thread
+
+auto watch_for_stalls(pool& made) -> std::unique_ptr<stall_watch> {
+  const auto limit = stall_limit_of_environment();
+  if (!limit) return nullptr;
+  auto watch = std::make_unique<stall_watch>(metrics_reader::targets(made), *limit, nullptr, steady_time());
+  watch->start();
+  return watch;
+}
+
+/// A pool goes on without what cannot be had.
+void add(pool& made) noexcept {
+  if (runtimes_in_the_making != 0) return;
+  begin_top_socket();
+  try {
+    watched_pool entry{.at = &made, .stalls = watch_for_stalls(made)};
+    const std::lock_guard guard(list.all.lock);
+    list.all.pools.push_back(std::move(entry));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "braid: a pool is not watched: %s\n", error.what());
+  }
+}
+
+/// The watchdog ends outside of the lock, which holds up forks.
+void remove(pool& gone) noexcept {
+  std::unique_ptr<stall_watch> ended;
+  const std::lock_guard guard(list.all.lock);
+  const auto found = std::ranges::find(list.all.pools, &gone, &watched_pool::at);
+  if (found == list.all.pools.end()) return;
+  ended = std::move(found->stalls);
+  list.all.pools.erase(found);
+}
+
+/// In the child of a fork the threads of these pools are missing, and those of their watchdogs.
+void forget_pools_in_child() noexcept {
+  ::new (static_cast<void*>(&list.all.pools)) std::vector<watched_pool>;
+  runtimes_in_the_making = 0;
+}
+
+constexpr pool_observer all_pools{.made = &add, .gone = &remove};
+
+[[maybe_unused]] const bool is_observing = (observe_pools(all_pools), true);
+[[maybe_unused]] const int pool_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_pools_in_child);
+
+}  // namespace
+
+pools_of_runtime::pools_of_runtime() noexcept { ++runtimes_in_the_making; }
+pools_of_runtime::~pools_of_runtime() { --runtimes_in_the_making; }
+
+void add_metrics_of_pools(metric_list& to) {
+  const std::lock_guard guard(list.all.lock);
+  for (const watched_pool& each : list.all.pools) metrics_reader::add_pool(*each.at, each.stalls.get(), to);
+}
+
+}  // namespace braid::detail
