@@ -171,6 +171,29 @@ auto serve_until_sigterm(braid::http_server& server, braid::stream_listener list
 }
 // [/sigterm]
 
+// [interrupt]
+auto until_interrupted(task<void> work) -> task<bool> {
+  auto ends = braid::or_throw(braid::signal_set::create(braid::default_runtime().io(), {SIGINT}));
+  bool interrupted = false;
+  auto both = [&](scope& all) -> task<void> {
+    all.spawn([&]() -> task<void> {
+      braid::or_throw(co_await ends.next());
+      interrupted = true;
+      all.request_stop();  // ends `work` as well; the code after `with_scope` runs
+    });
+    co_await std::move(work);
+    all.request_stop();  // no need to wait for a signal any more
+  };
+  co_await braid::with_scope(both);
+  co_return interrupted;
+}
+// [/interrupt]
+
+auto long_work() -> task<void> {
+  std::raise(SIGINT);  // as Ctrl-C sends it
+  co_await braid::sleep_for(1h);
+}
+
 // [drain]
 /// Answers lines until the client leaves. Once `closing` is set its reads give what has come, and then fail.
 auto answer_lines(braid::stream_socket client, braid::async_event& closing) -> task<void> {
@@ -307,5 +330,6 @@ int main() {
   std::ofstream(folder / "hello.html") << "<p>hello";
   braid::spawn(program(folder)).get();
   braid::spawn(drained_service()).get();
+  std::printf("%s\n", braid::spawn(until_interrupted(long_work())).get() ? "interrupted" : "done");
   std::filesystem::remove_all(folder);
 }

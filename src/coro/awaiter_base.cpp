@@ -3,11 +3,21 @@
 
 #include <braid/coro/scope.hpp>
 
+#include <pthread.h>
+
 namespace braid::detail {
 namespace {
 
 constinit thread_local int ready_awaits_left __attribute__((tls_model("initial-exec"))) = ready_awaits_in_succession;
 constinit thread_local bool completes_later __attribute__((tls_model("initial-exec"))) = false;
+
+/// In the child of a fork, which may come from the middle of a wait: its own loops resume tasks at once.
+void forget_waits_in_child() noexcept {
+  ready_awaits_left = ready_awaits_in_succession;
+  completes_later = false;
+}
+
+[[maybe_unused]] const int waits_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_waits_in_child);
 
 void trace_task(trace_kind kind, const scope& in) noexcept {
   if (const std::uint64_t task = task_number(&in); task != 0) trace_note(trace_group::tasks, kind, task);
@@ -122,11 +132,12 @@ void awaiter_base::stopped(stop_callback& self) noexcept {
   scope& in = *waiting.promise_->where();
   const trace_slice shown(trace_group::tasks, "stop");
   const withdrawal how = waiting.how_->withdraw(waiting);
-  if (is_traced() && how != withdrawal::too_late) [[unlikely]]
+  if (is_traced() && (how == withdrawal::done || how == withdrawal::later)) [[unlikely]]
     waiting.trace_ready();
   switch (how) {
     case withdrawal::done: return waiting.stop_later();
-    case withdrawal::later: return in.keep(waiting);
+    case withdrawal::later:
+    case withdrawal::runs: return in.keep(waiting);
     case withdrawal::too_late: return;
   }
 }

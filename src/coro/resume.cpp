@@ -5,6 +5,8 @@
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
 
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace braid {
@@ -53,10 +55,23 @@ auto promise_base::stop() noexcept -> std::coroutine_handle<> {
     promise_base* const parent = at->parent_;
     auto* const owner = static_cast<std::coroutine_handle<>*>(at->context_);
     may_destroy = may_destroy && owner != nullptr;
+    at->goes_on_no_more();
     if (may_destroy) std::exchange(*owner, nullptr).destroy();
     at = parent;
   }
+  at->goes_on_no_more();
   return at->end_(*at, ending::stopped);
+}
+
+void destructor_threw() noexcept {
+  std::string sentence = "a destructor of a local of a coroutine threw while its frame was destroyed before its end";
+  try {
+    throw;
+  } catch (const std::exception& thrown) {
+    sentence.append(": ").append(thrown.what());
+  } catch (...) {}
+  sentence += "; a destructor must catch what it throws, because no await is left that could rethrow it";
+  contract_failed(sentence, "the coroutine has no result any more");
 }
 
 void promise_base::end_at_home(ending how) noexcept {

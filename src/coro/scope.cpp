@@ -1,6 +1,8 @@
 // src/coro/scope.cpp: async scopes: how their tasks end, and how a stop reaches them.
 #include <braid/coro/scope.hpp>
 
+#include <braid/coro/detail/departure.hpp>
+
 #include <algorithm>
 
 namespace braid {
@@ -22,8 +24,29 @@ scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_)
 
 scope::~scope() {
   BRAID_EXPECTS(is_idle(), "a scope is joined before it is destroyed");
+  if (sent_.load(relaxed) != nullptr) free_sent();
   if (timer_.is_armed()) home_->disarm(timer_);
   if (is_linked()) unlink();
+}
+
+void scope::sends(detail::departure& way) noexcept {
+  if (sent_.load(relaxed) != nullptr) free_sent();
+  link(way);
+}
+
+/// The thread that runs this must not touch the list of callbacks, so the object stays there until `free_sent`.
+void scope::has_sent(detail::departure& way) noexcept {
+  detail::departure* seen = sent_.load(relaxed);
+  do {
+    way.next = seen;
+    // edge scope.sent: publish, the last use of the object by the thread that the task has gone to
+  } while (!sent_.compare_exchange_weak(seen, &way, release, relaxed));
+}
+
+void scope::free_sent() noexcept {
+  // edge scope.sent: observe, no other thread uses the objects any more
+  job* at = sent_.exchange(nullptr, acquire);
+  while (at != nullptr) delete static_cast<detail::departure*>(std::exchange(at, at->next));
 }
 
 void scope::spawn(task<void> child) {

@@ -71,9 +71,8 @@ void task_walk::add(const awaiter_base& waiting) {
 
 void task_walk::add(const deaf_wait& waiting) {
   seen_task& made = add_chain(*waiting.promise_, waiting.handle_);
-  made.waits_for = waiting.joined_ != nullptr ? "tasks of a scope" : "offload";
+  made.waits_for = "tasks of a scope";
   made.joins = waiting.joined_;
-  if (waiting.joined_ == nullptr) return;
   all_.inner.push_back(waiting.joined_);
   ++made.inner;
 }

@@ -148,8 +148,8 @@ auto http_server::state::accept_until_stop(stream_listener& listener, scope& all
       ended.set_exception(std::current_exception());  // there was no memory for the task
     }
     accepting_ = nullptr;
+    if (stopping || ended.is_stopped()) break;
     if (ended.has_value()) co_return ended.take();
-    if (ended.is_stopped()) break;
     report(ended.exception());
     co_await sleep_for(pause_after_error);
   }

@@ -81,6 +81,36 @@ TEST_CASE("a value that the caller keeps is sent as a copy") {
   CHECK(line.try_receive() == "kept");
 }
 
+TEST_CASE("a value is made of its parts by the call that sends it") {
+  struct parcel {
+    std::string name;
+    std::unique_ptr<int> content;
+  };
+  scripted_home where;
+  channel<parcel> line(1);
+  std::vector<result<void>> sent;
+  auto sender = [&]() -> task<void> {
+    sent.push_back(co_await line.emplace("first", std::make_unique<int>(1)));
+    sent.push_back(co_await line.emplace("second", std::make_unique<int>(2)));
+    sent.push_back(co_await line.emplace("third", std::make_unique<int>(3)));
+  };
+  where.root().spawn(sender());
+  std::optional<parcel> got = line.try_receive();
+  REQUIRE(got.has_value());
+  CHECK(got->name == "first");
+  CHECK(*got->content == 1);
+  where.run_all();
+  line.close();
+  where.run_all();
+  got = line.try_receive();
+  REQUIRE(got.has_value());
+  CHECK(got->name == "second");
+  REQUIRE(sent.size() == 3);
+  CHECK(sent[0].has_value());
+  CHECK(sent[1].has_value());
+  CHECK(sent[2] == fail(errc::closed));
+}
+
 TEST_CASE("move-only values pass, and a value that is refused stays with the sender") {
   scripted_home where;
   channel<std::unique_ptr<int>> line(1);

@@ -403,21 +403,25 @@ TEST_CASE("tasks that take a lock in turn are no deadlock, also where both looks
 TEST_CASE("a deadline, and a stop that did not end a task yet, are shown") {
   test_loop here;
   manual_executor elsewhere;
-  auto waits = [&]() -> task<void> { co_await offload(elsewhere, [] {}); };
+  const auto look = [&] {  // in the function: it has begun, so that the deadline cannot withdraw it
+    here.advance(3s);
+    const auto tasks = tasks_at(here.io());
+    REQUIRE(tasks.size() == 1);
+    CHECK(tasks[0].stopped_for == errc::deadline_exceeded);
+    CHECK(*tasks[0].time_left == -1s);
+    CHECK(tasks[0].waits_for == "offload");
+  };
+  auto waits = [&]() -> task<void> {
+    auto hop = offload(elsewhere, look);
+    co_await hop;
+  };
   here.io().spawn([](auto& body) -> task<void> { static_cast<void>(co_await with_timeout(2s, body())); }(waits));
   here.run_once();
-  auto tasks = tasks_at(here.io());
+  const auto tasks = tasks_at(here.io());
   REQUIRE(tasks.size() == 1);
   REQUIRE(tasks[0].time_left);
   CHECK(*tasks[0].time_left == 2s);
   CHECK_FALSE(tasks[0].stopped_for);
-
-  here.advance(3s);
-  tasks = tasks_at(here.io());
-  REQUIRE(tasks.size() == 1);
-  CHECK(tasks[0].stopped_for == errc::deadline_exceeded);
-  CHECK(*tasks[0].time_left == -1s);
-  CHECK(tasks[0].waits_for == "offload");
   elsewhere.run_all();
   here.run_once();
 }
@@ -425,21 +429,27 @@ TEST_CASE("a deadline, and a stop that did not end a task yet, are shown") {
 TEST_CASE("tasks in a scope within one that is stopped are still shown") {
   test_loop here;
   manual_executor elsewhere;
-  auto waits = [&]() -> task<void> { co_await offload(elsewhere, [] {}); };
+  future<void> ahead;
+  const auto look = [&] {  // in the function: it has begun, so that the stop cannot withdraw it
+    ahead.request_stop();
+    here.run_once();
+    const auto tasks = tasks_at(here.io());
+    REQUIRE(tasks.size() == 2);
+    CHECK(tasks[0].waits_for == "tasks of a scope");
+    CHECK(tasks[1].waits_for == "offload");
+    CHECK(tasks[1].depth == 1);
+    CHECK(tasks[1].stopped_for == errc::stopped);
+  };
+  auto waits = [&]() -> task<void> {
+    auto hop = offload(elsewhere, look);
+    co_await hop;
+  };
   auto holds = [&](scope& in) -> task<void> {
     in.spawn(waits());
     co_return;
   };
-  auto ahead = spawn(here.io(), with_scope(std::ref(holds)));
+  ahead = spawn(here.io(), with_scope(std::ref(holds)));
   here.run_once();
-  ahead.request_stop();
-  here.run_once();
-  const auto tasks = tasks_at(here.io());
-  REQUIRE(tasks.size() == 2);
-  CHECK(tasks[0].waits_for == "tasks of a scope");
-  CHECK(tasks[1].waits_for == "offload");
-  CHECK(tasks[1].depth == 1);
-  CHECK(tasks[1].stopped_for == errc::stopped);
   elsewhere.run_all();
   here.run_once();
 }

@@ -127,3 +127,25 @@ TEST_CASE("a coroutine that ends there as stopped stops the caller") {
   auto stops = []() -> task<void> { co_await stop_here(); };
   CHECK(here.run(offload(workers, stops)).is_stopped());
 }
+
+TEST_CASE("a stop takes back a call that has not begun: its arguments are destroyed at home, and it is never called") {
+  test_loop here;
+  manual_executor there;
+  deaths seen;
+  bool called = false;
+  auto call = [&called](const mortal&) { called = true; };
+  auto begin = [&called](const mortal&) -> task<void> {
+    called = true;
+    co_return;
+  };
+  here.io().spawn(offload(there, call, mortal(seen)));
+  here.io().spawn(offload(there, begin, mortal(seen)));
+  REQUIRE(there.pending() == 2);
+  here.io().root().request_stop();
+  here.run_once();
+  CHECK(seen.count == 2);
+  CHECK(seen.last_on == std::this_thread::get_id());
+  CHECK(here.io().root().tasks() == 0);
+  there.run_all();
+  CHECK_FALSE(called);
+}

@@ -191,7 +191,12 @@ TEST_CASE("a stop does not abandon a function that runs: it ends first, and the 
   auto body = [&]() -> task<void> {
     const mortal local(seen);
     scope& inside = co_await this_scope();
-    auto poll = [&] { return inside.stop().requested(); };
+    auto poll = [&] {
+      here.io().root().request_stop();
+      here.run_once();
+      CHECK(seen.count == 0);
+      return inside.stop().requested();
+    };
     const bool polled = co_await away(there, poll);
     saw_stop = polled;
     came_home = true;
@@ -199,10 +204,8 @@ TEST_CASE("a stop does not abandon a function that runs: it ends first, and the 
     went_on = true;
   };
   here.io().spawn(body());
-  here.io().root().request_stop();
-  here.run_once();
-  CHECK(seen.count == 0);
   there.run();
+  CHECK(seen.count == 0);
   here.run_once();
   CHECK(came_home);
   CHECK(saw_stop);
@@ -210,20 +213,84 @@ TEST_CASE("a stop does not abandon a function that runs: it ends first, and the 
   CHECK(seen.count == 1);
 }
 
-TEST_CASE("a function that is away when its loop stops still comes home, and the loop ends after it") {
+TEST_CASE("a stop takes back a function that has not begun: the task ends at once, and the function is never called") {
+  for (const bool drops : {false, true}) {
+    test_loop here;
+    manual_executor there;
+    deaths seen;
+    bool called = false;
+    auto body = [&]() -> task<void> {
+      mortal capture(seen);
+      auto call = [&called, held = std::move(capture)] { called = true; };
+      task<void> hop = away(there, std::move(call));
+      co_await std::move(hop);
+    };
+    here.io().spawn(body());
+    REQUIRE(there.pending() == 1);
+    here.io().root().request_stop();
+    CHECK(seen.count == 0);
+    here.run_once();
+    CHECK(seen.count == 1);
+    CHECK(seen.last_on == std::this_thread::get_id());
+    CHECK(here.io().root().tasks() == 0);
+    if (drops)
+      there.drop();
+    else
+      there.run();
+    here.run_once();
+    CHECK_FALSE(called);
+  }
+}
+
+TEST_CASE("a deadline ends the wait for a function that has not begun, on an executor whose only thread is busy") {
   test_loop here;
-  manual_executor there;
+  pool workers(with_workers(1));
+  atomic<bool> started{false};
+  atomic<bool> may_end{false};
+  REQUIRE(post(workers, [&] {
+            started.store(true, relaxed);
+            while (!may_end.load(relaxed)) std::this_thread::yield();
+          }).has_value());
+  REQUIRE(testing::eventually([&] { return started.load(relaxed); }));
+  atomic<bool> called{false};
+  const auto late =
+      here.run_through(with_timeout(10ms, away(workers, [&] { called.store(true, relaxed); })), 1ms).take();
+  CHECK(late == fail(errc::deadline_exceeded));
+  may_end.store(true, relaxed);
+  REQUIRE(workers.shutdown(shutdown_mode::drain));
+  CHECK_FALSE(called.load(relaxed));
+}
+
+TEST_CASE("a function that runs when its loop stops still comes home, and the loop ends after it") {
+  test_loop here;
+  pool workers(with_workers(1));
+  atomic<bool> started{false};
+  atomic<bool> may_end{false};
   bool came_home = false;
   auto body = [&]() -> task<void> {
-    co_await away(there, [] {});
+    auto wait = [&] {
+      started.store(true, relaxed);
+      while (!may_end.load(relaxed)) std::this_thread::yield();
+    };
+    co_await away(workers, wait);
     came_home = true;
   };
   here.io().spawn(body());
+  REQUIRE(testing::eventually([&] { return started.load(relaxed); }));
   here.io().stop();
   for (int i = 0; i < 10; ++i) CHECK(here.io().run_once());
-  std::thread([&] { there.run(); }).join();
+  may_end.store(true, relaxed);
   CHECK(testing::eventually([&] { return !here.io().run_once(); }));
   CHECK(came_home);
+}
+
+TEST_CASE("a loop that stops does not wait for a function that has not begun") {
+  test_loop here;
+  manual_executor there;
+  here.io().spawn(away(there, [] {}));
+  here.io().stop();
+  CHECK(testing::eventually([&] { return !here.io().run_once(); }));
+  there.run();
 }
 
 TEST_CASE("in a stopped scope nothing is sent away") {

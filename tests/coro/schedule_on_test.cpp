@@ -125,6 +125,7 @@ TEST_CASE("whoever awaits a task that ends away goes on there, with its value or
   at.run_there();
   CHECK(got == 7);
   CHECK(went_on != at.home);
+  at.here.run_once();  // a task that is away comes home before it leaves again
   at.run_there();
   CHECK(caught);
   at.here.run_once();
@@ -175,15 +176,75 @@ TEST_CASE("a stop that comes while a task is away ends it at its next wait, at h
     went_on = true;
   };
   at.here.io().spawn(body());
-  at.here.io().root().request_stop();
-  at.here.run_once();
-  CHECK(seen.count == 0);
   at.run_there();
   CHECK(ran_away);
+  at.here.io().root().request_stop();
+  CHECK(seen.count == 0);
   at.here.run_once();
   CHECK(seen.count == 1);
   CHECK(seen.last_on == at.home);
   CHECK_FALSE(went_on);
+}
+
+TEST_CASE("a stop takes back a task that its executor has not begun with, and destroys its locals at home") {
+  for (const bool drops : {false, true}) {
+    scene at;
+    deaths seen;
+    bool ran_away = false;
+    auto body = [&]() -> task<void> {
+      const mortal local(seen);
+      co_await schedule_on(at.there);
+      ran_away = true;
+    };
+    at.here.io().spawn(body());
+    at.here.io().root().request_stop();
+    CHECK(seen.count == 0);
+    at.here.run_once();
+    CHECK(seen.count == 1);
+    CHECK(seen.last_on == at.home);
+    CHECK(at.here.io().root().tasks() == 0);
+    if (drops)
+      at.there.drop();
+    else
+      at.run_there();
+    CHECK_FALSE(ran_away);
+  }
+}
+
+TEST_CASE("a deadline takes back a task that waits for its executor") {
+  scene at;
+  result<void> ended;
+  auto hop = [&]() -> task<void> { co_await schedule_on(at.there); };
+  auto body = [&]() -> task<void> { ended = co_await with_timeout(5ms, hop()); };
+  at.here.io().spawn(body());
+  at.here.advance(6ms);
+  CHECK(ended == fail(errc::deadline_exceeded));
+  CHECK(at.here.io().root().tasks() == 0);
+  at.run_there();
+}
+
+TEST_CASE("a scope that tasks have left a hundred times is stopped like any other, and leaves nothing behind") {
+  scene at;
+  deaths seen;
+  auto body = [&]() -> task<void> {
+    const mortal local(seen);
+    for (int i = 0; i < 100; ++i) {
+      co_await schedule_on(at.there);
+      co_await resume_home();
+    }
+    co_await schedule_on(at.there);
+  };
+  at.here.io().spawn(body());
+  for (int i = 0; i < 100; ++i) {
+    at.run_there();
+    at.here.run_once();
+  }
+  REQUIRE(at.there.pending() == 1);
+  at.here.io().root().request_stop();
+  at.here.run_once();
+  CHECK(seen.count == 1);
+  CHECK(at.here.io().root().tasks() == 0);
+  at.run_there();
 }
 
 TEST_CASE("in a stopped scope a task does not leave home") {

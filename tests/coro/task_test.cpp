@@ -25,6 +25,7 @@
 using namespace braid;
 using testing::deaths;
 using testing::mortal;
+using testing::test_loop;
 
 namespace {
 
@@ -383,4 +384,51 @@ TEST_CASE("a million stopped children do not use up the stack") {
     co_return stopped;
   };
   CHECK(sync_wait(body()) == 1'000'000);
+}
+
+namespace {
+
+/// Its destructor throws, as a destructor that is declared so may.
+struct throws_at_its_end {
+  ~throws_at_its_end() noexcept(false) { throw std::runtime_error("from a destructor"); }
+};
+
+auto with_bad_local() -> task<void> {
+  const throws_at_its_end bad{};
+  co_await sleep_for(1h);
+}
+
+/// Runs `begin` on a loop, in a process of its own, and stops what it has begun.
+template <typename Begin>
+void ends_with_a_sentence(Begin begin) {
+  const auto end = testing::run_in_child([&] {
+    test_loop here;
+    begin(here);
+    here.io().root().request_stop();
+    here.run_once();
+  });
+  CHECK(end.signal == SIGABRT);
+  CHECK(end.errors.find("a destructor of a local of a coroutine threw") != std::string::npos);
+  CHECK(end.errors.find("from a destructor") != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("a destructor that throws while a task is stopped ends the program, and says so") {
+  ends_with_a_sentence([](test_loop& here) { here.io().spawn(with_bad_local()); });
+  ends_with_a_sentence([](test_loop& here) { here.io().spawn([]() -> task<void> { co_await with_bad_local(); }()); });
+  ends_with_a_sentence([](test_loop& here) {
+    here.io().spawn([]() -> task<void> { static_cast<void>(co_await as_outcome(with_bad_local())); }());
+  });
+  ends_with_a_sentence(
+      [](test_loop& here) { static const future<void> kept = spawn(here.io().root(), with_bad_local()); });
+}
+
+TEST_CASE("a destructor that throws when a task ends by itself fails the task") {
+  test_loop here;
+  auto ends = []() -> task<int> {
+    const throws_at_its_end bad{};
+    co_return 1;
+  };
+  CHECK(here.run(ends()).has_exception());
 }

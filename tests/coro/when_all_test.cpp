@@ -13,6 +13,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -169,6 +170,45 @@ TEST_CASE("a stop of the caller stops all, and one that ends as stopped stops al
   CHECK(here.run(when_all(wait_long(seen), stops())).is_stopped());
   CHECK(seen.count == 3);
   CHECK_FALSE(went_on);
+}
+
+TEST_CASE("one that stops the scope of all ends all, and the caller gets errc::stopped") {
+  test_loop here;
+  deaths seen;
+  auto stops_all = []() -> task<void> {
+    (co_await this_scope()).request_stop();
+    co_await sleep_for(1h);
+  };
+  auto both = [&]() -> task<std::error_code> {
+    try {
+      co_await when_all(wait_long(seen), stops_all());
+    } catch (const std::system_error& thrown) {
+      co_return thrown.code();
+    }
+    co_return std::error_code();
+  };
+  CHECK(here.run(both()).take() == errc::stopped);
+  auto many = [&]() -> task<std::error_code> {
+    std::vector<task<void>> work;
+    work.push_back(stops_all());
+    try {
+      co_await when_all(std::move(work));
+    } catch (const std::system_error& thrown) {
+      co_return thrown.code();
+    }
+    co_return std::error_code();
+  };
+  CHECK(here.run(many()).take() == errc::stopped);
+  auto any = [&]() -> task<std::error_code> {
+    try {
+      static_cast<void>(co_await when_any(wait_long(seen), stops_all()));
+    } catch (const std::system_error& thrown) {
+      co_return thrown.code();
+    }
+    co_return std::error_code();
+  };
+  CHECK(here.run(any()).take() == errc::stopped);
+  CHECK(seen.count == 2);
 }
 
 TEST_CASE("parts that compute elsewhere come home with their values") {

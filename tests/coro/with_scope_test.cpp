@@ -11,8 +11,10 @@
 
 #include <chrono>
 #include <memory>
+#include <exception>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -36,6 +38,14 @@ auto value_after(duration span, int value) -> task<int> {
 auto failing(duration span, const char* sentence) -> task<void> {
   co_await sleep_for(span);
   throw std::runtime_error(sentence);
+}
+
+auto code_of(const std::exception_ptr& thrown) -> std::error_code {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::system_error& error) {
+    return error.code();
+  }
 }
 
 auto sentence_of(const outcome<int>& ended) -> std::string {
@@ -123,6 +133,122 @@ TEST_CASE("a body that stops itself stops what it spawned and whoever awaits it"
   const outcome<int> ended = here.run(with_scope(body));
   CHECK(ended.is_stopped());
   CHECK(seen.count == 1);
+}
+
+TEST_CASE("a stop that a child requests of its own scope ends there, and the code after with_scope runs") {
+  test_loop here;
+  deaths seen;
+  auto body = [&](scope& children) -> task<void> {
+    children.spawn([&children]() -> task<void> {
+      co_await sleep_for(5ms);
+      children.request_stop();
+    });
+    children.spawn(sleeping(1h, seen));
+    co_await sleeping(1h, seen);
+  };
+  auto program = [&]() -> task<int> {
+    co_await with_scope(body);
+    co_await sleep_for(1ms);  // nothing around is stopped
+    co_return 7;
+  };
+  CHECK(here.run_through(program(), 1ms).take() == 7);
+  CHECK(seen.count == 2);
+}
+
+TEST_CASE("a body that its own scope's stop has left without a value gives the reason as a result or an exception") {
+  test_loop here;
+  auto with_result = [](scope& children) -> task<result<int>> {
+    children.request_stop();
+    co_await sleep_for(1h);
+    co_return 1;
+  };
+  CHECK(here.run(with_scope(with_result)).take() == fail(errc::stopped));
+  auto with_value = [](scope& children) -> task<int> {
+    children.request_stop(errc::full);
+    co_await sleep_for(1h);
+    co_return 1;
+  };
+  const outcome<int> ended = here.run(with_scope(with_value));
+  REQUIRE(ended.has_exception());
+  CHECK(code_of(ended.exception()) == errc::full);
+  auto has_one = [](scope& children) -> task<int> {
+    children.request_stop();
+    co_return 3;
+  };
+  CHECK(here.run(with_scope(has_one)).take() == 3);
+}
+
+TEST_CASE("of scopes in each other, the one whose stop was requested is the one that goes on") {
+  test_loop here;
+  for (const bool outer_is_stopped : {false, true}) {
+    bool inner_went_on = false;
+    bool outer_went_on = false;
+    auto body = [&](scope& outer) -> task<void> {
+      auto nested = [&](scope& inner) -> task<void> {
+        scope& stopped = outer_is_stopped ? outer : inner;
+        inner.spawn([&stopped]() -> task<void> {
+          co_await sleep_for(1ms);
+          stopped.request_stop();
+        });
+        co_await sleep_for(1h);
+      };
+      co_await with_scope(nested);
+      inner_went_on = true;
+    };
+    auto program = [&]() -> task<void> {
+      co_await with_scope(body);
+      outer_went_on = true;
+    };
+    CHECK(here.run_through(program(), 1ms).has_value());
+    CHECK(inner_went_on == !outer_is_stopped);
+    CHECK(outer_went_on);
+  }
+}
+
+TEST_CASE("a stop from outside wins over the scope's own, whichever comes first") {
+  for (const bool outside_first : {false, true}) {
+    test_loop here;
+    bool went_on = false;
+    auto body = [&](scope& own) -> task<void> {
+      if (outside_first) here.io().root().request_stop();
+      own.request_stop();
+      if (!outside_first) here.io().root().request_stop();
+      CHECK_FALSE(own.has_own_stop());
+      co_await sleep_for(1h);
+    };
+    auto program = [&]() -> task<void> {
+      co_await with_scope(body);
+      went_on = true;
+    };
+    here.io().spawn(program());
+    here.run_once();
+    CHECK_FALSE(went_on);
+    CHECK(here.io().root().tasks() == 0);
+  }
+}
+
+TEST_CASE("a body that ends as stopped by itself is not taken for one that its scope has stopped later") {
+  test_loop here;
+  auto body = [&](scope& children) -> task<void> {
+    children.spawn([&children]() -> task<void> {
+      struct on_exit {
+        scope& of;
+        ~on_exit() { of.request_stop(); }
+      } const last{children};
+      co_await sleep_for(1h);
+    });
+    co_await stop_here();
+  };
+  CHECK(here.run(with_scope(body)).is_stopped());
+}
+
+TEST_CASE("work that stops its own scope under a deadline is reported as stopped, and the caller goes on") {
+  test_loop here;
+  auto stops_scope = []() -> task<void> {
+    (co_await this_scope()).request_stop();
+    co_await sleep_for(1h);
+  };
+  CHECK(here.run(with_timeout(1h, stops_scope())).take() == fail(errc::stopped));
 }
 
 TEST_CASE("a stop from outside ends body and children before with_scope ends") {

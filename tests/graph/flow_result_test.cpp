@@ -48,6 +48,7 @@ struct scene {
       else
         here.advance(1ms);
     }
+    workers.run_all();  // what was withdrawn
     return ended.take();
   }
 

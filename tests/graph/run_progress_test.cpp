@@ -33,13 +33,16 @@ TEST_CASE("once a run is joined, each node tells how far it came") {
   b.nodes.nodes[2].start = [] { return fail_after(1ms); };
   b.nodes.nodes[3].start = [] { return test_node::done_after(1h); };
   b.nodes.nodes[5].mode = node_mode::worker;
+  b.nodes.nodes[5].run = [&](const stop_flag&) {
+    b.here.advance(2ms);
+    b.here.advance(2ms);
+    return node_status::done;
+  };
   b.start();
   CHECK(b.run->progress(0) == node_progress::running);
   CHECK(b.run->progress(1) == node_progress::done);
-  b.here.advance(2ms);
-  b.here.advance(2ms);
-  REQUIRE(b.settled());
   b.workers.run();
+  REQUIRE(b.settled());
   b.join();
   CHECK(b.run->progress(0) == node_progress::done);
   CHECK(b.run->progress(2) == node_progress::failed);
@@ -82,17 +85,33 @@ TEST_CASE("a node whose first step was queued does not begin after a node before
 }
 
 TEST_CASE("a node that says it was skipped is no failure where something had stopped it") {
-  const auto skips = [](const stop_flag& stop) { return stop.requested() ? node_status::skipped : node_status::done; };
   bench b(2, {});
+  b.nodes.nodes[0].mode = node_mode::task;
+  b.nodes.nodes[0].start = [] { return fail_after(1ms); };
   b.nodes.nodes[1].mode = node_mode::worker;
-  b.nodes.nodes[1].run = skips;
-  b.nodes.nodes[0].run = fails;
+  b.nodes.nodes[1].run = [&](const stop_flag& stop) {
+    b.here.advance(2ms);
+    return stop.requested() ? node_status::skipped : node_status::done;
+  };
   b.start();
   b.workers.run();
   b.join();
   CHECK(b.failure().node == 0);
   CHECK(b.run->progress(1) == node_progress::skipped);
   CHECK(b.run->late() == 0);
+}
+
+TEST_CASE("a node that waits for a worker when another one fails is stopped, and is never run") {
+  bench b(2, {});
+  b.nodes.nodes[1].mode = node_mode::worker;
+  b.nodes.nodes[0].run = fails;
+  b.start();
+  b.join();
+  CHECK(b.failure().node == 0);
+  CHECK(b.run->progress(1) == node_progress::stopped);
+  CHECK(b.run->late() == 0);
+  b.workers.run();
+  CHECK(b.nodes.started.size() == 1);
 }
 
 TEST_CASE("a node that says it was skipped though nothing had stopped it has failed") {
@@ -107,9 +126,11 @@ TEST_CASE("a node that timed out has failed, however it ends, and one that a wor
   bench b(1, {});
   b.mode_of_all(node_mode::worker);
   b.nodes.nodes[0].timeout = 1ms;
-  b.nodes.nodes[0].run = [](const stop_flag&) { return node_status::skipped; };
+  b.nodes.nodes[0].run = [&](const stop_flag&) {
+    b.here.advance(2ms);
+    return node_status::skipped;
+  };
   b.start();
-  b.here.advance(2ms);
   b.workers.run();
   b.join();
   CHECK(b.failure().why == cause::node_timeout);

@@ -365,20 +365,34 @@ TEST_CASE("a worker that takes longer than its timeout settles the run at once, 
   b.nodes.nodes[0].timeout = 1ms;
   bool saw_stop = false;
   b.nodes.nodes[0].run = [&](const stop_flag& stop) {
+    b.here.advance(1100us);
+    CHECK(b.failure().why == cause::node_timeout);
+    CHECK(b.run->late() == 0);
+    CHECK(b.in->tasks() == 1);
     saw_stop = stop.requested();
     return node_status::done;
   };
   b.start();
-  b.here.advance(1100us);
-  CHECK(b.failure().why == cause::node_timeout);
-  CHECK(b.run->late() == 0);
-  CHECK(b.in->tasks() == 1);
   b.workers.run();
   b.here.run_once();
   CHECK(saw_stop);
   CHECK(b.run->late() == 1);
   CHECK(b.in->tasks() == 0);
   CHECK(b.failure().why == cause::node_timeout);
+}
+
+TEST_CASE("a worker that has not begun with a node when its time is over does not begin with it") {
+  bench b(1, {});
+  b.mode_of_all(node_mode::worker);
+  b.nodes.nodes[0].timeout = 1ms;
+  b.start();
+  b.here.advance(1100us);
+  CHECK(b.failure().why == cause::node_timeout);
+  CHECK(b.in->tasks() == 0);
+  b.workers.run();
+  b.here.run_once();
+  CHECK(b.nodes.started.empty());
+  CHECK(b.run->late() == 0);
 }
 
 TEST_CASE("a timeout behind a node that still runs does not settle the run before that node has ended") {
@@ -422,18 +436,21 @@ TEST_CASE("the deadline of the run settles it at once while a worker still runs,
   b.nodes.nodes[0].mode = node_mode::worker;
   b.nodes.nodes[1].mode = node_mode::task;
   b.nodes.nodes[1].start = [] { return test_node::done_after(1h); };
-  b.start(b.here.now() + 1ms);
   bool joined = false;
+  b.nodes.nodes[0].run = [&](const stop_flag&) {
+    b.here.advance(1100us);
+    CHECK(b.failure().why == cause::run_stopped);
+    CHECK(b.failure().reason == errc::deadline_exceeded);
+    CHECK_FALSE(joined);
+    CHECK(b.run->late() == 0);
+    return node_status::done;
+  };
+  b.start(b.here.now() + 1ms);
   auto wait = [&]() -> task<void> {
     co_await b.run->join();
     joined = true;
   };
   b.here.io().spawn(wait());
-  b.here.advance(1100us);
-  CHECK(b.failure().why == cause::run_stopped);
-  CHECK(b.failure().reason == errc::deadline_exceeded);
-  CHECK_FALSE(joined);
-  CHECK(b.run->late() == 0);
   b.workers.run();
   b.here.run_once();
   CHECK(joined);
@@ -501,15 +518,17 @@ TEST_CASE("a node that runs here sees the stop of the run") {
 
 TEST_CASE("a failure stops a computation behind it through its flag") {
   bench b(2, {});
+  b.nodes.nodes[0].mode = node_mode::task;
+  b.nodes.nodes[0].start = [] { return fail_after(1ms); };
   b.nodes.nodes[1].mode = node_mode::worker;
   bool saw_stop = false;
   b.nodes.nodes[1].run = [&](const stop_flag& stop) {
+    b.here.advance(1100us);
+    CHECK(b.failure().node == 0);
     saw_stop = stop.requested();
     return node_status::done;
   };
-  b.nodes.nodes[0].run = fails;
   b.start();
-  CHECK(b.failure().node == 0);
   b.workers.run();
   b.here.run_once();
   CHECK(saw_stop);

@@ -205,14 +205,15 @@ TEST_CASE("a stopping loop is no work while it waits for a function that is away
   testing::manual_executor away;
   bool over = false;
   auto tracked = [&]() -> task<void> {
-    auto hop = offload(away, [] {});
+    auto hop = offload(away, [&] {
+      here.io().stop();
+      here.driver.work();
+      CHECK_FALSE(here.driver.is_ready());
+    });
     co_await hop;
     over = true;
   };
   here.spawn(tracked());
-  here.io().stop();
-  here.driver.work();
-  CHECK_FALSE(here.driver.is_ready());
   away.run();
   CHECK(here.driver.is_ready());
   while (here.io().status() != loop::state::stopped) here.driver.work();

@@ -4,6 +4,7 @@
 #include <braid/task/executors.hpp>
 
 #include <tests/support/connections.hpp>
+#include <tests/support/manual_executor.hpp>
 #include <tests/support/raw_tls.hpp>
 #include <tests/support/tls_scene.hpp>
 #include <tests/support/test_loop.hpp>
@@ -26,6 +27,7 @@ using namespace braid;
 using testing::certified;
 using testing::client_context;
 using testing::make_certificate;
+using testing::manual_executor;
 using testing::raw_context;
 using testing::raw_tls;
 using testing::server_context;
@@ -500,6 +502,39 @@ TEST_CASE("the steps of a handshake run on the executor, and those that get nowh
   verifying.handshakes = &of_client;
   CHECK(run_handshake(here, client_context(verifying), server_context()).client.has_value());
   CHECK(of_client.posts >= 1);
+}
+
+TEST_CASE("the time of a handshake, and a deadline around it, pass while a step waits for a busy executor") {
+  test_loop here;
+  auto client = testing::trusting_client();
+  manual_executor busy;
+  client.handshakes = &busy;
+  client.handshake_timeout = 200ms;
+  for (const duration deadline : {duration(1h), duration(100ms)}) {
+    auto sockets = stream_socket::pair(here.io()).value();
+    scope serving(here.io().root());
+    auto serves = [&]() -> task<void> {
+      static_cast<void>(co_await tls_stream::accept(server_context(), std::move(sockets.second)));
+    };
+    serving.spawn(serves());
+    std::optional<std::error_code> why;
+    auto connects = [&]() -> task<void> {
+      auto connecting = tls_stream::connect(client_context(client), std::move(sockets.first), "localhost");
+      const auto made = co_await with_timeout(deadline, std::move(connecting));
+      why = made ? std::error_code() : made.error();
+    };
+    here.io().spawn(connects());
+    REQUIRE(here.run_until([&] { return busy.pending() == 1; }));
+    here.advance(99ms);
+    CHECK_FALSE(why.has_value());
+    here.advance(102ms);
+    REQUIRE(here.run_until([&] { return why.has_value(); }));
+    CHECK(*why == errc::deadline_exceeded);
+    REQUIRE(busy.pending() == 1);
+    busy.run();  // the connection that it was for is gone
+    serving.request_stop();
+    CHECK(here.run_until([&] { return serving.tasks() == 0; }));
+  }
 }
 
 TEST_CASE("where the executor takes nothing more, a handshake fails and closes its socket") {

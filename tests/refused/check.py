@@ -26,6 +26,19 @@ def main():
         missing.append(text) if said is None else left.remove(said)
     if missing:
         sys.exit(f"no error says {missing}:\n" + "\n".join(errors))
+    check_message_of_gxx12(sys.argv[1], [each for each in sys.argv[2:] if each != "-DBRAID_QUIET_GXX12"])
+
+
+def check_message_of_gxx12(compiler, arguments):
+    """g++ 12 prints a message about its fault, unless the program turns it off; other compilers print nothing."""
+    program = "#include <braid/coro.hpp>\n"
+    version = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=True).stdout
+    has_fault = "g++" in compiler and "clang" not in compiler and int(version.split(".")[0]) < 13
+    for extra, is_expected in [([], has_fault), (["-DBRAID_QUIET_GXX12"], False)]:
+        command = [compiler, *arguments, *extra, "-fsyntax-only", "-x", "c++", "-"]
+        done = subprocess.run(command, input=program, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or ("BRAID_QUIET_GXX12" in done.stderr) != is_expected:
+            sys.exit(f"expected {'a' if is_expected else 'no'} message about g++ 12:\n" + done.stderr)
 
 
 if __name__ == "__main__":

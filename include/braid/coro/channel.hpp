@@ -39,6 +39,15 @@ class channel {
   /// `co_await send(value)` waits for room. Gives a result<void>. Errors: errc::closed, and then the value is gone.
   [[nodiscard]] auto send(T value) noexcept { return send_awaiter(*this, std::move(value)); }
 
+  /// `co_await emplace(arguments...)` waits for room for a value that is made of the arguments. For aggregates it is
+  /// the form that g++ 12 compiles correctly: that destroys the temporary of `co_await send(item{…})` twice
+  /// (docs/cookbook.md). Gives and errors: as `send`.
+  template <typename... Args>
+    requires std::constructible_from<T, Args...>
+  [[nodiscard]] auto emplace(Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args...>) {
+    return send_awaiter(*this, T(std::forward<Args>(args)...));
+  }
+
   /// Sends without waiting. Errors: errc::full, errc::closed; `value` is as it was then.
   [[nodiscard]] auto try_send(T&& value) noexcept -> result<void>;
   /// The same with a copy.

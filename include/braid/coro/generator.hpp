@@ -95,6 +95,7 @@ class generator_promise {
 
   void return_void() const noexcept {}
   void unhandled_exception() {
+    if (goes_on_no_more_) destructor_threw();
     if (outer_ == nullptr) throw;
     error_ = std::current_exception();
   }
@@ -107,6 +108,9 @@ class generator_promise {
   }
 
   [[nodiscard]] auto value() const noexcept -> std::add_pointer_t<Yielded> { return value_; }
+
+  /// The frame is about to be destroyed.
+  void goes_on_no_more() noexcept { goes_on_no_more_ = true; }
 
  protected:
   explicit generator_promise(std::coroutine_handle<> self) noexcept : self_(self) {}
@@ -151,6 +155,7 @@ class generator_promise {
   generator_promise* innermost_ = this;          // of the root
   std::add_pointer_t<Yielded> value_ = nullptr;  // of the root
   std::exception_ptr error_;                     // of a nested one
+  bool goes_on_no_more_ = false;
 };
 
 }  // namespace detail
@@ -183,7 +188,9 @@ class [[nodiscard]] generator : public std::ranges::view_interface<generator<Ref
     return *this;
   }
   ~generator() {
-    if (promise_ != nullptr) handle().destroy();
+    if (promise_ == nullptr) return;
+    promise_->goes_on_no_more();
+    handle().destroy();
   }
 
   /// Runs to the first element. Once.
@@ -279,6 +286,7 @@ class async_generator_promise final : public promise_base {
 
   void return_void() noexcept { ended(); }
   void unhandled_exception() noexcept {
+    expect_to_go_on();
     error_ = std::current_exception();
     ended();
   }
@@ -328,7 +336,9 @@ class [[nodiscard]] async_generator {
   }
   /// Requires that no task waits for the next element.
   ~async_generator() {
-    if (frame_) frame_.destroy();
+    if (!frame_) return;
+    frame_.promise().goes_on_no_more();
+    frame_.destroy();
   }
 
   /// The next element, which may be moved from and lives until the next call; null when there is none, also when asked

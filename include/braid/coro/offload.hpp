@@ -3,8 +3,10 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/coro/detail/offload_task.hpp>
 #include <braid/coro/detail/promise.hpp>
+#include <braid/coro/detail/sent_job.hpp>
 #include <braid/coro/detail/timed_offload.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
@@ -24,51 +26,55 @@ namespace braid {
 namespace detail {
 
 template <typename Fn>
-class offload_awaiter : deaf_wait {
+class offload_awaiter final : awaiter_base {
   using value = std::invoke_result_t<Fn&>;
 
-  struct outward : job {
-    explicit outward(offload_awaiter& a) noexcept : job(&act), owner(&a) {}
-    static void act(job& self, action what) { static_cast<outward&>(self).owner->run(what); }
-    offload_awaiter* owner;
-  };
-  struct homeward : job {
-    explicit homeward(offload_awaiter& a) noexcept : job(&act), owner(&a) {}
-    static void act(job& self, action /*what*/) { resume(static_cast<homeward&>(self).owner->handle_); }
-    offload_awaiter* owner;
+  class call final : public sent_job {
+   public:
+    explicit call(offload_awaiter& a) noexcept : sent_job(&act), owner_(&a) {}
+
+   private:
+    static void act(job& self, action what) {
+      auto& sent = static_cast<call&>(self);
+      if (sent.try_begin()) return sent.owner_->run(what);
+      delete &sent;
+    }
+    offload_awaiter* owner_;
   };
 
  public:
-  offload_awaiter(executor& where, Fn fn) : deaf_wait(nullptr), where_(&where), fn_(std::move(fn)) {}
+  offload_awaiter(executor& where, Fn fn) : awaiter_base(how), where_(&where), fn_(std::move(fn)) {}
   /// Requires that it is not awaited yet.
   offload_awaiter(offload_awaiter&& other) noexcept(std::is_nothrow_move_constructible_v<Fn>)
-      : deaf_wait(nullptr), where_(other.where_), fn_(std::move(other.fn_)) {}
-  offload_awaiter(const offload_awaiter&) = delete;
-  auto operator=(const offload_awaiter&) -> offload_awaiter& = delete;
+      : awaiter_base(how), where_(other.where_), fn_(std::move(other.fn_)) {}
+  ~offload_awaiter() { delete call_; }
 
-  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
-
+  [[nodiscard]] auto await_ready() -> bool {
+    call_ = new call(*this);
+    return false;
+  }
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
       -> transfer {
-    scope* in = self.promise().where();
-    BRAID_EXPECTS(in != nullptr, "this task has no home: spawn it into a scope, or sync_wait for it on a home");
-    if (in->stop().requested()) return transfer_to(self.promise().stop());
-    handle_ = self;
-    home_ = &in->where();
-    begins(self.promise(), self, at);
-    if (where_->try_post(outward_)) return transfer_to({});
-    ends();
-    fail_with(errc::closed);
-    return transfer_to(self);
+    return transfer_to(suspend(self.promise(), self, at));
   }
-
-  auto await_resume() -> value {
-    ends();
-    return outcome_.take();
-  }
+  auto await_resume() -> value { return outcome_.take(); }
 
  private:
+  static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
+    auto& waiting = static_cast<offload_awaiter&>(self);
+    if (waiting.where_->try_post(*waiting.call_)) return {};
+    waiting.fail_with(errc::closed);
+    return waiting.not_started();
+  }
+  static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
+    auto& waiting = static_cast<offload_awaiter&>(self);
+    if (!waiting.call_->try_withdraw()) return withdrawal::runs;
+    waiting.call_ = nullptr;
+    return withdrawal::done;
+  }
+  static constexpr operation how{&start, &withdraw, "offload"};
+
   void run(job::action what) noexcept {
     try {
       if (what == job::action::drop)
@@ -80,27 +86,25 @@ class offload_awaiter : deaf_wait {
     } catch (...) {
       outcome_.set_exception(std::current_exception());
     }
-    home_->post_resumption(homeward_);  // from here on the coroutine may be running
+    complete_from_elsewhere();  // from here on the coroutine may be running
   }
 
   void fail_with(errc code) noexcept { outcome_.set_exception(failure_of(code)); }
 
   executor* where_;
   Fn fn_;
-  home* home_ = nullptr;
-  std::coroutine_handle<> handle_;
+  call* call_ = nullptr;  // its own, unless a stop has taken it back
   outcome<value> outcome_;
-  outward outward_{*this};
-  homeward homeward_{*this};
 };
 
 }  // namespace detail
 
-/// Runs `fn()` on `where` and resumes the task at home with its result. The function ends before the task goes on, also
-/// when a stop comes meanwhile: a long function polls `scope::stop()`.
+/// Runs `fn()` on `where` and resumes the task at home with its result. If a stop or a deadline comes before the
+/// function has begun, the function does not begin, and the task ends as stopped at once. A function that has begun
+/// ends before the task goes on: a long function polls `scope::stop()`.
 /// Threads: any; a task that is away comes home first. Blocks: no thread of the home.
-/// Errors: what `fn` throws; std::system_error with errc::closed where `where` refused it, errc::dropped where it was
-/// dropped by a shutdown. Cost: a post to `where` and one back; no allocation.
+/// Errors: what `fn` throws; std::system_error with errc::closed if `where` refuses it, errc::dropped if a shutdown
+/// drops it; std::bad_alloc. Cost: a post to `where` and one back, a block of memory for jobs.
 template <std::move_constructible Fn>
   requires(std::invocable<Fn&> && !detail::is_lazy_work<std::invoke_result_t<Fn&>>)
 [[nodiscard]] auto offload(executor& where, Fn fn) {

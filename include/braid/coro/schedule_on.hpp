@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/error.hpp>
+#include <braid/coro/detail/departure.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/task/executor.hpp>
@@ -9,6 +10,7 @@
 
 #include <concepts>
 #include <coroutine>
+#include <cstdint>
 #include <system_error>
 
 namespace braid {
@@ -17,34 +19,47 @@ namespace detail {
 
 class schedule_awaiter final : job {
  public:
-  explicit schedule_awaiter(executor& where) noexcept : job(&arrived), where_(&where) {}
+  explicit schedule_awaiter(executor& where) noexcept : job(&came_home), where_(&where) {}
+  schedule_awaiter(const schedule_awaiter&) = delete;
+  auto operator=(const schedule_awaiter&) -> schedule_awaiter& = delete;
+  ~schedule_awaiter() { delete way_; }
 
-  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  [[nodiscard]] auto await_ready() -> bool {
+    way_ = new departure(*this);
+    return false;
+  }
   template <std::derived_from<promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
-    scope_ = self.promise().where();
-    if (scope_ != nullptr && scope_->stop().requested()) return transfer_to(self.promise().stop());
+  auto await_suspend(std::coroutine_handle<Promise> self, await_place at = await_place::current()) noexcept
+      -> transfer {
+    promise_ = &self.promise();
+    promise_->suspends_at(at);
     handle_ = self;
-    if (where_->try_post(*this)) return transfer_to({});
-    why_not_ = errc::closed;
-    return transfer_to(self);
+    scope* const in = promise_->where();
+    if (in == nullptr || in->where().is_current()) return transfer_to(leave());
+    in->where().post_resumption(*this);  // a stop reaches it at home only
+    return transfer_to({});
   }
   void await_resume() const {
     if (why_not_ != errc{}) throw std::system_error(make_error_code(why_not_));
   }
 
  private:
-  static void arrived(job& self, action what) {
-    auto& hop = static_cast<schedule_awaiter&>(self);
-    if (what == action::run || hop.why_not_ != errc{}) return resume(hop.handle_);  // a dropped one that came home
-    hop.why_not_ = errc::dropped;
-    if (hop.scope_ == nullptr) return resume(hop.handle_);
-    hop.scope_->where().post_resumption(hop);
+  friend class departure;
+  enum class step : std::uint8_t { leave, stop, go_on };
+
+  /// Sends the coroutine away. Returns what to go on with. Threads: the home's, if there is one.
+  BRAID_API auto leave() noexcept -> std::coroutine_handle<>;
+  BRAID_API static void came_home(job& self, action what);
+  void come_home_for(step there) noexcept {
+    next_step_ = there;
+    promise_->where()->where().post_resumption(*this);
   }
 
   executor* where_;
-  scope* scope_ = nullptr;
+  departure* way_ = nullptr;  // until it is posted
+  promise_base* promise_ = nullptr;
   std::coroutine_handle<> handle_;
+  step next_step_ = step::leave;
   errc why_not_{};
 };
 

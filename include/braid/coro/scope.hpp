@@ -24,8 +24,9 @@
 namespace braid {
 
 namespace detail {
+class departure;
 class task_walk;
-}
+}  // namespace detail
 
 /// Notified once when a stop reaches a scope; linked into it by whatever waits there.
 class stop_callback : public list_hook {
@@ -45,16 +46,16 @@ class stop_callback : public list_hook {
 
 namespace detail {
 
-/// A wait that a stop does not end, known to its scope so that a dump shows it: for the result of an offload, or for
-/// the tasks of a scope. Threads: the home's, and before `begins` any.
+/// A wait for the tasks of a scope, which a stop does not end: known to its scope so that a dump shows it. Threads: the
+/// home's, and before `begins` any.
 class BRAID_API deaf_wait : private stop_callback {
  public:
   deaf_wait(const deaf_wait&) = delete;
   auto operator=(const deaf_wait&) -> deaf_wait& = delete;
 
  protected:
-  /// `joined` is the scope whose tasks it waits for, or null for an offload.
-  explicit deaf_wait(const scope* joined) noexcept : stop_callback(&no_stop), joined_(joined) {}
+  /// `joined` is the scope whose tasks it waits for.
+  explicit deaf_wait(const scope& joined) noexcept : stop_callback(&no_stop), joined_(&joined) {}
   ~deaf_wait() { ends(); }
 
   /// Not shown where the task is away from its home.
@@ -77,7 +78,8 @@ class BRAID_API deaf_wait : private stop_callback {
 
 /// Async scope (P3149), nursery: structured concurrency for tasks, which cannot outlive the object. The first that
 /// fails stops the rest; the others' errors are counted. A scope made inside another one is stopped with it and has the
-/// earlier of both deadlines.
+/// earlier of both deadlines. A stop goes down to the scopes inside, and never up: what waits for a scope that was
+/// stopped by its own `request_stop` goes on (`with_scope`).
 /// Inside of a coroutine prefer `with_scope`: a coroutine that owns a scope directly may await nothing but its `join`
 /// while tasks run in it.
 /// Threads: the home's own, except `request_stop`, `stop` and the construction of a scope without a parent.
@@ -112,8 +114,9 @@ class BRAID_API scope : private job, private stop_callback {
   /// Errors: rethrows the first task's exception.
   [[nodiscard]] auto join() noexcept;
 
-  /// Stops every task at its next wait, the body of a `with_scope` too. Repeated calls change nothing. Threads: any,
-  /// while the scope is known to live.
+  /// Stops every task at its next wait, the body of a `with_scope` too. The stop ends at this scope: the code after
+  /// `with_scope` runs, whichever task has called this. Repeated calls change nothing. Threads: any, while the scope is
+  /// known to live.
   void request_stop(errc reason = errc::stopped) noexcept;
 
   /// What long computations poll.
@@ -128,11 +131,21 @@ class BRAID_API scope : private job, private stop_callback {
   /// Whether a stop from outside, that of a scope around or of the deadline, has ended one of its tasks early, or kept
   /// one from starting.
   [[nodiscard]] auto is_cut_short() const noexcept -> bool { return is_cut_short_; }
+  /// Whether the stop of this scope was its own: requested by its `request_stop`, while no stop has come from outside.
+  /// A stop of the scope around counts as from outside, also if it came later. Threads: the home's.
+  [[nodiscard]] auto has_own_stop() const noexcept -> bool {
+    return stop_.requested() && !is_stopped_from_outside_ && (parent_ == nullptr || !parent_->stop_.requested());
+  }
 
   /// Calls `callback` when a stop comes. Requires that none has come.
   void link(stop_callback& callback) noexcept { callbacks_.push_back(callback); }
   /// Keeps what waits here and hears of no stop, or of none any more, for a dump. It unlinks itself when the wait ends.
   void keep(stop_callback& waiting) noexcept { deaf_.push_back(waiting); }
+
+  /// For `schedule_on`: a task of this scope is about to leave. Requires that no stop has come.
+  void sends(detail::departure& way) noexcept;
+  /// For `schedule_on`: the task has left, and the scope frees the object. Threads: any, while the task is away.
+  void has_sent(detail::departure& way) noexcept;
 
   /// Gives `key` a value for the tasks of this scope and of those inside. Once, before there are any.
   void bind(const void* key, void* value) noexcept {
@@ -182,6 +195,7 @@ class BRAID_API scope : private job, private stop_callback {
   static void stop_posted(job& self, action what);
   static void parent_stopped(stop_callback& self) noexcept;
   static void deadline_passed(timer& self) noexcept;
+  void free_sent() noexcept;
 
   inline void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;  // for scope.cpp alone
   void stop_here(errc reason) noexcept;
@@ -211,6 +225,7 @@ class BRAID_API scope : private job, private stop_callback {
   void* idle_context_ = nullptr;
   errc remote_reason_ = errc::stopped;             // written by the thread that moved remote_ to posted
   atomic<remote_stop> remote_{remote_stop::none};  // one stop at most is posted, by the first thread that requests it
+  atomic<detail::departure*> sent_{nullptr};       // linked by `next`; pushed by the threads that tasks have gone to
   stop_flag stop_;
   enum class callback_state : std::uint8_t { pending, called } callback_state_ = callback_state::pending;
   bool is_stopped_from_outside_ = false;  // before it was stopped otherwise
@@ -243,7 +258,7 @@ auto scope::ended(detail::promise_base& root, detail::ending how) noexcept -> st
 
 class scope::join_awaiter : detail::deaf_wait {
  public:
-  explicit join_awaiter(scope& of) noexcept : deaf_wait(&of), scope_(&of) {}
+  explicit join_awaiter(scope& of) noexcept : deaf_wait(of), scope_(&of) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool {
     BRAID_ASSERT(scope_->home_->is_current(), "a scope is joined on its home");

@@ -76,7 +76,10 @@ inline constexpr bool is_result<result<T>> = true;
 template <typename T>
 class task_promise_base : public promise_base {
  public:
-  void unhandled_exception() noexcept { outcome_.set_exception(std::current_exception()); }
+  void unhandled_exception() noexcept {
+    this->expect_to_go_on();
+    outcome_.set_exception(std::current_exception());
+  }
   [[nodiscard]] auto result() noexcept -> outcome<T>& { return outcome_; }
 
  protected:
@@ -106,7 +109,8 @@ class task_promise<void> final : public task_promise_base<void> {
 /// An asynchronous function that gives a `T` (a value, a reference or void). It does nothing until it is awaited,
 /// spawned into a scope or handed to `sync_wait`; it is awaited at most once. What it throws is rethrown by the await.
 /// Where a stop reaches it at a leaf (a sleep, a socket), it never resumes: its locals are destroyed, on its own
-/// thread, and its awaiter is stopped as well, unless that asked for an `outcome`.
+/// thread, and its awaiter is stopped as well, unless that asked for an `outcome`. A destructor that throws there ends
+/// the program.
 /// Threads: moved and destroyed only while it is not running.
 /// Cost: one frame from the thread's free lists.
 template <typename T = void>

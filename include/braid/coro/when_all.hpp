@@ -7,9 +7,11 @@
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/task/detail/failure_of.hpp>
 #include <braid/task/detail/inputs.hpp>
 #include <braid/task/when_all.hpp>
 
+#include <algorithm>
 #include <array>
 #include <coroutine>
 #include <cstddef>
@@ -47,8 +49,12 @@ class gathered {
     }
     frame.destroy();
     if (ended_.has_exception() && *failure_ == nullptr) *failure_ = ended_.exception();
+    is_stopped_by_itself_ = ended_.is_stopped() && !all_->stop().requested();
     if (!ended_.has_value()) all_->request_stop();
   }
+
+  /// Whether the task ended as stopped while its scope was not: then the others were stopped because of it.
+  [[nodiscard]] auto is_stopped_by_itself() const noexcept -> bool { return is_stopped_by_itself_; }
 
   /// A task that did not begin counts as stopped.
   [[nodiscard]] auto ended() noexcept -> outcome<T>& { return ended_; }
@@ -57,7 +63,14 @@ class gathered {
   outcome<T> ended_;
   scope* all_ = nullptr;
   std::exception_ptr* failure_ = nullptr;
+  bool is_stopped_by_itself_ = false;
 };
+
+/// A stop that was requested of `all` itself goes no further. Errors: std::system_error with its reason.
+inline void expect_no_own_stop(const scope& all) {
+  if (all.has_own_stop())
+    throw std::system_error(make_error_code(all.stop().reason()), "one of the tasks has stopped the scope of all");
+}
 
 template <typename T>
 auto held_value(outcome<T>& from) -> held<T> {
@@ -83,8 +96,8 @@ auto all_held(Each& each, std::index_sequence<Index...> /*each*/) {
 /// Runs all tasks in a scope of their own and gives their values: std::monostate for nothing, std::reference_wrapper
 /// for a reference. The first that throws, or ends as stopped, stops the others; all have ended when this does. Each
 /// runs on the home of the caller until its first wait before the next one starts, but where `scope::spawn` queues
-/// first steps. Threads: any; the tasks run at home. Errors: rethrows what the first one threw. Ends as stopped where
-/// one of them did.
+/// first steps. Threads: any; the tasks run at home. Errors: rethrows what the first one threw; std::system_error with
+/// errc::stopped if one of them has stopped their scope. Ends as stopped if one of them did without that.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
@@ -97,6 +110,8 @@ auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
   co_await children.join();
   if (failure != nullptr) std::rethrow_exception(failure);
   const bool stopped = std::apply([](auto&... each) { return (each.ended().is_stopped() || ...); }, all);
+  const bool by_task = std::apply([](auto&... each) { return (each.is_stopped_by_itself() || ...); }, all);
+  if (stopped && !by_task) detail::expect_no_own_stop(children);
   if (stopped) co_await stop_here();
   co_return detail::all_held(all, std::index_sequence_for<T...>());
 }
@@ -113,8 +128,12 @@ auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
   for (std::size_t i = 0; i < work.size(); ++i) all[i].begin(children, failure, std::move(work[i]));
   co_await children.join();
   if (failure != nullptr) std::rethrow_exception(failure);
-  for (auto& each : all)
-    if (each.ended().is_stopped()) co_await stop_here();
+  const bool by_task = std::ranges::any_of(all, [](auto& each) { return each.is_stopped_by_itself(); });
+  for (auto& each : all) {
+    if (!each.ended().is_stopped()) continue;
+    if (!by_task) detail::expect_no_own_stop(children);
+    co_await stop_here();
+  }
   if constexpr (!std::is_void_v<T>) {
     detail::all_values<T> values;
     values.reserve(all.size());
@@ -135,7 +154,7 @@ namespace detail {
 /// Which task has won, and what failed; touched at home only.
 struct race {
   std::optional<std::size_t> winner;
-  std::exception_ptr failure;
+  std::exception_ptr failure;  // of the first that failed, or was stopped by a stop of the scope itself
 
   /// Runs one of several tasks. The first that gives a value keeps it in `into` and stops the others.
   template <typename T>
@@ -144,6 +163,8 @@ struct race {
     outcome<T> ended = co_await as_outcome(std::move(work));
     co_await resume_home();
     if (ended.has_exception() && failure == nullptr) failure = ended.exception();
+    if (ended.is_stopped() && !winner && failure == nullptr && all.has_own_stop())
+      failure = failure_of(all.stop().reason());
     if (!ended.has_value() || winner) co_return;
     winner = index;
     into = std::move(ended);
@@ -182,8 +203,8 @@ auto value_at(std::size_t index, std::tuple<outcome<T>...>& from, std::index_seq
 /// alternative for each task; its index is the task's. The others are stopped, and have ended when this does; what they
 /// give in spite of it is dropped. Each runs on the home of the caller until its first wait before the next one starts,
 /// but where `scope::spawn` queues first steps; where one has a value by then, those behind it do not start.
-/// Threads: any; the tasks run at home. Errors: where none gives a value, rethrows what the first failure threw;
-/// without one it ends as stopped.
+/// Threads: any; the tasks run at home. Errors: where none gives a value, rethrows what the first failure threw, or
+/// std::system_error with errc::stopped if one of them has stopped their scope; without one it ends as stopped.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>...>>> {

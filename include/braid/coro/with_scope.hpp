@@ -15,6 +15,7 @@
 #include <coroutine>
 #include <exception>
 #include <functional>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -28,11 +29,19 @@ auto outcome_in(scope& in, task<T> work) noexcept {
   return outcome_awaiter<T>(std::move(work), &in);
 }
 
+/// How the body of a scope and the tasks that it left have ended.
+template <typename T>
+struct joined_end {
+  outcome<T> ended;
+  bool is_own_stop = false;  ///< the body ended by a stop of its own scope, which goes no further
+};
+
 /// Runs the task that `start(children)` gives, and joins: when it did not end well, the tasks that it left are stopped
 /// first.
 template <typename T, typename Start>
-auto joined(scope& children, Start start) -> task<outcome<T>> {
-  outcome<T> ended;
+auto joined(scope& children, Start start) -> task<joined_end<T>> {
+  joined_end<T> end;
+  outcome<T>& ended = end.ended;
   try {
     task<T> body = start(children);
     ended = co_await outcome_in(children, std::move(body));
@@ -40,13 +49,25 @@ auto joined(scope& children, Start start) -> task<outcome<T>> {
     ended.set_exception(std::current_exception());
   }
   co_await resume_home();
+  const bool by_scope = children.stop().requested();
   if (!ended.has_value()) children.request_stop();
   try {
     co_await children.join();
   } catch (...) {
     if (!ended.has_exception()) ended.set_exception(std::current_exception());
   }
-  co_return ended;
+  end.is_own_stop = ended.is_stopped() && by_scope && children.has_own_stop();
+  co_return end;
+}
+
+/// The value after a stop that goes no further than its scope. Errors: std::system_error with `reason`, unless the
+/// value is nothing or a result.
+template <typename T>
+auto value_of_own_stop(errc reason) -> T {
+  if constexpr (is_result<T>)
+    return fail(reason);
+  else if constexpr (!std::is_void_v<T>)
+    throw std::system_error(make_error_code(reason), "the scope was stopped before its body gave a value");
 }
 
 template <typename T>
@@ -65,9 +86,13 @@ using limited_t = typename limited_value<T>::type;
 }  // namespace detail
 
 /// Calls `body(scope&)`, which gives a task, and ends when that task and everything it spawned into the scope has
-/// ended. A failure of the body or of a spawned task stops the others and is rethrown. Threads: any; the body runs at
-/// home. Errors: that failure; it ends as stopped where the body does, and where a stop from outside, such as that of a
-/// deadline around it, has ended a spawned task early.
+/// ended. A failure of the body or of a spawned task stops the others and is rethrown. A stop that was requested of
+/// this very scope ends here, whichever task requested it: the caller goes on. If the body has no value then, a task of
+/// nothing just ends, a task of a result gives errc::stopped (the reason of the stop), and any other one throws that.
+/// A stop of a scope around, or of a deadline around, goes on: then this ends as stopped, also if both were requested.
+/// Threads: any; the body runs at home. Errors: that failure; std::system_error with errc::stopped, see above. It ends
+/// as stopped if the body ends so by itself (`stop_here`), and if a stop from outside has ended the body or a spawned
+/// task early.
 template <typename Body>
   requires std::invocable<Body&, scope&>
 auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
@@ -75,24 +100,27 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
   co_await resume_home();
   scope& around = co_await this_scope();
   scope children(around);
-  task<outcome<T>> all = detail::joined<T>(children, std::ref(body));
-  outcome<T> ended = co_await std::move(all);
-  if (ended.is_stopped() || (ended.has_value() && children.is_cut_short())) co_await stop_here();
-  co_return ended.take();
+  task<detail::joined_end<T>> all = detail::joined<T>(children, std::ref(body));
+  detail::joined_end<T> end = co_await std::move(all);
+  if (end.is_own_stop) co_return detail::value_of_own_stop<T>(children.stop().reason());
+  if (end.ended.is_stopped() || (end.ended.has_value() && children.is_cut_short())) co_await stop_here();
+  co_return end.ended.take();
 }
 
 /// Runs `work` until `when` at the latest. Gives a result<T> with its value, or errc::deadline_exceeded once it has
 /// ended by the stop that the deadline caused; work that gives a result<T> by itself gives just that. What it throws is
 /// rethrown; a value that it gives in spite of the stop wins, unless the stop has ended tasks that it spawned into its
-/// own scope. These are joined, as in `with_scope`. Threads: any; `work` runs at home. Errors: errc::deadline_exceeded;
-/// what `work` throws.
+/// own scope. These are joined, as in `with_scope`. If `work` stops its own scope, this gives errc::stopped. Threads:
+/// any; `work` runs at home. Errors: errc::deadline_exceeded, errc::stopped; what `work` throws.
 template <typename T>
 auto with_deadline(time_point when, task<T> work) -> task<detail::limited_t<T>> {
   co_await resume_home();
   scope& around = co_await this_scope();
   scope limited(around, when);
-  task<outcome<T>> all = detail::joined<T>(limited, [&work](scope&) noexcept { return std::move(work); });
-  outcome<T> ended = co_await std::move(all);
+  task<detail::joined_end<T>> all = detail::joined<T>(limited, [&work](scope&) noexcept { return std::move(work); });
+  detail::joined_end<T> end = co_await std::move(all);
+  outcome<T>& ended = end.ended;
+  if (end.is_own_stop) co_return fail(limited.stop().reason());
   if (ended.is_stopped() || (ended.has_value() && limited.is_cut_short())) {
     const bool by_deadline = limited.stop().reason() == errc::deadline_exceeded && !around.stop().requested();
     if (!by_deadline) co_await stop_here();
@@ -142,7 +170,8 @@ class task_local {
   task_local(const task_local&) = delete;
   auto operator=(const task_local&) -> task_local& = delete;
 
-  /// Runs `work` with `value` bound, and ends when it and all that it has spawned have ended.
+  /// Runs `work` with `value` bound, and ends when it and all that it has spawned have ended. If `work` stops its own
+  /// scope, this ends as `with_scope` does.
   template <typename R>
   auto bind(T value, task<R> work) const -> task<R> {
     co_await resume_home();
@@ -150,10 +179,11 @@ class task_local {
     scope bound(around);
     bound.bind(this, &value);
     auto start = [&work](scope&) noexcept { return std::move(work); };
-    task<outcome<R>> all = detail::joined<R>(bound, start);
-    outcome<R> ended = co_await std::move(all);
-    if (ended.is_stopped()) co_await stop_here();
-    co_return ended.take();
+    task<detail::joined_end<R>> all = detail::joined<R>(bound, start);
+    detail::joined_end<R> end = co_await std::move(all);
+    if (end.is_own_stop) co_return detail::value_of_own_stop<R>(bound.stop().reason());
+    if (end.ended.is_stopped()) co_await stop_here();
+    co_return end.ended.take();
   }
 
   /// `co_await get()` gives a pointer to the value that is bound for the calling task, or null. It lives as long as the

@@ -20,6 +20,7 @@ enum class withdrawal : std::uint8_t {
   done,      ///< it will not complete any more
   too_late,  ///< another thread has completed it: the coroutine is on its way home, and goes on there
   later,     ///< the kernel still has it: `complete` or `stop_later` follows
+  runs,      ///< another thread runs it to its end: `complete_from_elsewhere` follows, and the coroutine goes on then
 };
 
 /// What a wait does not end without, for dumps.

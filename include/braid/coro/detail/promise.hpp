@@ -24,6 +24,10 @@ enum class ending : std::uint8_t {
   stopped,  ///< a leaf below it was stopped; it stays suspended until its owner destroys it
 };
 
+/// Ends the program: a destructor of a local has thrown while a frame that goes on no more was destroyed. There is no
+/// await left that could rethrow it. Requires that the exception is being handled.
+[[noreturn]] BRAID_API void destructor_threw() noexcept;
+
 /// Where a coroutine awaits something: the default argument of each `await_suspend`, which compilers fill in for the
 /// `co_await`.
 using await_place = std::source_location;
@@ -84,6 +88,14 @@ class BRAID_API promise_base : private job {
 
   void set_scope(scope* in) noexcept { scope_ = in; }
 
+  /// This coroutine, which is suspended, goes on no more: the next thing is that its frame is destroyed.
+  void goes_on_no_more() noexcept { ended_ = ending::stopped; }
+  /// For `unhandled_exception`: compilers call it for what a destructor throws while the frame is destroyed, too.
+  void expect_to_go_on() const noexcept {
+    if (ended_ == ending::stopped) [[unlikely]]
+      destructor_threw();
+  }
+
   /// Runs the first step of this root, whose frame `self` is, here or, inside of `max_nested` other first steps, at
   /// its home's next iteration: chains of tasks that begin each other do not use up the stack. Requires a scope.
   void begin(std::coroutine_handle<> self) noexcept;
@@ -118,7 +130,7 @@ class BRAID_API promise_base : private job {
   void* context_ = nullptr;  // of `end_`; without it the handle that owns this frame, or null
   scope* scope_ = nullptr;
   await_place at_;               // of the latest await
-  ending ended_ = ending::done;  // for `came_home`
+  ending ended_ = ending::done;  // for `came_home`; stopped: it goes on no more
 };
 
 }  // namespace detail

@@ -5,6 +5,14 @@
 
 #include <coroutine>
 
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13 && !defined(BRAID_QUIET_GXX12)
+// A message, because compilers suppress warnings of installed headers.
+#pragma message(                                                                                                  \
+    "warning: g++ 12 destroys a lambda with captures, or an aggregate, twice if it is created inside a co_await " \
+    "expression. Give it a name on a line of its own (docs/cookbook.md, With g++ 12). "                           \
+    "-DBRAID_QUIET_GXX12 turns this message off")
+#endif
+
 namespace braid::detail {
 
 /// Leaves a coroutine with the thread, for the `resume` that it is in to go on with.

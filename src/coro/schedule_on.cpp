@@ -1,0 +1,53 @@
+// src/coro/schedule_on.cpp: how a task leaves for another executor, and what a stop does meanwhile.
+#include <braid/coro/schedule_on.hpp>
+
+#include <utility>
+
+namespace braid::detail {
+
+auto schedule_awaiter::leave() noexcept -> std::coroutine_handle<> {
+  scope* const in = promise_->where();
+  if (in != nullptr && in->stop().requested()) return promise_->stop();
+  departure& way = *std::exchange(way_, nullptr);
+  if (in != nullptr) in->sends(way);
+  if (where_->try_post(way)) return {};  // the coroutine may have ended
+  delete &way;
+  why_not_ = errc::closed;
+  return handle_;
+}
+
+void schedule_awaiter::came_home(job& self, action /*what*/) {
+  auto& hop = static_cast<schedule_awaiter&>(self);
+  switch (hop.next_step_) {
+    case step::leave: return resume(hop.leave());
+    case step::stop: return resume(hop.promise_->stop());
+    case step::go_on: return resume(hop.handle_);
+  }
+}
+
+void departure::arrived(job& self, action what) {
+  auto& way = static_cast<departure&>(self);
+  if (!way.try_begin()) {
+    delete &way;
+    return;
+  }
+  schedule_awaiter& hop = *way.hop_;
+  scope* const in = hop.promise_->where();
+  if (in != nullptr)
+    in->has_sent(way);
+  else
+    delete &way;
+  if (what == action::run) return resume(hop.handle_);
+  hop.why_not_ = errc::dropped;
+  if (in == nullptr) return resume(hop.handle_);
+  hop.come_home_for(schedule_awaiter::step::go_on);
+}
+
+/// Not at once: the stop may come from the middle of a task of the same scope.
+void departure::stopped(stop_callback& self) noexcept {
+  auto& way = static_cast<departure&>(self);
+  schedule_awaiter* const hop = way.hop_;
+  if (way.try_withdraw()) hop->come_home_for(schedule_awaiter::step::stop);
+}
+
+}  // namespace braid::detail
