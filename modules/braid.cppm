@@ -33,6 +33,7 @@ module;
 #include <braid/graph.hpp>
 #include <braid/graph/flow.hpp>
 #include <braid/graph/run.hpp>
+#include <braid/graph/run_options.hpp>
 #include <braid/graph/shape.hpp>
 #include <braid/graph/static_graph.hpp>
 #include <braid/http.hpp>
@@ -96,6 +97,7 @@ export module braid;
 export namespace braid {
 using braid::acq_rel;
 using braid::acquire;
+using braid::after_failure;
 using braid::any_result;
 using braid::applied;
 using braid::apply;
@@ -181,6 +183,7 @@ using braid::graph_builder;
 using braid::graph_failure;
 using braid::graph_node;
 using braid::graph_run;
+using braid::graph_run_options;
 using braid::graph_shape;
 using braid::has_fibers;
 using braid::home;
@@ -293,6 +296,7 @@ using braid::registration;
 using braid::registry_observer;
 using braid::relaxed;
 using braid::release;
+using braid::remaining_paths;
 using braid::resolver;
 using braid::resp_errc;
 using braid::resp_joined;

@@ -1,6 +1,6 @@
 // braid/graph.hpp: task graphs: functions and coroutines that run after their predecessors.
 // In it: `graph_builder` and `static_graph`, for functions; `flow_builder` and `flow`, for functions and coroutines
-// that pass typed values. Graphs whose nodes are data (braid/graph/run.hpp, shape.hpp, critical_path.hpp) have headers
+// that pass typed values. Graphs whose nodes are data (braid/graph/run.hpp, run_options.hpp, shape.hpp) have headers
 // of their own.
 #pragma once
 

@@ -1,9 +1,10 @@
-// src/graph/critical_path.cpp: the critical path of a run, followed backwards from the node that ended last.
+// src/graph/critical_path.cpp: the critical path of a run, and the longest paths to the end of a graph.
 #include <braid/base/config.hpp>
 #include <braid/graph/shape.hpp>
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 namespace braid {
 namespace {
@@ -28,6 +29,8 @@ auto last_of_all(const graph_shape& shape, std::span<const node_times> times) ->
   return last;
 }
 
+auto sum_of(duration a, duration b) -> duration { return b > duration::max() - a ? duration::max() : a + b; }
+
 }  // namespace
 
 auto critical_path(const graph_shape& shape, time_point begin, std::span<const node_times> times)
@@ -41,6 +44,25 @@ auto critical_path(const graph_shape& shape, time_point begin, std::span<const n
   }
   std::ranges::reverse(path);
   return path;
+}
+
+auto remaining_paths(const graph_shape& shape, std::span<const duration> weights) -> std::vector<duration> {
+  BRAID_EXPECTS(weights.size() == shape.size(), "the longest paths of a graph need a weight for each node");
+  std::vector<duration> longest(shape.size());
+  for (const node_index node : shape.order() | std::views::reverse) {
+    BRAID_EXPECTS(weights[node] >= duration::zero(), "the weight of a node must not be below zero");
+    duration behind = duration::zero();
+    for (const node_index next : shape.successors(node)) behind = std::max(behind, longest[next]);
+    longest[node] = sum_of(weights[node], behind);
+  }
+  return longest;
+}
+
+auto remaining_paths(const graph_shape& shape, std::span<const node_times> times) -> std::vector<duration> {
+  std::vector<duration> weights(times.size());
+  std::ranges::transform(times, weights.begin(),
+                         [](const node_times& each) { return each.has_run() ? each.run() : duration::zero(); });
+  return remaining_paths(shape, weights);
 }
 
 }  // namespace braid

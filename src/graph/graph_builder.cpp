@@ -1,4 +1,5 @@
 // src/graph/graph_builder.cpp: checks the edges of a graph, and builds it where they are right.
+#include "cycle_text.hpp"
 #include "static_block.hpp"
 #include "static_layout.hpp"
 
@@ -52,11 +53,7 @@ void graph_builder::add_diagnostic(std::string_view code, node_index about, std:
 }
 
 void graph_builder::report_cycle(const std::vector<node_index>& cycle) {
-  constexpr std::size_t max_named = 20;
-  std::string text = "the edges form a cycle: ";
-  for (std::size_t i = 0; i < std::min(cycle.size(), max_named); ++i) text += name_of(cycle[i]) + " before ";
-  if (cycle.size() > max_named) text += std::to_string(cycle.size() - max_named) + " more before ";
-  add_diagnostic("cycle", cycle.front(), text + name_of(cycle.front()));
+  add_diagnostic("cycle", cycle.front(), detail::cycle_text(cycle, [this](node_index node) { return name_of(node); }));
 }
 
 auto graph_builder::build() && -> checked<static_graph> {

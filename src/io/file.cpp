@@ -127,6 +127,12 @@ auto read_whole(const std::string& path, std::uint64_t max_bytes) -> result<std:
   }
 }
 
+auto write_whole(const std::string& path, std::span<const std::byte> bytes) -> result<void> {
+  const auto opened = open_now(path, file::mode::truncate);
+  if (!opened) return fail(opened.error());
+  return write_now(opened->number(), 0, bytes);
+}
+
 /// `call(path)`, which gives 0 or sets errno.
 template <typename Call>
 auto act_on(const std::string& path, Call call) -> result<void> {
@@ -214,6 +220,11 @@ auto file::sync() const -> task<result<void>> {
 auto file::read(executor& blocking, std::string path, std::uint64_t limit) -> task<result<std::string>> {
   auto reading = there(blocking, [&path, limit] { return read_whole(path, limit); });
   co_return co_await std::move(reading);
+}
+
+auto file::write(executor& blocking, std::string path, std::span<const std::byte> bytes) -> task<result<void>> {
+  auto writing = there(blocking, [&path, bytes] { return write_whole(path, bytes); });
+  co_return co_await std::move(writing);
 }
 
 auto file::list_folder(executor& blocking, std::string path) -> task<result<std::vector<file::entry>>> {

@@ -100,3 +100,30 @@ TEST_CASE("the steps of a random run are a way through its graph, and add up to 
     }
   }
 }
+
+TEST_CASE("the longest remaining path of a node is its weight and the longest of those behind it") {
+  struct row {
+    std::vector<graph_shape::edge> edges;
+    std::vector<duration> weights;
+    std::vector<duration> longest;
+  };
+  const std::vector<row> rows{
+      {{}, {}, {}},
+      {{}, {3ns, 0ns}, {3ns, 0ns}},
+      {{{0, 1}, {1, 2}}, {1ns, 2ns, 4ns}, {7ns, 6ns, 4ns}},
+      {{{2, 1}, {1, 0}}, {1ns, 2ns, 4ns}, {1ns, 3ns, 7ns}},
+      {{{0, 1}, {0, 2}, {1, 3}, {2, 3}}, {1ns, 5ns, 2ns, 1ns}, {7ns, 6ns, 3ns, 1ns}},
+      {{{0, 1}}, {1ns, duration::max()}, {duration::max(), duration::max()}},
+  };
+  for (const row& each : rows) {
+    const auto shape = graph_shape::make(each.weights.size(), each.edges).value();
+    CHECK(remaining_paths(shape, each.weights) == each.longest);
+  }
+}
+
+TEST_CASE("measured weights are how long nodes ran, and a node that did not run weighs nothing") {
+  const std::vector<graph_shape::edge> edges{{0, 1}, {1, 2}};
+  const auto shape = graph_shape::make(3, edges).value();
+  const std::vector<node_times> times{ran(0, 10), node_times(), ran(50, 53)};
+  CHECK(remaining_paths(shape, times) == std::vector<duration>{13ns, 3ns, 3ns});
+}

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <string_view>
 #include <vector>
 
 using namespace braid;
@@ -115,4 +116,46 @@ TEST_CASE("the order of random graphs is the one by definition, and random cycle
     const std::vector<node_index> expected = order_by_definition(nodes, edges);
     CHECK(shape_of(nodes, edges).has_value() == (expected.size() == nodes));
   }
+}
+
+TEST_CASE("the errors of a graph with names name the nodes") {
+  struct row {
+    std::vector<std::string_view> names;
+    std::vector<graph_shape::edge> edges;
+    const char* errors;
+  };
+  const std::vector<row> rows{
+      {{"a"}, {{0, 0}}, "node `a`: the edges form a cycle: `a` before `a` [cycle]\n"},
+      {{"hen", "egg"},
+       {{1, 0}, {0, 1}},
+       "node `hen`: the edges form a cycle: `hen` before `egg` before `hen` [cycle]\n"},
+      {{"hen", "egg"},
+       {{1, 0}, {0, 1}, {0, 1}},
+       "node `hen`: the edges form a cycle: `hen` before `egg` before `hen` [cycle]\n"},
+      {{"start", "a", "b", "c", "end"},
+       {{0, 3}, {3, 1}, {1, 2}, {2, 3}, {2, 4}},
+       "node `a`: the edges form a cycle: `a` before `b` before `c` before `a` [cycle]\n"},
+      {{"a", "b"},
+       {{0, 7}, {2, 1}},
+       "the edge from `a` to node 7 names node 7, but the graph has 2 nodes [unknown_node]\n"
+       "the edge from node 2 to `b` names node 2, but the graph has 2 nodes [unknown_node]\n"},
+  };
+  for (const row& each : rows) {
+    const auto made = graph_shape::make(each.names, each.edges);
+    REQUIRE_FALSE(made.has_value());
+    CHECK(made.error().to_text() == each.errors);
+  }
+}
+
+TEST_CASE("a graph with names has the same shape as one without, and of a long cycle the first nodes are named") {
+  const std::vector<std::string_view> names(30, "x");
+  std::vector<graph_shape::edge> edges;
+  for (node_index node = 0; node < 29; ++node) edges.push_back({node, node + 1});
+  const auto made = graph_shape::make(names, edges);
+  REQUIRE(made.has_value());
+  CHECK(std::ranges::equal(made->order(), shape_of(30, edges).value().order()));
+  edges.push_back({29, 0});
+  const auto refused = graph_shape::make(names, edges);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().front().message.ends_with("`x` before 10 more before `x`"));
 }

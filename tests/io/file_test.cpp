@@ -2,11 +2,13 @@
 #include <braid/io/file.hpp>
 
 #include <braid/coro/when_all.hpp>
+#include <braid/coro/with_scope.hpp>
 #include <braid/io/byte_stream.hpp>
 #include <braid/task/executors.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>
+#include <tests/support/manual_executor.hpp>
 #include <tests/support/sanitizer.hpp>
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/test_loop.hpp>
@@ -19,7 +21,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -30,6 +35,7 @@
 #include <unistd.h>
 
 using namespace braid;
+using testing::manual_executor;
 using testing::test_loop;
 
 namespace {
@@ -96,6 +102,31 @@ TEST_CASE("what is written at a place is read there, and the size is as far as i
   };
   CHECK(here.run(body()).has_value());
   CHECK(std::filesystem::file_size(path) == 3);
+}
+
+TEST_CASE("a whole file is created, or replaced, and what cannot be written is refused") {
+  test_loop here;
+  blocking_pool blocking_threads;
+  const testing::scratch_folder folder;
+  const std::string path = folder.path() / "data";
+  const auto write = [&](const std::string& to, std::string_view text) {
+    const auto written = here.run(file::write(blocking_threads, to, text)).take();
+    return written ? std::error_code() : written.error();
+  };
+  const auto read = [&] { return here.run(file::read(blocking_threads, path)).take(); };
+  CHECK_FALSE(write(path, "a first text that is long"));
+  CHECK(read() == "a first text that is long");
+  CHECK_FALSE(write(path, "short"));
+  CHECK(read() == "short");
+  CHECK_FALSE(write(path, ""));
+  CHECK(read() == "");
+  const std::array<std::byte, 3> bytes{std::byte{0}, std::byte{255}, std::byte{7}};
+  CHECK(here.run(file::write(blocking_threads, path, std::span(bytes))).take().has_value());
+  CHECK(read() == std::string("\0\377\7", 3));
+  CHECK(write(folder.path() / "missing" / "data", "x") == std::errc::no_such_file_or_directory);
+  CHECK(write(folder.path(), "x") == std::errc::is_a_directory);
+  CHECK(write(path + std::string("\0x", 2), "x") == errc::invalid_argument);
+  CHECK(write("/dev/full", "x") == std::errc::no_space_on_device);
 }
 
 TEST_CASE("modes make, keep, empty and refuse files as they say") {
@@ -269,6 +300,20 @@ TEST_CASE("a folder is listed by name, with the kinds of what it holds") {
         std::errc::no_such_file_or_directory);
   CHECK(here.run(file::list_folder(blocking_threads, folder.path() / "b")).take().error() ==
         std::errc::not_a_directory);
+}
+
+TEST_CASE("a file that waits for a busy executor is given up at a deadline, and is not read afterwards") {
+  test_loop here;
+  manual_executor busy;
+  std::optional<result<std::string>> read;
+  auto body = [&]() -> task<void> { read = co_await with_timeout(5ms, file::read(busy, "/dev/null")); };
+  here.io().spawn(body());
+  here.advance(6ms);
+  REQUIRE(read.has_value());
+  CHECK(*read == fail(errc::deadline_exceeded));
+  CHECK(here.io().root().tasks() == 0);
+  REQUIRE(busy.pending() == 1);
+  busy.run();
 }
 
 TEST_CASE("a hundred files at once leave no descriptor open, and a closed lane refuses") {

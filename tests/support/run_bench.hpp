@@ -3,6 +3,7 @@
 
 #include <braid/coro/scope.hpp>
 #include <braid/graph/run.hpp>
+#include <braid/graph/run_options.hpp>
 #include <braid/graph/shape.hpp>
 
 #include <tests/support/manual_executor.hpp>
@@ -33,7 +34,7 @@ struct run_bench {
 
   void start(time_point deadline = time_point::max()) {
     in.emplace(here.io().root(), deadline);
-    run.emplace(shape, nodes, workers, *in);
+    run.emplace(shape, nodes, workers, *in, options);
     run->start();
   }
 
@@ -61,6 +62,7 @@ struct run_bench {
   std::vector<graph_shape::edge> edges;
   graph_shape shape;
   test_nodes nodes;
+  graph_run_options options;
   std::optional<scope> in;
   std::optional<graph_run<test_nodes>> run;
 };

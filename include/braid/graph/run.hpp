@@ -11,90 +11,39 @@
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/graph/detail/graph_nodes.hpp>
+#include <braid/graph/detail/run_record.hpp>
+#include <braid/graph/run_options.hpp>
 #include <braid/graph/shape.hpp>
 #include <braid/sync/stop_flag.hpp>
 #include <braid/task/executor.hpp>
 
-#include <concepts>
 #include <cstdint>
 #include <exception>
 #include <memory_resource>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace braid {
 
-/// Where a node runs.
-enum class node_mode : std::uint8_t {
-  here,    ///< on the thread of the run, at once: for small work
-  worker,  ///< on the executor for computing
-  task,    ///< as a task on the home of the run: it may wait
-};
-
-/// How a node ended.
-enum class node_status : std::uint8_t {
-  done,
-  failed,
-  skipped,  ///< it did not begin, because a stop was requested before it could
-};
-
-/// How far a node has come in a run.
-enum class node_progress : std::uint8_t {
-  skipped,  ///< it has not begun; once the run is joined: it never will
-  running,
-  done,
-  failed,    ///< it said so, threw, gave up, or did not end in its time
-  stopped,   ///< by the run, or by the failure of a node that stands before it
-  late,      ///< it ended after the result of the run was known, so that no caller saw its own
-  replaced,  ///< it failed, and the run goes on as if it were done
-};
-
-/// Why a run did not succeed, or a node.
-struct graph_failure {
-  enum class cause : std::uint8_t {
-    node_failed,   ///< `node` said so, or threw `error`
-    node_timeout,  ///< `node` did not end in its time
-    run_stopped,   ///< the scope of the run was stopped; `reason` says why
-  };
-  cause why = cause::node_failed;
-  node_index node = 0;
-  std::exception_ptr error;
-  errc reason = errc::stopped;
-};
-
-namespace detail {
-
-/// What the nodes of one run do. `mode` and `timeout` are asked when the node becomes ready; `run` is called for
-/// `here` and `worker`, `start` for `task`.
-template <typename N>
-concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop) {
-  { nodes.mode(node) } noexcept -> std::same_as<node_mode>;
-  { nodes.timeout(node) } noexcept -> std::same_as<duration>;  // duration::max() for none
-  { nodes.run(node, stop) } -> std::same_as<node_status>;
-  { nodes.start(node) } -> std::same_as<task<node_status>>;
-};
-
-/// Nodes for which others may stand in. When a node has failed, or its time is over, `replaces` is asked at the home of
-/// the run whether the run goes on as if it were done. A node whose time is over may run on meanwhile.
-template <typename N>
-concept replaceable_nodes = requires(N& nodes, const graph_failure& why) {
-  { nodes.replaces(why) } noexcept -> std::same_as<bool>;
-};
-
-}  // namespace detail
-
 /// One run of a graph. The node that fails first in `shape.order()` decides what the run reports, whatever the timing:
 /// when a node fails, nodes behind it in that order are stopped or never start, nodes before it go on, because one of
-/// them may fail too. A run is settled when its result is known, and joined when nothing of it runs any more; between
-/// both, nodes that cannot be interrupted end late, and are counted.
+/// them may fail too. With `after_failure::keep_going` only the nodes that depend on a failed one are skipped, and the
+/// run is settled when all others have ended. A node that is stopped while it waits for a worker does not begin. A run
+/// is settled when its result is known, and joined when nothing of it runs any more; between both, nodes that cannot be
+/// interrupted end late, and are counted.
 /// Threads: the home of the scope. Lifetime: outlives its tasks; so await `join` before it is destroyed.
 template <detail::graph_nodes Nodes>
 class graph_run {
  public:
   /// `nodes`, `workers` and `in` outlive the run; its arrays come from `memory`.
   graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in,
-            std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+            std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : graph_run(shape, nodes, workers, in, graph_run_options{.memory = memory}) {}
+  /// Runs the graph as `options` say. What they point to outlives the run.
+  graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in, const graph_run_options& options);
   graph_run(const graph_run&) = delete;
   auto operator=(const graph_run&) -> graph_run& = delete;
 
@@ -105,6 +54,13 @@ class graph_run {
   [[nodiscard]] auto settled() noexcept -> event& { return settled_; }
   /// Why the run failed; nothing when all nodes are done. Requires that it is settled.
   [[nodiscard]] auto failure() const noexcept -> const std::optional<graph_failure>& { return failure_; }
+  /// Returns all failed nodes in the order of the shape; empty without `keep_going`. Final once the run is joined.
+  [[nodiscard]] auto failures() const noexcept -> std::span<const graph_failure> { return record_.failures(); }
+  /// Returns when each node was ready, started and ended; empty without a clock in the options. Requires that the run
+  /// is joined.
+  [[nodiscard]] auto times() const noexcept -> std::span<const node_times> { return record_.times(); }
+  /// Returns when the run started, for `critical_path`; time_point::min() without a clock.
+  [[nodiscard]] auto begin_time() const noexcept -> time_point { return record_.begin_time(); }
   /// Waits until no node runs any more.
   [[nodiscard]] auto join() noexcept { return scope_->join(); }
   /// How far `node` has come. Final once the run is joined. Of the nodes behind a failed one, those that depend on it
@@ -156,6 +112,7 @@ class graph_run {
 
   void become_ready(node_index node);
   void drain();
+  void leave();
   void run_here(node_index node);
   void start_elsewhere(ready_node ready);
   auto drive(ready_node ready) -> task<void>;
@@ -172,7 +129,9 @@ class graph_run {
   void settle_if_decided() noexcept;
 
   [[nodiscard]] auto is_wanted(node_index node) const noexcept -> bool {
-    return !settled_.is_set() && (!failure_ || shape_->position(node) < shape_->position(failure_->node));
+    if (settled_.is_set()) return false;
+    if (record_.keeps_going()) return !record_.is_blocked(node);
+    return !failure_ || shape_->position(node) < shape_->position(failure_->node);
   }
 
   const graph_shape* shape_;
@@ -184,8 +143,10 @@ class graph_run {
   std::pmr::vector<ready_node> to_start_;        // ready nodes that run elsewhere: they go first, to run side by side
   std::pmr::vector<node_index> here_;            // ready nodes that run here, the newest next
   std::uint32_t done_in_order_ = 0;              // this many nodes at the front of order() are done
+  std::size_t running_count_ = 0;                // nodes that have started elsewhere and hold a place of max_running
   std::size_t late_ = 0;
   std::optional<graph_failure> failure_;  // of the failed node that stands first in order(), so far
+  detail::run_record record_;
   intrusive_list<running, running_hook> running_;
   event settled_;
   run_stop on_stop_;
@@ -194,15 +155,16 @@ class graph_run {
 
 template <detail::graph_nodes Nodes>
 graph_run<Nodes>::graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in,
-                            std::pmr::memory_resource* memory)
+                            const graph_run_options& options)
     : shape_(&shape),
       nodes_(&nodes),
       workers_(&workers),
       scope_(&in),
-      waiting_for_(shape.predecessor_counts().begin(), shape.predecessor_counts().end(), memory),
-      progress_(shape.size(), node_progress::skipped, memory),
-      to_start_(memory),
-      here_(memory),
+      waiting_for_(shape.predecessor_counts().begin(), shape.predecessor_counts().end(), options.memory),
+      progress_(shape.size(), node_progress::skipped, options.memory),
+      to_start_(options.memory),
+      here_(options.memory),
+      record_(shape, options),
       on_stop_(*this) {
   to_start_.reserve(shape.size());  // so that nothing can fail when a node becomes ready
   here_.reserve(shape.size());
@@ -212,6 +174,7 @@ template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::start() {
   if (scope_->stop().requested()) return stop_run();
   scope_->link(on_stop_);
+  record_.note_begin();
   for (const node_index node : shape_->order())
     if (waiting_for_[node] == 0) become_ready(node);
   settle_if_decided();  // a graph without nodes is done at once
@@ -220,11 +183,12 @@ void graph_run<Nodes>::start() {
 
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::become_ready(node_index node) {
+  record_.note_ready(node);
   const node_mode mode = nodes_->mode(node);
   if (mode == node_mode::here)
-    here_.push_back(node);
+    record_.push(here_, node);
   else
-    to_start_.push_back({node, mode});
+    record_.push(to_start_, {node, mode});
 }
 
 /// Runs and starts what is ready. A node that ends while this is under way, however deep in the call stack, leaves its
@@ -232,15 +196,15 @@ void graph_run<Nodes>::become_ready(node_index node) {
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::drain() {
   if (std::exchange(drain_state_, drain_state::draining) == drain_state::draining) return;
-  while (!to_start_.empty() || !here_.empty()) {
-    if (!to_start_.empty()) {
-      const ready_node next = to_start_.back();
-      to_start_.pop_back();
+  while (true) {
+    if (!to_start_.empty() && running_count_ < record_.max_running()) {
+      const ready_node next = record_.pop(to_start_);
       if (is_wanted(next.node)) start_elsewhere(next);
-    } else {
-      const node_index next = here_.back();
-      here_.pop_back();
+    } else if (!here_.empty()) {
+      const node_index next = record_.pop(here_);
       if (is_wanted(next)) run_here(next);
+    } else {
+      break;
     }
   }
   drain_state_ = drain_state::idle;
@@ -251,6 +215,7 @@ void graph_run<Nodes>::run_here(node_index node) {
   progress_[node] = node_progress::running;
   outcome<node_status> ended;
   try {
+    const detail::run_stamp around(record_, node);
     ended.set_value(nodes_->run(node, scope_->stop()));
   } catch (...) {
     ended.set_exception(std::current_exception());
@@ -261,9 +226,11 @@ void graph_run<Nodes>::run_here(node_index node) {
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::start_elsewhere(ready_node ready) {
   outcome<node_status> refused;
+  ++running_count_;
   try {
     return scope_->spawn(drive(ready));
   } catch (...) {
+    --running_count_;
     refused.set_exception(std::current_exception());
   }
   node_ended(ready.node, refused);
@@ -271,13 +238,15 @@ void graph_run<Nodes>::start_elsewhere(ready_node ready) {
 
 template <detail::graph_nodes Nodes>
 auto graph_run<Nodes>::drive(ready_node ready) -> task<void> {
-  if (!is_wanted(ready.node)) co_return;  // since it was spawned: its first step may have been queued
+  if (!is_wanted(ready.node)) co_return leave();  // since it was spawned: its first step may have been queued
   const duration timeout = nodes_->timeout(ready.node);
   const time_point now = timeout == duration::max() ? time_point{} : scope_->where().now();
   running self(*this, ready.node, detail::after(now, timeout));
   progress_[ready.node] = node_progress::running;
   outcome<node_status> ended;
   try {
+    std::optional<detail::run_stamp> around;
+    if (ready.mode == node_mode::task) around.emplace(record_, ready.node);
     task<node_status> work =
         ready.mode == node_mode::task ? nodes_->start(ready.node) : compute(ready.node, self.inside.stop());
     ended = co_await detail::outcome_in(self.inside, std::move(work));
@@ -285,12 +254,21 @@ auto graph_run<Nodes>::drive(ready_node ready) -> task<void> {
     ended.set_exception(std::current_exception());
   }
   node_ended(ready.node, ended);
+  leave();
+}
+
+template <detail::graph_nodes Nodes>
+void graph_run<Nodes>::leave() {
+  --running_count_;
   drain();
 }
 
 template <detail::graph_nodes Nodes>
 auto graph_run<Nodes>::compute(node_index node, const stop_flag& stop) -> task<node_status> {
-  auto body = [this, node, &stop] { return nodes_->run(node, stop); };
+  auto body = [this, node, &stop] {
+    const detail::run_stamp around(record_, node);
+    return nodes_->run(node, stop);
+  };
   auto away = offload(*workers_, body);
   co_return co_await away;
 }
@@ -369,6 +347,11 @@ template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::fail_at(graph_failure why) noexcept {
   progress_[why.node] = node_progress::failed;
   if (!is_wanted(why.node)) return;
+  if (record_.keeps_going()) {
+    record_.fail(why);
+    failure_ = record_.failures().front();
+    return settle_if_decided();
+  }
   failure_ = std::move(why);
   running_.for_each([this](running& other) {
     if (!is_wanted(other.node)) other.inside.request_stop();
@@ -383,12 +366,15 @@ void graph_run<Nodes>::stop_run() noexcept {
   settled_.set();
 }
 
-/// The result is known when all nodes are done, or all that stand before the failed one.
+/// The result is known when all nodes are done, or all that stand before the failed one. After `keep_going`, it is
+/// known when each node is done, has failed or depends on one that has failed.
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::settle_if_decided() noexcept {
   const auto order = shape_->order();
   const auto is_done = [this](node_index node) {
-    return progress_[node] == node_progress::done || progress_[node] == node_progress::replaced;
+    const node_progress reached = progress_[node];
+    if (record_.keeps_going() && (reached == node_progress::failed || record_.is_blocked(node))) return true;
+    return reached == node_progress::done || reached == node_progress::replaced;
   };
   while (done_in_order_ < order.size() && is_done(order[done_in_order_])) ++done_in_order_;
   const bool all_done = done_in_order_ == order.size();

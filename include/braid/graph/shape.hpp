@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace braid {
@@ -29,6 +30,11 @@ class BRAID_API graph_shape {
   /// errc::cycle. The same edge given twice
   /// counts twice, on both sides.
   [[nodiscard]] static auto make(std::size_t nodes, std::span<const edge> edges) -> result<graph_shape>;
+
+  /// Does the same for nodes with names, for graphs made from data: the errors name the nodes. Errors: unknown_node for
+  /// each edge to a node that is not there; too_large; cycle, with the nodes of one cycle in their order.
+  [[nodiscard]] static auto make(std::span<const std::string_view> names, std::span<const edge> edges)
+      -> checked<graph_shape>;
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return predecessors_.size(); }
   [[nodiscard]] auto successors(node_index node) const noexcept -> std::span<const node_index> {
@@ -83,5 +89,14 @@ struct critical_step {
 /// Requires a time for each node. Cost: goes once through all edges.
 [[nodiscard]] BRAID_API auto critical_path(const graph_shape& shape, time_point begin,
                                            std::span<const node_times> times) -> std::vector<critical_step>;
+
+/// Returns for each node how long the longest path from its start to an end of the graph takes, if each node takes its
+/// weight. As `priorities` of a run they start the nodes of the critical path first. Requires a weight for each node,
+/// none below zero. Cost: goes once through all edges; sums end at duration::max().
+[[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const duration> weights)
+    -> std::vector<duration>;
+/// Does the same with measured weights, such as those of an earlier run. A node that did not run weighs nothing.
+[[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const node_times> times)
+    -> std::vector<duration>;
 
 }  // namespace braid

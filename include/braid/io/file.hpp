@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -77,6 +78,14 @@ class BRAID_API file {
   /// not_enough_memory.
   [[nodiscard]] static auto read(executor& blocking, std::string path, std::uint64_t limit = max_bytes)
       -> task<result<std::string>>;
+
+  /// Writes a whole file: creates it, or replaces what it holds. A reader may see a part of it, and an error may leave
+  /// one: to replace a file in one step, write another one and `rename` it.
+  [[nodiscard]] static auto write(executor& blocking, std::string path, std::span<const std::byte> bytes)
+      -> task<result<void>>;
+  [[nodiscard]] static auto write(executor& blocking, std::string path, std::string_view text) -> task<result<void>> {
+    return write(blocking, std::move(path), std::as_bytes(std::span(text)));
+  }
 
   /// What is known of a file or folder without opening it. Errors: no_such_file_or_directory.
   [[nodiscard]] static auto status_of(executor& blocking, std::string path, links at_end = links::follow)

@@ -1,0 +1,104 @@
+// braid/graph/detail/run_record.hpp: what a graph run keeps if its options ask for it: failures, times, priorities.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/graph/run_options.hpp>
+#include <braid/graph/shape.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+namespace braid::detail {
+
+/// The optional part of a run. An array is empty unless an option needs it.
+/// Threads: the home of the run; `note_start` and `note_end` also the thread that runs the node.
+class BRAID_API run_record {
+ public:
+  run_record(const graph_shape& shape, const graph_run_options& options);
+
+  [[nodiscard]] auto keeps_going() const noexcept -> bool { return keeps_going_; }
+  [[nodiscard]] auto max_running() const noexcept -> std::size_t { return max_running_; }
+  [[nodiscard]] auto has_times() const noexcept -> bool { return clock_ != nullptr; }
+  [[nodiscard]] auto times() const noexcept -> std::span<const node_times> { return times_; }
+  [[nodiscard]] auto begin_time() const noexcept -> time_point { return begin_; }
+  [[nodiscard]] auto failures() const noexcept -> std::span<const graph_failure> { return failures_; }
+
+  /// Returns whether the node depends on one that has failed. Requires `keeps_going`.
+  [[nodiscard]] auto is_blocked(node_index node) const noexcept -> bool { return blocked_[node]; }
+  /// Inserts the failure in the order of the shape, and blocks all nodes that depend on the node. Requires
+  /// `keeps_going`.
+  void fail(const graph_failure& why) noexcept;
+
+  void note_begin() noexcept {
+    if (clock_ != nullptr) begin_ = clock_->now();
+  }
+  void note_ready(node_index node) noexcept {
+    if (clock_ != nullptr) times_[node].ready = clock_->now();
+  }
+  void note_start(node_index node) noexcept {
+    if (clock_ != nullptr) times_[node].started = clock_->now();
+  }
+  void note_end(node_index node) noexcept {
+    if (clock_ != nullptr) times_[node].ended = clock_->now();
+  }
+
+  /// Adds a ready node: to a stack, or to a heap if there are priorities.
+  template <typename Ready>
+  void push(std::pmr::vector<Ready>& ready, Ready node) {
+    ready.push_back(node);
+    if (!priorities_.empty()) std::ranges::push_heap(ready, starts_later{this});
+  }
+  /// Takes the ready node that starts next. Requires that there is one.
+  template <typename Ready>
+  auto pop(std::pmr::vector<Ready>& ready) -> Ready {
+    if (!priorities_.empty()) std::ranges::pop_heap(ready, starts_later{this});
+    const Ready next = ready.back();
+    ready.pop_back();
+    return next;
+  }
+
+ private:
+  /// An order of ready nodes whose largest element starts first.
+  struct starts_later {
+    const run_record* record;
+
+    static auto index(node_index node) noexcept -> node_index { return node; }
+    static auto index(const auto& ready) noexcept -> node_index { return ready.node; }
+    auto operator()(const auto& a, const auto& b) const noexcept -> bool {
+      const duration of_a = record->priorities_[index(a)];
+      const duration of_b = record->priorities_[index(b)];
+      if (of_a != of_b) return of_a < of_b;
+      return record->shape_->position(index(a)) > record->shape_->position(index(b));
+    }
+  };
+
+  const graph_shape* shape_;
+  const clock_source* clock_;
+  std::span<const duration> priorities_;
+  std::size_t max_running_;
+  bool keeps_going_;
+  time_point begin_ = node_times::never;
+  std::pmr::vector<node_times> times_;        // per node
+  std::pmr::vector<bool> blocked_;            // per node
+  std::pmr::vector<node_index> to_block_;     // the stack of `fail`
+  std::pmr::vector<graph_failure> failures_;  // in the order of the shape
+};
+
+/// Notes when a node starts and ends, however it ends.
+class run_stamp {
+ public:
+  run_stamp(run_record& record, node_index node) noexcept : record_(&record), node_(node) { record.note_start(node); }
+  run_stamp(const run_stamp&) = delete;
+  auto operator=(const run_stamp&) -> run_stamp& = delete;
+  ~run_stamp() { record_->note_end(node_); }
+
+ private:
+  run_record* record_;
+  node_index node_;
+};
+
+}  // namespace braid::detail

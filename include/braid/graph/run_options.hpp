@@ -1,0 +1,74 @@
+// braid/graph/run_options.hpp: how the nodes of a graph run end, and the options of a run.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/graph/shape.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <memory_resource>
+#include <span>
+
+namespace braid {
+
+/// Where a node runs.
+enum class node_mode : std::uint8_t {
+  here,    ///< on the thread of the run, at once: for small work
+  worker,  ///< on the executor for computing
+  task,    ///< as a task on the home of the run: it may wait
+};
+
+/// How a node ended.
+enum class node_status : std::uint8_t {
+  done,
+  failed,
+  skipped,  ///< it did not begin, because a stop was requested before it could
+};
+
+/// How far a node has come in a run.
+enum class node_progress : std::uint8_t {
+  skipped,  ///< it has not begun; once the run is joined: it never will
+  running,
+  done,
+  failed,    ///< it said so, threw, gave up, or did not end in its time
+  stopped,   ///< by the run, or by the failure of a node that stands before it
+  late,      ///< it ended after the result of the run was known, so that no caller saw its own
+  replaced,  ///< it failed, and the run goes on as if it were done
+};
+
+/// Why a run did not succeed, or a node.
+struct graph_failure {
+  enum class cause : std::uint8_t {
+    node_failed,   ///< `node` said so, or threw `error`
+    node_timeout,  ///< `node` did not end in its time
+    run_stopped,   ///< the scope of the run was stopped; `reason` says why
+  };
+  cause why = cause::node_failed;
+  node_index node = 0;
+  std::exception_ptr error;
+  errc reason = errc::stopped;
+};
+
+/// What a run does after a node has failed.
+enum class after_failure : std::uint8_t {
+  stop,        ///< nodes behind the failed one in the order are stopped or never start
+  keep_going,  ///< only nodes that depend on the failed one are skipped, as with `make -k`
+};
+
+/// The options of a `graph_run`.
+struct graph_run_options {
+  after_failure on_failure = after_failure::stop;
+  /// How many nodes of the modes `worker` and `task` run at a time, at least 1, as with `make -j`.
+  std::size_t max_running = std::numeric_limits<std::size_t>::max();
+  /// A number for each node, as `remaining_paths` computes them. Of several nodes that are ready, the one with
+  /// the largest number starts first; of equal ones, the first in the order. Without priorities the order is not
+  /// specified. They matter most with a `max_running`: what has been started is ordered by the executor.
+  std::span<const duration> priorities = {};
+  const clock_source* clock = nullptr;  ///< records the times of each node, read on any thread; null: no times
+  std::pmr::memory_resource* memory = std::pmr::get_default_resource();  ///< of the arrays of the run
+};
+
+}  // namespace braid

@@ -1,0 +1,70 @@
+// src/graph/named_shape.cpp: makes the shape of nodes with names, whose errors say which nodes are meant.
+#include "cycle_text.hpp"
+#include "static_layout.hpp"
+
+#include <braid/graph/shape.hpp>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace braid {
+namespace {
+
+using edge = graph_shape::edge;
+
+/// Returns the nodes of a cycle, the one with the smallest number first. Requires that the edges form one.
+auto find_cycle(std::size_t nodes, std::span<const edge> edges) -> std::vector<node_index> {
+  const auto ends = [](const edge& each) { return std::tuple(each.from, each.to); };
+  std::vector<edge> distinct(edges.begin(), edges.end());
+  std::ranges::sort(distinct, {}, ends);
+  const auto repeated = std::ranges::unique(distinct, {}, ends);
+  distinct.erase(repeated.begin(), repeated.end());
+  std::vector<node_index> cycle = detail::static_layout(nodes, distinct).cycle();
+  std::ranges::rotate(cycle, std::ranges::min_element(cycle));
+  return cycle;
+}
+
+auto diagnostic_of(std::string_view code, std::string_view node, std::string message) -> diagnostic {
+  return {.code = std::string(code),
+          .pointer = {},
+          .message = std::move(message),
+          .hint = {},
+          .node = std::string(node),
+          .source = {}};
+}
+
+/// Reports an edge whose ends are not both among the nodes.
+void check_edge(std::span<const std::string_view> names, const edge& each, diagnostics& found) {
+  const std::size_t count = names.size();
+  if (each.from < count && each.to < count) return;
+  const auto name_of = [&](node_index node) {
+    return node < count ? "`" + std::string(names[node]) + "`" : "node " + std::to_string(node);
+  };
+  const node_index unknown = each.from < count ? each.to : each.from;
+  found.add(diagnostic_of("unknown_node", {},
+                          "the edge from " + name_of(each.from) + " to " + name_of(each.to) + " names node " +
+                              std::to_string(unknown) + ", but the graph has " + std::to_string(count) + " nodes"));
+}
+
+}  // namespace
+
+auto graph_shape::make(std::span<const std::string_view> names, std::span<const edge> edges) -> checked<graph_shape> {
+  diagnostics found;
+  for (const edge& each : edges) check_edge(names, each, found);
+  if (!found.empty()) return std::unexpected(std::move(found));
+  auto made = make(names.size(), edges);
+  if (made) return std::move(*made);
+  if (made.error() == errc::cycle) {
+    const std::vector<node_index> cycle = find_cycle(names.size(), edges);
+    const auto name_of = [names](node_index node) { return "`" + std::string(names[node]) + "`"; };
+    found.add(diagnostic_of("cycle", names[cycle.front()], detail::cycle_text(cycle, name_of)));
+  } else {
+    found.add(diagnostic_of("too_large", {}, "a graph has at most 2^32 - 1 nodes and as many edges"));
+  }
+  return std::unexpected(std::move(found));
+}
+
+}  // namespace braid
