@@ -320,6 +320,46 @@ test("what changes while plans are compiled is compiled once more", { timeout: 1
   assert.equal(runs, 3);
 });
 
+test(
+  "watch loses no edit of a file that it has read, and no file that an import looks for",
+  { timeout: 120_000 },
+  async () => {
+    const folder = scratchFolder();
+    const [file, other, shared] = ["a.plan.ts", "b.plan.ts", "lib/shared.ts"].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFiles(folder, { "a.plan.ts": "1", "b.plan.ts": "1", "lib/shared.ts": "1" });
+    const text = (path: string): string => readFileSync(path, "utf8");
+    const said: string[] = [];
+    const status = await watch([file, other], async (plans) => {
+      said.push(plans.map((each) => each.slice(folder.length + 1)).join(" "));
+      await Promise.resolve();
+      const texts = new Map([file, other, shared].map((path) => [path, text(path)]));
+      const compiled = plans.map((each): Compiled => {
+        const diagnostics = each === other && said.length < 4 ? [{ code: "type_error" } as never] : [];
+        const sources = each === file ? [file, shared] : [other];
+        return { file: each, name: each, artifact: "", diagnostics, warnings: [], sources, texts };
+      });
+      // Behind the back of the compiler, and in a folder that nothing watches yet.
+      if (said.length === 1) writeFiles(folder, { "lib/shared.ts": "2" });
+      if (said.length === 2) writeFiles(folder, { "missing.ts": "1" });
+      if (said.length === 3) {
+        setTimeout(() => {
+          writeFiles(folder, { "a.plan.ts": "3" });
+        }, 200);
+        throw new Error("the disk is full");
+      }
+      if (said.length === 4) process.emit("SIGTERM");
+      return compiled;
+    });
+    assert.equal(status, 0);
+    // The change of the first plan, the missing file for the second, and what failed once more with whatever changes.
+    assert.deepEqual(said, ["a.plan.ts b.plan.ts", "a.plan.ts", "b.plan.ts", "a.plan.ts"]);
+  },
+);
+
 test("a registry that the engine would refuse is refused with its line, and no plan is compiled", async () => {
   const folder = projectFolder();
   const keys = join(folder, "registry/keys.toml");

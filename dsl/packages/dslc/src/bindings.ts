@@ -242,6 +242,10 @@ const choices = `  /** The rows of \`then\` where the condition holds, otherwise
   ): CandidateSet;
 `;
 
+const capabilities = `  /** States that the plan needs a capability of the engine, and what \`extensions\` of the artifact says of it. The compiler states those itself that a plan needs by what it uses. */
+  requireCapability(id: string, payload?: Payload): void;
+`;
+
 const fallbacks = `  /** This set, for which something stands in when its node fails. */
   orElse(fallback: NodeFallback): CandidateSet;
 `;
@@ -294,6 +298,8 @@ export interface NodeOptions {
   readonly capture?: NodeCapture;
   /** Rows of this node are kept for other requests, where the server has a cache. */
   readonly cache?: NodeCache;
+  /** What is said of capabilities at this node, by their ids; the plan then requires them. */
+  readonly extensions?: Readonly<Record<string, Payload>>;
 }
 
 /** How long the rows of a node are kept; what they depend on is derived. */
@@ -347,6 +353,7 @@ const tokenNames: readonly (readonly [string, string])[] = [
   ["keyToken", ""],
   ["ParamToken", "type "],
   ["paramToken", ""],
+  ["Payload", "type "],
   ["Predicate", "type "],
   ["Truth", "type "],
   ["ValueType", "type "],
@@ -374,7 +381,7 @@ export function bindings(declared: Registries): string {
       "PlanContext",
       "Where rows come from.",
       declared.ops.filter((op) => op.inputs === op.optionalInputs),
-      declared.ops.some((op) => op.name === chooseOp) ? choices : "",
+      declared.ops.some((op) => op.name === chooseOp) ? choices + capabilities : capabilities,
     ),
     methods(
       "CandidateSet",

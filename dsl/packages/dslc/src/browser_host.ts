@@ -50,6 +50,8 @@ export const fs = {
       throw Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: "ENOENT" });
     return encoding === undefined ? bytesOf(text) : text;
   },
+  /** There are no links. */
+  realpathSync: (path: string): string => path,
 };
 
 function resolve(...parts: readonly string[]): string {

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 
 import { standardFolder } from "./bundle.js";
 import { filesBelow } from "./folder.js";
-import { libraryFolder } from "./plan_files.js";
+import { isInProject, libraryFolder } from "./plan_files.js";
 import { filesOfProject, type Project, ProjectError } from "./project.js";
 
 const maxBytes = 16 << 20;
@@ -35,7 +35,7 @@ export function browserProject(project: Project): BrowserProject {
   const library = readdirSync(libraryFolder).map((name) => join(libraryFolder, name));
   const all = [
     ...filesOfProject(project),
-    ...filesBelow(project.root, ".ts"),
+    ...filesBelow(project.root, ".ts").filter((file) => isInProject(file, project.root)),
     ...indexes,
     ...library,
     ...standardFiles(),

@@ -14,17 +14,19 @@ import { reservedNames } from "./folder.js";
 import { changedSince, definesFragment, digestOf, fragmentPath, type FragmentVersion } from "./fragment_index.js";
 import { fragmentCapability, usesPointer } from "./fragments.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
-import type { Texts } from "./plan_files.js";
+import { isInProject, type Texts } from "./plan_files.js";
+import { tooDeep } from "./plan_text.js";
 import { type BuiltTests, definesTests, testArtifact, testsJson } from "./plan_tests.js";
 import { type Emitted, PlanProgram, ProgramCache } from "./program.js";
-import type { Project } from "./project.js";
-import type { Problem } from "./reader.js";
+import { type Project, ProjectError } from "./project.js";
+import { type Problem, pointerTo } from "./reader.js";
 import { digestsForPlan, digestsForTests } from "./registry_digests.js";
 import { Runner } from "./runner.js";
+import { BadResult, readResult } from "./sandbox_result.js";
 import type { Failure } from "./failure.js";
-import type { Limits } from "./interpreter.js";
+import type { Limits, Module } from "./interpreter.js";
 import { SpanTable } from "./transform.js";
-import { checkBuckets, checkNames, type FurtherOp, furtherOps } from "./trees.js";
+import { checkBuckets, checkNames, checkShape, type FurtherOp, furtherOps } from "./trees.js";
 import { judge } from "./validate.js";
 
 /** Written into artifacts; changes when the same plan would give other bytes. */
@@ -56,6 +58,8 @@ export interface Compiled {
   readonly fragment?: FragmentVersion | undefined;
   /** Absolute; the plan and what it imports. */
   readonly sources: readonly string[];
+  /** What was read of them, by path. */
+  readonly texts?: ReadonlyMap<string, string>;
   /** Where the text gives options of nodes; of a plan without diagnostics. */
   readonly options?: (() => NodeOption[]) | undefined;
 }
@@ -98,6 +102,7 @@ interface Built {
   fallback_plan?: Record<string, unknown>;
   $fallback?: Record<string, number>;
   fragments: BuiltUse[];
+  capabilities: { id: string; payload?: unknown; $span: number }[];
   $nameSpan: number;
   $outputSpan: number;
 }
@@ -115,7 +120,7 @@ export function artifactNameOf(file: string): string {
 /** Compiles plans of one project. Close it: it keeps a worker. */
 export class Compiler {
   private runner: Runner | undefined;
-  private readonly cache = new ProgramCache();
+  private cache = new ProgramCache();
   private readonly generated: string;
   private readonly root: string;
 
@@ -127,26 +132,88 @@ export class Compiler {
     this.root = resolve(options.root ?? project.root);
   }
 
-  /** Compiles plans together: what they share is read once. `texts` stand in for files, by absolute path. */
+  /**
+   * Compiles plans together: what they share is read once. `texts` stand in for files, by absolute path. Whatever goes
+   * wrong with one plan is a diagnostic of that plan, and the others are compiled.
+   */
   async compile(files: readonly string[], texts: Texts = new Map()): Promise<Compiled[]> {
+    const out: Compiled[] = [];
+    while (out.length < files.length) {
+      const rest = files.slice(out.length);
+      try {
+        await this.compileInto(out, rest, texts);
+      } catch (error) {
+        // What TypeScript keeps may be half done, so that the plans behind this one get a new program.
+        this.cache = new ProgramCache();
+        const file = files[out.length]!;
+        // A program of many plans says nothing about which of them it failed on.
+        if (rest.length > 1 && error instanceof ProgramFailure)
+          for (const each of rest) out.push(...(await this.compile([each], texts)));
+        else out.push(this.failedPlan(file, error instanceof ProgramFailure ? error.cause : error));
+      }
+    }
+    return out;
+  }
+
+  private programOf(files: readonly string[], spans: SpanTable, texts: Texts): PlanProgram {
+    try {
+      const paths = files.map((file) => resolve(file));
+      return new PlanProgram(this.root, paths, this.generated, spans, this.cache, texts);
+    } catch (error) {
+      throw new ProgramFailure("the program cannot be made", { cause: error });
+    }
+  }
+
+  /** Appends what becomes of each plan. Throws at the first on which TypeScript fails. */
+  private async compileInto(out: Compiled[], files: readonly string[], texts: Texts): Promise<void> {
     const spans = new SpanTable();
-    const paths = files.map((file) => resolve(file));
-    const program = new PlanProgram(this.root, paths, this.generated, spans, this.cache, texts);
+    const program = this.programOf(files, spans, texts);
     const runner = (this.runner ??= new Runner({
       limits: this.options.limits ?? defaultLimits,
       library: program.library(),
     }));
-    const out: Compiled[] = [];
     // While one plan runs in the worker the next is checked here.
     let running: Promise<Compiled> | undefined;
-    for (const [index, file] of files.entries()) {
-      const plan = new PlanCompilation(this.project, this.options, program, spans, this.root, file, paths[index]!);
-      const refusal = plan.check();
+    try {
+      for (const file of files) {
+        const plan = new PlanCompilation(this.project, this.options, program, spans, this.root, file);
+        const refusal = plan.check();
+        const modules = refusal === undefined ? plan.modules() : [];
+        if (running !== undefined) out.push(await running);
+        running =
+          refusal === undefined
+            ? plan.run(runner, modules).catch((error: unknown) => this.failedPlan(file, error))
+            : Promise.resolve(refusal);
+      }
+    } finally {
       if (running !== undefined) out.push(await running);
-      running = refusal === undefined ? plan.run(runner) : Promise.resolve(refusal);
     }
-    if (running !== undefined) out.push(await running);
-    return out;
+  }
+
+  /** What is said of a plan on which the compiler itself fails. */
+  private failedPlan(file: string, error: unknown): Compiled {
+    const place = startOf(relative(this.root, resolve(file)).split(sep).join("/"));
+    const message = error instanceof Error ? error.message : String(error);
+    const said =
+      error instanceof RangeError && message.includes("call stack")
+        ? tooDeep(place)
+        : error instanceof BadResult
+          ? diagnostic("bad_result", `the plan changed what it is built by: ${message}`, place, {
+              hint: "a plan must not change prototypes, or objects that it did not make",
+            })
+          : error instanceof ProjectError
+            ? diagnostic("bad_project", message, place)
+            : diagnostic("compiler_failed", `the compiler failed on this plan: ${message}`, place, {
+                hint: "report this as a fault of dslc, with the plan",
+              });
+    return {
+      file,
+      name: planNameOf(file),
+      artifact: undefined,
+      diagnostics: [said],
+      warnings: [],
+      sources: [resolve(file)],
+    };
   }
 
   /** Ends the worker. */
@@ -155,9 +222,13 @@ export class Compiler {
   }
 }
 
+/** TypeScript fails before it can be said on which plan. */
+class ProgramFailure extends Error {}
+
 class PlanCompilation {
   private readonly sources: readonly string[];
   private readonly shown: string;
+  private readonly path: string;
 
   constructor(
     private readonly project: Project,
@@ -166,10 +237,18 @@ class PlanCompilation {
     private readonly spans: SpanTable,
     private readonly root: string,
     private readonly file: string,
-    path: string,
   ) {
-    this.sources = program.filesOf(path);
-    this.shown = relative(root, path).split(sep).join("/");
+    this.path = resolve(file);
+    this.sources = program.filesOf(this.path);
+    this.shown = relative(root, this.path).split(sep).join("/");
+  }
+
+  /** The place of a number that the sandbox gives, if it is one in the plan's own files. */
+  private placeOf(span: unknown): Place | undefined {
+    const place = this.spans.find(span);
+    return place !== undefined && this.sources.some((each) => this.program.shown(each) === place.file)
+      ? place
+      : undefined;
   }
 
   private done(
@@ -185,15 +264,16 @@ class PlanCompilation {
       diagnostics: inOrder(diagnostics),
       warnings: inOrder(more.warnings ?? []),
       sources: this.sources,
+      texts: this.program.textsOf(this.sources),
     };
   }
 
   /** What is wrong with the text; nothing where the plan can be run. */
   check(): Compiled | undefined {
-    if (this.shown.startsWith(".."))
+    if (!isInProject(this.path, this.root))
       return this.done([
         diagnostic("outside_project", `the plan lies outside of ${this.root}`, startOf(this.shown), {
-          hint: "name the project with --project",
+          hint: "name the project with --project; a link to a file elsewhere counts as that file",
         }),
       ]);
     if (reservedNames.includes(planNameOf(this.file)))
@@ -202,23 +282,29 @@ class PlanCompilation {
           hint: "name the plan otherwise",
         }),
       ]);
+    const refused = this.program.refusedTexts(this.sources);
+    if (refused.length > 0) return this.done(refused);
     const diagnostics = this.sources.flatMap((source) =>
       this.program.check(source, this.options.types ?? "with types"),
     );
     return diagnostics.length > 0 ? this.done(diagnostics) : undefined;
   }
 
-  async run(runner: Runner): Promise<Compiled> {
-    const modules = this.sources.map((source) => this.program.emit(source).module);
-    const outcome = await runner.run({ modules, entry: modules[0]!.id });
-    if (outcome.error !== undefined) return this.done([this.failed(outcome.error)]);
-    if (definesFragment(this.file)) return this.finishFragment(JSON.parse(outcome.built!) as BuiltFragment);
-    if (definesTests(this.file)) return this.finishTests(JSON.parse(outcome.built!) as BuiltTests);
-    return this.finish(JSON.parse(outcome.built!) as Built);
+  /** The plan and what it imports as JavaScript. */
+  modules(): Module[] {
+    return this.sources.map((source) => this.program.emit(source).module);
+  }
+
+  async run(runner: Runner, modules: readonly Module[]): Promise<Compiled> {
+    const { error, built } = await runner.run({ modules, entry: modules[0]!.id });
+    if (error !== undefined) return this.done([this.failed(error)]);
+    if (definesFragment(this.file)) return this.finishFragment(readResult<BuiltFragment>(built, "fragment"));
+    if (definesTests(this.file)) return this.finishTests(readResult<BuiltTests>(built, "tests"));
+    return this.finish(readResult<Built>(built, "plan"));
   }
 
   private failed(error: Failure): Diagnostic {
-    const span = this.spans.find(error.span);
+    const span = this.placeOf(error.span);
     const place =
       (error.code === "plan_threw" ? (this.program.placeOfStack(error.stack, this.sources) ?? span) : span) ??
       this.program.placeOfExport(this.sources[0]!) ??
@@ -234,10 +320,10 @@ class PlanCompilation {
   /** The version of a fragment that a plan uses, or what is wrong with its file. */
   private madeFragment(built: BuiltFragment): FragmentVersion | { diagnostic: Diagnostic } {
     const { name, version } = built;
-    const place = this.spans.find(built.$span) ?? startOf(this.shown);
+    const place = this.placeOf(built.$span) ?? startOf(this.shown);
     const wanted = fragmentPath(name, version);
     const refuse = (code: string, message: string, span: number, hint: string): { diagnostic: Diagnostic } => ({
-      diagnostic: diagnostic(code, message, this.spans.find(span) ?? place, { hint }),
+      diagnostic: diagnostic(code, message, this.placeOf(span) ?? place, { hint }),
     });
     if (!`/${place.file}`.endsWith(`/${wanted}`)) {
       const message = `\`${name}\` of version ${version} is defined in ${place.file}`;
@@ -282,7 +368,7 @@ class PlanCompilation {
         ...Object.entries(node.$limits).map(([field, span]) => ({ field, span, value: node.limits[field] })),
       ];
       return all.flatMap(({ field, span, value }) => {
-        const place = this.spans.find(span);
+        const place = this.placeOf(span);
         const param = op?.params.find((each) => each.name === field);
         const known = { kind: param?.kind ?? "", choices: param?.choices ?? [] };
         const is = field === "$as" ? node.node_id : value;
@@ -319,7 +405,7 @@ class PlanCompilation {
       {
         value: fromSandbox,
         tree: (tree) => plainTree(tree, "", () => undefined),
-        place: (span) => this.spans.find(span),
+        place: (span) => this.placeOf(span),
         span: (place) => spanJson(place, emitted),
       },
       places,
@@ -329,6 +415,9 @@ class PlanCompilation {
         if (pred === undefined) continue;
         const pointer = `/tests/${index}/expect/${at}/pred`;
         const tree = plainTree(pred, "", () => undefined);
+        const before = problems.length;
+        checkShape(tree, pointer, "truth", this.project.declared, problems);
+        if (problems.length > before) continue;
         checkNames(tree, pointer, this.project.declared, problems);
         checkBuckets(tree, pointer, this.project.declared, problems);
       }
@@ -384,18 +473,30 @@ class PlanCompilation {
           ? []
           : [{ name, capability, pointer: `/nodes/${index}/params/${name}` }],
       );
-      const limits = Object.keys(node.limits).map((name) => ({
-        name,
-        capability: limitCapabilities[name] ?? (name === "cache" ? cacheCapability : captureCapability),
-        pointer: `/nodes/${index}/${name}`,
+      const limits = Object.keys(node.limits)
+        .filter((name) => name !== "extensions")
+        .map((name) => ({
+          name,
+          capability: limitCapabilities[name] ?? (name === "cache" ? cacheCapability : captureCapability),
+          pointer: `/nodes/${index}/${name}`,
+        }));
+      const extended = Object.keys(node.limits["extensions"] ?? {}).map((capability) => ({
+        name: "extensions",
+        capability,
+        pointer: pointerTo(`/nodes/${index}/extensions`, capability),
       }));
-      return [...own, ...limits, ...params, ...later];
+      return [...own, ...limits, ...extended, ...params, ...later];
     });
     const uses =
       built.fragments.length === 0
         ? []
         : [{ name: "use", capability: fragmentCapability, pointer: `${usesPointer}/0` }];
-    return [...uses, ...ofNodes, ...ofPlan];
+    const stated = built.capabilities.map(({ id }) => ({
+      name: "requireCapability",
+      capability: id,
+      pointer: pointerTo("/extensions", id),
+    }));
+    return [...uses, ...ofNodes, ...ofPlan, ...stated];
   }
 
   /** A use of a fragment, as the artifact has it. */
@@ -424,7 +525,7 @@ class PlanCompilation {
   private artifactOf(built: Built, places: Map<string, Place>): { [field: string]: Json } {
     const emitted = this.sources.map((source) => this.program.emit(source));
     const note = (pointer: string, span: unknown): Place | undefined => {
-      const place = this.spans.find(span);
+      const place = this.placeOf(span);
       if (place !== undefined) places.set(pointer, place);
       return place;
     };
@@ -450,6 +551,13 @@ class PlanCompilation {
     const exprs = table("expr_table", built.expr_table);
     const preds = table("pred_table", built.pred_table);
     const uses = built.fragments.map((use, index) => this.useJson(use, `${usesPointer}/${index}`, note, emitted));
+    for (const { id, $span } of built.capabilities) note(pointerTo("/extensions", id), $span);
+    const extensions = Object.fromEntries([
+      ...(uses.length === 0 ? [] : [[fragmentCapability, { uses }] as const]),
+      ...built.capabilities.flatMap((each) =>
+        "payload" in each ? [[each.id, fromSandbox(each.payload)] as const] : [],
+      ),
+    ]);
     const required = this.capabilitiesOf(built);
     for (const [index, { pointer }] of required.entries()) {
       const place = placeAbove(places, pointer);
@@ -481,7 +589,7 @@ class PlanCompilation {
       ...(built.fallback_plan === undefined ? {} : { fallback_plan: fromSandbox(built.fallback_plan) }),
       source_files: sourceFiles(emitted),
       ...(required.length === 0 ? {} : { capabilities_required: required.map((each) => each.capability) }),
-      ...(uses.length === 0 ? {} : { extensions: { [fragmentCapability]: { uses } } }),
+      ...(Object.keys(extensions).length === 0 ? {} : { extensions }),
       ...(Object.keys(built.expr_table).length === 0 ? {} : { expr_table: exprs }),
       ...(Object.keys(built.pred_table).length === 0 ? {} : { pred_table: preds }),
       ...(Object.keys(treeSpans).length === 0 ? {} : { source_spans: treeSpans }),
@@ -521,13 +629,13 @@ function fromSandbox(value: unknown): Json {
   if (Array.isArray(value)) return value.map(fromSandbox);
   if (typeof value !== "object" || value === null) return value as Json;
   const digits = (value as Record<string, unknown>)["$int"];
-  if (typeof digits === "string" && /^-?[0-9]{1,19}$/.test(digits)) return new ExactInteger(digits);
+  if (typeof digits === "string" && /^-?[1-9][0-9]{0,18}$/.test(digits)) return new ExactInteger(digits);
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, fromSandbox(field)]));
 }
 
 /** A tree without its spans, each of which is told with the path of its part. */
 function plainTree(tree: unknown, path: string, tell: (path: string, span: unknown) => void): Json {
-  const out: Record<string, Json> = {};
+  const out = Object.create(null) as Record<string, Json>;
   for (const [name, field] of Object.entries(tree as Record<string, unknown>)) {
     const isPart = typeof field === "object" && field !== null && "op" in field;
     if (name === "$span") tell(path, field);

@@ -10,6 +10,7 @@ import {
 } from "quickjs-emscripten-core";
 
 import { failure, now, processorMsSince, timeLimit, type Failure } from "./failure.js";
+import { readFailure } from "./sandbox_result.js";
 
 /** A module as JavaScript with CommonJS imports. */
 export interface Module {
@@ -39,7 +40,7 @@ export interface Limits {
   readonly memoryMb: number;
 }
 
-/** What became of it: the plan as JSON, or an error. */
+/** What became of it: the plan as JSON, not yet checked (see sandbox_result.ts), or an error. */
 export interface Outcome {
   readonly number: number;
   readonly built?: string;
@@ -115,23 +116,33 @@ const prelude = `(function (modules, entry) {
     Object.defineProperty(Array.prototype, name, { value, writable: true, configurable: true });
   }
 
+  // JSON.stringify asks each value for toJSON; an inherited one would replace the plan.
+  for (const { prototype } of [Object, Array, BigInt])
+    Object.defineProperty(prototype, "toJSON", { value: undefined, writable: false, configurable: false });
+
+  // What is thrown may be an object of the plan, whose fields are getters. Its parts are checked outside of the sandbox.
   const describe = (thrown) => {
-    if (thrown instanceof PlanError)
-      return { code: thrown.code, message: thrown.message, hint: thrown.hint, span: thrown.span, stack: String(thrown.stack) };
-    const isError = typeof thrown === "object" && thrown !== null;
-    const message = isError ? String(thrown.name) + ": " + String(thrown.message) : String(thrown);
-    const code = message === "InternalError: out of memory" ? "memory_limit" : message === "InternalError: stack overflow" ? "stack_limit" : "plan_threw";
-    return { code, message, hint: "", span: isError ? thrown.span : 0, stack: isError ? String(thrown.stack) : "" };
+    if (typeof thrown !== "object" || thrown === null)
+      return { code: "plan_threw", message: typeof thrown === "symbol" ? "Symbol" : "" + thrown };
+    const { name, message, stack, span } = thrown;
+    if (thrown instanceof PlanError) return { code: thrown.code, message, hint: thrown.hint, span, stack };
+    const shown = "" + name + ": " + message;
+    const code = shown === "InternalError: out of memory" ? "memory_limit" : shown === "InternalError: stack overflow" ? "stack_limit" : "plan_threw";
+    return { code, message: shown, span, stack };
   };
-  let built;
+  let caught;
   try {
     const exported = load(entry).default;
     const build = entry.endsWith(".test.ts") ? buildTests : entry.endsWith(".fragment.ts") ? fragmentOf : buildPlan;
-    built = { built: stringify(build(exported, operators)) };
+    return "built " + stringify(build(exported, operators));
   } catch (thrown) {
-    built = { error: describe(thrown) };
+    caught = thrown;
   }
-  return stringify(built);
+  try {
+    return "error " + stringify(describe(caught));
+  } catch {
+    return "error {}";
+  }
 })`;
 
 function evaluateModule(context: QuickJSContext, module: Module): QuickJSHandle {
@@ -141,14 +152,23 @@ function evaluateModule(context: QuickJSContext, module: Module): QuickJSHandle 
 }
 
 function interpret(limits: Limits, error: unknown): Failure {
-  const { name, message, stack } = error as { name?: string; message?: string; stack?: string };
-  const text = `${name}: ${message}`;
-  const place = { stack: stack ?? "" };
+  const said = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>;
+  const part = (name: string): string => (typeof said[name] === "string" ? said[name] : "");
+  const text = `${part("name")}: ${part("message")}`;
+  const place = { stack: part("stack") };
   if (text.includes("interrupted")) return { ...timeLimit(limits.timeMs), ...place };
   if (text.includes("out of memory"))
     return { ...failure("memory_limit", `the plan needs more than ${limits.memoryMb} MB of memory`), ...place };
-  if (text.includes("stack overflow")) return { ...failure("stack_limit", "the plan's calls go too deep"), ...place };
-  return { ...failure("plan_threw", text), ...place };
+  // The second is what V8 says when it runs out of its own stack beneath QuickJS.
+  if (text.includes("stack overflow") || text.includes("Maximum call stack"))
+    return { ...failure("stack_limit", "the plan's calls go too deep"), ...place };
+  return readFailure({ code: "plan_threw", message: text, ...place });
+}
+
+/** What the prelude has returned. */
+function outcomeOf(number: number, said: string): Outcome {
+  if (said.startsWith("built ")) return { number, built: said.slice("built ".length) };
+  return { number, error: readFailure(JSON.parse(said.slice("error ".length))) };
 }
 
 /** Runs a plan in a runtime of its own, and takes that apart again. */
@@ -197,10 +217,9 @@ function run(runtime: QuickJSRuntime, { limits, library }: Setup, task: Task): O
       result.error.dispose();
       return { number, error: interpret(limits, error) };
     }
-    const text = context.getString(result.value);
+    const said = context.getString(result.value);
     result.value.dispose();
-    const said = JSON.parse(text) as { built?: string; error?: Failure };
-    return { number, ...said };
+    return outcomeOf(number, said);
   } catch (error) {
     return { number, error: interpret(limits, (error as { cause?: unknown }).cause ?? error) };
   } finally {

@@ -1,5 +1,5 @@
 // plan_files.ts: what a plan may read: files of its project, the authoring package, and texts in place of files.
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 
@@ -16,6 +16,8 @@ export const compilerOptions: ts.CompilerOptions = {
   lib: ["lib.es2022.d.ts"],
   module: ts.ModuleKind.CommonJS,
   moduleResolution: ts.ModuleResolutionKind.Node10,
+  // A file without imports and exports would otherwise declare its names for all files.
+  moduleDetection: ts.ModuleDetectionKind.Force,
   ignoreDeprecations: "5.0",
   strict: true,
   noUncheckedIndexedAccess: true,
@@ -42,9 +44,11 @@ export class PlanFiles {
     private readonly texts: Texts,
   ) {}
 
+  /** The text of a file that a plan may read, or nothing. */
   read(file: string): string | undefined {
     const path = resolve(file);
     if (path === bindingsFile) return this.generated;
+    if (!this.isReadable(path)) return undefined;
     const text = this.texts.get(path);
     if (text !== undefined) return text;
     try {
@@ -64,7 +68,11 @@ export class PlanFiles {
 
   exists(file: string): boolean {
     const path = resolve(file);
-    return path === bindingsFile || this.texts.has(path) || existsSync(file);
+    return path === bindingsFile || (this.isReadable(path) && (this.texts.has(path) || existsSync(path)));
+  }
+
+  private isReadable(path: string): boolean {
+    return isLibrary(path) || isStandard(path) || isInProject(path, this.root);
   }
 
   /** Only the authoring package and files of the project can be imported. */
@@ -72,9 +80,10 @@ export class PlanFiles {
     if (name === packageName) return libraryRoots[0];
     if (!/^\.\.?\//.test(name)) return undefined;
     const base = resolve(dirname(importer), name.replace(/\.js$/, ""));
-    const file = [base.endsWith(".ts") ? base : `${base}.ts`].find((each) => this.exists(each));
-    if (file === undefined) return undefined;
-    return isLibrary(file) === isLibrary(importer) && (isLibrary(file) || isInside(file, this.root)) ? file : undefined;
+    const file = base.endsWith(".ts") ? base : `${base}.ts`;
+    // Declarations without a text that runs say what other files do not keep.
+    if (file.endsWith(".d.ts") || isLibrary(file) !== isLibrary(importer)) return undefined;
+    return this.exists(file) && (isLibrary(file) || isInProject(file, this.root)) ? file : undefined;
   }
 
   /** The same as TypeScript asks for it. */
@@ -96,10 +105,36 @@ export class PlanFiles {
 
 /** Whether a file belongs to the authoring package. */
 export function isLibrary(file: string): boolean {
-  return isInside(file, libraryFolder);
+  return isInside(resolve(file), libraryFolder);
 }
 
-function isInside(file: string, folder: string): boolean {
-  const path = relative(folder, resolve(file));
-  return path !== "" && !path.startsWith("..") && !path.startsWith(sep);
+/** Whether a file is one of TypeScript's declarations of the language. */
+export function isStandard(file: string): boolean {
+  // Not before the first question: in a browser TypeScript learns late where its files are.
+  standardFolder ??= dirname(resolve(ts.getDefaultLibFilePath(compilerOptions)));
+  return dirname(resolve(file)) === standardFolder && /[/\\]lib\.[^/\\]*\.ts$/.test(file);
+}
+
+let standardFolder: string | undefined;
+
+/**
+ * Whether a file lies in a project by its name, and also once all links are followed: a link leads no plan to a file
+ * elsewhere. A file that is not there is judged by the folder that it would be in.
+ */
+export function isInProject(file: string, root: string): boolean {
+  return isInside(resolve(file), resolve(root)) && isInside(realPath(resolve(file)), realPath(resolve(root)));
+}
+
+/** The path without links, as far as it exists. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const folder = dirname(path);
+    return folder === path ? path : resolve(realPath(folder), relative(folder, path));
+  }
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

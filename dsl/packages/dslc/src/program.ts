@@ -4,7 +4,16 @@ import { relative, resolve, sep } from "node:path";
 import ts from "typescript";
 
 import { type Diagnostic, diagnostic, type Place, startOf } from "./diagnostic.js";
-import { compilerOptions, isLibrary, libraryFolder, libraryRoots, PlanFiles, type Texts } from "./plan_files.js";
+import {
+  compilerOptions,
+  isLibrary,
+  isStandard,
+  libraryFolder,
+  libraryRoots,
+  PlanFiles,
+  type Texts,
+} from "./plan_files.js";
+import { parsePlanText, type PlanText } from "./plan_text.js";
 import type { PlanTexts } from "./options.js";
 import type { Module } from "./interpreter.js";
 import { SourceMap } from "./source_map.js";
@@ -24,7 +33,8 @@ const standardFiles = new Map<string, ts.SourceFile>();
 
 /** Keeps what does not change between compilations: the authoring package, unchanged plans. */
 export class ProgramCache {
-  readonly files = new Map<string, ts.SourceFile>();
+  readonly library = new Map<string, ts.SourceFile>();
+  readonly plans = new Map<string, PlanText>();
   program: ts.Program | undefined;
 }
 
@@ -61,23 +71,62 @@ export class PlanProgram {
     host.readFile = (file) => this.files.read(file);
     host.fileExists = (file) => this.files.exists(file);
     host.getSourceFile = (file, language) => {
-      const files = isStandard(file) ? standardFiles : this.cache.files;
-      const known = files.get(file);
-      if (known !== undefined && isStandard(file)) return known;
-      const text = this.files.read(file);
-      if (text === undefined) return undefined;
-      if (known !== undefined && known.text === text) return known;
       // The target alone: a package.json above, such as that of an installed package, would change the kind of module.
-      const target = typeof language === "object" ? language.languageVersion : language;
-      const made = ts.createSourceFile(file, text, target, true);
-      files.set(file, made);
-      return made;
+      const options: ts.CreateSourceFileOptions =
+        typeof language !== "object"
+          ? { languageVersion: language }
+          : {
+              languageVersion: language.languageVersion,
+              ...(language.setExternalModuleIndicator && {
+                setExternalModuleIndicator: language.setExternalModuleIndicator,
+              }),
+            };
+      return isStandard(file) || isLibrary(file) ? this.ownSource(file, options) : this.planText(file, options)?.source;
     };
     host.resolveModuleNameLiterals = (literals, importer) => this.files.resolveLiterals(literals, importer);
     return host;
   }
 
-  private shown(file: string): string {
+  /** A file of TypeScript or of the authoring package. */
+  private ownSource(file: string, options: ts.CreateSourceFileOptions): ts.SourceFile | undefined {
+    const files = isStandard(file) ? standardFiles : this.cache.library;
+    const known = files.get(file);
+    if (known !== undefined && isStandard(file)) return known;
+    const text = this.files.read(file);
+    if (text === undefined) return undefined;
+    if (known !== undefined && known.text === text) return known;
+    const made = ts.createSourceFile(file, text, options, true);
+    files.set(file, made);
+    return made;
+  }
+
+  private planText(file: string, options: ts.CreateSourceFileOptions): PlanText | undefined {
+    const text = this.files.read(file);
+    if (text === undefined) return undefined;
+    const known = this.cache.plans.get(file);
+    if (known?.text === text) return known;
+    const made = parsePlanText(file, this.shown(file), text, options);
+    this.cache.plans.set(file, made);
+    return made;
+  }
+
+  /** The texts of files as they were read. */
+  textsOf(files: readonly string[]): ReadonlyMap<string, string> {
+    return new Map(
+      files.flatMap((file): [string, string][] => {
+        const known = this.cache.plans.get(file);
+        return known === undefined ? [] : [[file, known.text]];
+      }),
+    );
+  }
+
+  /** Why texts of a plan's files are kept out of the program; empty if none is. */
+  refusedTexts(files: readonly string[]): Diagnostic[] {
+    return files.flatMap((file) => this.cache.plans.get(file)?.refusals ?? []);
+  }
+
+  /** As places name a file. */
+  shown(file: string): string {
     return relative(this.root, file).split(sep).join("/");
   }
 
@@ -125,7 +174,8 @@ export class PlanProgram {
       said.file === undefined
         ? startOf(file)
         : placeOf(this.shown(said.file.fileName), said.file, start, start + (said.length ?? 0));
-    return diagnostic(syntax ? "syntax_error" : "type_error", message, place);
+    const hint = said.code === noOverlap && /(Param|Key)Token<"bool"/.test(message) ? flagHint : "";
+    return diagnostic(syntax ? "syntax_error" : "type_error", message, place, { hint });
   }
 
   /** A file as a module. */
@@ -216,6 +266,10 @@ export class PlanProgram {
   }
 }
 
+/** TypeScript's error about a comparison of types that have nothing in common. */
+const noOverlap = 2367;
+const flagHint = "a param or key of type bool is a predicate itself: write `P.name`, or `!P.name`, without `true`";
+
 /** Characters in front of a module's first line in the sandbox. */
 const moduleHead = "(function(exports,require,module){".length;
 
@@ -231,7 +285,4 @@ function isWithin(inner: Place, outer: Place): boolean {
   return (
     startsAfter && (inner.line < outer.endLine || (inner.line === outer.endLine && inner.column < outer.endColumn))
   );
-}
-function isStandard(file: string): boolean {
-  return /[/\\]typescript[/\\]lib[/\\]lib\.[^/\\]*\.ts$/.test(file);
 }

@@ -14,6 +14,7 @@ import { Completer } from "./completions.js";
 import { sourcesOf } from "./folder.js";
 import { sha256 } from "./json.js";
 import { changedOption, type OptionKind, RefusedChange } from "./options.js";
+import { isInProject } from "./plan_files.js";
 import { testSource } from "./plan_tests.js";
 import { type Project, ProjectError } from "./project.js";
 import { reasonOf, replaceFile } from "./write.js";
@@ -93,7 +94,7 @@ class Answers {
 
   private sourceOf(plan: string): string {
     const file = sourcesOf(this.project).find((each) => planNameOf(each) === plan);
-    if (file === undefined || !existsSync(file))
+    if (file === undefined || !existsSync(file) || !isInProject(file, this.project.root))
       throw new Refusal("no_source", `the project has no source ${plan}.plan.ts; its artifact was made elsewhere`);
     return file;
   }

@@ -1,68 +1,125 @@
 // watch.ts: compiles plans again when they or what they import change.
-import { type FSWatcher, watch as watchFile } from "node:fs";
+import { type FSWatcher, readFileSync, watch as watchFile } from "node:fs";
 import { dirname, resolve } from "node:path";
 
 import type { Compiled } from "./compile.js";
+import { printable } from "./diagnostic.js";
 
 /** Editors write a file in several steps; what comes within this time is one change. */
 const settleMs = 50;
 
-/** Runs until the process is interrupted. `once` compiles the plans that it is given and says what became of them. */
-export async function watch(
-  files: readonly string[],
-  once: (files: readonly string[]) => Promise<readonly Compiled[]>,
-): Promise<number> {
-  const sources = new Map<string, Set<string>>();
-  const watchers = new Map<string, FSWatcher>();
-  const changed = new Set<string>();
-  let wake: () => void = () => undefined;
-  let isDue = false;
+type Once = (files: readonly string[]) => Promise<readonly Compiled[]>;
 
-  const note = (path: string): void => {
-    changed.add(path);
-    setTimeout(() => {
-      isDue = true;
-      wake();
-    }, settleMs);
-  };
-  const compile = async (plans: readonly string[]): Promise<void> => {
-    const begin = Date.now();
-    const compiled = await once(plans);
-    for (const each of compiled) {
-      sources.set(each.file, new Set(each.sources));
-      // A folder is watched and not a file: editors replace files by others of the same name.
-      for (const folder of each.sources.map(dirname)) {
-        if (watchers.has(folder)) continue;
-        watchers.set(
-          folder,
-          watchFile(folder, (_, name) => {
-            if (name !== null) note(resolve(folder, name));
-          }),
-        );
+/** What is known about the plans that are watched. */
+class Watched {
+  private readonly sources = new Map<string, ReadonlySet<string>>();
+  private readonly watchers = new Map<string, FSWatcher>();
+  /** Plans with diagnostics: a file that none of them names may be one that an import looks for. */
+  private readonly broken = new Set<string>();
+  private changed = new Set<string>();
+  private isDue = false;
+  private wake: () => void = () => undefined;
+  isOver = false;
+
+  constructor(
+    private readonly files: readonly string[],
+    private readonly once: Once,
+  ) {
+    this.watchFolders(files.map((file) => resolve(file)));
+  }
+
+  /** A folder is watched and not a file: editors replace files by others of the same name. */
+  private watchFolders(paths: Iterable<string>): void {
+    for (const folder of [...paths].map(dirname)) {
+      if (this.watchers.has(folder)) continue;
+      try {
+        const watcher = watchFile(folder, (_, name) => {
+          if (name !== null) this.note(resolve(folder, name));
+        });
+        watcher.on("error", () => void this.watchers.delete(folder));
+        this.watchers.set(folder, watcher);
+      } catch {
+        // The folder is gone; the plan's own diagnostics say so.
       }
     }
-    const wrong = compiled.filter((each) => each.diagnostics.length > 0).length;
-    process.stderr.write(
-      `dslc: ${compiled.length - wrong} of ${compiled.length} plans compiled in ${Date.now() - begin} ms\n`,
-    );
-  };
+  }
 
-  let isOver = false;
+  private note(path: string): void {
+    this.changed.add(path);
+    setTimeout(() => {
+      this.isDue = true;
+      this.wake();
+    }, settleMs);
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.wake();
+    for (const watcher of this.watchers.values()) watcher.close();
+  }
+
+  /** Compiles plans. Whatever is thrown is said, and the plans are compiled again after the next change. */
+  async compile(plans: readonly string[]): Promise<void> {
+    const begin = Date.now();
+    try {
+      const compiled = await this.once(plans);
+      for (const each of compiled) this.keep(each);
+      const wrong = compiled.filter((each) => each.diagnostics.length > 0).length;
+      process.stderr.write(
+        `dslc: ${compiled.length - wrong} of ${compiled.length} plans compiled in ${Date.now() - begin} ms\n`,
+      );
+    } catch (error) {
+      process.stderr.write(`dslc: ${printable((error as Error).message)}\n`);
+      for (const file of plans) {
+        this.broken.add(file);
+        this.sources.delete(file);
+      }
+    }
+  }
+
+  private keep({ file, sources, diagnostics, texts = new Map() }: Compiled): void {
+    this.sources.set(file, new Set(sources));
+    if (diagnostics.length > 0) this.broken.add(file);
+    else this.broken.delete(file);
+    this.watchFolders(sources);
+    // A file may have been edited after it was read and before its folder was watched.
+    for (const [path, text] of texts) if (textOf(path) !== text) this.note(path);
+  }
+
+  /** The plans that changes concern, once there are any. */
+  async affected(): Promise<readonly string[]> {
+    // A change while plans are compiled wakes no watcher: it is seen here.
+    if (!this.isDue && !this.isOver) await new Promise<void>((resolve) => (this.wake = resolve));
+    this.isDue = false;
+    const paths = [...this.changed].filter((path) => path.endsWith(".ts"));
+    this.changed = new Set();
+    const isKnown = (path: string): boolean => [...this.sources.values()].some((each) => each.has(path));
+    const hasNew = paths.some((path) => !isKnown(path));
+    return this.files.filter(
+      (file) => (hasNew && this.broken.has(file)) || paths.some((path) => this.sources.get(file)?.has(path)),
+    );
+  }
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs until the process is interrupted. `once` compiles the plans that it is given and says what became of them. */
+export async function watch(files: readonly string[], once: Once): Promise<number> {
+  const watched = new Watched(files, once);
   const end = (): void => {
-    isOver = true;
-    wake();
+    watched.end();
   };
   process.once("SIGINT", end).once("SIGTERM", end);
-  await compile(files);
-  while (!isOver) {
-    // A change while plans are compiled wakes no watcher: it is seen here.
-    if (!isDue) await new Promise<void>((resolve) => (wake = resolve));
-    isDue = false;
-    const paths = [...changed];
-    changed.clear();
-    const affected = files.filter((file) => paths.some((path) => sources.get(file)?.has(path)));
-    if (affected.length > 0) await compile(affected);
+  await watched.compile(files);
+  while (!watched.isOver) {
+    const affected = await watched.affected();
+    if (affected.length > 0 && !watched.isOver) await watched.compile(affected);
   }
-  for (const watcher of watchers.values()) watcher.close();
   return 0;
 }

@@ -70,6 +70,13 @@ export interface UseJson {
   $args: Readonly<Record<string, SpanId>>;
 }
 
+/** A capability that the plan itself states, with what the artifact says of it. */
+export interface CapabilityJson {
+  id: string;
+  payload?: unknown;
+  $span: SpanId;
+}
+
 /** A plan as the compiler takes it over. */
 export interface BuiltJson {
   plan_name: string;
@@ -80,6 +87,7 @@ export interface BuiltJson {
   fallback_plan?: Record<string, unknown>;
   $fallback?: Record<string, SpanId>;
   fragments: UseJson[];
+  capabilities: CapabilityJson[];
   $nameSpan: SpanId;
   $outputSpan: SpanId;
 }
@@ -133,7 +141,10 @@ const limitOptions: ReadonlyMap<string, string> = new Map([
   ["hedgeMs", "hedge_ms"],
   ["capture", "capture"],
   ["cache", "cache"],
+  ["extensions", "extensions"],
 ]);
+/** Its payload is made of the uses of fragments. */
+const fragmentCapability = "cap.rfc.0002.fragments.v1";
 const chooseOp = "core::choose";
 
 /** What a method that makes a node gives back. */
@@ -167,6 +178,7 @@ export class Graph {
   private readonly drafts: Draft[] = [];
   private readonly uses: MadeUse[] = [];
   private readonly useIds = new Set<string>();
+  private readonly capabilities = new Map<string, CapabilityJson>();
   /** The names of the uses of fragments that nodes are made in now, each with what stands behind it. */
   private scope: readonly string[] = [];
   readonly context: object;
@@ -177,6 +189,27 @@ export class Graph {
     this.sets = this.setMethods();
     const choose = operators.find((each) => each.op === chooseOp);
     if (choose !== undefined) this.addChoices(choose);
+    const requireCapability = (id: unknown, payload: unknown): void => {
+      this.requireCapability(id, payload);
+    };
+    Object.defineProperty(this.context, "requireCapability", { value: requireCapability, enumerable: true });
+  }
+
+  /** Adds a capability. Without a payload it may be stated any number of times, so that fragments can state it, too. */
+  private requireCapability(id: unknown, payload: unknown): void {
+    if (typeof id !== "string") throw wrongType("the id of a capability", id, argumentSpan(0));
+    const known = this.capabilities.get(id);
+    if (payload === undefined) {
+      if (known === undefined) this.capabilities.set(id, { id, $span: currentSpan() });
+      return;
+    }
+    if (id === fragmentCapability)
+      throw new PlanError("bad_value", `the compiler itself writes the payload of \`${id}\``, {
+        span: argumentSpan(1),
+      });
+    if (known !== undefined && "payload" in known)
+      throw new PlanError("duplicate_value", `\`${id}\` has a payload already`, { span: argumentSpan(1) });
+    this.capabilities.set(id, { id, payload: payloadJson(payload, argumentSpan(1)), $span: currentSpan() });
   }
 
   /** Puts what chooses among sets, as params of each request decide, onto the context. */
@@ -367,6 +400,7 @@ export class Graph {
       pred_table: {},
       ...fallbackPlan,
       fragments: [],
+      capabilities: [...this.capabilities.values()],
       $nameSpan: spans.name,
       $outputSpan: spans.outputs,
     };
@@ -381,7 +415,7 @@ export class Graph {
     // The count of each method is kept: many nodes of one method do not look through each other's names.
     const counts = new Map<string, number>();
     for (const draft of this.drafts) {
-      if (draft.id !== "" || nodeOption in draft.options) continue;
+      if (draft.id !== "" || draft.options[nodeOption] !== undefined) continue;
       const base = draft.scope + draft.operator.op.replace(/^.*::/, "");
       let count = counts.get(base) ?? 1;
       let id = count === 1 ? base : `${base}_${count}`;
@@ -422,7 +456,7 @@ export class Graph {
       node.fallback = { on, use: typeof use === "string" ? use : { node: use.id }, ...(nulls && { nulls }) };
       node.$fallback = $fallback;
     }
-    if (nodeOption in spans) node.$fields["$as"] = spans[nodeOption]!;
+    if (options[nodeOption] !== undefined && nodeOption in spans) node.$fields["$as"] = spans[nodeOption]!;
     if (draft.conditions.length > 0)
       node.params["pred_ids"] = draft.conditions.map((condition, index) => {
         const id = `c${index + 1}_${draft.id}`;
@@ -434,8 +468,7 @@ export class Graph {
       const limit = limitOptions.get(option);
       if (limit !== undefined) {
         node.$limits[limit] = spans[option] ?? draft.span;
-        const toJson = limit === "capture" ? captureJson : limit === "cache" ? cacheJson : plainJson;
-        node.limits[limit] = toJson(value, node.$limits[limit]);
+        node.limits[limit] = (limitJson.get(limit) ?? plainJson)(value, node.$limits[limit]);
         if (limit === "cache") Object.assign(node, cacheKey(value, node.$limits[limit]));
         continue;
       }
@@ -517,6 +550,34 @@ function cacheKey(value: unknown, span: SpanId): Pick<NodeJson, "$cacheBy"> {
       throw wrongType('"user" or a param', each, span);
     }),
   };
+}
+
+/** Payloads by capability, as the artifact has them. */
+function extensionsJson(value: unknown, span: SpanId): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw wrongType("an object with a payload for each capability", value, span);
+  return payloadJson(value, span);
+}
+
+/** How options that are objects become parts of the artifact; the others are taken as they are. */
+const limitJson: ReadonlyMap<string, (value: unknown, span: SpanId) => unknown> = new Map([
+  ["capture", captureJson],
+  ["cache", cacheJson],
+  ["extensions", extensionsJson],
+]);
+
+/** A payload: any JSON. A field that is undefined is absent. */
+function payloadJson(value: unknown, span: SpanId): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => payloadJson(item, span));
+  const isRecord = typeof value === "object" && value !== null && !(value instanceof TreeNode);
+  if (!isRecord || value instanceof BoundNode || value instanceof SetNode || value instanceof NameToken)
+    return plainJson(value, span);
+  const spans = ((value as Record<symbol, unknown>)[fieldSpans] ?? {}) as Record<string, SpanId>;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, field]) =>
+      field === undefined ? [] : [[name, payloadJson(field, spans[name] ?? span)]],
+    ),
+  );
 }
 
 function keyId(value: unknown, span: SpanId): unknown {

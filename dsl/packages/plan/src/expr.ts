@@ -3,6 +3,7 @@ import { argumentSpan, currentSpan, PlanError, type SpanId } from "./places.js";
 import {
   type Expr,
   givesText,
+  isFlag,
   isText,
   KeyNode,
   type KeyToken,
@@ -58,6 +59,15 @@ const isNull = (value: unknown): boolean => value === null || (value instanceof 
 /** A comparison: of numbers, of strings, or with null. */
 export function compared(how: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): TruthNode {
   const isEquality = how === "==" || how === "!=";
+  for (const [side, other, at] of [
+    [a, b, spanB],
+    [b, a, spanA],
+  ] as const)
+    if (typeof other === "boolean" && side instanceof ValueNode && isFlag(side))
+      throw new PlanError("wrong_type", `${side.what} is true or false itself, and is not compared with ${other}`, {
+        span: at,
+        hint: `write ${side.what}, or !${side.what}`,
+      });
   if (isEquality && (a === null || b === null)) {
     const tested = a === null ? toValue(b, spanB) : toValue(a, spanA);
     if (givesText(tested) && !isText(tested)) throw notCompared(tested, a === null ? spanB : spanA);

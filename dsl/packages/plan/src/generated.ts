@@ -16,6 +16,7 @@ import {
   keyToken,
   type ParamToken,
   paramToken,
+  type Payload,
   type Predicate,
   type Truth,
   type ValueType,
@@ -81,6 +82,8 @@ export interface NodeOptions {
   readonly capture?: NodeCapture;
   /** Rows of this node are kept for other requests, where the server has a cache. */
   readonly cache?: NodeCache;
+  /** What is said of capabilities at this node, by their ids; the plan then requires them. */
+  readonly extensions?: Readonly<Record<string, Payload>>;
 }
 
 /** How long the rows of a node are kept; what they depend on is derived. */
@@ -503,6 +506,8 @@ export interface PlanContext {
     otherwise: () => CandidateSet,
     options?: NodeOptions,
   ): CandidateSet;
+  /** States that the plan needs a capability of the engine, and what `extensions` of the artifact says of it. The compiler states those itself that a plan needs by what it uses. */
+  requireCapability(id: string, payload?: Payload): void;
   /** Operators of `test`. */
   readonly test: {
     /** Rows with the ids 1 to row_count. */

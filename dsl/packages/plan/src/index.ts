@@ -37,6 +37,7 @@ export type {
   KeyToken,
   KeyUse,
   ParamToken,
+  Payload,
   Predicate,
   TextExpr,
   Truth,

@@ -81,6 +81,10 @@ export type Predicate = boolean;
 /** What stands for true or false of each row: a predicate, or a param or key of type bool; null counts as false. */
 export type Truth = Predicate | ParamToken<"bool"> | KeyToken<"bool", { read: true }>;
 
+/** What `extensions` of an artifact says of a capability. A field that is undefined is absent. */
+export type Payload =
+  null | boolean | number | bigint | string | undefined | readonly Payload[] | { readonly [field: string]: Payload };
+
 /** A type that nothing has, so that a diagnostic about it says what is wanted. */
 export interface Wanted<What extends string> {
   readonly [info]: What;
@@ -380,7 +384,7 @@ export function isText(node: TreeNode): node is KeyNode | ParamNode {
 }
 
 /** Whether a node is a key or param of bools, which count as 1 and 0. */
-function isFlag(node: TreeNode): boolean {
+export function isFlag(node: TreeNode): boolean {
   return (node instanceof KeyNode || node instanceof ParamNode) && node.info.type === "bool";
 }
 

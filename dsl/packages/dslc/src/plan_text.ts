@@ -1,0 +1,85 @@
+// plan_text.ts: parses one file of a plan, and keeps texts out of the program that would change other files of it.
+import ts from "typescript";
+
+import { type Diagnostic, diagnostic, startOf } from "./diagnostic.js";
+import { placeOf } from "./transform.js";
+
+/**
+ * Levels of the syntax tree, each of which the type checker and the emitter call themselves for. The stack that Node has
+ * holds more of them; a text that overflows it all the same is refused, too.
+ */
+export const maxTextDepth = 800;
+
+/** A file as the program has it. */
+export interface PlanText {
+  readonly text: string;
+  /** An empty module if the text is refused. */
+  readonly source: ts.SourceFile;
+  readonly refusals: readonly Diagnostic[];
+}
+
+/** The diagnostic about a text whose nesting the compiler cannot follow. */
+export function tooDeep(place: Diagnostic["place"]): Diagnostic {
+  return diagnostic("text_too_deep", `the text has more than ${maxTextDepth} levels of nesting`, place, {
+    hint: "split the expression: name its parts by `const`, or build it in a loop",
+  });
+}
+
+/** Parses a file, which is called `shown` in places. Never throws. */
+export function parsePlanText(
+  file: string,
+  shown: string,
+  text: string,
+  options: ts.CreateSourceFileOptions,
+): PlanText {
+  const empty = (): ts.SourceFile => ts.createSourceFile(file, "export {};\n", options, true);
+  let source: ts.SourceFile;
+  try {
+    source = ts.createSourceFile(file, text, options, true);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { text, source: empty(), refusals: [tooDeep(startOf(shown))] };
+  }
+  const refusals = refusalsOf(shown, source);
+  return refusals.length > 0 ? { text, source: empty(), refusals } : { text, source, refusals };
+}
+
+/** What must not reach the program that all plans of a build share. */
+function refusalsOf(shown: string, source: ts.SourceFile): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  const refuse = (from: number, to: number, message: string, hint: string): void => {
+    found.push(diagnostic("not_in_plan", message, placeOf(shown, source, from, to), { hint }));
+  };
+  for (const { pos, end } of ts.getLeadingCommentRanges(source.text, 0) ?? []) {
+    const comment = source.text.slice(pos, end);
+    if (/^\/\/\/\s*</.test(comment))
+      refuse(pos, end, "a plan has no `///` directives: they change how other plans are read", "delete the line");
+    else if (/^\/\/\/?\s*@ts-nocheck/i.test(comment))
+      refuse(pos, end, "the types of plans are always checked", "delete the line, and write `as any` if you must");
+  }
+  const visited = visitAll(source, (node) => {
+    const isGlobal =
+      ts.isModuleDeclaration(node) &&
+      (ts.isStringLiteral(node.name) || (node.flags & ts.NodeFlags.GlobalAugmentation) !== 0);
+    if (!isGlobal && !ts.isNamespaceExportDeclaration(node)) return;
+    const hint = "declare the type in a module, and import it";
+    refuse(node.getStart(source), node.getEnd(), "a plan changes no types of other files", hint);
+  });
+  if (visited !== undefined) found.push(tooDeep(placeOf(shown, source, visited.getStart(source), visited.getEnd())));
+  return found;
+}
+
+/** Visits all parts of a file without calling itself; stops at and returns the first part that is too deep. */
+function visitAll(source: ts.SourceFile, see: (node: ts.Node) => void): ts.Node | undefined {
+  let level: ts.Node[] = [source];
+  for (let depth = 0; level.length > 0; ++depth) {
+    if (depth > maxTextDepth) return level[0];
+    const next: ts.Node[] = [];
+    for (const node of level) {
+      see(node);
+      ts.forEachChild(node, (child) => void next.push(child));
+    }
+    level = next;
+  }
+  return undefined;
+}

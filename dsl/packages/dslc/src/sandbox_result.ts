@@ -1,0 +1,176 @@
+// sandbox_result.ts: checks what the sandbox returns. A plan can change whatever runs beside it, so nothing is trusted.
+import type { Failure } from "./failure.js";
+
+/** The deepest nesting of arrays and objects that an artifact may have; the engine has the same limit. */
+const maxDepth = 1000;
+/** Longer messages are cut: a plan can throw a text of many megabytes. */
+const maxMessage = 10_000;
+const maxStack = 100_000;
+
+/** The result does not have the form that the authoring package gives it. */
+export class BadResult extends Error {}
+
+/** Says what is wrong with a value, or nothing. */
+type Check = (value: unknown, path: string) => void;
+type Fields = Readonly<Record<string, Check>>;
+
+function refuse(path: string, wanted: string): never {
+  throw new BadResult(`\`${path === "" ? "the result" : path.slice(1)}\` must be ${wanted}`);
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const anything: Check = () => undefined;
+const text: Check = (value, path) => void (typeof value === "string" || refuse(path, "a string"));
+/** The number of a place: see SpanTable. */
+const span: Check = (value, path) =>
+  void ((Number.isSafeInteger(value) && (value as number) >= 0) || refuse(path, "the number of a place"));
+
+const listOf =
+  (check: Check): Check =>
+  (value, path) => {
+    if (!Array.isArray(value)) refuse(path, "an array");
+    for (const [index, item] of (value as unknown[]).entries()) check(item, `${path}/${index}`);
+  };
+
+const recordOf =
+  (check: Check): Check =>
+  (value, path) => {
+    if (!isRecord(value)) refuse(path, "an object");
+    for (const [name, field] of Object.entries(value)) check(field, `${path}/${name}`);
+  };
+
+/** An object with these fields, and others only if `others` allows them. */
+const objectOf =
+  (required: Fields, optional: Fields = {}, others: "refuse others" | "allow others" = "refuse others"): Check =>
+  (value, path) => {
+    if (!isRecord(value)) refuse(path, "an object");
+    for (const [name, check] of Object.entries(required)) {
+      if (!(name in value)) refuse(`${path}/${name}`, "present");
+      check(value[name], `${path}/${name}`);
+    }
+    for (const [name, field] of Object.entries(value)) {
+      if (Object.hasOwn(required, name)) continue;
+      const check = Object.hasOwn(optional, name) ? optional[name] : undefined;
+      if (check !== undefined) check(field, `${path}/${name}`);
+      else if (others === "refuse others") refuse(`${path}/${name}`, "absent");
+    }
+  };
+
+const spans = recordOf(span);
+/** The rules for trees follow once they are part of an artifact; their places are taken out before. */
+const tree: Check = (value, path) => {
+  if (!isRecord(value) || typeof value["op"] !== "string") refuse(path, "an object with the field `op`");
+  for (const [name, field] of Object.entries(value)) {
+    if (name === "$span") span(field, `${path}/${name}`);
+    else if (isRecord(field) && "op" in field) tree(field, `${path}/${name}`);
+  }
+};
+
+const fragment = objectOf({ name: text, version: text, $span: span, $name: span, $version: span });
+
+const node = objectOf(
+  {
+    node_id: text,
+    op: text,
+    inputs: listOf(text),
+    params: recordOf(anything),
+    limits: objectOf({}, { extensions: recordOf(anything) }, "allow others"),
+    $span: span,
+    $fields: spans,
+    $limits: spans,
+  },
+  { fallback: recordOf(anything), $fallback: spans, $cacheBy: listOf(text) },
+);
+
+const plan = objectOf(
+  {
+    plan_name: text,
+    nodes: listOf(node),
+    outputs: listOf(text),
+    expr_table: recordOf(tree),
+    pred_table: recordOf(tree),
+    fragments: listOf(
+      objectOf({
+        id: text,
+        fragment,
+        args: recordOf(anything),
+        nodes: listOf(text),
+        result: text,
+        $span: span,
+        $args: spans,
+      }),
+    ),
+    capabilities: listOf(objectOf({ id: text, $span: span }, { payload: anything })),
+    $nameSpan: span,
+    $outputSpan: span,
+  },
+  { fallback_plan: recordOf(anything), $fallback: spans },
+);
+
+const located = objectOf({ $span: span }, {}, "allow others");
+const expectation = objectOf({ $span: span }, { pred: tree }, "allow others");
+
+const tests = objectOf({
+  tests_of: text,
+  records: listOf(located),
+  tests: listOf(
+    objectOf({
+      name: text,
+      records: listOf(located),
+      faults: listOf(located),
+      expect: listOf(expectation),
+      request: recordOf(anything),
+      $span: span,
+    }),
+  ),
+  $span: span,
+});
+
+const checks: Readonly<Record<"plan" | "tests" | "fragment", Check>> = { plan, tests, fragment };
+
+/** A copy whose objects have no prototype, so that no name of a field means more than its value. */
+function bare(value: unknown, depth: number): unknown {
+  if (typeof value === "number" && !Number.isFinite(value)) throw new BadResult("a number is not finite");
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === maxDepth) throw new BadResult(`arrays and objects are nested more than ${maxDepth} levels deep`);
+  if (Array.isArray(value)) return value.map((item) => bare(item, depth + 1));
+  const out = Object.create(null) as Record<string, unknown>;
+  for (const [name, field] of Object.entries(value)) out[name] = bare(field, depth + 1);
+  return out;
+}
+
+/** Reads what a plan, tests or a fragment were built to. Throws BadResult if it has another form. */
+export function readResult<Built>(json: unknown, kind: "plan" | "tests" | "fragment"): Built {
+  if (typeof json !== "string") throw new BadResult("the result is not a text");
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(json);
+  } catch {
+    throw new BadResult("the result is not JSON");
+  }
+  const value = bare(parsed, 0);
+  checks[kind](value, "");
+  return value as Built;
+}
+
+const cut = (value: string, most: number): string => (value.length <= most ? value : `${value.slice(0, most)}…`);
+
+/** What a plan has thrown, as the sandbox describes it: each field of any type. */
+export function readFailure(said: unknown): Failure {
+  const fields = isRecord(said) ? said : {};
+  const textOf = (name: string, most: number): string => {
+    const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    return typeof value === "string" ? cut(value, most) : "";
+  };
+  const code = textOf("code", 100);
+  const number = fields["span"];
+  return {
+    code: /^[a-z][a-z0-9_]*$/.test(code) ? code : "plan_threw",
+    message: textOf("message", maxMessage) || "the plan threw a value that cannot be shown",
+    hint: textOf("hint", maxMessage),
+    span: Number.isSafeInteger(number) ? (number as number) : 0,
+    stack: textOf("stack", maxStack),
+  };
+}
