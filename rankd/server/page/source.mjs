@@ -13,8 +13,9 @@ const pauseMs = 120; // in typing, before the text is compiled
 export class Source {
   constructor(page) {
     Object.assign(this, { page, plan: '', wanted: '', file: '', digest: '', kept: '', diagnostics: [], options: null, timer: 0, isAsking: false, isOld: false, isSaving: false });
+    this.left = new Map(); // plan → its text that is not saved, while another plan is open
     this.compiling = new Compiling(page.ask);
-    window.addEventListener('beforeunload', (event) => { if (this.isChanged) event.preventDefault(); });
+    window.addEventListener('beforeunload', (event) => { if (this.isChanged || this.left.size > 0) event.preventDefault(); });
     window.addEventListener('focus', () => this.compiling.forget()); // something else was done meanwhile
   }
 
@@ -62,14 +63,32 @@ export class Source {
     }
   }
 
-  /** Shows the source of a plan; text that is not saved stays. */
+  /** Keeps the text of the plan that is open, if it is not saved, until that plan is opened again. */
+  leave() {
+    if (!this.isChanged) return;
+    const { file, digest, lineEnd, kept, area } = this;
+    this.left.set(this.plan, { file, digest, lineEnd, kept, text: area.value });
+    this.page.say(`${file} has changes that are not saved: they come back with its plan`);
+  }
+
+  /** Shows the source of a plan. Text of another plan that is not saved is kept, and comes back with that plan. */
   async open(plan) {
     if (this.plan === plan) {
       await this.compile(); // the graph of another plan may have been shown meanwhile
       return;
     }
-    if (this.isChanged) throw new Error(`${this.file} has changes: save them, or choose “Discard” in the tab Source`);
+    this.leave();
+    clearTimeout(this.timer);
     Object.assign(this, { plan: '', wanted: plan });
+    const left = this.left.get(plan);
+    if (left !== undefined) {
+      this.left.delete(plan);
+      const { text, ...rest } = left;
+      Object.assign(this, { plan, ...rest, diagnostics: [], options: null });
+      this.build(text);
+      await this.compile();
+      return;
+    }
     byId('panel-source').replaceChildren(nothingYet('Reading the source …'));
     let read;
     try {

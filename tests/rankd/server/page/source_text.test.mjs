@@ -1,9 +1,31 @@
-// source_text.test.mjs: places and pieces of the source of a plan.
+// source_text.test.mjs: places and pieces of the source of a plan, and the texts of several plans in turn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   diagnosticLine, offsetOf, piecesOf, placeOf, rangeOf,
 } from '../../../../rankd/server/page/source_text.mjs';
+
+/** As much of a document as the source is made of. */
+class FakeElement {
+  constructor() {
+    Object.assign(this, { children: [], value: '', textContent: '', hidden: false });
+  }
+
+  append(...children) { this.children.push(...children); }
+
+  replaceChildren(...children) { this.children = children; }
+
+  addEventListener() {}
+
+  setAttribute() {}
+
+  removeAttribute() {}
+}
+const panel = new FakeElement();
+globalThis.document = { createElement: () => new FakeElement(), getElementById: () => panel };
+const listeners = {};
+globalThis.window = { addEventListener: (name, listener) => { listeners[name] = listener; } };
+const { Source } = await import('../../../../rankd/server/page/source.mjs');
 
 const text = 'one\ntwo 😀 three\n';
 const problem = (place, more = {}) => ({ code: 'type_error', message: 'wrong', hint: '', place, ...more });
@@ -40,4 +62,50 @@ test('the place of a node is a file with a line and a column', () => {
   assert.deepEqual(placeOf('plans/a.plan.ts:12:5'), { file: 'plans/a.plan.ts', line: 12, column: 5 });
   assert.equal(placeOf('plans/a.plan.ts'), null);
   assert.equal(placeOf(undefined), null);
+});
+
+test('text that is not saved is kept while another plan is open, and comes back with its plan', async () => {
+  const [drafts, said, stored] = [[], [], { a: 'first of a', b: 'first of b' }];
+  const page = {
+    ask: async (path, body) => {
+      const [, , plan, what] = path.split('/');
+      const { text: given, digest } = body === undefined ? {} : JSON.parse(body);
+      if (what === 'project') throw new Error('no worker here');
+      if (what === 'draft') return { file: `${plan}.ts`, diagnostics: [], options: [], plan: { plan, text: given } };
+      if (given === undefined) return { file: `${plan}.ts`, text: stored[plan], digest: stored[plan] };
+      assert.equal(digest, stored[plan]);
+      stored[plan] = given;
+      return { file: `${plan}.ts`, digest: given, diagnostics: [] };
+    },
+    attempt: (work) => work(),
+    say: (words) => said.push(words),
+    draftMade: async (plan) => drafts.push(`${plan.plan}: ${plan.text}`),
+    optionsRead: () => {},
+    saved: async () => {},
+    planName: () => source.plan,
+  };
+  const source = new Source(page);
+  const leaves = () => {
+    let isStopped = false;
+    listeners.beforeunload({ preventDefault: () => { isStopped = true; } });
+    return !isStopped;
+  };
+  await source.open('a');
+  source.area.value = 'second of a';
+  await source.open('b');
+  assert.deepEqual([source.plan, source.file, source.area.value, source.isChanged], ['b', 'b.ts', 'first of b', false]);
+  assert.equal(drafts.at(-1), 'b: first of b');
+  assert.match(said.at(-1), /^a\.ts has changes that are not saved/);
+  assert.ok(!leaves(), 'the page asks before it is left, as the text of `a` would be gone');
+  await source.open('a');
+  assert.deepEqual([source.file, source.area.value, source.isChanged], ['a.ts', 'second of a', true]);
+  assert.equal(drafts.at(-1), 'a: second of a');
+  await source.save();
+  assert.deepEqual([stored.a, source.isChanged, leaves()], ['second of a', false, true]);
+  await source.open('b');
+  await source.open('a');
+  assert.equal(source.area.value, 'second of a');
+  source.area.value = 'third of a';
+  await source.discard();
+  assert.deepEqual([source.area.value, leaves()], ['second of a', true]);
 });
