@@ -83,6 +83,24 @@ struct outputs {
     return made;
   }
 
+  /// Says in the log which file could not be reopened, and when it was. Lifetime: the files outlive the log.
+  void report_to(const serve_log& to) const {
+    const auto listen = [&to](auto& file, std::string_view name) {
+      if (file == nullptr) return;
+      file->reopened().listen([to, name](std::error_code why) {
+        if (why)
+          to.note(log_level::error, "file_not_reopened", {{"file", name}, {"message", why.message()}});
+        else
+          to.note(log_level::info, "file_reopened", {{"file", name}});
+      });
+    };
+    listen(log, "log");
+    listen(audit, "audit");
+    listen(captures, "captures");
+    listen(arrow_captures, "captures");
+    listen(exposures, "exposures");
+  }
+
   /// Before the next lines.
   void reopen() const {
     for (line_file* each : {log.get(), audit.get(), captures.get(), exposures.get()})
@@ -416,6 +434,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   auto files = outputs::open(options);
   if (!files) return report(files.error());
   const serve_log log(*files->log, options.level);
+  files->report_to(log);
   const auto events = event_takers::open(options, *in, log, *stores);
   if (!events) return report(events.error());
   auto on = braid::loop::create();

@@ -4,6 +4,8 @@
 #include <rankd/engine/engine.hpp>
 #include <rankd/server/arrow_stream.hpp>
 
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace rankd {
@@ -125,7 +127,11 @@ auto arrow_file::make_room(std::size_t bytes) -> bool {
   const bool is_other = has_batches && keys_of_file_ != keys_;
   const bool is_full = has_batches && bytes > files_.room();
   if (!files_.is_open() || is_ended_ || is_other || is_full) {
-    if (files_.open_next(arrow_end))
+    errno = 0;
+    const bool is_next = files_.open_next(arrow_end);
+    const std::error_code why = is_next ? std::error_code() : std::error_code(errno, std::generic_category());
+    reopening_.note(why, reopening::attempt::repeated);
+    if (is_next)
       is_ended_ = false;
     else if (!files_.is_open() || is_other)
       return false;

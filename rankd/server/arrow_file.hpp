@@ -3,6 +3,7 @@
 
 #include <rankd/server/captured_copy.hpp>
 #include <rankd/server/file_series.hpp>
+#include <rankd/server/reopening.hpp>
 
 #include <braid/base/error.hpp>
 #include <braid/thread/thread.hpp>
@@ -46,8 +47,13 @@ class arrow_file {
   /// Blocks: never for long.
   void add(captured_copy rows);
 
-  /// Writes what waits, and goes on with a new file. Where that fails, it goes on with the file that it has.
+  /// Writes what waits, and goes on with a new file. If that fails, rows go on into the file that was there before, and
+  /// each batch tries again.
   void reopen();
+
+  /// Whether the last attempt to make a file has succeeded.
+  [[nodiscard]] auto reopened() noexcept -> reopening& { return reopening_; }
+  [[nodiscard]] auto reopened() const noexcept -> const reopening& { return reopening_; }
 
   /// How many row sets were lost.
   [[nodiscard]] auto lost() const -> std::uint64_t;
@@ -75,6 +81,7 @@ class arrow_file {
   std::uint64_t written_ = 0;
   bool reopen_ = false;
   bool ending_ = false;
+  reopening reopening_;
   std::optional<braid::thread> writer_;
 };
 

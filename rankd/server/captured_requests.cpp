@@ -34,6 +34,25 @@ void shard::keep_exposure(const request_record& record, const ranking& result, s
       exposure_line({record, time, record.plan, record.plan_digest, all_->context.redacted}, result));
 }
 
+void shard::write_reopenings(exposition& out) const {
+  const serve_context& to = all_->context;
+  const auto sample = [&](auto value) {
+    const auto add = [&](std::string_view name, const auto* file) {
+      if (file != nullptr) out.sample({{"file", name}}, static_cast<double>(value(file->reopened())));
+    };
+    add("log", to.log.file());
+    add("audit", to.audit);
+    add("captures", to.captures);
+    add("captures", to.arrow_captures);
+    add("exposures", to.exposures);
+  };
+  out.family("rankd_file_not_reopened", kind::gauge,
+             "1 while a file could not be reopened, and lines still go into the one that was moved away.");
+  sample([](const reopening& each) { return each.is_pending() ? 1 : 0; });
+  out.family("rankd_file_reopen_failures_total", kind::counter, "Attempts to reopen a file that have failed.");
+  sample([](const reopening& each) { return each.failures(); });
+}
+
 void shard::write_lines(exposition& out) const {
   const serve_context& to = all_->context;
   const bool has_captures = to.captures != nullptr || to.arrow_captures != nullptr;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rankd {
@@ -92,6 +93,13 @@ void file_series::close(std::string_view last) {
     static_cast<void>(keep(0, taken));
   }
   file_ = braid::descriptor();
+}
+
+auto file_series::is_in_place() const noexcept -> bool {
+  struct ::stat named{};
+  struct ::stat opened{};
+  return file_ && ::stat(path_.c_str(), &named) == 0 && ::fstat(file_.number(), &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
 auto file_series::room() const noexcept -> std::uint64_t { return of_.max_bytes - std::min(size_, of_.max_bytes); }

@@ -34,6 +34,8 @@ class file_series {
   /// Lets the file go, after `last` at its end; one without bytes is removed. There is none until `open_next`.
   void close(std::string_view last = {});
 
+  /// Returns whether the file still has the name that it was made with.
+  [[nodiscard]] auto is_in_place() const noexcept -> bool;
   [[nodiscard]] auto is_open() const noexcept -> bool { return static_cast<bool>(file_); }
   /// Of the file, as it counts with what `append` has kept.
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -75,9 +76,10 @@ void line_file::add(std::string_view line) {
   changed_.notify_one();
 }
 
-void line_file::reopen() {
+void line_file::reopen(std::chrono::milliseconds retry) {
   {
     const std::scoped_lock lock(mutex_);
+    retry_ = retry;
     reopen_ = series_ || !path_.empty();
   }
   changed_.notify_one();
@@ -94,25 +96,44 @@ auto line_file::written() const -> std::uint64_t {
 }
 
 void line_file::write_until_end() {
+  using clock = std::chrono::steady_clock;
   std::string taken;
+  clock::time_point next_try;
   for (;;) {
     bool anew = false;
+    clock::duration retry{};
     {
+      const auto is_due = [this] { return ending_ || reopen_ || !waiting_.empty(); };
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || reopen_ || !waiting_.empty(); });
-      if (waiting_.empty() && !reopen_) return;
+      if (reopening_.is_pending())
+        changed_.wait_until(lock, next_try, is_due);
+      else
+        changed_.wait(lock, is_due);
+      if (ending_ && waiting_.empty() && !reopen_) return;
       std::swap(taken, waiting_);
       anew = std::exchange(reopen_, false);
+      retry = retry_;
     }
+    // Lines that have come since belong into the new file.
+    if (!anew && reopening_.is_pending() && clock::now() >= next_try) open_anew(reopening::attempt::repeated);
     write(taken);
     taken.clear();
-    if (!anew) continue;
-    if (series_) {
-      if (series_->size() != 0) static_cast<void>(series_->open_next());
-      continue;
-    }
-    if (braid::descriptor file = open_to_append(path_)) file_ = std::move(file);
+    if (anew) open_anew(reopening::attempt::asked);
+    if (reopening_.is_pending() && (anew || clock::now() >= next_try)) next_try = clock::now() + retry;
   }
+}
+
+/// Of a series that has no line in its file, the file stays, if it still has its name.
+void line_file::open_anew(reopening::attempt kind) {
+  errno = 0;
+  bool is_open = true;
+  if (series_)
+    is_open = (series_->size() == 0 && series_->is_in_place()) || series_->open_next();
+  else if (braid::descriptor file = open_to_append(path_))
+    file_ = std::move(file);
+  else
+    is_open = false;
+  reopening_.note(is_open ? std::error_code() : std::error_code(errno, std::generic_category()), kind);
 }
 
 void line_file::write(std::string_view text) {
@@ -121,7 +142,11 @@ void line_file::write(std::string_view text) {
     if (series_) {
       part = lines_within(text, series_->room());
       if (series_->size() != 0 && part.size() > series_->room()) {
-        if (series_->open_next()) continue;  // else it goes on with the file that it has
+        errno = 0;
+        const bool is_next = series_->open_next();  // else it goes on with the file that it has
+        const std::error_code why = is_next ? std::error_code() : std::error_code(errno, std::generic_category());
+        reopening_.note(why, reopening::attempt::repeated);
+        if (is_next) continue;
       }
     }
     text.remove_prefix(part.size());

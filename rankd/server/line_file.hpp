@@ -2,11 +2,13 @@
 #pragma once
 
 #include <rankd/server/file_series.hpp>
+#include <rankd/server/reopening.hpp>
 
 #include <braid/base/error.hpp>
 #include <braid/io/backend.hpp>
 #include <braid/thread/thread.hpp>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -41,9 +43,16 @@ class line_file {
   /// Takes one line, without its line feed. Blocks: never for long.
   void add(std::string_view line);
 
-  /// Opens the path anew before the next lines, for log rotation by rename; a series goes on with a new file. Where
-  /// that fails, it goes on with the file that it has.
-  void reopen();
+  /// How long the writer waits before it tries once more to reopen a file.
+  static constexpr std::chrono::milliseconds default_retry{1000};
+
+  /// Opens the path anew before the next lines, for log rotation by rename; a series goes on with a new file. If that
+  /// fails, lines go on into the file that was there before, and the writer tries again after `retry`.
+  void reopen(std::chrono::milliseconds retry = default_retry);
+
+  /// Whether the last reopening has succeeded.
+  [[nodiscard]] auto reopened() noexcept -> reopening& { return reopening_; }
+  [[nodiscard]] auto reopened() const noexcept -> const reopening& { return reopening_; }
 
   /// How many lines were lost.
   [[nodiscard]] auto lost() const -> std::uint64_t;
@@ -56,6 +65,7 @@ class line_file {
   void write_until_end();
   void write(std::string_view text);
   [[nodiscard]] auto write_whole(std::string_view lines) -> bool;
+  void open_anew(reopening::attempt kind);
 
   std::filesystem::path path_;  // empty for standard error, and of a series
   braid::descriptor file_;      // of the writing thread, as the series, which has its place
@@ -68,6 +78,8 @@ class line_file {
   std::uint64_t written_ = 0;
   bool reopen_ = false;
   bool ending_ = false;
+  std::chrono::milliseconds retry_ = default_retry;
+  reopening reopening_;
   std::optional<braid::thread> writer_;
 };
 

@@ -331,6 +331,7 @@ void shard::answer_metrics(braid::http_exchange& x) {
   write_traffic(out);
   shadow_board::write(out, *all_->shadows.all());
   write_lines(out);
+  write_reopenings(out);
   write_events(out);
   if (all_->context.changes != nullptr) {
     const reload_counts reloads = all_->context.changes->reloads();

@@ -35,6 +35,8 @@ class serve_log {
     return into_ != nullptr && level != log_level::off && level <= max_level_;
   }
   void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const;
+  /// The file that it writes to, or null.
+  [[nodiscard]] auto file() const noexcept -> const line_file* { return into_; }
   /// How many lines of its file were lost.
   [[nodiscard]] auto lost() const -> std::uint64_t { return into_ == nullptr ? 0 : into_->lost(); }
 

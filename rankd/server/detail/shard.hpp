@@ -233,6 +233,7 @@ class shard {
                      std::chrono::milliseconds time);
   void keep_exposure(const request_record& record, const ranking& result, std::chrono::milliseconds time);
   void write_lines(exposition& out) const;
+  void write_reopenings(exposition& out) const;
 
   // batch_endpoint.cpp
   auto rank_batch(braid::http_exchange& x) -> braid::task<void>;

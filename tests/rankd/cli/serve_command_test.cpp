@@ -121,6 +121,44 @@ TEST_CASE("SIGHUP lets go of a file that was renamed") {
   CHECK(eventually([&] { return fs::file_size(project.path() / "audit") > 0; }));
 }
 
+TEST_CASE("an audit that SIGHUP cannot reopen is an error in log and metrics, until it can be") {
+  const project_copy project;
+  const fs::path logs = project.path() / "logs";
+  const fs::path old = project.path() / "old";
+  fs::create_directory(logs);
+  running_server server(project.path(), {"--audit", "logs/audit", "--log", "log"});
+  const auto metrics = [&] {
+    auto one = server.caller();
+    one.say(request_text("GET", "/metrics"));
+    return one.hear().value().body;
+  };
+  CHECK(rank(server).status == 200);
+  CHECK(eventually([&] { return fs::file_size(logs / "audit") > 0; }));
+  CHECK(has(metrics(), "rankd_file_not_reopened{file=\"audit\"} 0\n"));
+  fs::rename(logs, old);
+  project.write("logs", "");  // a file where the folder was, as when a volume is gone
+  const auto before = fs::file_size(old / "audit");
+  server.signal(SIGHUP);
+  const auto is_logged = [&](const std::string& event) {
+    return eventually([&] {
+      const std::string log = read_text_file(project.path() / "log").value();
+      return has(log, "\"event\":\"" + event + "\",\"file\":\"audit\"");
+    });
+  };
+  CHECK(is_logged("file_not_reopened"));
+  CHECK(has(metrics(), "rankd_file_not_reopened{file=\"audit\"} 1\n"));
+  CHECK_FALSE(has(metrics(), "rankd_file_reopen_failures_total{file=\"audit\"} 0\n"));
+  CHECK(has(metrics(), "rankd_file_not_reopened{file=\"log\"} 0\n"));
+  CHECK(rank(server).status == 200);
+  CHECK(eventually([&] { return fs::file_size(old / "audit") > before; }));  // no line is lost
+  fs::remove(logs);
+  fs::create_directory(logs);
+  CHECK(is_logged("file_reopened"));
+  CHECK(has(metrics(), "rankd_file_not_reopened{file=\"audit\"} 0\n"));
+  CHECK(rank(server).status == 200);
+  CHECK(eventually([&] { return fs::exists(logs / "audit") && fs::file_size(logs / "audit") > 0; }));
+}
+
 TEST_CASE("SIGHUP loads the plans anew, all of them or none") {
   const project_copy project;
   fs::remove(project.path() / "plans/compiled/index.json");

@@ -6,9 +6,13 @@
 #include <tests/support/scratch_folder.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -58,6 +62,80 @@ TEST_CASE("a file that was renamed is let go at a reopening") {
   lines->add("two");
   CHECK(eventually([&] { return text_of(file) == "two\n"; }));
   CHECK(text_of(folder.path() / "log.1") == "one\n");
+}
+
+namespace {
+
+/// What a listener has heard: messages, and "" once the file is reopened.
+struct heard {
+  std::mutex mutex;
+  std::vector<std::string> all;
+
+  void listen_to(line_file& lines) {
+    lines.reopened().listen([this](std::error_code why) {
+      const std::scoped_lock lock(mutex);
+      all.push_back(why ? why.message() : "");
+    });
+  }
+  auto list() -> std::vector<std::string> {
+    const std::scoped_lock lock(mutex);
+    return all;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a file that cannot be reopened is reported once, tried again, and reported when it is") {
+  const scratch_folder folder;
+  const fs::path place = folder.path() / "logs";
+  fs::create_directory(place);
+  heard told;
+  const auto lines = line_file::open(place / "log").value();
+  told.listen_to(*lines);
+  lines->add("one");
+  CHECK(eventually([&] { return text_of(place / "log") == "one\n"; }));
+  lines->reopen(std::chrono::milliseconds(1));
+  lines->add("same");  // nothing to say while all is well
+  CHECK(eventually([&] { return text_of(place / "log") == "one\nsame\n"; }));
+  CHECK(told.list().empty());
+  fs::rename(place, folder.path() / "old");
+  folder.write("logs", "");  // a file where the folder was, as on a volume that is not mounted
+  lines->reopen(std::chrono::milliseconds(1));
+  CHECK(eventually([&] { return lines->reopened().failures() >= 3; }));
+  CHECK(lines->reopened().is_pending());
+  CHECK(told.list() == std::vector<std::string>{std::generic_category().message(ENOTDIR)});
+  lines->add("two");  // none is lost
+  CHECK(eventually([&] { return text_of(folder.path() / "old" / "log") == "one\nsame\ntwo\n"; }));
+  fs::remove(place);
+  fs::create_directory(place);
+  CHECK(eventually([&] { return !lines->reopened().is_pending(); }));
+  lines->add("three");
+  CHECK(eventually([&] { return text_of(place / "log") == "three\n"; }));
+  CHECK(told.list() == std::vector<std::string>{std::generic_category().message(ENOTDIR), ""});
+}
+
+TEST_CASE("a series whose folder was moved away is reported, whether or not its file has lines") {
+  for (const bool has_lines : {false, true}) {
+    CAPTURE(has_lines);
+    const scratch_folder folder;
+    const fs::path place = folder.path() / "captures";
+    heard told;
+    const auto lines = line_file::series({.folder = place, .name = "c"}).value();
+    told.listen_to(*lines);
+    if (has_lines) lines->add("one");
+    CHECK(eventually([&] { return lines->written() == (has_lines ? 1U : 0U); }));
+    fs::rename(place, folder.path() / "old");
+    lines->reopen(std::chrono::milliseconds(1));
+    CHECK(eventually([&] { return lines->reopened().is_pending(); }));
+    fs::create_directory(place);
+    CHECK(eventually([&] { return !lines->reopened().is_pending(); }));
+    lines->add("two");
+    CHECK(eventually([&] {
+      const auto files = fs::directory_iterator(place);
+      return files != fs::directory_iterator() && text_of(files->path()) == "two\n";
+    }));
+    CHECK(told.list() == std::vector<std::string>{std::generic_category().message(ENOENT), ""});
+  }
 }
 
 TEST_CASE("a file that cannot be made is an error with its name, and a full one costs lines that are counted") {
