@@ -235,6 +235,7 @@ void add_load(CLI::App& app, action& chosen) {
       ->check(check_filled_store)
       ->type_name("URL");
   command->add_flag("--replace", options->replace, "Delete what the store held before; not with Redis");
+  command->add_flag("--strict", options->strict, "Warnings are errors: the store stays as it was");
   command->callback([options, &chosen] {
     if (options->replace && rankd::is_redis_url(options->store))
       throw CLI::ValidationError("--replace", "is for embedded stores; empty a Redis database with its own FLUSHDB");

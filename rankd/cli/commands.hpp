@@ -126,6 +126,7 @@ struct load_command_options : project_options {
   std::string store;     ///< a folder, as path or lmdb:PATH, or redis://… or redis-cluster://…; empty: the project's
                          ///< embedded store
   bool replace = false;  ///< forget what the store had; embedded stores only
+  bool strict = false;   ///< warnings are errors
 };
 
 struct dump_command_options : project_options {

@@ -14,7 +14,9 @@
 #include <braid/base/config.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,6 +64,7 @@ struct done_load {
   load_report report;
   std::string place;
   braid::diagnostics warnings;
+  column_check::counts counts;
 };
 
 /// What a project says of the data that is loaded; nothing outside of one.
@@ -85,7 +88,22 @@ class project_rules {
     if (!check_) return {};
     braid::diagnostics out = check_->columns().malformed_values();
     if (done.resumed_at == 0) out.append(check_->columns().missing_columns());
+    out.append(check_->columns().unread_records());
     return out;
+  }
+
+  /// How many warnings of each kind there are.
+  [[nodiscard]] auto count(const load_report& done) -> column_check::counts {
+    if (!check_) return {};
+    column_check::counts out = check_->columns().count();
+    if (done.resumed_at != 0) out.missing_columns = 0;
+    return out;
+  }
+
+  /// What makes a strict load fail; null for one that is not.
+  auto refusal(bool is_strict) -> std::function<braid::diagnostics()> {
+    if (!is_strict || !check_) return nullptr;
+    return [this] { return warnings({}); };
   }
 
  private:
@@ -104,9 +122,10 @@ auto load_folder(const load_command_options& options) -> braid::checked<done_loa
                            {.mode = options.replace ? load_mode::replace : load_mode::merge,
                             .progress = bar.for_load(),
                             .vectors = rules.lengths(),
-                            .seen = rules.viewer()});
+                            .seen = rules.viewer(),
+                            .refused = rules.refusal(options.strict)});
   if (!loaded) return std::unexpected(std::move(loaded.error()));
-  return done_load{*loaded, store->string(), rules.warnings(*loaded)};
+  return done_load{*loaded, store->string(), rules.warnings(*loaded), rules.count(*loaded)};
 }
 
 auto load_server(const load_command_options& options) -> braid::checked<done_load> {
@@ -117,10 +136,25 @@ auto load_server(const load_command_options& options) -> braid::checked<done_loa
   if (!files) return std::unexpected(files.error());
   project_rules rules(options.project, *files);
   progress_bar bar("loading");
-  auto loaded =
-      load_redis(*server, *files, {.progress = bar.for_load(), .vectors = rules.lengths(), .seen = rules.viewer()});
+  auto loaded = load_redis(*server, *files,
+                           {.progress = bar.for_load(),
+                            .vectors = rules.lengths(),
+                            .seen = rules.viewer(),
+                            .refused = rules.refusal(options.strict)});
   if (!loaded) return std::unexpected(std::move(loaded.error()));
-  return done_load{*loaded, place_of(*server), rules.warnings(*loaded)};
+  return done_load{*loaded, place_of(*server), rules.warnings(*loaded), rules.count(*loaded)};
+}
+
+/// "3 malformed values, 1 unread record".
+auto summary_of(const column_check::counts& all) -> std::string {
+  std::string out;
+  const auto add = [&](std::uint64_t count, std::string_view what) {
+    if (count != 0) out += (out.empty() ? "" : ", ") + counted(count, what);
+  };
+  add(all.malformed_values, "malformed value");
+  add(all.missing_columns, "missing column");
+  add(all.unread_records, "unread record");
+  return out;
 }
 
 }  // namespace
@@ -136,6 +170,8 @@ auto load_command(const load_command_options& options) -> exit_status {
         "\n");
   for (const braid::diagnostic& each : done->warnings)
     std::fputs(("warning: " + printable(braid::diagnostics(each))).c_str(), stderr);
+  if (done->warnings.empty()) return exit_status::fine;
+  std::fputs(("warnings: " + summary_of(done->counts) + "\n").c_str(), stderr);
   return exit_status::fine;
 }
 

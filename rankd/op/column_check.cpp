@@ -6,6 +6,7 @@
 #include <rankd/store/record_parser.hpp>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,16 @@ namespace {
 
 constexpr std::uint64_t max_examples = 3;
 constexpr std::size_t max_names = 50;
+constexpr std::size_t max_unread = 20;
+
+/// The keys of operators that do not state them.
+struct fixed_keys {
+  std::string_view op;
+  std::string_view lists;  ///< empty: it reads none
+};
+constexpr std::array fixed{fixed_keys{"core::viewer", {}}, fixed_keys{"core::follow", "follow:"},
+                           fixed_keys{"core::recommendation", "recommendation:"}, fixed_keys{"core::media", "media:"}};
+constexpr std::string_view users = "user:";
 
 /// What a value of a hole may consist of: see append_escaped.
 auto is_of_value(char c) -> bool {
@@ -84,6 +95,10 @@ auto readers_of(const std::set<std::string>& plans) -> std::string {
          (plans.size() == 1 ? " reads" : " read");
 }
 
+auto counted_records(std::uint64_t count) -> std::string {
+  return std::to_string(count) + (count == 1 ? " record" : " records");
+}
+
 auto diagnosed(std::string code, std::string message, std::string hint) -> braid::diagnostic {
   return {.code = std::move(code),
           .pointer = {},
@@ -146,8 +161,44 @@ void column_check::add_node(const plan_node& node, const std::string& plan_name,
   }
 }
 
+/// Keys count, whichever store a node asks: data of several stores may be in the same files.
+void column_check::add_keys(const plan_node& node) {
+  const plan_param* const endpoint = node.find_param("endpoint");
+  if (endpoint == nullptr || node.op == "core::nearest" || node.op == "core::call_remote_model") return;
+  if (const auto known = std::ranges::find(fixed, node.op, &fixed_keys::op); known != fixed.end()) {
+    keys_read_.insert({std::string(users), {}});  // for the country
+    if (!known->lists.empty()) keys_read_.insert({std::string(known->lists), {}});
+    return;
+  }
+  if (node.op == "core::fetch_features") {
+    const plan_param* const hash = node.find_param("hash");
+    const std::string name(hash == nullptr ? detail::usual_hash : std::get<std::string>(hash->value));
+    keys_read_.insert({name + ":", {}});
+    return;
+  }
+  const plan_param* const key = node.op.starts_with("core::") ? node.find_param("key") : nullptr;
+  if (key == nullptr) {
+    reads_others_ = true;
+    return;
+  }
+  if (auto parsed = key_template::parse(std::get<std::string>(key->value))) keys_read_.insert(parsed->literals);
+}
+
+/// Beyond some beginnings the rest is counted together.
+void column_check::note_unread(std::string_view key, record_origin from) {
+  const std::size_t end = key.find(':');
+  std::string_view beginning = key.substr(0, end == std::string_view::npos ? key.size() : end + 1);
+  if (!unread_.contains(beginning) && unread_.size() >= max_unread) beginning = {};
+  const auto at = unread_.find(beginning);
+  unread_keys& all = at != unread_.end() ? at->second : unread_[std::string(beginning)];
+  if (all.records++ == 0) all = {.records = 1, .first = std::string(key), .from = from};
+}
+
 void column_check::add(const plan& stated, const registries& declared) {
-  for (const plan_node& node : stated.nodes) add_node(node, stated.plan_name, declared);
+  for (const plan_node& node : stated.nodes) {
+    add_node(node, stated.plan_name, declared);
+    add_keys(node);
+  }
   std::erase_if(forms_, [](const key_form& form) { return form.columns.empty(); });
 }
 
@@ -194,6 +245,9 @@ void column_check::look_at(key_form& form, std::string_view key, const record_vi
 void column_check::see(std::string_view key, const record_view& record) {
   for (key_form& form : forms_)
     if (form.kind == record.kind() && is_of_form(key, form.literals)) look_at(form, key, record);
+  if (!reads_others_ && !keys_read_.empty() &&
+      std::ranges::none_of(keys_read_, [&](const auto& literals) { return is_of_form(key, literals); }))
+    note_unread(key, record.origin());
 }
 
 auto column_check::read(const embedded_store::snapshot& from, std::size_t max_records) -> braid::result<void> {
@@ -244,6 +298,44 @@ auto column_check::missing_columns() const -> braid::diagnostics {
     }
   }
   return out;
+}
+
+auto column_check::unread_records() const -> braid::diagnostics {
+  std::vector<std::string> read;
+  std::vector<std::string_view> beginnings;
+  for (const std::vector<std::string>& literals : keys_read_) {
+    read.push_back(shown_form(literals));
+    beginnings.push_back(literals.front());
+  }
+  braid::diagnostics out;
+  for (const auto& [beginning, all] : unread_) {
+    const std::string keys = beginning.empty()          ? "other keys"
+                             : beginning.ends_with(':') ? "`" + beginning + "*`"
+                                                        : quote_name(beginning);
+    const std::string message = counted_records(all.records) + " of " + keys + ", such as " + quote_name(all.first) +
+                                ", " + (all.records == 1 ? "is" : "are") + " read by no plan; the plans read " +
+                                listed(read);
+    std::string hint = braid::did_you_mean(beginning, beginnings);
+    if (all.from.file < options_.files.size()) {
+      braid::diagnostics placed(line_diagnostic(all.from.line, "unread_record", "", message, std::move(hint)));
+      placed.set_source(options_.files[all.from.file].string());
+      out.append(std::move(placed));
+    } else {
+      out.add(diagnosed("unread_record", message, std::move(hint)));
+    }
+  }
+  return out;
+}
+
+auto column_check::count() const -> counts {
+  counts all;
+  for (const auto& [beginning, keys] : unread_) all.unread_records += keys.records;
+  for (const key_form& form : forms_)
+    for (const column_read& each : form.columns) {
+      all.malformed_values += each.malformed;
+      all.missing_columns += form.records != 0 && !each.is_there ? 1 : 0;
+    }
+  return all;
 }
 
 auto column_check::malformed_values() const -> braid::diagnostics {

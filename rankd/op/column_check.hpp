@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -49,6 +51,17 @@ class column_check {
   [[nodiscard]] auto missing_columns() const -> braid::diagnostics;
   /// Values that are none of the type of their key: malformed_value with the record, and how many more there are.
   [[nodiscard]] auto malformed_values() const -> braid::diagnostics;
+  /// Keys that no plan reads: unread_record for those that begin alike, up to their first `:`. Nothing if there is no
+  /// plan that reads a store, or if an operator of a library reads one: which keys that asks for is not known.
+  [[nodiscard]] auto unread_records() const -> braid::diagnostics;
+
+  /// How many there are of each kind.
+  struct counts {
+    std::uint64_t malformed_values = 0;
+    std::uint64_t missing_columns = 0;
+    std::uint64_t unread_records = 0;
+  };
+  [[nodiscard]] auto count() const -> counts;
 
  private:
   /// A field of hashes, or the whole of strings, that becomes a column.
@@ -72,7 +85,16 @@ class column_check {
     std::set<std::string> names = {};  ///< fields that records had
   };
 
+  /// Records whose keys begin alike, and that no plan reads.
+  struct unread_keys {
+    std::uint64_t records = 0;
+    std::string first = {};  ///< a key
+    record_origin from = {};
+  };
+
   auto form_of(std::string_view text, record_kind kind) -> key_form*;
+  void add_keys(const plan_node& node);
+  void note_unread(std::string_view key, record_origin from);
   void add_column(key_form& form, std::string_view field, const key_entry* key, const std::string& plan_name);
   void add_node(const plan_node& node, const std::string& plan_name, const registries& declared);
   void look_at(key_form& form, std::string_view key, const record_view& record) const;
@@ -81,6 +103,9 @@ class column_check {
 
   column_check_options options_;
   std::vector<key_form> forms_;
+  std::set<std::vector<std::string>> keys_read_ = {};  ///< literals of all keys that plans read
+  bool reads_others_ = false;                          ///< an operator of a library reads keys that are not known
+  std::map<std::string, unread_keys, std::less<>> unread_ = {};
 };
 
 }  // namespace rankd

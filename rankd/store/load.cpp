@@ -144,6 +144,7 @@ auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
     ++at_.file;
     at_.line = {};
   }
+  if (diagnostics_.empty() && options_.refused) diagnostics_.append(options_.refused());
   if (!diagnostics_.empty()) return {};
   if (auto done = merge(*writer); !done) return done;
   report(load_stage::syncing, bytes_total_);
@@ -158,7 +159,11 @@ auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
 /// The file that an interrupted load of the same things has left, or else a new one.
 auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> {
   const fs::path file = data_file(folder_, new_generation());
-  if (auto begun = data_writer::reopen(file, map_bytes)) {
+  const bool may_go_on = begun_ || !options_.refused;
+  auto begun =
+      may_go_on ? data_writer::reopen(file, map_bytes)
+                : braid::result<data_writer>(braid::fail(std::make_error_code(std::errc::no_such_file_or_directory)));
+  if (begun) {
     const auto note = begun->note();
     auto mark = note ? detail::parse_load_mark(*note) : std::nullopt;
     if (mark && mark->made_from == at_.made_from && mark->file <= files_.size()) {

@@ -43,6 +43,9 @@ struct load_options {
   std::function<void(const load_progress&)> progress = nullptr;  ///< at each step, and for each MiB read
   vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
   record_viewer seen = nullptr;                                  ///< not those that an interrupted load had read
+  /// Called once all records were seen: a load that it complains about changes nothing. Such a load sees all records:
+  /// it does not go on with an interrupted one.
+  std::function<braid::diagnostics()> refused = nullptr;
 };
 
 struct load_report {

@@ -448,6 +448,8 @@ auto load_redis(const redis_address& server, std::span<const fs::path> files, co
     if (options.progress) options.progress({load_stage::reading, done, 2 * checked.total_bytes()});
   };
   if (auto fine = checked.run(reading); !fine) return std::unexpected(std::move(fine.error()));
+  if (options.refused)
+    if (auto problems = options.refused(); !problems.empty()) return std::unexpected(std::move(problems));
 
   const auto on = braid::loop::create();
   if (!on) return refused("no_runtime", "no event loop can be started: " + on.error().message());

@@ -23,6 +23,7 @@ struct redis_load_options {
   std::function<void(const load_progress&)> progress = nullptr;  ///< for each MiB read, and for each transaction
   vector_lengths vectors = {};                                   ///< vectors of other lengths are refused
   record_viewer seen = nullptr;                                  ///< before anything is sent
+  std::function<braid::diagnostics()> refused = nullptr;         ///< asked behind the last record: see load_options
 };
 
 /// Gives each key of `files` the value that stands there, in transactions of many keys; keys that the files do not name

@@ -76,6 +76,29 @@ TEST_CASE("a value that is none of its type is told with file, line and record")
             "loaded from line 2 of its file"));
 }
 
+TEST_CASE("warnings are counted, and with --strict they leave the store as it was") {
+  const books project;
+  REQUIRE(rankd_in(project.path(), {"load"}).status == 0);
+  const std::string before = rankd_in(project.path(), {"dump"}).out;
+  project.change("data/books.ndjson", "\"price\":\"30\"", "\"price\":\"30 EUR\"");
+  project.write("data/more.ndjson",
+                "{\"hash\":\"feature:1\",\"fields\":{\"price\":\"1\"}}\n"
+                "{\"hash\":\"feature:2\",\"fields\":{\"price\":\"1\"}}\n");
+  const process_end strict = rankd_in(project.path(), {"load", "--strict"});
+  CHECK(strict.status == 1);
+  CHECK(strict.out.empty());
+  CHECK(has(strict.err, "`price` is `30 EUR`"));
+  CHECK(has(strict.err, "2 records of `feature:*`, such as `feature:1`, are read by no plan"));
+  CHECK(rankd_in(project.path(), {"dump"}).out == before);
+  const process_end lax = rankd_in(project.path(), {"load"});
+  CHECK(lax.status == 0);
+  CHECK(has(lax.out, "loaded "));
+  CHECK(lax.err.ends_with("warnings: 1 malformed value, 2 unread records\n"));
+  project.change("data/books.ndjson", "30 EUR", "30");
+  std::filesystem::remove(project.path() / "data/more.ndjson");
+  CHECK(rankd_in(project.path(), {"load", "--strict"}).status == 0);
+}
+
 TEST_CASE("outside of a project a load says nothing of columns") {
   const scratch_folder nowhere;
   nowhere.write("a.ndjson", "{\"hash\":\"features:1\",\"fields\":{\"pric\":\"x\"}}\n");

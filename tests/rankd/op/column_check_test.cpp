@@ -93,6 +93,40 @@ TEST_CASE("a column that no record of the form has is named with the plans that 
   CHECK(check.malformed_values().empty());
 }
 
+TEST_CASE("keys that no plan reads are named by their beginnings, with the first of each and how many there are") {
+  column_check check;
+  check.add(products("[2]"), declared());
+  check.add(plan_with("b", "core::strings", R"("key":"sale:{id}","out_key":2)"), declared());
+  shown_data data;
+  data.show_to(
+      check,
+      "{\"hash\":\"product:7\",\"fields\":{\"pric\":\"1.5\"}}\n{\"list\":\"product:8\",\"values\":[1]}\n"
+      "{\"hash\":\"prodct:7\",\"fields\":{\"pric\":\"2\"}}\n{\"hash\":\"prodct:8\",\"fields\":{\"pric\":\"x\"}}\n"
+      "{\"string\":\"sale:1\",\"value\":\"2 EUR\"}\n{\"set\":\"all\",\"members\":[\"a\"]}\n");
+  CHECK((messages(check.unread_records()) ==
+         texts{"1 record of `all`, such as `all`, is read by no plan; the plans read product:*, sale:* [unread_record]",
+               "2 records of `prodct:*`, such as `prodct:7`, are read by no plan; the plans read product:*, sale:* "
+               "[unread_record]; did you mean `product:`?"}));
+  CHECK(check.count().unread_records == 3);
+  CHECK(check.count().malformed_values == 1);
+  CHECK(check.count().missing_columns == 0);
+}
+
+TEST_CASE("without a plan that reads a store no key is unread, and beginnings beyond a limit are counted together") {
+  column_check none;
+  shown_data().show_to(none, two_products);
+  CHECK(none.unread_records().empty());
+  column_check check;
+  check.add(products("[2]"), declared());
+  std::string lines;
+  for (int at = 100; at < 130; ++at) lines += "{\"list\":\"k" + std::to_string(at) + ":1\",\"values\":[1]}\n";
+  shown_data().show_to(check, lines);
+  const braid::diagnostics all = check.unread_records();
+  CHECK(all.size() == 21);
+  CHECK(all.begin()->message.starts_with("10 records of other keys, such as `k120:1`, are read by no plan"));
+  CHECK(check.count().unread_records == 30);
+}
+
 TEST_CASE("one record with the column is enough") {
   column_check check;
   check.add(products("[2,3]"), declared());

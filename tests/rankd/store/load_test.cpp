@@ -186,6 +186,22 @@ TEST_CASE("a replacement repairs a store whose data was cut short, a merge refus
   CHECK(contents(work.store) == first_table);
 }
 
+TEST_CASE("a load that is refused once all records were seen leaves the store as it was") {
+  const workplace work;
+  REQUIRE(work.load(first_data).has_value());
+  std::size_t seen = 0;
+  load_options options{.first_map_bytes = 1,  // so that lines are read more than once
+                       .seen = [&](std::string_view, const record_view&) { ++seen; },
+                       .refused = [] { return braid::diagnostics(line_diagnostic(1, "no", "", "it is refused", "")); }};
+  CHECK(codes_of(work.load("{\"list\":\"z\",\"values\":[1]}\n", options)) == std::vector<std::string>{"no"});
+  const std::size_t records = seen;
+  CHECK(records > 0);
+  CHECK(contents(work.store) == first_table);
+  CHECK(files_in(work.store) == std::vector<std::string>{"data-1.mdb", "data-1.sums", "rankd-store"});
+  options.refused = [] { return braid::diagnostics(); };
+  CHECK(work.load("{\"list\":\"z\",\"values\":[1]}\n", options).has_value());
+}
+
 TEST_CASE("a load of no data makes an empty store") {
   const workplace work;
   REQUIRE(work.load("").has_value());
@@ -393,6 +409,20 @@ TEST_CASE("what an interrupted load has left and is damaged is not gone on with"
     CHECK(report->resumed_at == 0);
     CHECK(contents(work.store).size() == 1'200);
   }
+}
+
+TEST_CASE("a load that may be refused sees all records, also those that an interrupted one had read") {
+  const workplace work;
+  const std::vector<fs::path> files = {work.folder.write("data.ndjson", big_data("a", 1'200))};
+  kill_behind_first_piece(work.store, files);
+  std::size_t seen = 0;
+  const auto report = load_store(work.store, files,
+                                 {.save_bytes = small_save,
+                                  .seen = [&](std::string_view, const record_view&) { ++seen; },
+                                  .refused = [] { return braid::diagnostics(); }});
+  REQUIRE(report.has_value());
+  CHECK(report->resumed_at == 0);
+  CHECK(seen == 1'200);
 }
 
 TEST_CASE("bad lines are complained about whether or not the load was killed behind them") {

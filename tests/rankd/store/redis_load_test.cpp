@@ -1,6 +1,7 @@
 // tests/rankd/store/redis_load_test.cpp: a real server is filled: whole, again, after a kill, and not by wrong data.
 #include <rankd/store/redis_load.hpp>
 
+#include <rankd/store/record_parser.hpp>
 #include <rankd/store/redis_store.hpp>
 
 #include <tests/support/child.hpp>
@@ -98,6 +99,20 @@ TEST_CASE("a load gives each key its value, and leaves the others") {
   CHECK(ask(server, {"EXISTS", "follow:3"}) == "0");
   CHECK(ask(server, {"GET", "other"}) == "x");
   CHECK(ask(server, {"DBSIZE"}) == "4");
+}
+
+TEST_CASE("a load that is refused once all records were seen sends nothing") {
+  const redis_server server;
+  const scratch_folder folder;
+  const files data{folder.write("a.ndjson", many_lists(3))};
+  std::size_t seen = 0;
+  redis_load_options options{.seen = [&](std::string_view, const record_view&) { ++seen; },
+                             .refused = [&] { return braid::diagnostics(line_diagnostic(1, "no", "", "no", "")); }};
+  CHECK(code_of(load_redis(at(server), data, options)) == "no");
+  CHECK(seen == 3);
+  CHECK(ask(server, {"DBSIZE"}) == "0");
+  options.refused = [] { return braid::diagnostics(); };
+  CHECK(code_of(load_redis(at(server), data, options)) == "fine");
 }
 
 TEST_CASE("a record of more words than a command takes is whole all the same") {
