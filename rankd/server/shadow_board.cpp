@@ -4,6 +4,7 @@
 #include <rankd/server/detail/write_histogram.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -31,6 +32,15 @@ auto hash_of(std::string_view text) noexcept -> std::uint64_t {
 
 auto rank_of(const answer_verdict& verdict) { return std::tuple(verdict.rbo, verdict.overlap); }
 
+/// Whether the candidate ran out of time. Its thread is of the idle class, so that says nothing about the
+/// plan.
+auto is_starved(const shadow_run& run) -> bool {
+  constexpr std::array<std::string_view, 3> codes{"deadline_exceeded", "time_budget_exceeded", "node_timeout"};
+  return run.verdict.change == answer_change::error && std::ranges::find(codes, run.other_code) != codes.end();
+}
+
+auto has_two_answers(const shadow_run& run) -> bool { return run.code == "ok" && run.other_code == "ok"; }
+
 auto position(const std::optional<std::size_t>& at) -> ordered { return at ? ordered(*at) : ordered(nullptr); }
 
 auto json_of(const shadow_run& run) -> ordered {
@@ -55,6 +65,7 @@ auto to_string(shadow_verdict verdict) noexcept -> std::string_view {
   if (const auto number = static_cast<std::size_t>(verdict); number < answer_changes)
     return to_string(static_cast<answer_change>(number));
   switch (verdict) {
+    case shadow_verdict::starved: return "starved";
     case shadow_verdict::skipped: return "skipped";
     case shadow_verdict::busy: return "busy";
     default: return "unavailable";
@@ -90,20 +101,28 @@ auto shadow_board::is_among_worst(const answer_verdict& verdict, const std::stri
 
 void shadow_board::add(shadow_run run, const std::string& digest, const std::string& other_digest) {
   const std::scoped_lock lock(mutex_);
-  ++counts_[static_cast<std::size_t>(run.verdict.change)];
-  overlaps_.add(std::chrono::duration_cast<braid::duration>(std::chrono::duration<double>(run.verdict.overlap)));
-  extra_.add(run.extra);
+  const bool was_starved = is_starved(run);
+  const bool is_compared = has_two_answers(run);
+  ++counts_[static_cast<std::size_t>(was_starved ? shadow_verdict::starved
+                                                 : static_cast<shadow_verdict>(run.verdict.change))];
+  if (is_compared) {
+    overlaps_.add(std::chrono::duration_cast<braid::duration>(std::chrono::duration<double>(run.verdict.overlap)));
+    extra_.add(run.extra);
+  }
   if (digest != digest_ || other_digest != other_digest_) {
     digest_ = digest;
     other_digest_ = other_digest;
-    runs_ = 0;
+    runs_ = compared_ = 0;
     overlap_ = rbo_ = 0;
     worst_.clear();
   }
   ++runs_;
-  overlap_ += run.verdict.overlap;
-  rbo_ += run.verdict.rbo;
-  if (run.verdict.change == answer_change::equal) return;
+  if (is_compared) {
+    ++compared_;
+    overlap_ += run.verdict.overlap;
+    rbo_ += run.verdict.rbo;
+  }
+  if (was_starved || run.verdict.change == answer_change::equal) return;
   const auto key = [](const shadow_run& each) { return rank_of(each.verdict); };
   worst_.insert(std::ranges::upper_bound(worst_, key(run), {}, key), std::move(run));
   if (worst_.size() > max_worst) worst_.pop_back();
@@ -117,7 +136,7 @@ auto shadow_board::to_json() const -> std::string {
   ordered worst = ordered::array();
   for (const shadow_run& each : worst_) worst.push_back(json_of(each));
   const auto mean = [this](double sum) {
-    return runs_ == 0 ? ordered(nullptr) : ordered(sum / static_cast<double>(runs_));
+    return compared_ == 0 ? ordered(nullptr) : ordered(sum / static_cast<double>(compared_));
   };
   const auto digest = [](const std::string& text) { return text.empty() ? ordered(nullptr) : ordered(text); };
   const ordered out{{"plan", plan_},
@@ -128,6 +147,7 @@ auto shadow_board::to_json() const -> std::string {
                     {"digest", digest(digest_)},
                     {"candidate_digest", digest(other_digest_)},
                     {"runs", runs_},
+                    {"compared", compared_},
                     {"overlap", mean(overlap_)},
                     {"rbo", mean(rbo_)},
                     {"worst", std::move(worst)}};
@@ -145,7 +165,8 @@ void shadow_board::write(exposition& out, std::span<const std::shared_ptr<shadow
                   {"verdict", to_string(static_cast<shadow_verdict>(at))}},
                  static_cast<double>(each->counts_[at]));
   }
-  out.family("rankd_shadow_overlap", kind::histogram, "Overlap of the first candidates of both answers.");
+  out.family("rankd_shadow_overlap", kind::histogram,
+             "Overlap of the first candidates of both answers; not of errors.");
   for (const auto& each : all) {
     const std::scoped_lock lock(each->mutex_);
     detail::write_histogram(out, {{"plan", each->plan_}, {"candidate", each->candidate_}}, each->overlaps_);

@@ -29,11 +29,12 @@ enum class shadow_verdict : std::uint8_t {
   order,
   candidates,
   error,
+  starved,      ///< the time of the candidate was over before it had an answer, as its thread gets what others leave
   skipped,      ///< not run: requests waited to be admitted, or the server is about to stop
   busy,         ///< not run: as many runs were under way as there may be
   unavailable,  ///< not run: the candidate cannot be run, or not for this request
 };
-inline constexpr std::size_t shadow_verdicts = 8;
+inline constexpr std::size_t shadow_verdicts = 9;
 
 /// equal, values, …, unavailable.
 [[nodiscard]] auto to_string(shadow_verdict verdict) noexcept -> std::string_view;
@@ -84,7 +85,8 @@ class shadow_board {
   [[nodiscard]] auto is_among_worst(const answer_verdict& verdict, const std::string& digest,
                                     const std::string& other_digest) const -> bool;
 
-  /// A run of these versions of both plans. With other ones the means and the worst begin anew.
+  /// A run of these versions of both plans. With other ones the means and the worst begin anew. Overlaps are those of
+  /// runs with two answers: an error has none, and neither has a run that was starved.
   void add(shadow_run run, const std::string& digest, const std::string& other_digest);
 
   /// One object with its end: the settings, the counts since the candidate was put beside the plan, and of the versions
@@ -111,7 +113,8 @@ class shadow_board {
   std::string digest_;  // this and the next ones: of the versions that ran last
   std::string other_digest_;
   std::uint64_t runs_ = 0;
-  double overlap_ = 0;  // sums
+  std::uint64_t compared_ = 0;  // of these, with two answers
+  double overlap_ = 0;          // sums
   double rbo_ = 0;
   std::vector<shadow_run> worst_;  // the worst first
 };

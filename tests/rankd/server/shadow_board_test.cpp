@@ -41,6 +41,7 @@ auto asked(int user, const std::string& plan) -> std::string {
 auto run_with(double rbo, const std::string& id) -> shadow_run {
   shadow_run out;
   out.request_id = id;
+  out.code = out.other_code = "ok";
   out.verdict = {.change = rbo == 1 ? answer_change::equal : answer_change::candidates, .overlap = rbo, .rbo = rbo};
   return out;
 }
@@ -146,6 +147,44 @@ TEST_CASE("a share of the ids is run, always the same ones") {
   CHECK(chosen > 900);  // of 1000 that are expected, with a deviation of 31
   CHECK(chosen < 1100);
   CHECK(shadow_board({.plan = "a", .candidate = "b", .share = 1}).wants(""));
+}
+
+TEST_CASE("errors and runs without time are counted apart from answers that have nothing in common") {
+  shadow_board board({.plan = "a", .candidate = "b"});
+  const auto ended = [](const std::string& code, const std::string& other) {
+    shadow_run out;
+    out.request_id = other;
+    const bool is_same = code == other;
+    out.verdict = {.change = is_same ? answer_change::equal : answer_change::error,
+                   .overlap = is_same ? 1.0 : 0.0,
+                   .rbo = is_same ? 1.0 : 0.0};
+    out.code = code;
+    out.other_code = other;
+    return out;
+  };
+  json all = json::parse(board.to_json());
+  CHECK(all.at("overlap").is_null());
+  for (const char* const code : {"deadline_exceeded", "time_budget_exceeded", "node_timeout"})
+    board.add(ended("ok", code), "1", "2");
+  board.add(ended("ok", "store_timeout"), "1", "2");           // an error of the plan
+  board.add(ended("null_value", "ok"), "1", "2");              // of the one that is served
+  board.add(ended("null_value", "null_value"), "1", "2");      // equal, and no answers
+  board.add(ended("node_timeout", "node_timeout"), "1", "2");  // the same: it is no matter of this thread
+  all = json::parse(board.to_json());
+  CHECK(all.at("counts").at("starved") == 3);
+  CHECK(all.at("counts").at("error") == 2);
+  CHECK(all.at("counts").at("equal") == 2);
+  CHECK(all.at("runs") == 7);
+  CHECK(all.at("compared") == 0);
+  CHECK(all.at("overlap").is_null());
+  CHECK(all.at("rbo").is_null());
+  CHECK(all.at("worst").size() == 2);
+  board.add(run_with(0, "other"), "1", "2");
+  board.add(run_with(1, "same"), "1", "2");
+  all = json::parse(board.to_json());
+  CHECK(all.at("compared") == 2);
+  CHECK(all.at("overlap") == 0.5);
+  CHECK(all.at("rbo") == 0.5);
 }
 
 TEST_CASE("the worst runs are kept, of the versions that ran last") {
