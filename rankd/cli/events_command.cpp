@@ -9,11 +9,13 @@
 #include <rankd/store/line_reader.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -79,12 +81,30 @@ auto is_intact(std::string_view text, const json& line) -> bool {
   return !line.contains("crc32c") || checked_event_line(text).has_value();
 }
 
+/// Whether a text is a number, which no spreadsheet computes anything of.
+auto is_number(std::string_view text) -> bool {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool has_digit = text.find_first_of("0123456789") != std::string_view::npos;  // "-inf" has none
+  return error == std::errc() && end == text.data() + text.size() && has_digit;
+}
+
+/// Whether a spreadsheet may take a text for a formula: it runs what others have written. A text that begins with the
+/// mark itself gets another one, so that the text is as it was once the first mark of each cell is taken away.
+auto wants_mark(std::string_view text) -> bool {
+  return !text.empty() && std::string_view("=+-@\t\r'").contains(text.front()) && !is_number(text);
+}
+
 /// With the comma behind it, so that an empty cell has one wherever it stands.
 void append_cell(std::string& out, const std::string& text) {
+  constexpr std::string_view mark = "'";
+  const std::string_view before = wants_mark(text) ? mark : std::string_view();
   if (text.find_first_of(",\"\r\n") == std::string::npos) {
+    out += before;
     out += text;
   } else {
     out += '"';
+    out += before;
     for (const char each : text) out.append(each == '"' ? 2 : 1, each);
     out += '"';
   }

@@ -18,6 +18,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -86,6 +87,20 @@ void note_damage(const serve_log& log, const fs::path& file, std::size_t lines) 
   log.note(log_level::warning, "events_damaged", {{"file", name}, {"lines", static_cast<std::int64_t>(lines)}});
 }
 
+/// Whether a name leads to a file that is open.
+auto leads_to(const fs::path& path, const braid::descriptor& file) -> bool {
+  struct ::stat named{};
+  struct ::stat opened{};
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(file.number(), &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
+}
+
+/// Whether a file of a log is locked: see `open_file`.
+auto is_written_by_another(const fs::path& path) -> bool {
+  const braid::descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file && ::flock(file.number(), LOCK_EX | LOCK_NB) != 0;
+}
+
 void note_cut(const serve_log& log, const fs::path& file, std::size_t bytes) {
   const std::string name = file.string();
   log.note(log_level::warning, "events_cut", {{"file", name}, {"bytes", static_cast<std::int64_t>(bytes)}});
@@ -138,6 +153,9 @@ auto event_log::start() -> braid::checked<void> {
   if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0)
     return refused("folder_in_use", "another process writes events there", "give each server a folder of its own",
                    options_.folder);
+  if (const auto files = event_files(options_.folder); !files.empty() && is_written_by_another(files.back()))
+    return refused("folder_in_use", "another process writes events there, whose lock was deleted",
+                   "end it, and give each server a folder of its own", options_.folder);
   const auto now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
   if (auto fine = recover(now); !fine) return fine;
   auto writer =
@@ -169,6 +187,8 @@ auto event_log::open_file(unsigned number) -> bool {
   braid::descriptor next(
       ::open(path_of(number).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, for_owner_and_group));
   if (!next) return false;
+  // A second guard beside the lock of the folder, whose file may be deleted.
+  if (::flock(next.number(), LOCK_EX | LOCK_NB) != 0) return false;
   const braid::descriptor folder(::open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder || ::fsync(folder.number()) != 0) return false;
   const ::off_t size = ::lseek(next.number(), 0, SEEK_END);
@@ -277,7 +297,7 @@ void event_log::write_until_end() {
       if (waiting_.waiters.empty()) return;
       std::swap(taken, waiting_);
     }
-    const bool is_written = taken.bytes.empty() || write(taken.bytes);
+    const bool is_written = taken.bytes.empty() ? is_in_place() : write(taken.bytes);
     if (is_written && options_.on_written && !taken.bytes.empty())
       options_.on_written(std::move(taken.steps), {.file = number_, .bytes = size_});
     settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
@@ -290,8 +310,33 @@ auto event_log::cut() -> bool {
   return ::ftruncate(file_.number(), static_cast<::off_t>(size_)) == 0 && options_.sync(file_.number()) == 0;
 }
 
-/// A file whose sync has failed is not written again: the system may have dropped its pages.
+/// Whether the names of the lock and of the file still lead to what is open.
+auto event_log::is_in_place() -> bool {
+  const bool is_there = leads_to(options_.folder / "lock", lock_) && leads_to(path_of(number_), file_);
+  if (is_there != is_misplaced_) return is_there;
+  is_misplaced_ = !is_there;
+  const std::string folder = options_.folder.string();
+  if (is_there)
+    options_.log.note(log_level::info, "events_back", {{"folder", folder}});
+  else
+    options_.log.note(log_level::error, "events_misplaced", {{"folder", folder}});
+  return is_there;
+}
+
+/// What is written while the files are deleted is not reported either.
 auto event_log::write(std::string_view bytes) -> bool {
+  if (!is_in_place()) return false;
+  const std::uint64_t before = size_;
+  const unsigned file = number_;
+  if (!append(bytes)) return false;
+  if (is_in_place()) return true;
+  size_ = file == number_ ? before : size_ - bytes.size();
+  is_broken_ = !cut();
+  return false;
+}
+
+/// A file whose sync has failed is not written again: the system may have dropped its pages.
+auto event_log::append(std::string_view bytes) -> bool {
   if (is_broken_ && !cut()) return false;
   if (is_broken_ || (size_ != 0 && size_ + bytes.size() > options_.max_bytes))
     if (!open_file(number_ + 1) && is_broken_) return false;

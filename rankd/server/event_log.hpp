@@ -47,7 +47,9 @@ struct event_log_options {
   std::function<void(std::vector<counter_step>, event_position)> on_written = {};
   std::function<void()> on_end = {};  ///< called after the last of these, while the folder is still locked
   std::function<int(int)> sync = {};  ///< in place of fdatasync(2)
-  serve_log log = {};  ///< hears of lines that are damaged (`events_damaged`), and of what is cut (`events_cut`)
+  /// Hears of lines that are damaged (`events_damaged`), of what is cut (`events_cut`), and of files that are gone
+  /// (`events_misplaced`) and back (`events_back`).
+  serve_log log = {};
 };
 
 /// What became of the events of one call.
@@ -77,6 +79,8 @@ struct event_counts {
 /// been synced, many calls by one sync: what comes while the disk is busy is the next group. After a crash the part of
 /// a line at the end is cut when the log is opened again, and the ids of the last `window` are known from the files. A
 /// damaged line with a whole one behind it is passed over: its file stays as it is, and the log goes on in another one.
+/// If the folder, its file `lock` or the file that is written is deleted, moved or replaced, events fail until they are
+/// back, since what is written would not be found, or another process could write, too.
 /// Threads: any. Lifetime: the file of `event_log_options::log` outlives it.
 class event_log {
  public:
@@ -117,6 +121,8 @@ class event_log {
   void write_until_end();
   [[nodiscard]] auto cut() -> bool;
   [[nodiscard]] auto write(std::string_view bytes) -> bool;
+  [[nodiscard]] auto append(std::string_view bytes) -> bool;
+  [[nodiscard]] auto is_in_place() -> bool;
   void settle(group& taken, event_outcome::result_kind how);
   void drop(group& taken);
 
@@ -125,7 +131,8 @@ class event_log {
   braid::descriptor file_;  // this and the next ones: of the writing thread
   std::uint64_t size_ = 0;  // what is known to be on the disk
   unsigned number_ = 0;
-  bool is_broken_ = false;  // the file may end with what was not reported, or its sync has failed
+  bool is_misplaced_ = false;  // it was deleted or moved, or the lock was
+  bool is_broken_ = false;     // the file may end with what was not reported, or its sync has failed
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

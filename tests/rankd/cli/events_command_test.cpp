@@ -264,6 +264,26 @@ TEST_CASE("a row of training data has its first cell where that is empty") {
   CHECK(counts.rows == 2);
 }
 
+TEST_CASE("no cell of training data is a formula, and each text can be had back") {
+  const scratch_folder folder;
+  const json rows{{"id", {"-7", "+8", "-x"}},
+                  {"text", {"=LINK(\"a\")", "\tb", "-inf"}},
+                  {"score", {-0.5, -1.5, -3}},
+                  {"more", {"a=b", "-1.5e3", "-1-1"}}};
+  const json shown{{"request_id", "=1+1"}, {"time", "+t"},    {"plan", "-p"},
+                   {"plan_digest", "@d"},  {"user_id", "'u"}, {"rows", rows}};
+  folder.write("shown/exposures-20260101T000000Z-1-000001.ndjson", shown.dump() + "\n");
+  const json clicked{{"event_id", "1"}, {"type", "=click"}, {"request_id", "=1+1"}, {"item_id", "-7"}};
+  folder.write("events/events-000001.ndjson", clicked.dump() + "\n");
+  join_counts counts;
+  CHECK(joined_in(folder.path(), counts) ==
+        "request_id,time,plan,plan_digest,user_id,position,id,more,score,text,events.=click\n"
+        "'=1+1,'+t,'-p,'@d,''u,1,-7,a=b,-0.5,\"'=LINK(\"\"a\"\")\",1\n"
+        "'=1+1,'+t,'-p,'@d,''u,2,'+8,-1.5e3,-1.5,'\tb,0\n"
+        "'=1+1,'+t,'-p,'@d,''u,3,'-x,'-1-1,-3,'-inf,0\n");
+  CHECK(counts.matched == 1);
+}
+
 TEST_CASE("a damaged event is no training data, and those behind it are") {
   const scratch_folder folder;
   folder.write("shown/exposures-20260101T000000Z-1-000001.ndjson", R"({"request_id":"r","rows":{"id":[7]}})"

@@ -293,6 +293,57 @@ TEST_CASE("one process writes to a folder, and one that cannot be made is an err
   CHECK(none.error().front().code == "unwritable_file");
 }
 
+TEST_CASE("events fail while the folder, the lock or the file is gone, and no second process writes") {
+  const scratch_folder folder;
+  const fs::path place = folder.path() / "events";
+  const fs::path lines = folder.path() / "log";
+  const auto to = line_file::open(lines).value();
+  const auto log = event_log::open({.folder = place, .log = serve_log(*to, log_level::info)}).value();
+  CHECK(sent(*log, {"a"}) == "1 0");
+  const auto said = [&](const std::string& event) {
+    return eventually([&] { return read_text_file(lines).value().find("\"" + event + "\"") != std::string::npos; });
+  };
+
+  fs::rename(place, folder.path() / "moved");
+  CHECK(sent(*log, {"b"}) == "failed");
+  CHECK(said("events_misplaced"));
+  fs::create_directory(place);
+  CHECK(sent(*log, {"b"}) == "failed");  // another folder of that name is not the log
+  fs::remove(place);
+  fs::rename(folder.path() / "moved", place);
+  CHECK(sent(*log, {"b"}) == "1 0");
+  CHECK(said("events_back"));
+
+  fs::remove(place / "lock");
+  CHECK(sent(*log, {"c"}) == "failed");
+  const auto second = event_log::open({.folder = place});
+  REQUIRE(!second);
+  CHECK(second.error().front().code == "folder_in_use");
+  CHECK(sent(*log, {"c"}) == "failed");  // the second one has made a lock of its own
+  CHECK(log->counts().failed == 4);
+  CHECK(ids_in(place) == "a b ");
+}
+
+TEST_CASE("what is written while the lock is deleted is cut again, and not reported") {
+  const scratch_folder folder;
+  disk slow;
+  const auto log =
+      event_log::open({.folder = folder.path(), .sync = [&](int file) { return slow.sync(file); }}).value();
+  CHECK(sent(*log, {"a"}) == "1 0");
+  const int before = slow.begun;
+  {
+    const std::scoped_lock lock(slow.mutex);
+    slow.is_held = true;
+  }
+  auto result = log->add(some({"b"}), rules, now());
+  CHECK(eventually([&] { return slow.begun == before + 1; }));
+  fs::remove(folder.path() / "lock");
+  slow.release();
+  CHECK(result.get().result == result_kind::failed);
+  CHECK(ids_in(folder.path()) == "a ");
+  CHECK(sent(*log, {"b"}) == "failed");
+}
+
 TEST_CASE("what events add to counters is known once they are on the disk, and not for those that are there") {
   const scratch_folder folder;
   folder.write(counters_file, "[[counter]]\nname = \"c\"\nevent = \"click\"\nendpoint = \"ep_0001\"\nkey = \"k\"\n");
