@@ -4,6 +4,10 @@ add_library(rankd_first_operators MODULE rankd/op/abi_1/library.cpp)
 target_include_directories(rankd_first_operators PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(rankd_first_operators PRIVATE braid_warnings)
 
+# A library that cannot be loaded.
+add_library(rankd_rough_library MODULE rankd/op/rough/library.cpp)
+target_link_libraries(rankd_rough_library PRIVATE braid_warnings)
+
 set(rankd_layers registry rows expr plan store op engine server cli)
 if(BRAID_SANITIZE STREQUAL "thread")
   set(rankd_layers store engine server)  # the others run on one thread, or are programs of these
@@ -18,7 +22,9 @@ foreach(layer IN LISTS rankd_layers)
   endif()
   set(program "")
   if(layer STREQUAL "op")
-    set(program DEFINES FIRST_OPERATORS="$<TARGET_FILE:rankd_first_operators>" DEPENDS rankd_first_operators)
+    set(program DEFINES FIRST_OPERATORS="$<TARGET_FILE:rankd_first_operators>"
+                        ROUGH_LIBRARY="$<TARGET_FILE:rankd_rough_library>"
+                DEPENDS rankd_first_operators rankd_rough_library)
   endif()
   if(layer STREQUAL "cli")  # what a person types is tested by running it
     set(program DEFINES RANKD_BINARY="$<TARGET_FILE:rankd>" GEO_OPERATORS="$<TARGET_FILE:rankd_geo_operators>"

@@ -3,6 +3,7 @@
 
 #include <rankd/abi/c_operators.h>
 #include <rankd/op/catalog.hpp>
+#include <rankd/op/detail/library_probe.hpp>
 #include <rankd/op/detail/own_operator.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/digest.hpp>
@@ -132,6 +133,9 @@ auto changed(const fs::path& file, std::string message) -> std::unexpected<braid
 
 /// What the file offers; its code runs for the first time.
 auto open_library(const fs::path& file) -> braid::checked<const rankd_operator_library*> {
+  if (const std::string problem = detail::loading_problem(file); !problem.empty())
+    return refused("bad_library", "its static constructors cannot run: loading it " + problem,
+                   "make such objects in the function `" + std::string(symbol) + "`, which may throw", file);
   void* const opened = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
     const char* const why = ::dlerror();

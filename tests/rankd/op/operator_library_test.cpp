@@ -433,6 +433,22 @@ TEST_CASE("what a library in C forgets to catch, or to say, fails the node all t
   CHECK(outcome(bench, "silent::it", "{}", bench.rows_of({1, 2, 3})) == "operator_failed: " + std::string(1000, 'x'));
 }
 
+TEST_CASE("a library whose static constructors end a process is refused, and this one goes on") {
+  const std::filesystem::path file(ROUGH_LIBRARY);
+  const auto refusal = [&file](const char* how) {
+    REQUIRE(::setenv("ROUGH_LIBRARY", how, 1) == 0);
+    const auto done = load_operators(std::array{file});
+    return done ? std::string("fine") : done.error().begin()->code + ": " + done.error().begin()->message;
+  };
+  const std::string lead = "bad_library: its static constructors cannot run: loading it ";
+  CHECK(refusal("throws") == lead + "threw no table at /opt/table");
+  CHECK(refusal("throws 7") == lead + "threw an object that is no std::exception");
+  CHECK(refusal("aborts").starts_with(lead + "ended the process by signal "));
+  CHECK(refusal("exits") == lead + "ended the process with status 3");
+  CHECK(refusal("nothing") == "bad_library: it has no function `rankd_operators`");
+  CHECK(::unsetenv("ROUGH_LIBRARY") == 0);
+}
+
 TEST_CASE("a file that is no library of operators is refused") {
   const braid::testing::scratch_folder folder;
   folder.write("libtext.so", "this is no library");

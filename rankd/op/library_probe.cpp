@@ -1,0 +1,111 @@
+// rankd/op/library_probe.cpp: a child process in which the static constructors of a library run first.
+#include <rankd/op/detail/library_probe.hpp>
+
+#include <braid/io/backend.hpp>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rankd::detail {
+namespace {
+
+constexpr std::string_view loaded = "loaded";
+constexpr std::string_view threw = "threw ";
+constexpr std::chrono::seconds max_wait{10};
+
+int answer_to = -1;  // of the child
+
+void say(std::string_view text) {
+  while (!text.empty()) {
+    const ::ssize_t done = ::write(answer_to, text.data(), text.size());
+    if (done <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+}
+
+/// In place of std::terminate in the child: no core is dumped, and nothing is said on standard error.
+[[noreturn]] void end_child() {
+  say(threw);
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+    say("nothing, and called std::terminate");
+  } catch (const std::exception& error) {
+    say(error.what());
+  } catch (...) {
+    say("an object that is no std::exception");
+  }
+  ::_exit(1);
+}
+
+/// No exception leaves it: `dlopen` may let them through to the handlers of its callers.
+[[noreturn]] void run_child(const char* file) noexcept {
+  std::set_terminate(&end_child);
+  for (const int each : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTERM}) std::signal(each, SIG_DFL);
+  const ::rlimit none{.rlim_cur = 0, .rlim_max = 0};
+  static_cast<void>(::setrlimit(RLIMIT_CORE, &none));
+  // One that does not exist, or lacks a symbol, is left to the parent, whose dlerror says why.
+  static_cast<void>(::dlopen(file, RTLD_NOW | RTLD_LOCAL));
+  say(loaded);
+  ::_exit(0);
+}
+
+/// What the child says before it ends, as long as that takes; nothing more after the limit.
+auto heard(int from) -> std::string {
+  const auto limit = std::chrono::steady_clock::now() + max_wait;
+  std::string out;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - std::chrono::steady_clock::now());
+    ::pollfd readable{.fd = from, .events = POLLIN, .revents = 0};
+    const int ready = left.count() <= 0 ? 0 : ::poll(&readable, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return std::string(loaded);  // it hangs, as the load in this process will
+    std::array<char, 1024> some{};
+    const ::ssize_t size = ::read(from, some.data(), some.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return out;
+    out.append(some.data(), static_cast<std::size_t>(size));
+    if (out == loaded) return out;
+  }
+}
+
+auto ending(int status) -> std::string {
+  if (WIFSIGNALED(status)) return std::string("ended the process by signal ") + ::strsignal(WTERMSIG(status));
+  return "ended the process with status " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace
+
+auto loading_problem(const std::filesystem::path& file) -> std::string {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
+  const braid::descriptor reads(ends[0]);
+  braid::descriptor writes(ends[1]);
+  const ::pid_t child = ::fork();
+  if (child < 0) return {};
+  if (child == 0) {
+    answer_to = writes.number();
+    run_child(file.c_str());
+  }
+  writes = braid::descriptor();
+  const std::string answer = heard(reads.number());
+  if (answer == loaded) ::kill(child, SIGKILL);  // or it hangs, or a destructor of the library does
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  if (answer == loaded) return {};
+  return answer.starts_with(threw) ? answer : ending(status);
+}
+
+}  // namespace rankd::detail
