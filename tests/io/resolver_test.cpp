@@ -174,6 +174,17 @@ TEST_CASE("the first address that answers is taken, whatever stands before it") 
   CHECK_FALSE(here.io().backend().has_watches());
 }
 
+TEST_CASE("where no address answers the error is that of the first that failed") {
+  test_loop here;
+  const auto refuses = socket_address::unix_abstract("braid-nobody-is-here").value();
+  const auto missing = socket_address::unix_file("/nowhere/braid-no-such-socket").value();
+  const auto error_of = [&](socket_address::list to) {
+    return here.run(stream_socket::connect_to_first(here.io(), std::move(to))).take().error();
+  };
+  CHECK(error_of({refuses, missing}) == std::errc::connection_refused);
+  CHECK(error_of({missing, refuses, refuses}) == std::errc::no_such_file_or_directory);
+}
+
 TEST_CASE("an address that does not answer is overtaken by the next one") {
   test_loop here;
   const auto silent = socket_address::unix_abstract("braid-silent-" + std::to_string(::getpid())).value();

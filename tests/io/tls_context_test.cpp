@@ -50,6 +50,19 @@ TEST_CASE("a file that is not there, and one that cannot be read, are errors of 
   CHECK(is_folder.error() == std::errc::is_a_directory);
 }
 
+TEST_CASE("a text or a file of more than 16 MiB is refused before OpenSSL sees it") {
+  const testing::scratch_folder folder;
+  const std::string key = tls_people::known().server.key;
+  constexpr std::size_t max_bytes = std::size_t{16} * 1024 * 1024;
+  const std::string huge(max_bytes + 1, ' ');
+  const auto file = folder.write("huge.pem", huge);
+  for (const auto& each : {tls_context::pem::text(huge), tls_context::pem::file(file)})
+    CHECK(with_identity(each, tls_context::pem::text(key)).error() == std::errc::file_too_large);
+  const auto largest = with_identity(tls_context::pem::text(huge.substr(1)), tls_context::pem::text(key));
+  CHECK_FALSE(largest);
+  CHECK(largest.error() != std::errc::file_too_large);
+}
+
 TEST_CASE("what is no certificate, no key, or only half of one is refused with what OpenSSL says") {
   const auto& server = tls_people::known().server;
   const auto empty = with_identity(tls_context::pem::text(""), tls_context::pem::text(server.key));

@@ -62,7 +62,9 @@ auto test_routes() -> http_router {
     x.reply(http_status::found);
   });
   routes.get("/secret", [](http_exchange& x) {
-    x.reply(http_status::ok, "text/plain", x.request().fields.find("Authorization").value_or("none"));
+    const http_fields& fields = x.request().fields;
+    x.reply(http_status::ok, "text/plain",
+            fields.find("Authorization").value_or(fields.find("Cookie").value_or("none")));
   });
   routes.get("/part", [](http_exchange& x) -> task<void> {
     x.begin(http_status::ok, {}, 100);
@@ -446,6 +448,12 @@ TEST_CASE("credentials do not follow a redirect to another host") {
                     {"HTTP/1.1 302 Found\r\nLocation: " + other.url("/secret") + "\r\nContent-Length: 0\r\n\r\n"});
   http_client::call secret{.url = other_server.url(), .fields = {{"authorization", "secret"}}};
   CHECK(here.run(client.fetch(std::move(secret))).take()->body == "none");
+  liar third_server(here,
+                    {"HTTP/1.1 302 Found\r\nLocation: " + other.url("/secret") + "\r\nContent-Length: 0\r\n\r\n"});
+  http_client::call biscuit{.url = third_server.url(), .fields = {{"cookie", "secret"}}};
+  CHECK(here.run(client.fetch(std::move(biscuit))).take()->body == "none");
+  http_client::call direct_cookie{.url = other.url("/secret"), .fields = {{"Cookie", "biscuit"}}};
+  CHECK(here.run(client.fetch(std::move(direct_cookie))).take()->body == "biscuit");
   http_client::call direct{.url = other.url("/secret"), .fields = {{"Authorization", "secret"}}};
   CHECK(here.run(client.fetch(std::move(direct))).take()->body == "secret");
 }

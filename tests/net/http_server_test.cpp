@@ -275,6 +275,20 @@ TEST_CASE("the server's own answers say what the program wants them to") {
   CHECK(words("nonsense\r\n\r\n") == "400 fault headless");
 }
 
+TEST_CASE("a refusal has none of the fields that the answer before it had") {
+  http_router routes;
+  routes.get("/", [](http_exchange& x) {
+    CHECK(x.set_field("X-Own", "of the first"));
+    x.reply(http_status::ok, {}, "hello");
+  });
+  http_scene scene(routes);
+  const std::string heard = scene.exchange(std::string(get) + "nonsense\r\n\r\n");
+  CHECK(statuses_of(heard) == "200 400");
+  const std::size_t refusal = heard.find("HTTP/1.1 400");
+  REQUIRE(refusal != heard.npos);
+  CHECK(heard.rfind("X-Own: of the first") < refusal);
+}
+
 TEST_CASE("a client that goes on sending after it was refused still hears why") {
   const http_router routes = hello_routes();
   http_scene scene(routes);

@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <latch>
 #include <memory>
 #include <ostream>
@@ -90,6 +91,20 @@ TEST_CASE_FIXTURE(watched, "there are never more threads than allowed; jobs beyo
     const std::string called = name.get();
     const bool known = called == "bounded-0" || called == "bounded-1";
     CHECK(known);
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "as many jobs as there may be threads meet, whether the threads have to start or are idle") {
+  for (const std::size_t threads : {1U, 2U, 3U}) {
+    blocking_pool blocking_threads({.max_threads = threads, .linger = 1h});
+    for (int round = 0; round < 100; ++round) {
+      std::latch all_here(static_cast<std::ptrdiff_t>(threads));
+      std::vector<future<void>> jobs;
+      for (std::size_t i = 0; i < threads; ++i)
+        jobs.push_back(spawn(blocking_threads, [&all_here] { all_here.arrive_and_wait(); }));
+      for (auto& job : jobs) job.get();
+    }
+    CHECK(blocking_threads.threads() == threads);
   }
 }
 

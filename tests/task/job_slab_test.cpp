@@ -1,6 +1,8 @@
 // tests/task/job_slab_test.cpp: jobs of a slab run once, in the order that was asked for, and never over each other.
 #include <braid/task/job_slab.hpp>
 
+#include <braid/thread/this_thread.hpp>
+
 #include <doctest/doctest.h>
 
 #include <tests/support/eventually.hpp>
@@ -408,6 +410,28 @@ TEST_CASE("jobs that would wait for each other are refused") {
   CHECK(slab.finish_with(a, c));
   REQUIRE(slab.schedule(a));
   CHECK(slab.wait(c));
+}
+
+TEST_CASE("a cycle is found through each parent of a job") {
+  job_slab slab({.jobs_per_thread = 8, .threads = 0});
+  const job_slab::handle child = slab.allocate([] {}).value();
+  const job_slab::handle first = slab.allocate([] {}).value();
+  const job_slab::handle second = slab.allocate([] {}).value();
+  REQUIRE(slab.finish_with(child, first));
+  REQUIRE(slab.finish_with(child, second));
+  for (const job_slab::handle parent : {first, second}) {
+    CHECK(error_of(slab.finish_with(parent, child)) == errc::cycle);
+    CHECK(error_of(slab.continue_with(parent, child)) == errc::cycle);
+  }
+  for (const job_slab::handle each : {first, second, child}) REQUIRE(slab.schedule(each));  // none of it was kept
+  for (const job_slab::handle each : {first, second, child}) CHECK(slab.wait(each));
+}
+
+TEST_CASE("threads are called by their number, from 0") {
+  job_slab slab({.jobs_per_thread = 8, .threads = 2});
+  REQUIRE(slab.start());
+  CHECK(eventually([] { return braid::thread_info::find("slab-0") && braid::thread_info::find("slab-1"); }));
+  CHECK_FALSE(braid::thread_info::find("slab-2"));
 }
 
 TEST_CASE("a thread without a seat allocates, schedules and waits, too") {
