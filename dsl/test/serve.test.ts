@@ -80,6 +80,22 @@ test("a source is given as it stands, and a plan without one is refused", async 
   assert.equal(((await say("{")) as Answer).error?.code, "compiler_failed");
 });
 
+test("a source that is a link to a file elsewhere is neither shown nor written, nor given to a browser", async () => {
+  const outside = join(scratchFolder(), "secret.ts");
+  const link = join(folder, "plans/linked.plan.ts");
+  writeFileSync(outside, "export const SECRETWORD = 1;\n");
+  symlinkSync(outside, link);
+  try {
+    assert.equal((await ask({ do: "source", plan: "linked" })).error?.code, "no_source");
+    assert.equal((await ask({ do: "save", plan: "linked", text: "", digest: "" })).error?.code, "no_source");
+    const given = await say(JSON.stringify({ do: "project", plan: "home" }));
+    assert.doesNotMatch(JSON.stringify(given), /SECRETWORD/);
+  } finally {
+    rmSync(link);
+  }
+  assert.equal(readFileSync(outside, "utf8"), "export const SECRETWORD = 1;\n");
+});
+
 test("a draft has the bytes of dslc build, and nothing is written", async () => {
   const text = readFileSync(source, "utf8");
   const same = await ask({ do: "draft", plan: "home", text });

@@ -78,20 +78,6 @@ function endpoints(declared: Registries): string {
   return `/** Where data comes from. */\nexport const EP = ${braced(items)} as const;\n`;
 }
 
-function features(declared: Registries): string {
-  const stages = [...new Set(declared.features.map((each) => each.stage))].sort();
-  const items = stages.map((stage) => {
-    const own = declared.features.filter((each) => each.stage === stage && each.status !== "blocked");
-    const fields = own.map(
-      (each) =>
-        doc([each.doc], "    ") +
-        `    ${each.name}: featureToken<${string(stage)}, ${string(each.type)}>(${each.id}, ${string(each.name)}),\n`,
-    );
-    return `  ${stage}: {\n${fields.join("")}  },\n`;
-  });
-  return `/** Features by stage. */\nexport const F = ${braced(items)} as const;\n`;
-}
-
 const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 /** How a param is called in options: a reference is called by what it refers to. */
@@ -348,7 +334,6 @@ const tokenNames: readonly (readonly [string, string])[] = [
   ["endpointToken", ""],
   ["Expr", "type "],
   ["ExprFor", "type "],
-  ["featureToken", ""],
   ["KeyToken", "type "],
   ["keyToken", ""],
   ["ParamToken", "type "],
@@ -373,7 +358,6 @@ export function bindings(declared: Registries): string {
     keys(declared),
     params(declared),
     endpoints(declared),
-    features(declared),
     nodeOptions,
     nodeFallback,
     ...declared.ops.filter((op) => op.name !== chooseOp).map(options),

@@ -67,9 +67,6 @@ export const EP = {
   http_api: endpointToken<"http">("ep_0002", "http_api"),
 } as const;
 
-/** Features by stage. */
-export const F = {} as const;
-
 /** What every operator takes. */
 export interface NodeOptions {
   /** The id of the node; made of the operator's name where absent. */

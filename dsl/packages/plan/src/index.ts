@@ -33,7 +33,6 @@ export type {
   BoundParam,
   EndpointToken,
   Expr,
-  FeatureToken,
   KeyToken,
   KeyUse,
   ParamToken,

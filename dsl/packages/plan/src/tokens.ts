@@ -59,13 +59,6 @@ export type ParamToken<Type extends ValueType, Default extends "default" | "none
 /** An endpoint: where data comes from. */
 export interface EndpointToken<Kind extends string> extends Token<{ readonly sort: "endpoint"; readonly kind: Kind }> {}
 
-/** A feature of one stage of ranking. */
-export interface FeatureToken<Stage extends string, Type extends ValueType> extends Token<{
-  readonly sort: "feature";
-  readonly stage: Stage;
-  readonly type: Type;
-}> {}
-
 /** An expression: a number of each row, or null. Natural operators and the builders of `E` both make one. */
 export type Expr = number;
 
@@ -249,10 +242,10 @@ function numberArgument(value: unknown, index: number): unknown {
   throw wrongType("a number", value, span);
 }
 
-/** What is behind an EndpointToken or a FeatureToken. */
+/** What is behind an EndpointToken. */
 export class NameToken {
   constructor(
-    readonly sort: "endpoint" | "feature",
+    readonly sort: "endpoint",
     readonly id: string | number,
     readonly name: string,
   ) {}
@@ -279,14 +272,6 @@ export function paramToken<Type extends ValueType, Default extends "default" | "
 /** The token of an endpoint. */
 export function endpointToken<Kind extends string>(id: string, name: string): EndpointToken<Kind> {
   return new NameToken("endpoint", id, name) as unknown as EndpointToken<Kind>;
-}
-
-/** The token of a feature. */
-export function featureToken<Stage extends string, Type extends ValueType>(
-  id: number,
-  name: string,
-): FeatureToken<Stage, Type> {
-  return new NameToken("feature", id, name) as unknown as FeatureToken<Stage, Type>;
 }
 
 /** The diagnostic about a run-time value that is used as if it were known. */
