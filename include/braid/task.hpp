@@ -14,6 +14,7 @@
 #include <braid/task/parallel_algorithms.hpp>
 #include <braid/task/parallel_options.hpp>
 #include <braid/task/pool.hpp>
+#include <braid/task/quiesce.hpp>
 #include <braid/task/scheduled.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/when_all.hpp>

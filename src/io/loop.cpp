@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/worker.hpp>
 #include <braid/trace/detail/metric_source.hpp>
@@ -125,14 +126,18 @@ void loop::leave() noexcept {
 }
 
 void loop::run(const std::function<void()>& running) {
+  const detail::user_code_section section;
   enter();
   if (running) running();
+  marker_ = section.marker();
   while (step(blocking::allowed)) {}
+  marker_ = nullptr;
   leave();
 }
 
 auto loop::run_once() -> bool {
   if (status() == state::stopped) return false;
+  const detail::user_code_section section;
   if (status() == state::idle) enter();
   const bool more = step(blocking::forbidden);
   if (!more) leave();
@@ -141,6 +146,7 @@ auto loop::run_once() -> bool {
 
 auto loop::step(blocking wait) -> bool {
   if (status() == state::stopped) return false;
+  if (marker_ != nullptr) marker_->pass();
   const detail::loop_iteration here;
   const in_iteration noted(is_in_iteration_);
   detail::add_to_count(iterations_);
@@ -224,7 +230,12 @@ void loop::wait_for_work(blocking wait, time_point start) noexcept {
   if (const auto next = wheel_.next_event()) timeout = std::max(*next - now(), duration::zero());
   detail::add_to_count(waits_);
   is_in_iteration_.store(false, relaxed);
-  backend_->wait(timeout);
+  {
+    const detail::user_code_pause waiting(marker_);
+    backend_->marker_ = marker_;
+    backend_->wait(timeout);
+    backend_->marker_ = nullptr;
+  }
   backend_->is_answering_.store(false, relaxed);
 }
 

@@ -3,6 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/sync/detail/futex.hpp>
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/worker.hpp>
 
@@ -23,7 +24,9 @@ void loop_driver::end() noexcept {
   for (bool more = true; more;) {
     more = loop_->step(loop::blocking::forbidden);
     if (self != nullptr && self->leaves_forks) detail::run_left_forks(*self, position);
-    if (more && !is_ready() && loop_->try_arm()) loop_->wait(time_point::max());
+    if (!more || is_ready() || !loop_->try_arm()) continue;
+    const user_code_pause waiting(outermost_code_marker());
+    loop_->wait(time_point::max());
   }
   note_end();
 }

@@ -4,6 +4,7 @@
 #include "metrics_reader.hpp"
 #include "stack_sample.hpp"
 
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/thread/this_thread.hpp>
 #include <braid/trace/detail/hooks.hpp>
 #include <braid/base/detail/symbols.hpp>
@@ -99,6 +100,7 @@ void stall_watch::report(const stall_target& of) {
                         .thread = of.thread,
                         .at_least = of.seen,
                         .functions = names_of(sample_stack(metrics_reader::thread(of), answer_limit))};
+    const user_code_section section;
     if (report_) return report_(made);
     print(made);
   } catch (const std::exception& error) {

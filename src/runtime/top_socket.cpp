@@ -7,6 +7,7 @@
 #include <braid/coro/dump.hpp>
 #include <braid/runtime/detail/socket_deadline.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/user_code.hpp>
 
 #include <cerrno>
 #include <csignal>
@@ -68,6 +69,7 @@ void add_waits(metric_list& to) {
 /// One byte asks: `m` for metrics, `w` for what tasks wait for as well, `t` for a dump of the tasks. A client has a
 /// second for its question, and then five to take the answer: others that ask wait for it.
 void answer(int client) {
+  const user_code_section section;
   char asked = 0;
   if (!may_ask(client) || socket_deadline(1s).receive(client, std::span(&asked, 1)) != 1) return;
   std::string text;

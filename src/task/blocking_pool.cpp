@@ -2,6 +2,7 @@
 #include <braid/task/executors.hpp>
 
 #include <braid/base/config.hpp>
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/detail/time_span.hpp>
 #include <braid/thread/this_thread.hpp>
@@ -72,15 +73,20 @@ void blocking_pool::work(thread_list::iterator self, std::size_t number) noexcep
   std::unique_lock lock(mutex_);
   while (job* const found = next(lock)) {
     lock.unlock();
-    try {
-      detail::run_job(*found);
-    } catch (...) {
-      report(std::current_exception());
-    }
+    run(*found);
     lock.lock();
   }
   if (!closed_) ended_.splice(ended_.end(), running_, self);
   if (--at_work_ == 0) none_at_work_.notify_all();
+}
+
+void blocking_pool::run(job& work) noexcept {
+  const detail::user_code_section section;
+  try {
+    detail::run_job(work);
+  } catch (...) {
+    report(std::current_exception());
+  }
 }
 
 /// Null when the thread is to end.

@@ -2,6 +2,7 @@
 #include <braid/task/detail/inline_scheduler.hpp>
 
 #include <braid/base/detail/intrusive_queue.hpp>
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/task/pool.hpp>
 
 #include <exception>
@@ -38,6 +39,7 @@ auto inline_scheduler::place(job& work, worker* /*poster*/, priority /*level*/) 
   }
   const bool accepted = (state_.fetch_add(1, relaxed) & closed) == 0;
   if (accepted) {
+    const user_code_section section;
     inline_run mine{.where = this, .outer = innermost};
     innermost = &mine;
     run(work);

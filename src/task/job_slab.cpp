@@ -3,6 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/task/detail/time_span.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/this_thread.hpp>
@@ -415,8 +416,16 @@ void job_slab::work(slab_context& self) noexcept {
   self.thread.store(number_of_thread(), relaxed);
   detail::known_context = {id_, &self};
   self.depth = 1;
+  const detail::user_code_section section;
   std::uint32_t slot = 0;
-  while (take_own(self, slot) || await_work(self, nullptr, slot)) run(slot);
+  while (true) {
+    section.pass();
+    if (!take_own(self, slot)) {
+      const detail::user_code_pause idle(section.marker());
+      if (!await_work(self, nullptr, slot)) return;
+    }
+    run(slot);
+  }
 }
 
 /// Looks for a job, and whether `until` has finished, for some looks.

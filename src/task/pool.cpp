@@ -5,6 +5,7 @@
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/sync/detail/futex.hpp>
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/task/basic_pool.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/default_pool.hpp>
@@ -273,6 +274,7 @@ void pool::work(worker& self) noexcept {
   const detail::worker_scope here(self);
   self.thread.store(::gettid(), relaxed);
   {
+    const detail::user_code_section section;
     const std::unique_ptr<registration> registered = configure(self.index);
     call_hook(options_.on_worker_start, self.index);
     configured_.count_down();
@@ -352,6 +354,7 @@ auto pool::poll() noexcept -> bool {
   const std::unique_lock lock(join_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   const detail::worker_scope here(*workers_.front());
+  const detail::user_code_section section;
   return scheduler_->run_one(*workers_.front(), search::routine);
 }
 
@@ -375,6 +378,7 @@ auto pool::statistics() const noexcept -> pool::totals {
 void pool::run_here() noexcept {
   const std::lock_guard lock(join_mutex_);
   const detail::worker_scope here(*workers_.front());
+  const detail::user_code_section section;
   while (scheduler_->run_one(*workers_.front(), search::routine)) {}
 }
 
@@ -451,6 +455,7 @@ auto pool::run_here_until(time_point deadline) noexcept -> bool {
   const std::unique_lock lock(join_mutex_, deadline);
   if (!lock.owns_lock()) return false;
   const detail::worker_scope here(*workers_.front());
+  const detail::user_code_section section;
   while (steady_time().now() < deadline)
     if (!scheduler_->run_one(*workers_.front(), search::routine)) return true;
   return scheduler_->empty();

@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/sync/detail/parker.hpp>
+#include <braid/sync/detail/user_code.hpp>
 
 #include <condition_variable>
 #include <mutex>
@@ -107,7 +108,10 @@ void shared_timers::state::end_serving(const std::optional<time_point>& next) no
 void shared_timers::state::hand_out(lock_type& lock, timer& item, void (timer::*what)() noexcept) noexcept {
   handed = &item;
   lock.unlock();
-  (item.*what)();
+  {
+    const user_code_section section;
+    (item.*what)();
+  }
   lock.lock();
   handed = nullptr;
   if (waiting != 0) changed.notify_all();

@@ -111,8 +111,9 @@ void spare_threads::reacquire(worker& self, std::uint32_t helps) noexcept {
   self.thread.store(::gettid(), relaxed);
 }
 
-void spare_threads::yield_context(worker& self) noexcept {
+void spare_threads::yield_context(worker& self, code_marker* marker) noexcept {
   if (self.wanted.load(relaxed) == 0) return;
+  const user_code_pause elsewhere(marker);
   const std::uint32_t helps = self.helps;
   {
     const std::lock_guard lock(mutex_);
@@ -128,6 +129,7 @@ void spare_threads::yield_context(worker& self) noexcept {
 void spare_threads::pause(worker& self) noexcept { futex_wait(self.wanted, 0, steady_time().now() + max_pause); }
 
 void spare_threads::run_spare(spare_thread& self, std::size_t number) noexcept {
+  const user_code_section section;
   around_(number, [this, &self] {
     worker* context = await_context(self);
     while (context != nullptr && serve(self, *context)) context = await_context(self);
@@ -159,6 +161,7 @@ auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
       if (self.context != nullptr) return self.context;
       if (self.ends) return nullptr;
     }
+    const user_code_pause idle(outermost_code_marker());
     futex_wait(self.call, seen);
   }
 }
@@ -171,8 +174,10 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
   context.helps = 0;  // nothing lies on this stack
   duration pause = first_pause;
   auto why = search::routine;
+  code_marker* const marker = outermost_code_marker();
   context.pace.paused();  // the job that waits does not keep others at this context from running any more
   while (true) {
+    if (marker != nullptr) marker->pass();
     if (context.wanted.load(relaxed) != 0) {
       const std::lock_guard lock(mutex_);
       if (give_to_returning(context)) return stays(self);
@@ -184,6 +189,7 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
     }
     context.pace.paused();
     why = search::monitor;
+    const user_code_pause idle(marker);
     futex_wait(context.wanted, 0, steady_time().now() + pause);
     pause = std::min(2 * pause, max_pause);
   }

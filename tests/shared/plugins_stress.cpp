@@ -1,6 +1,9 @@
 // tests/shared/plugins_stress.cpp: plug-ins are loaded and unloaded over and over beside a pool that stays.
 #include <tests/shared/loaded_plugin.hpp>
 
+#include <braid/runtime/default_runtime.hpp>
+#include <braid/task/quiesce.hpp>
+
 #include <doctest/doctest.h>
 
 #include <tests/support/sanitizer.hpp>
@@ -45,4 +48,22 @@ TEST_CASE("a thousand loads and unloads leave nothing behind") {
   CHECK(unloaded);
   CHECK(ran.load(relaxed) == rounds * 10);
   CHECK(braid::default_registry().size() == 2);
+}
+
+TEST_CASE("a plug-in whose work is done can be unloaded after quiesce, three thousand times") {
+  constexpr bool sanitized = braid::testing::under_address_sanitizer || braid::testing::under_thread_sanitizer;
+  const braid::testing::watchdog dog(250s);
+  static_cast<void>(braid::default_runtime());
+  const std::size_t rounds = braid::testing::scaled(sanitized ? 80 : 3000);
+  bool well = true;
+  bool unloaded = true;
+  for (std::size_t round = 0; round < rounds && well && unloaded; ++round) {
+    {
+      const loaded_plugin plugin(BRAID_TEST_PLUGIN_1);
+      well = plugin->work(static_cast<int>(round) % plugin->ways) && braid::quiesce();
+    }
+    unloaded = !is_loaded(BRAID_TEST_PLUGIN_1);
+  }
+  CHECK(well);
+  CHECK(unloaded);
 }

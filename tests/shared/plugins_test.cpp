@@ -1,5 +1,6 @@
 // tests/shared/plugins_test.cpp: a program and two plug-ins with hidden symbols share one braid.
 #include <braid/runtime/default_runtime.hpp>
+#include <braid/task/quiesce.hpp>
 #include <tests/shared/loaded_plugin.hpp>
 
 #include <doctest/doctest.h>
@@ -14,6 +15,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <dlfcn.h>
+
 using braid::default_registry;
 using braid::relaxed;
 using braid::thread_entry;
@@ -22,6 +25,14 @@ using braid::testing::loaded_plugin;
 using namespace std::chrono_literals;
 
 namespace {
+
+// [unload]
+/// Unloads a plug-in whose work is done. Returns whether it could be: not if a job still runs after a second.
+auto unload(void* plugin) -> bool {
+  const auto left = braid::quiesce_for(std::chrono::seconds(1));
+  return left.has_value() && ::dlclose(plugin) == 0;
+}
+// [/unload]
 
 struct both_plugins {
   braid::testing::watchdog dog{200s};
@@ -96,4 +107,16 @@ TEST_CASE_FIXTURE(both_plugins, "what a job of a plug-in throws is caught in the
   CHECK(second->post_failure(pool));
   CHECK(pool.wait_idle());
   CHECK(caught == "thrown by a plug-in;thrown by a plug-in;");
+}
+
+TEST_CASE("a plug-in that has used every kind of thread is unloaded after it") {
+  const braid::testing::watchdog dog(60s);
+  for (const char* path : {BRAID_TEST_PLUGIN_1, BRAID_TEST_PLUGIN_2}) {
+    void* const plugin = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(plugin != nullptr);
+    const auto functions = reinterpret_cast<decltype(&braid_test_plugin)>(::dlsym(plugin, "braid_test_plugin"))();
+    for (int way = 0; way < functions->ways; ++way) CHECK(functions->work(way));
+    CHECK(unload(plugin));
+  }
+  CHECK_FALSE(braid::testing::is_loaded(BRAID_TEST_PLUGIN_1));
 }

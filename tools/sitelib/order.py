@@ -7,7 +7,7 @@ SECTIONS = (
     ("Start", ("README.md", "docs/tutorial*.md", "docs/cookbook*.md", "docs/using.md", "docs/packages.md",
                "docs/coming_from*.md")),
     ("Compute", ("docs/pools.md", "docs/futures.md", "docs/parallel.md", "docs/graphs.md", "docs/job_slab.md",
-                 "docs/threads.md")),
+                 "docs/threads.md", "docs/plugins.md")),
     ("Wait and serve", ("docs/coroutines.md", "docs/timers.md", "docs/sockets.md", "docs/files.md", "docs/tls.md",
                         "docs/http.md", "docs/redis.md", "docs/merged.md")),
     ("Errors, tests, traces", ("docs/errors.md", "docs/testing.md", "docs/tracing.md", "docs/dump.md", "docs/metrics.md",

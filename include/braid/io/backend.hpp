@@ -5,6 +5,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/trace/detail/owner_count.hpp>
 
 #include <cstdint>
@@ -127,6 +128,7 @@ class BRAID_API io_backend {
   void count_answer() noexcept {
     detail::add_to_count(answers_);
     is_answering_.store(true, relaxed);
+    if (marker_ != nullptr) marker_->enter();  // no earlier answer is on the stack
     if (clock_of_next_answer_ != nullptr) [[unlikely]]
       answered_ = std::exchange(clock_of_next_answer_, nullptr)->now();
   }
@@ -136,6 +138,7 @@ class BRAID_API io_backend {
   friend struct detail::metrics_reader;
   std::uint64_t answers_ = 0;                           // by `read_count` for other threads
   atomic<bool> is_answering_{false};                    // set in `wait`, cleared by the loop after it
+  detail::code_marker* marker_ = nullptr;               // of the thread in `wait`, if it counts as waiting there
   const clock_source* clock_of_next_answer_ = nullptr;  // not null where the loop wants to know when that is
   time_point answered_;                                 // what it then was
 };

@@ -12,6 +12,7 @@
 #include <braid/io/backend.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/remote_stack.hpp>
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/task/detail/job_times.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/trace/detail/time_histogram.hpp>
@@ -130,6 +131,7 @@ class BRAID_API loop final : public home {
   options options_;
   const clock_source* clock_;
   std::unique_ptr<io_backend> backend_;
+  detail::code_marker* marker_ = nullptr;  // of the thread in `run`; null if that has code of the program on its stack
   detail::job_times job_times_;
   detail::time_histogram iteration_times_;
   timer_wheel wheel_;

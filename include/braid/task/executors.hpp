@@ -81,6 +81,7 @@ class BRAID_API blocking_pool final : public executor {
 
   void start_thread();
   void work(thread_list::iterator self, std::size_t number) noexcept;
+  void run(job& work) noexcept;
   [[nodiscard]] auto next(std::unique_lock<std::mutex>& lock) -> job*;
   void drop_all();
 

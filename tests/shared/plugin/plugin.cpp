@@ -2,8 +2,11 @@
 #include <tests/shared/plugin/plugin.hpp>
 
 #include <braid/runtime/default_runtime.hpp>
+#include <braid/coro.hpp>
+#include <braid/task.hpp>
 #include <braid/thread/registry.hpp>
 
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
@@ -47,6 +50,50 @@ bool post_failure(pool& where) {
 
 runtime* process_runtime() { return &default_runtime(); }
 
+task<int> nap() {
+  co_await sleep_for(std::chrono::microseconds(1));
+  co_return 1;
+}
+
+task<int> elsewhere() {
+  auto square = [] { return 7 * 7; };
+  auto computed = offload(default_runtime().workers(), std::move(square));
+  co_return co_await std::move(computed);
+}
+
+bool on_own_pool() {
+  pool own({.workers = 1});
+  return spawn(own, [] { return 1; }).get() == 1;
+}
+
+bool sums() {
+  atomic<int> sum{0};
+  parallel_for(0, 100, [&sum](int i) { sum.fetch_add(i, relaxed); });
+  return sum.load(relaxed) == 4950;
+}
+
+bool at_a_time() {
+  timer_thread timers;
+  return spawn_after(default_runtime().workers(), timers, std::chrono::microseconds(1), [] { return 1; }).get() == 1 &&
+         spawn_after(default_runtime().workers(), std::chrono::microseconds(1), [] { return 1; }).get() == 1;
+}
+
+constexpr int ways = 8;
+
+bool work(int way) {
+  switch (way) {
+    case 0: return spawn([] { return 1; }).get() == 1;
+    case 1: return spawn(default_runtime().blocking(), [] { return 1; }).get() == 1;
+    case 2: return spawn(nap()).get() == 1;
+    case 3: return on_own_pool();
+    case 4: return default_runtime().run(nap()) == 1;
+    case 5: return at_a_time();
+    case 6: return sums() && spawn([] { return 1; }).then([](int one) { return one + 1; }).get() == 2;
+    case 7: return spawn(elsewhere()).get() == 49;
+    default: return false;
+  }
+}
+
 #if defined(__clang__)
 constexpr const char* compiler = "clang";
 #else
@@ -58,7 +105,7 @@ constexpr const char* compiler = "g++";
 
 auto braid_test_plugin() -> const braid::testing::plugin_functions* {
   using namespace braid::testing;
-  static constexpr plugin_functions all{compiler, sees,      start_thread, end_thread,
-                                        count,    post_jobs, post_failure, process_runtime};
+  static constexpr plugin_functions all{compiler,  sees,         start_thread,    end_thread, count,
+                                        post_jobs, post_failure, process_runtime, work,       ways};
   return &all;
 }

@@ -26,6 +26,10 @@ struct plugin_functions {
   bool (*post_failure)(pool& where);
   /// The runtime of the process, as the plug-in sees it.
   runtime* (*process_runtime)();
+  /// Has the threads of the runtime of the process run code of the plug-in in one of `ways` ways, and waits for the
+  /// result: whether it is right.
+  bool (*work)(int way);
+  int ways;
 };
 
 }  // namespace braid::testing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/task/detail/common_queue.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_record.hpp>
@@ -108,10 +109,6 @@ class scheduler_for final : public scheduler_base {
   static constexpr duration worth_a_backoff = 2us;
   static constexpr std::uint32_t min_backoff = 4;
 
-  static constexpr auto is_relied_on(wake_cause woken) noexcept -> bool {
-    return woken == wake_cause::claimed || woken == wake_cause::monitored;
-  }
-
   static auto why_after(worker& self, wake_cause woken) noexcept -> search {
     switch (woken) {
       case wake_cause::claimed: return search::woken;
@@ -155,10 +152,12 @@ class scheduler_for final : public scheduler_base {
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::work(worker& self) noexcept {
   sleepers& others = *owner_.sleepers_;
+  code_marker* const marker = outermost_code_marker();
   bool relied_on = false;  // posts may have counted on this worker since it looked for more
   for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
+    if (marker != nullptr) marker->pass();
     if (self.absent != 0) [[unlikely]]
-      owner_.spare_threads_->yield_context(self);
+      owner_.spare_threads_->yield_context(self, marker);
     if (self.has_own_work && is_driver_next(self, woken)) [[unlikely]] {
       if (std::exchange(relied_on, false)) others.pass_on(self, *this);
       work_beside_jobs(self);
@@ -169,6 +168,7 @@ void scheduler_for<Policy>::work(worker& self) noexcept {
     if (std::exchange(self.should_wake_peer, false) || is_relied_on(woken)) relied_on = true;
     woken = wake_cause::own;
     if (!item && stolen == nullptr) {
+      const user_code_pause idle(marker);
       self.pace.paused();
       self.between_own_work = 1;
       if (self.absent != 0) {

@@ -24,6 +24,11 @@ enum class wake_cause : std::uint8_t {
   stop,       ///< the pool stops and nothing is left to do
 };
 
+/// Returns whether posts may have counted on a worker that woke for this reason.
+constexpr auto is_relied_on(wake_cause woken) noexcept -> bool {
+  return woken == wake_cause::claimed || woken == wake_cause::monitored;
+}
+
 /// Parks and unparks the workers of a pool, and keeps count of searching workers (Tokio's idle, Go's spinning M). It
 /// knows no jobs; whether there are any it asks the scheduler.
 /// Protocol: docs/design/pool.md

@@ -3,6 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/user_code.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/worker.hpp>
 
@@ -50,7 +51,8 @@ class BRAID_API spare_threads {
   void reacquire(worker& self, std::uint32_t helps) noexcept;
 
   /// Hands the context to the first thread that has come back for it, and returns when the caller owns it again.
-  void yield_context(worker& self) noexcept;
+  /// `marker`: of the calling thread, if it has no code of the program on its stack.
+  void yield_context(worker& self, code_marker* marker = nullptr) noexcept;
 
   /// Blocks for a moment, or until a thread comes back. Instead of a sleep, while threads are away from the context:
   /// their jobs are not done.

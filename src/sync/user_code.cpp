@@ -1,0 +1,153 @@
+// src/sync/user_code.cpp: the markers of all threads of the process that have run code of the program.
+#include <braid/sync/detail/user_code.hpp>
+
+#include <braid/sync/detail/fork_safe_mutex.hpp>
+#include <braid/sync/detail/let_others_run.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <pthread.h>
+
+namespace braid::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What a thread is known by. It is in the list from its first section until the thread ends.
+struct marked_thread {
+  code_marker marker;
+  std::uint32_t sections = 0;  // that the thread is in; its own
+  bool is_listed = false;      // its own
+  bool has_ended = false;      // its thread-local objects are being destroyed; its own
+  std::uint64_t id = 0;        // never used again; under the lock
+  marked_thread* next = nullptr;
+  marked_thread** link = nullptr;  // to itself
+};
+
+/// Never destroyed: threads may end after the static objects.
+union marked_threads {
+  constexpr marked_threads() noexcept : all() {}
+  ~marked_threads() {}
+  struct {
+    fork_safe_mutex mutex;
+    marked_thread* first = nullptr;  // under it
+    std::uint64_t last_id = 0;       // under it
+  } all;
+};
+
+constinit marked_threads known;
+constinit thread_local marked_thread own __attribute__((tls_model("initial-exec")));
+
+void leave_list() noexcept {
+  const std::lock_guard lock(known.all.mutex);
+  *own.link = own.next;
+  if (own.next != nullptr) own.next->link = own.link;
+  own.is_listed = false;
+}
+
+/// Takes the thread out of the list when the thread ends.
+struct end_of_thread {
+  end_of_thread() = default;
+  end_of_thread(const end_of_thread&) = delete;
+  auto operator=(const end_of_thread&) -> end_of_thread& = delete;
+  ~end_of_thread() {
+    own.has_ended = true;
+    if (own.is_listed) leave_list();
+  }
+};
+
+/// Destructors of thread-local objects that come after the end of this one run unseen.
+void enter_list() noexcept {
+  if (own.has_ended) return;
+  static thread_local const end_of_thread at_end;
+  const std::lock_guard lock(known.all.mutex);
+  own.id = ++known.all.last_id;
+  own.next = known.all.first;
+  own.link = &known.all.first;
+  if (own.next != nullptr) own.next->link = &own.next;
+  known.all.first = &own;
+  own.is_listed = true;
+}
+
+/// In the child of a fork there is one thread, and it belongs to the program, whatever it did in the parent.
+void forget_others_in_child() noexcept {
+  own.sections = 0;
+  own.marker.leave();
+  known.all.first = own.is_listed ? &own : nullptr;
+  own.next = nullptr;
+  own.link = &known.all.first;
+}
+
+[[maybe_unused]] const int user_code_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_others_in_child);
+
+/// A thread that was in code of the program, and the number of its marker then.
+struct awaited_thread {
+  std::uint64_t id;
+  std::uint64_t seen;
+};
+
+auto threads_in_user_code() -> std::vector<awaited_thread> {
+  std::vector<awaited_thread> found;
+  const std::lock_guard lock(known.all.mutex);
+  for (const marked_thread* each = known.all.first; each != nullptr; each = each->next)
+    if (const std::uint64_t seen = each->marker.look(); !each->marker.has_left(seen)) found.push_back({each->id, seen});
+  return found;
+}
+
+/// Drops those that have left or ended. A thread takes the lock to end, so that what it did is seen.
+void drop_those_that_left(std::vector<awaited_thread>& awaited) noexcept {
+  const std::lock_guard lock(known.all.mutex);
+  std::erase_if(awaited, [](const awaited_thread& one) {
+    const marked_thread* at = known.all.first;
+    while (at != nullptr && at->id != one.id) at = at->next;
+    return at == nullptr || at->marker.has_left(one.seen);
+  });
+}
+
+}  // namespace
+
+user_code_section::user_code_section() noexcept : marker_(nullptr) {
+  if (own.sections++ != 0) return;
+  if (!own.is_listed) [[unlikely]]
+    enter_list();
+  marker_ = &own.marker;
+  marker_->enter();
+}
+
+/// In the child of a fork, the sections that the thread was in before the fork are over already.
+user_code_section::~user_code_section() {
+  if (own.sections != 0) --own.sections;
+  if (marker_ != nullptr) marker_->leave();
+}
+
+[[gnu::noinline]] auto outermost_code_marker() noexcept -> code_marker* {
+  return own.sections == 1 ? &own.marker : nullptr;
+}
+
+[[gnu::noinline]] auto is_in_user_code() noexcept -> bool { return own.sections != 0; }
+
+/// Threads do not notify: they would pay for it with each job.
+auto await_user_code(time_point deadline) -> bool {
+  constexpr int yields = 64;
+  constexpr duration max_pause = 1ms;
+  duration pause = 20us;
+  std::vector<awaited_thread> awaited = threads_in_user_code();
+  for (int round = 0; !awaited.empty(); ++round) {
+    if (round < yields) {
+      let_others_run();
+    } else {
+      const duration left = deadline - steady_time().now();
+      if (left <= duration::zero()) return false;
+      std::this_thread::sleep_for(std::min(pause, left));
+      pause = std::min(2 * pause, max_pause);
+    }
+    drop_those_that_left(awaited);
+  }
+  return true;
+}
+
+}  // namespace braid::detail
