@@ -17,7 +17,8 @@ from collections import Counter
 from pathlib import Path
 
 import python_tools
-from python_tools import SOURCES, must
+from checks import must
+from python_tools import SOURCES
 
 sys.path.insert(0, str(SOURCES / "tests"))
 from oracle.compare import make_case, make_project  # noqa: E402

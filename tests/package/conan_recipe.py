@@ -9,7 +9,8 @@ import subprocess
 import sys
 
 import python_tools
-from python_tools import SOURCES, must
+from checks import must
+from python_tools import SOURCES
 
 # Without optimization and debug information, because this tests the recipe, and not the compiler.
 PROFILE = """[settings]

@@ -17,6 +17,7 @@ import urllib.request
 from pathlib import Path
 
 import clean_root
+from checks import must, run
 
 SOURCES = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCES / "tools"))
@@ -24,17 +25,6 @@ from packagelib import minor_version  # noqa: E402
 
 CONFFILE, UNIT, PROJECT = "etc/default/rankd", "lib/systemd/system/rankd.service", "/var/lib/rankd"
 WANTED = "etc/systemd/system/multi-user.target.wants/rankd.service"
-
-
-def must(holds, sentence):
-    if not holds:
-        sys.exit(sentence)
-
-
-def run(*words, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, **options)
-    must(done.returncode == 0, f"{' '.join(map(str, words))}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def field(package, name):

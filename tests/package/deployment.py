@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from checks import must
+
 SOURCES = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCES / "tests/tools"))
 import yaml_subset  # noqa: E402
@@ -58,11 +60,6 @@ SERVICE = {
     "stop_grace_period": str, "restart": str,
 }
 COMPOSE = {"name": str, "services": {"*": SERVICE}, "volumes": {"*": {}}}
-
-
-def must(condition, sentence):
-    if not condition:
-        sys.exit(sentence)
 
 
 def must_equal(one, other, what):

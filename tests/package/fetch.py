@@ -2,19 +2,13 @@
 # The project is configured, and the lowest layer is compiled. Exit status 77: skipped, with the reason.
 #
 #   python3 tests/package/fetch.py COMPILER
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from checks import run
+
 SOURCES = Path(__file__).resolve().parents[2]
-
-
-def run(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, words))}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def main(compiler):

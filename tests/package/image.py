@@ -19,6 +19,8 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
+from checks import must, run
+
 SOURCES = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCES / "tests/tools"))
 import deployment  # noqa: E402
@@ -32,17 +34,6 @@ RIGHTS = """echo "$UID"; (: >/etc/new) 2>/dev/null && echo root; : >new && echo 
 while read -r name value; do [[ $name == CapEff: ]] && echo "$value"; done </proc/self/status
 exit 0"""
 REQUEST = {"user_id": 42, "plan": "home_feed"}
-
-
-def must(condition, sentence):
-    if not condition:
-        sys.exit(sentence)
-
-
-def run(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    must(done.returncode == 0, f"{' '.join(map(str, words))}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def missing(packages):

@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from checks import run
+
 SOURCES = Path(__file__).resolve().parents[2]
 EXAMPLES = ("00_hello", "02_scope", "07_futures", "09_parallel", "12_coroutines", "15_http_hello")
 # What the headers of braid bring along and a module does not: names of the standard that these examples use.
@@ -25,13 +27,6 @@ def importing(text):
     text = INCLUDES.sub("", text)
     end = text.rindex("\n", 0, text.index("\n", text.rindex("#include <")) + 1) + 1
     return text[:end] + STANDARD + "\nimport braid;\n" + text[end:]
-
-
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], text=True, capture_output=True, check=False, **options)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def seconds(*command):

@@ -37,8 +37,3 @@ def run(*words, **options):
     done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
                           stdin=subprocess.DEVNULL, **options)
     return done.returncode, done.stdout
-
-
-def must(condition, sentence):
-    if not condition:
-        sys.exit(sentence)

@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from checks import must
+
 SOURCES = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCES / "tools"))
 from packagelib import version  # noqa: E402
@@ -17,11 +19,6 @@ from packagelib import version  # noqa: E402
 CONAN, PORT = SOURCES / "packaging/conan", SOURCES / "packaging/vcpkg/braid"
 FUNCTIONS = ("vcpkg_cmake_configure", "vcpkg_cmake_install", "vcpkg_cmake_config_fixup", "vcpkg_fixup_pkgconfig",
              "vcpkg_install_copyright")
-
-
-def must(condition, sentence):
-    if not condition:
-        sys.exit(sentence)
 
 
 def check_variables(text, where):

@@ -2,26 +2,16 @@
 # archive must have the files of the commit and configure, and the checksums must be right. Exit status 77 means skipped.
 #
 #   python3 tests/package/release.py
-import subprocess
 import sys
 import tarfile
 import tempfile
 from pathlib import Path
 
+from checks import must, run
+
 SOURCES = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCES / "tools"))
 from packagelib import version  # noqa: E402
-
-
-def must(condition, sentence):
-    if not condition:
-        sys.exit(sentence)
-
-
-def run(*words, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, **options)
-    must(done.returncode == 0, f"{' '.join(map(str, words))}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def check(scratch):

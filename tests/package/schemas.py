@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 
 import python_tools
-from python_tools import SOURCES, must
+from checks import must
+from python_tools import SOURCES
 
 sys.path.insert(0, str(SOURCES / "tests/tools"))
 from tree import load  # noqa: E402

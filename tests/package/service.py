@@ -12,7 +12,8 @@ from pathlib import Path
 import booted_root
 import clean_root
 import debian
-from debian import PROJECT, field, must
+from checks import must
+from debian import PROJECT, field
 
 SERVER = "http://127.0.0.1:8080"
 REQUEST = '{"user_id":42,"plan":"home_feed"}'

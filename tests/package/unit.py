@@ -10,16 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from checks import must
+
 SOURCES = Path(__file__).resolve().parents[2]
 UNIT = (SOURCES / "packaging/rankd.service").read_text(encoding="utf-8")
 CONFFILE = (SOURCES / "packaging/debian/rankd.default").read_text(encoding="utf-8")
 # Tenths of what systemd-analyze calls exposure, from 0 to 10. What is left is the network, which a server is for.
 MOST_EXPOSURE = 15
-
-
-def must(condition, sentence):
-    if not condition:
-        sys.exit(sentence)
 
 
 def setting(name):
