@@ -15,6 +15,7 @@
 #include <chrono>
 #include <functional>
 #include <latch>
+#include <list>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -34,6 +35,7 @@ namespace {
 struct running_loop {
   braid::testing::watchdog dog{60s};
   std::unique_ptr<braid::loop> io = braid::loop::create().value();
+  std::list<std::function<task<void>()>> started;
   std::thread thread{[this] { io->run(); }};
 
   running_loop() = default;
@@ -44,9 +46,10 @@ struct running_loop {
     thread.join();
   }
 
-  /// Has the loop begin a task.
+  /// Has the loop begin a task, whose closure lives as long as this.
   void start(std::function<task<void>()> work) {
-    spawn(*io, [this, work = std::move(work)] { io->spawn(work()); }).get();
+    const std::function<task<void>()>& kept = started.emplace_back(std::move(work));
+    spawn(*io, [this, &kept] { io->spawn(kept()); }).get();
   }
 };
 

@@ -326,9 +326,12 @@ TEST_CASE("a listener that was moved from is closed, and to accept by it ends th
   CHECK_FALSE(listener);
   CHECK(listener.local_address().error() == std::errc::bad_file_descriptor);
   CHECK(listener.waiting().error() == std::errc::bad_file_descriptor);
-  const testing::child_end end = testing::run_in_child([&] {
+  const testing::child_end end = testing::run_in_child([] {
+    test_loop own;
+    stream_listener source = on_loopback(own.io());
+    const stream_listener target = std::move(source);
     auto accepts = [](stream_listener& by) -> task<void> { static_cast<void>(co_await by.accept()); };
-    here.io().spawn(accepts(listener));
+    own.io().spawn(accepts(source));
   });
   CHECK(end.signal == SIGABRT);
   CHECK(end.errors.find("is not open") != std::string::npos);
