@@ -51,7 +51,8 @@ class column_check {
   [[nodiscard]] auto missing_columns() const -> braid::diagnostics;
   /// Values that are none of the type of their key: malformed_value with the record, and how many more there are.
   [[nodiscard]] auto malformed_values() const -> braid::diagnostics;
-  /// Keys that no plan reads: unread_record for those that begin alike, up to their first `:`. Nothing if there is no
+  /// Keys that no plan reads: unread_record for those that begin alike, up to their first `:`. Those of core::viewer,
+  /// core::follow, core::recommendation and core::media count as read. Nothing if there is no
   /// plan that reads a store, or if an operator of a library reads one: which keys that asks for is not known.
   [[nodiscard]] auto unread_records() const -> braid::diagnostics;
 

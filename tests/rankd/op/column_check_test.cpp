@@ -102,7 +102,8 @@ TEST_CASE("keys that no plan reads are named by their beginnings, with the first
       check,
       "{\"hash\":\"product:7\",\"fields\":{\"pric\":\"1.5\"}}\n{\"list\":\"product:8\",\"values\":[1]}\n"
       "{\"hash\":\"prodct:7\",\"fields\":{\"pric\":\"2\"}}\n{\"hash\":\"prodct:8\",\"fields\":{\"pric\":\"x\"}}\n"
-      "{\"string\":\"sale:1\",\"value\":\"2 EUR\"}\n{\"set\":\"all\",\"members\":[\"a\"]}\n");
+      "{\"string\":\"sale:1\",\"value\":\"2 EUR\"}\n{\"set\":\"all\",\"members\":[\"a\"]}\n"
+      "{\"list\":\"media:1\",\"values\":[1]}\n{\"hash\":\"user:1\",\"fields\":{\"a\":\"b\"}}\n");
   CHECK((messages(check.unread_records()) ==
          texts{"1 record of `all`, such as `all`, is read by no plan; the plans read product:*, sale:* [unread_record]",
                "2 records of `prodct:*`, such as `prodct:7`, are read by no plan; the plans read product:*, sale:* "
