@@ -1,32 +1,46 @@
-"""tests/refused/check.py: the compiler refuses each function of spellings.cpp, and its first error says what to write.
+"""tests/refused/check.py: the compiler refuses each function of the files beside this one, and says what to write.
 
     check.py COMPILER ARGUMENT…      which are those that compile a program of the library
 
-`clang says` is for what g++ 12 refuses without a reason of ours, or does not see.
+Comments of a file say what is expected:
+
+    // says: WORDS          an error has these words
+    // clang says: WORDS    the same of clang alone: g++ 12 refuses it without a reason of ours, or does not see it
+    // flags: FLAG…         further arguments for this file
+    // compiler: clang      the file is for that one alone
+    // errors: exactly      each error has words, so that what stands below compiles
 """
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-SOURCE = Path(__file__).with_name("spellings.cpp")
+FOLDER = Path(__file__).parent
 
 
-def main():
-    kinds = "(?:clang )?" if "clang" in Path(sys.argv[1]).name else ""
-    wanted = re.findall(rf"// {kinds}says: (.*)\n", SOURCE.read_text())
-    done = subprocess.run([*sys.argv[1:], "-fsyntax-only", str(SOURCE)], capture_output=True, text=True, check=False)
+def check(source, compiler, arguments):
+    """Returns what is wrong, or nothing."""
+    text = source.read_text()
+    is_clang = "clang" in Path(compiler).name
+    if re.search(r"^// compiler: clang$", text, re.MULTILINE) and not is_clang:
+        return None
+    flags = [flag for line in re.findall(r"^// flags: (.*)$", text, re.MULTILINE) for flag in line.split()]
+    wanted = re.findall(rf"// {'(?:clang )?' if is_clang else ''}says: (.*)\n", text)
+    done = subprocess.run([compiler, *arguments, *flags, "-fsyntax-only", str(source)],
+                          capture_output=True, text=True, check=False)
     errors = [line for line in done.stderr.splitlines() if "error:" in line]
     if not wanted or not errors or wanted[0] not in errors[0]:
-        sys.exit("the first error is another one:\n" + done.stderr)
+        return "the first error is another one:\n" + done.stderr
     left = list(errors)  # templates come later than what stands before them
     missing = []
-    for text in wanted:
-        said = next((line for line in left if text in line), None)
-        missing.append(text) if said is None else left.remove(said)
+    for words in wanted:
+        said = next((line for line in left if words in line), None)
+        missing.append(words) if said is None else left.remove(said)
     if missing:
-        sys.exit(f"no error says {missing}:\n" + "\n".join(errors))
-    check_message_of_gxx12(sys.argv[1], [each for each in sys.argv[2:] if each != "-DBRAID_QUIET_GXX12"])
+        return f"no error says {missing}:\n" + "\n".join(errors)
+    if left and re.search(r"^// errors: exactly$", text, re.MULTILINE):
+        return "errors that nothing announces:\n" + "\n".join(left)
+    return None
 
 
 def check_message_of_gxx12(compiler, arguments):
@@ -39,6 +53,14 @@ def check_message_of_gxx12(compiler, arguments):
         done = subprocess.run(command, input=program, capture_output=True, text=True, check=False)
         if done.returncode != 0 or ("BRAID_QUIET_GXX12" in done.stderr) != is_expected:
             sys.exit(f"expected {'a' if is_expected else 'no'} message about g++ 12:\n" + done.stderr)
+
+
+def main():
+    sources = sorted(FOLDER.glob("*.cpp"))
+    failures = [(source.name, found) for source in sources if (found := check(source, sys.argv[1], sys.argv[2:]))]
+    if failures or not sources:
+        sys.exit("\n".join(f"{name}: {found}" for name, found in failures) or "no file to compile")
+    check_message_of_gxx12(sys.argv[1], [each for each in sys.argv[2:] if each != "-DBRAID_QUIET_GXX12"])
 
 
 if __name__ == "__main__":

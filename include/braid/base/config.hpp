@@ -1,6 +1,8 @@
 // braid/base/config.hpp: what stands before everything: exported symbols, cache lines, contracts.
 #pragma once
 
+#include <braid/base/detail/lifetimes.hpp>
+
 #include <cstddef>
 #include <source_location>
 #include <string_view>

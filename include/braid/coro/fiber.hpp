@@ -55,7 +55,7 @@ auto run_fiber(fiber_options how, Fn fn) -> task<std::invoke_result_t<Fn&>> {
 }
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
-auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>> {
+BRAID_COROUTINE_WRAPPER auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>> {
   return run_fiber(fiber_options{}, std::move(fn));
 }
 

@@ -30,7 +30,7 @@ namespace braid {
 /// else, and after each await it may be on another worker of its pool.
 /// Threads: moved and destroyed only before it runs. Cost: one frame from the thread's free lists.
 template <typename T = void>
-class [[nodiscard]] fork_task {
+class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
  public:
   using promise_type = detail::fork_promise<T>;
   using value_type = T;
@@ -156,7 +156,7 @@ concept forks_elements =
 /// threw first, when those that had begun have ended; the others are not begun then.
 template <detail::divisible_range Range, std::move_constructible Fn>
   requires detail::forks_elements<Fn, Range>
-auto fork_each(Range&& range, Fn fn) -> fork_task<void> {
+BRAID_COROUTINE_WRAPPER auto fork_each(Range&& range, Fn fn) -> fork_task<void> {
   return detail::fork_elements(detail::never_stopped{}, std::views::all(std::forward<Range>(range)), std::move(fn));
 }
 
@@ -164,7 +164,7 @@ auto fork_each(Range&& range, Fn fn) -> fork_task<void> {
 /// errc::stopped, or the reason of the flag, if any were.
 template <stop_signal Signal, detail::divisible_range Range, std::move_constructible Fn>
   requires detail::forks_elements<Fn, Range>
-auto fork_each(Signal&& stop, Range&& range, Fn fn) -> fork_task<result<void>> {
+BRAID_COROUTINE_WRAPPER auto fork_each(Signal&& stop, Range&& range, Fn fn) -> fork_task<result<void>> {
   return detail::fork_elements(detail::stopped_by_t<Signal>(stop), std::views::all(std::forward<Range>(range)),
                                std::move(fn));
 }

@@ -166,7 +166,7 @@ class generator_promise {
 /// throws leaves `begin` or `++`.
 /// Threads: one at a time. Cost: one frame from the thread's free lists.
 template <typename Ref, typename Value = void>
-class [[nodiscard]] generator : public std::ranges::view_interface<generator<Ref, Value>> {
+class [[nodiscard]] BRAID_COROUTINE_TYPE generator : public std::ranges::view_interface<generator<Ref, Value>> {
   using value = std::conditional_t<std::is_void_v<Value>, std::remove_cvref_t<Ref>, Value>;
   using reference = std::conditional_t<std::is_void_v<Value>, Ref&&, Ref>;
 
@@ -324,7 +324,7 @@ class async_generator_promise final : public promise_base {
 ///
 /// Threads: one at a time. Cost: one frame from the thread's free lists, and nothing for each element.
 template <typename T>
-class [[nodiscard]] async_generator {
+class [[nodiscard]] BRAID_COROUTINE_TYPE async_generator {
  public:
   using promise_type = detail::async_generator_promise<T>;
   using element = std::remove_reference_t<T>;

@@ -117,7 +117,7 @@ template <std::move_constructible Fn>
 template <std::move_constructible Fn, std::move_constructible... Args>
   requires(std::invocable<Fn, Args...> &&
            (sizeof...(Args) > 0 || detail::is_lazy_work<std::invoke_result_t<Fn, Args...>>))
-[[nodiscard]] auto offload(executor& where, Fn fn, Args... args) {
+BRAID_COROUTINE_WRAPPER [[nodiscard]] auto offload(executor& where, Fn fn, Args... args) {
   return detail::offload_task(where, std::move(fn), std::move(args)...);
 }
 

@@ -78,7 +78,7 @@ auto call_in_task(Fn fn) -> task<await_result_t<std::invoke_result_t<Fn&>>> {
 /// take other things than tasks. An awaitable is moved into the task, an lvalue is referred to; what cannot be moved
 /// comes as a function that gives it. A task stays what it is. Errors: std::bad_alloc.
 template <detail::awaitable_work A>
-[[nodiscard]] auto as_task(A&& work) {
+BRAID_COROUTINE_WRAPPER [[nodiscard]] auto as_task(A&& work) {
   using plain = std::remove_cvref_t<A>;
   if constexpr (detail::is_task<plain>)
     return plain(std::forward<A>(work));
@@ -114,7 +114,7 @@ auto call_in_frame(Fn fn, Args... args) -> std::invoke_result_t<Fn&, Args...> {
 }
 
 template <typename Fn, typename... Args>
-auto task_of(Fn&& fn, Args&&... args) {
+BRAID_COROUTINE_WRAPPER auto task_of(Fn&& fn, Args&&... args) {
   return call_in_frame<std::decay_t<Fn>, std::decay_t<Args>...>(std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 

@@ -114,7 +114,7 @@ class task_promise<void> final : public task_promise_base<void> {
 /// Threads: moved and destroyed only while it is not running.
 /// Cost: one frame from the thread's free lists.
 template <typename T = void>
-class [[nodiscard("a task that nothing awaits or spawns never begins")]] task {
+class [[nodiscard("a task that nothing awaits or spawns never begins")]] BRAID_COROUTINE_TYPE task {
  public:
   using promise_type = detail::task_promise<T>;
   using value_type = T;

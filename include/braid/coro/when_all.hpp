@@ -145,7 +145,7 @@ auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
 /// The same for anything that can be awaited: see `as_task`. Errors: as above.
 template <typename... A>
   requires detail::not_only_tasks<A...>
-auto when_all(A&&... work) -> task<std::tuple<detail::held<detail::task_value_t<A>>...>> {
+BRAID_COROUTINE_WRAPPER auto when_all(A&&... work) -> task<std::tuple<detail::held<detail::task_value_t<A>>...>> {
   return when_all(as_task(std::forward<A>(work))...);
 }
 
@@ -244,7 +244,8 @@ auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
 /// The same for anything that can be awaited: see `as_task`. Errors: as above.
 template <typename... A>
   requires detail::not_only_tasks<A...>
-auto when_any(A&&... work) -> task<any_result<std::variant<detail::held<detail::task_value_t<A>>...>>> {
+BRAID_COROUTINE_WRAPPER auto when_any(A&&... work)
+    -> task<any_result<std::variant<detail::held<detail::task_value_t<A>>...>>> {
   return when_any(as_task(std::forward<A>(work))...);
 }
 

@@ -117,7 +117,8 @@ auto with_deadline(time_point when, task<T> work) -> task<detail::limited_t<T>> 
   co_await resume_home();
   scope& around = co_await this_scope();
   scope limited(around, when);
-  task<detail::joined_end<T>> all = detail::joined<T>(limited, [&work](scope&) noexcept { return std::move(work); });
+  task<detail::joined_end<T>> all =
+      detail::joined<T>(limited, [&work] BRAID_COROUTINE_WRAPPER(scope&) noexcept { return std::move(work); });
   detail::joined_end<T> end = co_await std::move(all);
   outcome<T>& ended = end.ended;
   if (end.is_own_stop) co_return fail(limited.stop().reason());
@@ -145,13 +146,14 @@ auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task
 /// The same for anything that can be awaited: see `as_task`. Errors: as `with_deadline`.
 template <typename A>
   requires detail::not_only_tasks<A>
-auto with_deadline(time_point when, A&& work) -> task<detail::limited_t<detail::task_value_t<A>>> {
+BRAID_COROUTINE_WRAPPER auto with_deadline(time_point when, A&& work)
+    -> task<detail::limited_t<detail::task_value_t<A>>> {
   return with_deadline(when, as_task(std::forward<A>(work)));
 }
 
 template <typename Rep, typename Period, typename A>
   requires detail::not_only_tasks<A>
-auto with_timeout(std::chrono::duration<Rep, Period> span, A&& work)
+BRAID_COROUTINE_WRAPPER auto with_timeout(std::chrono::duration<Rep, Period> span, A&& work)
     -> task<detail::limited_t<detail::task_value_t<A>>> {
   return with_timeout(span, as_task(std::forward<A>(work)));
 }
@@ -178,7 +180,7 @@ class task_local {
     scope& around = co_await this_scope();
     scope bound(around);
     bound.bind(this, &value);
-    auto start = [&work](scope&) noexcept { return std::move(work); };
+    auto start = [&work] BRAID_COROUTINE_WRAPPER(scope&) noexcept { return std::move(work); };
     task<detail::joined_end<R>> all = detail::joined<R>(bound, start);
     detail::joined_end<R> end = co_await std::move(all);
     if (end.is_own_stop) co_return detail::value_of_own_stop<R>(bound.stop().reason());

@@ -211,10 +211,10 @@ class flow<T(In...)> {
   /// destroyed then, at home. Ends as stopped where the scope of the caller was stopped before the result was there.
   /// Threads: a task with a home. Lifetime: `workers` outlives the run. Errors: std::bad_alloc.
   /// Cost: a block of memory for the run; a task for each node that is not small.
-  auto run(executor& workers, In... in) const -> task<flow_result<T>> {
+  BRAID_COROUTINE_WRAPPER auto run(executor& workers, In... in) const -> task<flow_result<T>> {
     return run_plan(plan_, result_, {}, &workers, std::move(in)...);
   }
-  auto run(flow_run_options how, executor& workers, In... in) const -> task<flow_result<T>> {
+  BRAID_COROUTINE_WRAPPER auto run(flow_run_options how, executor& workers, In... in) const -> task<flow_result<T>> {
     return run_plan(plan_, result_, how, &workers, std::move(in)...);
   }
 

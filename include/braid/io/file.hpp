@@ -83,7 +83,8 @@ class BRAID_API file {
   /// one: to replace a file in one step, write another one and `rename` it.
   [[nodiscard]] static auto write(executor& blocking, std::string path, std::span<const std::byte> bytes)
       -> task<result<void>>;
-  [[nodiscard]] static auto write(executor& blocking, std::string path, std::string_view text) -> task<result<void>> {
+  BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto write(executor& blocking, std::string path, std::string_view text)
+      -> task<result<void>> {
     return write(blocking, std::move(path), std::as_bytes(std::span(text)));
   }
 

@@ -101,7 +101,8 @@ class BRAID_API stream_socket : public byte_stream {
   /// A Unix listener whose backlog is full is asked again until it has room. Use it with a deadline: TCP by itself
   /// gives up after two minutes.
   [[nodiscard]] static auto connect(loop& on, socket_address to, options how) -> task<result<stream_socket>>;
-  [[nodiscard]] static auto connect(loop& on, socket_address to) -> task<result<stream_socket>> {
+  BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto connect(loop& on, socket_address to)
+      -> task<result<stream_socket>> {
     return connect(on, to, options());
   }
   /// Tries one address after the other, the next as soon as one has failed or has not answered within `head_start`,
@@ -109,7 +110,8 @@ class BRAID_API stream_socket : public byte_stream {
   /// invalid_argument where there is none. Use it with a deadline.
   [[nodiscard]] static auto connect_to_first(loop& on, socket_address::list to, options how,
                                              duration head_start = 250ms) -> task<result<stream_socket>>;
-  [[nodiscard]] static auto connect_to_first(loop& on, socket_address::list to) -> task<result<stream_socket>> {
+  BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto connect_to_first(loop& on, socket_address::list to)
+      -> task<result<stream_socket>> {
     return connect_to_first(on, std::move(to), options());
   }
   /// Takes a connected socket over, and makes it non-blocking. Errors: not_a_socket, and the system's.

@@ -200,7 +200,9 @@ class BRAID_API tls_stream {
   /// Writes all of `bytes`. A stop in between leaves a part written. Errors: broken_pipe after `shutdown`.
   [[nodiscard]] auto write_all(std::span<const std::byte> bytes) const -> task<result<void>>;
 
-  [[nodiscard]] auto write_all(std::string_view text) const -> task<result<void>> { return write_all(bytes_of(text)); }
+  BRAID_COROUTINE_WRAPPER [[nodiscard]] auto write_all(std::string_view text) const -> task<result<void>> {
+    return write_all(bytes_of(text));
+  }
 
   /// Writes all parts, one behind the other, in records that are as full as can be.
   [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const -> task<result<void>>;
@@ -261,7 +263,9 @@ concept awaited_as = requires(Awaitable from) {
 [[nodiscard]] inline auto end_writing(const stream_socket& of) -> task<result<void>> {
   co_return of.shutdown(stream_socket::side::write);
 }
-[[nodiscard]] inline auto end_writing(const tls_stream& of) -> task<result<void>> { return of.shutdown(); }
+BRAID_COROUTINE_WRAPPER [[nodiscard]] inline auto end_writing(const tls_stream& of) -> task<result<void>> {
+  return of.shutdown();
+}
 
 /// The connection that the bytes go through: for addresses and options, and to break it off by `shutdown`.
 [[nodiscard]] inline auto socket_of(const stream_socket& of) noexcept -> const stream_socket& {

@@ -223,7 +223,7 @@ class task_start {
   }
 
   /// A task that ends with it. Errors: std::bad_alloc.
-  [[nodiscard]] auto operator()() && -> task<void> {
+  BRAID_COROUTINE_WRAPPER [[nodiscard]] auto operator()() && -> task<void> {
     why_not_ = errc::stopped;
     return run(std::move(*this));
   }

@@ -142,7 +142,8 @@ class flow_caller {
 
   static auto start(const void* fn, flow_state& state, node_index node) -> task<node_status> {
     const flow_stamp around(state, node);
-    task<value> work = std::apply(*static_cast<const Fn*>(fn), arguments(state, node));
+    auto inputs = arguments(state, node);
+    task<value> work = std::apply(*static_cast<const Fn*>(fn), std::move(inputs));
     if constexpr (std::is_void_v<value>) {
       co_await std::move(work);
     } else {

@@ -53,7 +53,7 @@ class BRAID_API flow_state {
   auto mode(node_index node) noexcept -> node_mode;
   auto timeout(node_index node) const noexcept -> duration { return plan_->nodes[node].timeout; }
   auto run(node_index node, const stop_flag& stop) -> node_status;
-  auto start(node_index node) -> task<node_status> {
+  BRAID_COROUTINE_WRAPPER auto start(node_index node) -> task<node_status> {
     const flow_node_plan& what = plan_->nodes[node];
     return what.call.start(what.fn.get(), *this, node);
   }

@@ -1,0 +1,45 @@
+// braid/base/detail/lifetimes.hpp: what clang needs to know to report arguments that end before their coroutine.
+#pragma once
+
+#if defined(BRAID_CHECK_LIFETIMES) && defined(__has_cpp_attribute)
+#if __has_cpp_attribute(clang::coro_return_type) && __has_cpp_attribute(clang::coro_lifetimebound)
+#define BRAID_HAS_LIFETIME_CHECKS
+#endif
+#endif
+
+/// Marks a class that coroutines return. Under BRAID_CHECK_LIFETIMES, clang takes each argument of such a coroutine for
+/// one that must live as long as what it returned.
+#if defined(BRAID_HAS_LIFETIME_CHECKS)
+#define BRAID_COROUTINE_TYPE [[clang::coro_return_type, clang::coro_lifetimebound]]
+#else
+#define BRAID_COROUTINE_TYPE
+#endif
+
+/// Marks a function that returns such a class without being a coroutine. Under BRAID_CHECK_LIFETIMES, clang refuses
+/// those without the mark, and does not check the arguments of those that have it.
+#if defined(BRAID_HAS_LIFETIME_CHECKS)
+#define BRAID_COROUTINE_WRAPPER [[clang::coro_wrapper]]
+#else
+#define BRAID_COROUTINE_WRAPPER
+#endif
+
+// Templates of the standard library hand on what they call returns, such as std::invoke and std::function. They are
+// marked where they are declared first, which is here.
+#if defined(BRAID_HAS_LIFETIME_CHECKS)
+#pragma clang attribute push(__attribute__((coro_wrapper)), apply_to = function)
+#include <algorithm>
+#include <array>
+#include <expected>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+#pragma clang attribute pop
+#endif
