@@ -38,8 +38,11 @@ struct pending {
   std::uint32_t depth;
 };
 
-/// What JSON writes as an integer is to be read as one.
+/// Returns the type that a number is read as: what JSON writes as an integer is one, unless it is beyond int64. Then it
+/// is a float that JavaScript wrote.
 auto type_of(const json& value) -> value_type {
+  if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>()))
+    return value_type::floating;
   return value.is_number_integer() ? value_type::integer : value_type::floating;
 }
 

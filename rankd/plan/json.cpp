@@ -1,9 +1,13 @@
 // rankd/plan/json.cpp: a builder of JSON values that says no while it builds.
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/file.hpp>
+#include <rankd/registry/json_number.hpp>
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,20 +59,30 @@ class builder : public nlohmann::json_sax<json> {
  public:
   builder(numbered_text text, braid::diagnostics& problems) : text_(text), problems_(problems) {}
 
+  enum class special_form : std::uint8_t { number, null };
+  /// Puts `specials`, or nulls, in place of the numbers at their positions.
+  void replace(std::span<const special_number> specials, special_form form) {
+    specials_ = specials;
+    form_ = form;
+  }
+  void limit_memory(std::size_t bytes) { memory_left_ = bytes; }
+
   auto take() -> json { return std::move(root_); }
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
-  bool number_integer(std::int64_t value) override { return add(value); }
-  bool number_unsigned(std::uint64_t value) override { return add(value); }
+  bool number_integer(std::int64_t value) override { return add_number(value); }
+  bool number_unsigned(std::uint64_t value) override { return add_number(value); }
   bool string(std::string& value) override { return add(std::move(value)); }
   bool binary(json::binary_t& value) override { return add(json::binary(std::move(value))); }
 
   bool number_float(double value, const std::string& literal) override {
-    if (literal.find_first_of(".eE") == std::string::npos)
-      problems_.add(make_diagnostic("number_out_of_range", pointer(),
-                                    "the integer " + literal.substr(0, 40) + " does not fit into 64 bits"));
-    return add(value);
+    // Readers of integers refuse what does not fit into 64 bits; readers of floats take the float that it stands for.
+    if (literal.find_first_of(".eE") == std::string::npos && !float_of_integer(literal))
+      problems_.add(make_diagnostic(
+          "number_out_of_range", pointer(),
+          "the integer " + literal.substr(0, 40) + " does not fit into 64 bits, and no float equals it"));
+    return add_number(value);
   }
 
   bool start_object(std::size_t /*unknown*/) override { return open(json::object()); }
@@ -77,6 +91,7 @@ class builder : public nlohmann::json_sax<json> {
   bool end_array() override { return close(); }
 
   bool key(std::string& name) override {
+    if (!take_memory(bytes_of_field + name.capacity())) return false;
     frame& top = open_.back();
     const auto [field, is_new] = top.container->get_ref<json::object_t&>().try_emplace(std::move(name));
     top.key = field->first;
@@ -112,11 +127,33 @@ class builder : public nlohmann::json_sax<json> {
   }
 
   auto add(json value) -> bool {
+    if (!take_memory(sizeof(json) + (value.is_string() ? value.get_ref<const std::string&>().capacity() : 0)))
+      return false;
     place(std::move(value));
     return true;
   }
 
+  template <typename Number>
+  auto add_number(Number value) -> bool {
+    if (!specials_.empty() && specials_.front().position == numbers_++) {
+      const double special = specials_.front().value;
+      specials_ = specials_.subspan(1);
+      return form_ == special_form::null ? add(nullptr) : add(special);
+    }
+    return add(value);
+  }
+
+  auto take_memory(std::size_t bytes) -> bool {
+    if (bytes <= memory_left_) {
+      memory_left_ -= bytes;
+      return true;
+    }
+    problems_.add(make_diagnostic("file_too_large", pointer(), "the document takes too much memory from here on"));
+    return false;
+  }
+
   auto open(json empty) -> bool {
+    if (!take_memory(sizeof(json))) return false;
     if (open_.size() == max_json_depth) {
       problems_.add(make_diagnostic(
           "json_too_deep", "", "arrays and objects nest deeper than " + std::to_string(max_json_depth) + " levels"));
@@ -144,18 +181,24 @@ class builder : public nlohmann::json_sax<json> {
     return out;
   }
 
+  static constexpr std::size_t bytes_of_field = 96;  // a node of the map, its name and what the allocator adds
+
   numbered_text text_;
   braid::diagnostics& problems_;
+  std::span<const special_number> specials_;  ///< those that are still to come
+  special_form form_ = special_form::number;
+  std::size_t numbers_ = 0;  ///< seen until now, as long as special ones are to come
+  std::size_t memory_left_ = std::numeric_limits<std::size_t>::max();
   json root_;
   std::vector<frame> open_;
 };
 
 /// What makes the text unfit to be looked at.
-void check_bytes(numbered_text of, braid::diagnostics& problems) {
+void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& problems) {
   const std::string_view text = of.text;
-  if (text.size() > largest_document) {
-    problems.add(make_diagnostic("file_too_large", "",
-                                 "the document has more than " + std::to_string(largest_document) + " bytes"));
+  if (text.size() > max_bytes) {
+    problems.add(
+        make_diagnostic("file_too_large", "", "the document has more than " + std::to_string(max_bytes) + " bytes"));
     return;
   }
   const std::size_t valid = utf8_prefix(text);
@@ -171,10 +214,47 @@ void check_bytes(numbered_text of, braid::diagnostics& problems) {
 
 auto parse_json(std::string_view text, std::string_view source_name, std::uint64_t first_line) -> braid::checked<json> {
   braid::diagnostics problems;
-  check_bytes({text, first_line}, problems);
+  check_bytes({text, first_line}, largest_document, problems);
   builder out({text, first_line}, problems);
   if (problems.empty()) json::sax_parse(text, &out);
   if (problems.empty()) return out.take();
+  problems.set_source(source_name);
+  return std::unexpected(std::move(problems));
+}
+
+auto parse_json_with_nan(std::string_view text, std::string_view source_name, std::uint64_t first_line)
+    -> braid::checked<json> {
+  auto read = parse_json(text, source_name, first_line);
+  if (read || text.size() > largest_document || !text.contains("NaN")) return read;
+  const plain_json plain = without_special_numbers(text);
+  if (!std::ranges::all_of(plain.specials, [](const special_number& each) { return std::isnan(each.value); }))
+    return read;
+  braid::diagnostics problems;
+  check_bytes({text, first_line}, largest_document, problems);
+  builder out({text, first_line}, problems);
+  out.replace(plain.specials, builder::special_form::null);
+  if (problems.empty()) json::sax_parse(plain.text, &out);
+  if (problems.empty()) return out.take();
+  problems.set_source(source_name);
+  return std::unexpected(std::move(problems));
+}
+
+auto parse_foreign_json(std::string_view text, std::string_view source_name, const foreign_json& limits)
+    -> braid::checked<json> {
+  braid::diagnostics problems;
+  check_bytes({text}, limits.max_bytes, problems);
+  if (problems.empty()) {
+    builder out({text}, problems);
+    out.limit_memory(limits.max_memory);
+    if (text.contains("NaN") || text.contains("Infinity")) {
+      const plain_json plain = without_special_numbers(text);
+      out.replace(plain.specials, builder::special_form::number);
+      json::sax_parse(plain.text, &out);
+    } else {
+      json::sax_parse(text, &out);
+    }
+    if (problems.empty()) return out.take();
+  }
   problems.set_source(source_name);
   return std::unexpected(std::move(problems));
 }

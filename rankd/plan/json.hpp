@@ -2,10 +2,12 @@
 #pragma once
 
 #include <braid/base/error.hpp>
+#include <rankd/registry/file.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,16 +16,33 @@ namespace rankd {
 
 inline constexpr std::size_t max_json_depth = 1000;  ///< arrays and objects around a value
 
-/// The document, with integers kept exact: int64, or uint64 above it. No field occurs twice. A byte_order_mark in front
-/// is passed over.
+/// Returns the document. Integers are kept exact, as int64 or uint64; an integer beyond these that stands for a float
+/// (`float_of_integer`) becomes this float. No field occurs twice. A byte_order_mark in front is passed over.
 /// Errors: file_too_large, invalid_utf8, json_syntax (with line and column), json_too_deep, number_out_of_range (past
-/// double, or an integer past 64 bits), duplicate_field; `source` is `source_name`. Lines are counted from
-/// `first_line`, which is where the text begins in its source. Cost: linear; neither reading nor destroying recurses on
-/// the depth.
+/// double, or an integer past 64 bits that no float equals), duplicate_field; `source` is `source_name`. Lines are
+/// counted from `first_line`, which is where the text begins in its source. Cost: linear; neither reading nor
+/// destroying recurses on the depth.
 auto parse_json(std::string_view text, std::string_view source_name, std::uint64_t first_line = 1)
     -> braid::checked<nlohmann::json>;
 
-/// The same of a file, whose name becomes the source.
+/// Parses like `parse_json`, and reads the token `NaN` as null: Python writes it for a float that is missing. Costs
+/// nothing for a text that is JSON.
+auto parse_json_with_nan(std::string_view text, std::string_view source_name, std::uint64_t first_line = 1)
+    -> braid::checked<nlohmann::json>;
+
+/// How to read the JSON that programs of others write.
+struct foreign_json {
+  std::size_t max_bytes = largest_document;                          ///< of the text; a longer one is file_too_large
+  std::size_t max_memory = std::numeric_limits<std::size_t>::max();  ///< an estimate of the bytes of the document
+};
+
+/// Parses like `parse_json`, and accepts the tokens `NaN`, `Infinity` and `-Infinity`, which Python, Java and XGBoost
+/// write for floats that JSON has no form for. They become floats that are not finite.
+/// Errors: those of `parse_json`, and file_too_large for a document that exceeds `max_memory`.
+auto parse_foreign_json(std::string_view text, std::string_view source_name, const foreign_json& limits = {})
+    -> braid::checked<nlohmann::json>;
+
+/// Parses a file like `parse_json`. The name of the file becomes the source.
 /// Blocks: on the disk.
 /// Errors: unreadable_file too.
 auto read_json_file(const std::filesystem::path& file) -> braid::checked<nlohmann::json>;

@@ -86,6 +86,16 @@ void append_number(std::string& out, T value) {
   out.append(buffer, static_cast<std::size_t>(end - buffer));
 }
 
+/// Where whole floats begin that no int64 equals. Many parsers read an integer as such, and refuse or round these.
+constexpr double end_of_integers = 0x1p63;
+
+void append_scientific(std::string& out, double value) {
+  char buffer[32];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific);
+  BRAID_ASSERT(error == std::errc{}, "every number fits the buffer");
+  out.append(buffer, static_cast<std::size_t>(end - buffer));
+}
+
 /// Writes a number below a thousand million of at most three digits behind the point, as scores and prices are; null
 /// for others. The quotient is the double next to those digits, and no two numbers of 15 digits have the same double:
 /// so these digits are the shortest. With an exponent they would be no shorter: that has four characters, and takes
@@ -153,9 +163,10 @@ void append_json_number(std::string& out, double value) {
   BRAID_ASSERT(std::isfinite(value), "JSON has no number that is not finite");
   char buffer[16];
   if (char* const end = write_short(buffer, value); end != nullptr)
-    out.append(buffer, static_cast<std::size_t>(end - buffer));
-  else
-    append_number(out, value);
+    return static_cast<void>(out.append(buffer, static_cast<std::size_t>(end - buffer)));
+  if (std::abs(value) >= end_of_integers) return append_scientific(out, value);
+  append_number(out, value);
+  if (value == 0 && std::signbit(value)) out += ".0";  // an integer has no -0
 }
 
 void append_json_number(std::string& out, std::int64_t value) { append_number(out, value); }

@@ -17,7 +17,8 @@ void append_json_string(std::string& out, std::string_view text);
 /// no two sequences of bytes are written alike.
 void append_json_bytes(std::string& out, std::string_view bytes);
 
-/// Appends the shortest number that reads back as the same value. Requires a finite one.
+/// Appends a number that every parser of JSON reads back as the same double: the shortest such text, but with an
+/// exponent if an integer of this size would not fit into 64 bits, and `-0.0` for minus zero. Requires a finite one.
 void append_json_number(std::string& out, double value);
 void append_json_number(std::string& out, std::int64_t value);
 

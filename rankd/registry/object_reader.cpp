@@ -1,5 +1,6 @@
 // rankd/registry/object_reader.cpp: taking fields out of JSON objects.
 #include <rankd/registry/object_reader.hpp>
+#include <rankd/registry/json_number.hpp>
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
@@ -27,7 +28,15 @@ auto wrong_type(std::string_view wanted, const json& value) -> std::unexpected<b
   return problem("wrong_type", "must be " + std::string(wanted) + ", not " + described(value));
 }
 
+/// True for a float that was written as an integer beyond 64 bits, or is as large.
+auto is_beyond_integers(const json& value) -> bool {
+  constexpr double end = 0x1p63;
+  return value.is_number_float() && std::abs(value.get<double>()) >= end;
+}
+
 auto int64_from(const json& value) -> std::expected<std::int64_t, braid::diagnostic> {
+  if (is_beyond_integers(value))
+    return problem("out_of_range", "must be an integer of 64 bits, not `" + value.dump() + "`");
   if (!value.is_number_integer()) return wrong_type("an integer", value);
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
     return problem("out_of_range", "must be at most " + std::to_string(std::numeric_limits<std::int64_t>::max()) +
@@ -35,12 +44,13 @@ auto int64_from(const json& value) -> std::expected<std::int64_t, braid::diagnos
   return value.get<std::int64_t>();
 }
 
-/// The float that equals an integer, where there is one.
+/// Returns the float that an integer stands for, if there is one.
 template <typename Integer>
 auto equal_float(Integer whole) -> std::expected<scalar, braid::diagnostic> {
   const auto near = static_cast<double>(whole);
   const double end = std::ldexp(1.0, std::numeric_limits<Integer>::digits);  // one past the largest
   if (near < end && static_cast<Integer>(near) == whole) return scalar(near);
+  if (const auto meant = float_of_integer(std::to_string(whole))) return scalar(*meant);
   return problem("out_of_range", "no float equals the integer `" + std::to_string(whole) + "`");
 }
 
@@ -207,6 +217,7 @@ auto kind_of(const json& value) -> std::string_view {
   if (value.is_string()) return "a string";
   if (value.is_boolean()) return "a boolean";
   if (value.is_number_integer()) return "an integer";
+  if (is_beyond_integers(value)) return "a number beyond 64 bits";
   return "a fraction";
 }
 

@@ -4,6 +4,7 @@
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/vector_bytes.hpp>
+#include <rankd/store/detail/json_line.hpp>
 #include <rankd/store/detail/lmdb.hpp>
 #include <rankd/store/dump.hpp>
 
@@ -23,8 +24,6 @@ namespace rankd {
 namespace {
 
 namespace dom = simdjson::dom;
-
-static_assert(line_reader::padding >= simdjson::SIMDJSON_PADDING);
 
 struct refusal {
   std::string_view code;
@@ -136,6 +135,7 @@ class record_parser::machine {
 
   vector_lengths lengths_;
   dom::parser parser_;
+  std::string widened_;
   record_builder builder_;
   braid::arena scratch_;
   braid::diagnostics diagnostics_;
@@ -156,7 +156,7 @@ void record_parser::machine::wrong_type(std::string_view pointer, std::string_vi
 
 auto record_parser::machine::read_document(std::string_view text) -> std::optional<dom::object> {
   dom::element root;
-  if (const auto error = parser_.parse(text.data(), text.size(), false).get(root); error != simdjson::SUCCESS) {
+  if (const auto error = detail::parse_json_line(parser_, text, widened_, root); error != simdjson::SUCCESS) {
     const auto [code, message] = refusal_of(error);
     const bool has_column = error == simdjson::UTF8_ERROR;  // the others could be found only by a second parser
     report(code, "",

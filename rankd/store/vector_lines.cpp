@@ -3,6 +3,7 @@
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/vector_bytes.hpp>
+#include <rankd/store/detail/json_line.hpp>
 #include <rankd/store/detail/vector_layout.hpp>
 #include <rankd/store/line_reader.hpp>
 #include <rankd/store/record_parser.hpp>
@@ -75,7 +76,7 @@ class vector_reader {
     if (line.too_long) return report("line_too_long", "", "the line is longer than 16 MiB");
     if (line.text.find_first_not_of(" \t\r") == std::string_view::npos) return;
     dom::element root;
-    const auto error = parser_.parse(line.text.data(), line.text.size(), false).get(root);
+    const auto error = detail::parse_json_line(parser_, line.text, widened_, root);
     if (error != simdjson::SUCCESS)
       return report(error == simdjson::UTF8_ERROR ? "invalid_utf8" : "bad_json", "",
                     std::string("the line is not one JSON value: ") + simdjson::error_message(error));
@@ -154,6 +155,7 @@ class vector_reader {
   const vector_progress& progress_;
   vector_table table_;
   dom::parser parser_;
+  std::string widened_;
   std::string numbers_;  // of the current line, as bytes
   std::unordered_map<std::int64_t, std::uint32_t> lines_;
   fs::path file_;

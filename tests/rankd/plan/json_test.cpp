@@ -3,6 +3,9 @@
 #include <rankd/registry/file.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -57,8 +60,8 @@ const std::vector<bad_document> bad_documents{
     {"1e400", {"number_out_of_range "}},
     {"{\"a\":[1,{\"b\":-1e400}]}", {"number_out_of_range /a/1/b"}},
     {"[0,1e400]", {"number_out_of_range /1"}},
-    {"[18446744073709551616]", {"number_out_of_range /0"}},
-    {"[-9223372036854775809,18446744073709551616]", {"number_out_of_range /0", "number_out_of_range /1"}},
+    {"[18446744073709551617]", {"number_out_of_range /0"}},
+    {"[-9223372036854775809,18446744073709551617]", {"number_out_of_range /0", "number_out_of_range /1"}},
     {"{\"a\":1,\"a\":2}", {"duplicate_field /a"}},
     {"{\"x\":[{\"a~/\":1,\"b\":{},\"a~/\":2}],\"x\":3}", {"duplicate_field /x/0/a~0~1", "duplicate_field /x"}},
     {"{\"a\":1,\"\\u0061\":2}", {"duplicate_field /a"}},
@@ -95,6 +98,47 @@ TEST_CASE("a document is read as the library reads it") {
 TEST_CASE("a byte order mark in front of a document is passed over") {
   CHECK(parse_json("\xEF\xBB\xBF[1]", "x").value() == nlohmann::json{1});
   CHECK_FALSE(parse_json("[1]\xEF\xBB\xBF", "x").has_value());
+}
+
+TEST_CASE("tokens of other programs for numbers that are not finite are read if they are asked for") {
+  const auto read = rankd::parse_foreign_json(
+      R"(["NaN",NaN,1,-Infinity,{"Infinity":Infinity,"\"NaN":[-2.5,NaN]},"-Infinity\\",3,NaN])", "x");
+  REQUIRE(read);
+  CHECK((*read)[0] == "NaN");
+  CHECK(std::isnan((*read)[1].get<double>()));
+  CHECK((*read)[2] == 1);
+  CHECK((*read)[3].get<double>() == -std::numeric_limits<double>::infinity());
+  CHECK((*read)[4]["Infinity"].get<double>() == std::numeric_limits<double>::infinity());
+  CHECK((*read)[4]["\"NaN"][0] == -2.5);
+  CHECK(std::isnan((*read)[4]["\"NaN"][1].get<double>()));
+  CHECK((*read)[5] == "-Infinity\\");
+  CHECK((*read)[6] == 3);
+  CHECK(std::isnan((*read)[7].get<double>()));
+  CHECK(std::isnan(rankd::parse_foreign_json("\xEF\xBB\xBFNaN", "x")->get<double>()));
+  for (const std::string text : {"[nan]", "[-NaN]", "[+Infinity]", "[1NaN]", "[NaN1]", "[NaN NaN]", "{NaN:1}", "[NaN",
+                                 "[\"NaN]", "[Infinit]", "[--Infinity]", "[NaN,]", "[.5,NaN]"}) {
+    CAPTURE(text);
+    const auto refused = rankd::parse_foreign_json(text, "x");
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().front().code == "json_syntax");
+  }
+  CHECK(rankd::parse_foreign_json("[NaN,\n  x]", "x").error().front().message.starts_with("line 2, column 3: "));
+  CHECK_FALSE(parse_json("[NaN]", "x").has_value());
+  CHECK_FALSE(parse_json("[Infinity]", "x").has_value());
+}
+
+TEST_CASE("a document of another program has limits of its own") {
+  const auto code = [](const std::string& text, const rankd::foreign_json& limits) {
+    const auto read = rankd::parse_foreign_json(text, "x", limits);
+    return read ? std::string() : read.error().front().code;
+  };
+  CHECK(code("[1]" + std::string(rankd::largest_document, ' '), {.max_bytes = 2 * rankd::largest_document}).empty());
+  CHECK(code("[1]" + std::string(rankd::largest_document, ' '), {}) == "file_too_large");
+  CHECK(code("[1,2,3]", {.max_memory = 4 * sizeof(json)}).empty());
+  CHECK(code("[1,2,3]", {.max_memory = 4 * sizeof(json) - 1}) == "file_too_large");
+  CHECK(code("[[],[],[]]", {.max_memory = 4 * sizeof(json) - 1}) == "file_too_large");
+  CHECK(code(R"({"a":1})", {.max_memory = 3 * sizeof(json)}) == "file_too_large");
+  CHECK(code(R"([")" + std::string(200, 'a') + R"("])", {.max_memory = 200}) == "file_too_large");
 }
 
 TEST_CASE("a thousand levels are read") { CHECK(parse_json(nested(1000), "x").has_value()); }

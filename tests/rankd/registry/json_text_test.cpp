@@ -18,8 +18,9 @@ using namespace std::string_literals;
 
 namespace {
 
-/// As the standard library writes it.
+/// As the standard library writes it, but with a sign that is no sign of an integer.
 auto shortest(double value) -> std::string {
+  if (value == 0 && std::signbit(value)) return "-0.0";
   char buffer[32];
   return {buffer, std::to_chars(buffer, buffer + sizeof(buffer), value).ptr};
 }
@@ -153,7 +154,12 @@ TEST_CASE("numbers of few digits are written as all others are, and so are those
 TEST_CASE("numbers are the shortest that read back as the same") {
   CHECK(printed(0.1) == "0.1");
   CHECK(printed(1.0) == "1");
-  CHECK(printed(-0.0) == "-0");
+  CHECK(printed(-0.0) == "-0.0");
+  CHECK(printed(123456789012.0) == "123456789012");
+  CHECK(printed(std::nextafter(0x1p63, 0.0)) == "9223372036854774784");
+  CHECK(printed(0x1p63) == "9.223372036854776e+18");
+  CHECK(printed(-0x1p63) == "-9.223372036854776e+18");
+  CHECK(printed(2.9514790517935283e+20) == "2.9514790517935283e+20");
   CHECK(printed(3 * 0.2) == "0.6000000000000001");
   CHECK(printed(1e300) == "1e+300");
   CHECK(printed(5e-324) == "5e-324");

@@ -46,7 +46,7 @@ auto bad_lines() -> std::vector<bad_line> {
       {R"({"list":"a","values":[1e400]})", {"bad_number"}, ""},
       {R"({"list":"a","values":[-1e400]})", {"bad_number"}, ""},
       {R"({"list":"a","values":[01]})", {"bad_number"}, ""},
-      {R"({"list":"a","values":[18446744073709551616]})", {"bad_number"}, ""},
+      {R"({"list":"a","values":[18446744073709551616]})", {"wrong_type"}, "/values/0"},
       {R"({"list":"a","values":[-9223372036854775809]})", {"bad_number"}, ""},
       {"{\"hash\":\"\xff\",\"fields\":{}}", {"invalid_utf8"}, ""},
       {"{\"hash\":\"\xed\xa0\x80\",\"fields\":{}}", {"invalid_utf8"}, ""},
