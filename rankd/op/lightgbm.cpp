@@ -85,8 +85,12 @@ void read_option(std::string_view word, const lightgbm_header& header, score_rul
 
 void split_by_number(const lightgbm_split& by, drawn_node& out) {
   constexpr double max_zero = 1e-35F;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   const bool zero_left = 0 <= by.threshold;
-  out.threshold = std::nextafter(by.threshold, std::numeric_limits<double>::infinity());
+  double last_left = by.threshold;
+  // The trainer takes numbers up to this size for zero before it compares them.
+  if (std::abs(by.threshold) <= max_zero) last_left = zero_left ? max_zero : std::nextafter(-max_zero, -infinity);
+  out.threshold = std::nextafter(last_left, infinity);
   out.null_left = by.missing == lightgbm_missing::none ? zero_left : by.default_left;
   const bool is_plain =
       by.missing != lightgbm_missing::zero || (zero_left == by.default_left && std::abs(by.threshold) > max_zero);

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view first_line = "tree";
 constexpr std::string_view end_of_trees = "end of trees";
+constexpr std::string_view old_end_of_trees = "feature importances:";  // versions before 2.2 write no other
 
 struct text_field {
   std::string_view value;
@@ -132,7 +133,8 @@ struct section_reader {
 struct cut_text {
   text_section header;
   std::vector<text_section> trees;
-  bool is_whole = false;               ///< there is `end of trees`
+  bool is_whole = false;               ///< the end of the trees is there
+  bool has_old_end = false;            ///< it is that of versions before 2.2
   std::string_view pandas_categories;  ///< JSON; empty where there is no such line
 };
 
@@ -154,8 +156,9 @@ auto cut(std::string_view text, const model_reading& with) -> cut_text {
   while (const auto line = lines.next()) {
     if (out.is_whole) {
       if (line->starts_with(categories)) out.pandas_categories = line->substr(categories.size());
-    } else if (*line == end_of_trees) {
+    } else if (*line == end_of_trees || *line == old_end_of_trees) {
       out.is_whole = true;
+      out.has_old_end = *line == old_end_of_trees;
     } else if (line->starts_with(title)) {
       if (out.trees.size() == max_trees) {
         with.report("too_many_items", "/trees", "the limit is " + std::to_string(max_trees) + " trees");
@@ -180,7 +183,8 @@ auto cut(std::string_view text, const model_reading& with) -> cut_text {
 auto read_header(const cut_text& file, const model_reading& with) -> lightgbm_header {
   const section_reader in{file.header, with};
   lightgbm_header out;
-  const text_field* version = in.field("version");
+  // The first versions that read and wrote splits as today, 2.0.5 and later ones of 2.0, stated no version.
+  const text_field* version = in.has("version") || !file.has_old_end ? in.field("version") : nullptr;
   if (version != nullptr && version->value != "v2" && version->value != "v3" && version->value != "v4")
     with.report("unsupported_schema", "/version",
                 "the version must be v2, v3 or v4, not " + quote_name(version->value) + at_line(version->line));
@@ -278,6 +282,11 @@ void set_split(const split_lists& from, const category_sets& sets, std::size_t n
 
 auto read_tree(const text_section& from, const model_reading& with) -> drawn_tree {
   const section_reader in{from, with};
+  if (in.has("default_value"))
+    with.report("unsupported_schema", in.place("default_value"),
+                "this tree was saved by a version of LightGBM before 2.0.5, whose splits are not supported" +
+                    at_line(in.field("default_value")->line),
+                "load the model into LightGBM 2.0.5 or later and save it again");
   const auto leaves = static_cast<std::size_t>(in.integer("num_leaves", 1, max_model_nodes));
   drawn_tree out{.pointer = from.pointer,
                  .lists = {.feature = "split_feature",

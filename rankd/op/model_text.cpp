@@ -3,6 +3,7 @@
 #include <rankd/op/detail/model_lists.hpp>
 #include <rankd/op/detail/model_reading.hpp>
 #include <rankd/plan/json.hpp>
+#include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
 
@@ -93,12 +94,16 @@ auto read_lists(const json& item, std::string pointer, const model_reading& with
   object_reader in(item, pointer, with.problems);
   tree_lists out{.pointer = std::move(pointer),
                  .feature = read_list<std::int64_t>(in, "feature", value_type::integer, with),
-                 .threshold = read_list<double>(in, "threshold", value_type::floating, with),
+                 .threshold = read_thresholds(in, "threshold", with),
                  .left = read_list<std::int64_t>(in, "left", value_type::integer, with),
                  .right = read_list<std::int64_t>(in, "right", value_type::integer, with),
                  .null_left = read_list<bool>(in, "null_left", value_type::boolean, with),
                  .value = read_list<double>(in, "value", value_type::floating, with)};
   in.refuse_unknown_fields();
+  for (std::size_t at = 0; at < std::min(out.size(), out.threshold.size()); ++at)
+    if (std::isnan(out.threshold[at]) && out.feature[at] != drawn_node::no_feature)
+      with.report("non_finite_number", braid::json_pointer(in.pointer_of("threshold"), at),
+                  "the threshold of a split is NaN; it must be a number, Infinity or -Infinity");
   if (out.size() == 0 && in.array("feature", presence::optional) != nullptr)
     in.report("feature", "too_few_items", "a tree has at least one node");
   const auto same = [&](std::string_view field, std::size_t length) {
@@ -170,12 +175,14 @@ auto read_own(const json& document, const model_reading& with) -> std::shared_pt
                                        score_rule{.link = squeezed ? score_link::sigmoid : score_link::identity});
 }
 
-auto read_any(std::string_view text, std::string_view source_name, const model_reading& with)
+auto read_any(std::string_view file, std::string_view source_name, const model_reading& with)
     -> std::shared_ptr<const model> {
+  const std::string_view text = without_mark(file);
   // A file of ONNX begins with its version, field 1: no text does.
   if (source_name.ends_with(".onnx") || text.starts_with('\x08')) return read_onnx(text, with);
   if (is_lightgbm_text(text)) return read_lightgbm_text(text, with);
-  const auto document = parse_json(text, source_name);
+  const auto document =
+      parse_foreign_json(text, source_name, {.max_bytes = max_model_bytes, .max_memory = max_model_document});
   if (!document) {
     with.problems.append(document.error());
     return nullptr;

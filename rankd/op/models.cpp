@@ -33,7 +33,7 @@ auto hint_for(const fs::path& folder, std::string_view name) -> std::string {
 
 model_folder::model_folder(fs::path folder, const registries& declared, file_reader read)
     : folder_(std::move(folder)), declared_(&declared), read_(std::move(read)) {
-  if (!read_) read_ = [](const fs::path& file) { return read_text_file(file); };
+  if (!read_) read_ = read_model_file;
 }
 
 auto model_folder::file_of(std::string_view name) const -> braid::checked<fs::path> {
@@ -86,6 +86,14 @@ auto model_folder::find(std::string_view name) -> braid::checked<std::shared_ptr
   return known.made;
 }
 
+auto model_folder::warnings(std::string_view name) -> braid::diagnostics {
+  const auto found = find(name);
+  if (!found) return {};
+  braid::diagnostics out = (*found)->warnings();
+  out.set_source(entry_of(name).file.string());
+  return out;
+}
+
 auto model_folder::stands_still() const -> bool {
   return std::ranges::all_of(entries_, [this](const auto& each) {
     const auto& [name, known] = each;
@@ -94,6 +102,10 @@ auto model_folder::stands_still() const -> bool {
     const auto now = read_(*file);
     return *file == known.file && now.has_value() == known.text.has_value() && (!now || *now == *known.text);
   });
+}
+
+auto read_model_file(const fs::path& file) -> braid::checked<std::string> {
+  return read_text_file(file, detail::max_model_bytes);
 }
 
 auto model_files(const fs::path& folder) -> std::vector<fs::path> {

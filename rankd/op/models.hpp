@@ -33,21 +33,25 @@ struct model_digest {
 /// Lifetime: `declared` outlives it; the models may outlive it.
 class model_folder {
  public:
-  /// An empty `folder` is that of a project without models. `read` is `read_text_file` unless it is given.
+  /// An empty `folder` is that of a project without models. `read` is `read_model_file` unless it is given.
   model_folder(std::filesystem::path folder, const registries& declared, file_reader read = {});
 
   /// The SHA-256 of a model's bytes. Requires a name of letters, digits and `_`.
-  /// Blocks: on the disk. Errors: no_models, unknown_model, two_models, those of `read_text_file`.
+  /// Blocks: on the disk. Errors: no_models, unknown_model, two_models, those of `read_model_file`.
   auto digest(std::string_view name) -> braid::checked<std::string>;
 
   /// The model.
   /// Blocks: on the disk. Errors: every diagnostic about the file, with it as their source: those of `digest`, of
-  /// `parse_json` and of `object_reader`; unsupported_schema, unknown_key, blocked_key, unreadable_key, wrong_key_type,
-  /// duplicate_value, too_few_items, too_many_items, wrong_length, cycle, shared_node, unreached_node, tree_too_deep;
-  /// of files that a trainer wrote truncated, missing_field, out_of_range, wrong_type, bad_value, unknown_objective,
-  /// unsupported_booster, linear_leaves, vector_leaves, recoded_categories, unnamed_features, unknown_operator,
-  /// unknown_value, external_data, number_out_of_range too.
+  /// `parse_foreign_json` and of `object_reader`; unsupported_schema, unknown_key, blocked_key, unreadable_key,
+  /// wrong_key_type, duplicate_value, too_few_items, too_many_items, wrong_length, cycle, shared_node, unreached_node,
+  /// tree_too_deep; of files that a trainer wrote truncated, missing_field, out_of_range, wrong_type, bad_value,
+  /// unknown_objective, unsupported_booster, linear_leaves, vector_leaves, recoded_categories, unnamed_features,
+  /// unknown_operator, unknown_value, external_data, number_out_of_range too.
   auto find(std::string_view name) -> braid::checked<std::shared_ptr<const model>>;
+
+  /// Returns what is allowed in the file of a model, and most likely a mistake: untracked_nulls. The file is the
+  /// source. Nothing of a model that cannot be read. Blocks: on the disk, unless the model was read before.
+  auto warnings(std::string_view name) -> braid::diagnostics;
 
   /// Whether all files that were read still have the same bytes. Blocks: on the disk.
   [[nodiscard]] auto stands_still() const -> bool;
@@ -69,6 +73,11 @@ class model_folder {
   file_reader read_;
   std::map<std::string, entry, std::less<>> entries_;
 };
+
+/// Returns the bytes of a model's file, which may be larger than other documents: a model is limited by its nodes and
+/// by the memory that it takes.
+/// Blocks: on the disk. Errors: those of `read_text_file`.
+auto read_model_file(const std::filesystem::path& file) -> braid::checked<std::string>;
 
 /// The files of a folder that are models by their names, ascending. Blocks: on the disk.
 auto model_files(const std::filesystem::path& folder) -> std::vector<std::filesystem::path>;

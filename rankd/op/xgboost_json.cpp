@@ -8,8 +8,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace rankd::detail {
@@ -67,8 +69,17 @@ auto count_in(object_reader& in, std::string_view field, presence need, int_rang
   return std::nullopt;
 }
 
+/// The version of XGBoost that wrote a file.
+struct xgboost_version {
+  std::int64_t major = 0;
+  std::int64_t minor = 0;
+
+  auto operator<=>(const xgboost_version&) const = default;
+};
+
 /// What stands around the trees.
 struct xgboost_header {
+  xgboost_version version;
   std::size_t features = 0;
   std::size_t outputs = 1;
   std::vector<double> base;              ///< one, or one for each output
@@ -169,7 +180,7 @@ auto read_lists(object_reader& in, const model_reading& with) -> node_lists {
   node_lists out{.left = read_list<std::int64_t>(in, "left_children", value_type::integer, with),
                  .right = read_list<std::int64_t>(in, "right_children", value_type::integer, with),
                  .feature = read_list<std::int64_t>(in, "split_indices", value_type::integer, with),
-                 .condition = read_list<double>(in, "split_conditions", value_type::floating, with),
+                 .condition = read_thresholds(in, "split_conditions", with),
                  .default_left = read_flags(in, "default_left", with),
                  .categorical = {}};
   const std::size_t nodes = out.left.size();
@@ -223,11 +234,19 @@ auto read_categories(object_reader& in, category_bits& bits, const model_reading
   return out;
 }
 
+/// Returns the threshold `t` for which "right if value >= t" does what XGBoost's "left if value < condition" does.
+/// Every value is less than infinity, one beyond all floats too, and none is less than NaN.
+auto compared_threshold(float condition) -> double {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (std::isnan(condition)) return -infinity;
+  return condition == infinity ? std::numeric_limits<double>::quiet_NaN() : condition;
+}
+
 /// The trees of a file, one after the other.
 struct forest_reading {
   const xgboost_header& header;
   category_bits bits = {};
-  bool has_categories = false;
+  std::set<std::int64_t> by_category = {};  ///< the features of splits by categories
 
   /// A tree whose leaves are multiplied by `weight`: as floats, as all is.
   auto drawn(object_reader& in, float weight, const model_reading& with) -> drawn_tree {
@@ -246,16 +265,17 @@ struct forest_reading {
     for (std::size_t at = 0; at < out.nodes.size() && with.problems.empty(); ++at) {
       drawn_node& node = out.nodes[at];
       const auto condition = static_cast<float>(lists.condition[at]);
-      if (!std::isfinite(condition * weight))
+      const bool is_leaf = lists.left[at] == -1;
+      if (!std::isfinite(is_leaf ? condition * weight : condition) && (is_leaf || std::isfinite(lists.condition[at])))
         with.report("number_out_of_range", out.place("split_conditions", at), "the number is no finite float");
-      if (lists.left[at] == -1) {
+      if (is_leaf) {
         node.value = condition * weight;
         continue;
       }
       node = {.feature = std::max<std::int64_t>(lists.feature[at], -2),
               .left = lists.left[at],
               .right = lists.right[at],
-              .threshold = condition,
+              .threshold = compared_threshold(condition),
               .null_left = lists.default_left[at]};
       if (node.feature < 0) with.report("out_of_range", out.place("split_indices", at), "a feature is not negative");
       if (lists.categorical[at]) set_categories(sets, at, out, with);
@@ -266,7 +286,7 @@ struct forest_reading {
  private:
   void set_categories(std::map<std::int64_t, std::vector<std::uint32_t>>& sets, std::size_t at, drawn_tree& out,
                       const model_reading& with) {
-    has_categories = true;
+    by_category.insert(out.nodes[at].feature);
     const auto found = sets.find(static_cast<std::int64_t>(at));
     if (found == sets.end())
       return with.report("missing_field", out.place("split_type", at),
@@ -329,14 +349,31 @@ auto find_booster(const json& item, const std::string& pointer, const model_read
   return out;
 }
 
-void refuse_recoded(object_reader& in, const model_reading& with) {
+/// True if the trainer's codes of a column, 0 to n - 1, are the values that its data frame had.
+auto is_unchanged(const json& column) -> bool {
+  const auto values = column.is_object() ? column.find("values") : column.end();
+  if (values == column.end() || !values->is_array() || values->empty() || column.contains("offsets")) return false;
+  for (std::size_t at = 0; at < values->size(); ++at)
+    if ((*values)[at] != at) return false;
+  return true;
+}
+
+/// Refuses splits by the codes of a column if those differ from its values. Since version 3.1, a file has the
+/// categories of data frames by feature, and texts among them as `offsets` and bytes.
+void refuse_recoded(object_reader& in, const std::set<std::int64_t>& features, const model_reading& with) {
   const json* cats = in.object("cats", presence::optional);
   if (cats == nullptr) return;
   object_reader own(*cats, in.pointer_of("cats"), with.problems);
   const json* codes = own.array("enc", presence::optional);
   if (codes == nullptr || codes->empty()) return;
-  own.report("enc", "recoded_categories", "the trainer numbered categories anew, by the values of its data frame",
-             "train on the numbers that rows have: frame[name] = codes, with feature_types=[\"c\", …]");
+  for (const std::int64_t feature : features) {
+    const auto at = static_cast<std::size_t>(feature);
+    if (at >= codes->size() || is_unchanged((*codes)[at])) continue;
+    with.report("recoded_categories", braid::json_pointer(own.pointer_of("enc"), at),
+                "the trainer numbered the categories of this column anew, by the values of its data frame",
+                "train on the categories 0, 1, 2, …, or on the numbers that rows have: frame[name] = codes, with "
+                "feature_types=[\"c\", …]");
+  }
 }
 
 auto read_trees(const booster_parts& from, const xgboost_header& header, const model_reading& with) -> tree_model {
@@ -371,8 +408,16 @@ auto read_trees(const booster_parts& from, const xgboost_header& header, const m
     read_tree((*trees)[at], place, static_cast<std::uint32_t>(groups[at]), weight, how, with, out);
     if (has_too_many_nodes(out, place, with.problems)) return out;
   }
-  if (how.has_categories) refuse_recoded(in, with);
+  refuse_recoded(in, how.by_category, with);
   return out;
+}
+
+/// Returns the sum that stands for a chance. Since version 3.2, the chance is kept away from 0 and 1.
+auto logit_of(float chance, xgboost_version version) -> float {
+  constexpr xgboost_version first_with_bounds{3, 2};
+  constexpr float bound = 1e-6F;
+  if (version >= first_with_bounds && chance >= 0 && chance <= 1) chance = std::clamp(chance, bound, 1.0F - bound);
+  return -std::log(1.0F / chance - 1.0F);
 }
 
 /// The sums that rows begin with.
@@ -382,7 +427,7 @@ auto margins_of(const xgboost_header& header, const model_reading& with) -> std:
     const auto base = static_cast<float>(header.base[header.base.size() == 1 ? 0 : at]);
     float margin = base;
     const margin_kind kind = objectives[*header.objective].margin;
-    if (kind == margin_kind::logit) margin = -std::log(1.0F / base - 1.0F);
+    if (kind == margin_kind::logit) margin = logit_of(base, header.version);
     if (kind == margin_kind::log) margin = std::log(base);
     if (!std::isfinite(margin)) {
       with.report("bad_value", "/learner/learner_model_param/base_score", "the objective has no score of this base");
@@ -393,8 +438,9 @@ auto margins_of(const xgboost_header& header, const model_reading& with) -> std:
   return out;
 }
 
-auto read_header(object_reader& learner, const model_reading& with) -> xgboost_header {
+auto read_header(object_reader& learner, xgboost_version version, const model_reading& with) -> xgboost_header {
   xgboost_header out;
+  out.version = version;
   if (const json* params = learner.object("learner_model_param", presence::required)) {
     object_reader in(*params, learner.pointer_of("learner_model_param"), with.problems);
     read_params(in, out);
@@ -407,22 +453,23 @@ auto read_header(object_reader& learner, const model_reading& with) -> xgboost_h
   return out;
 }
 
-void check_version(object_reader& in, const model_reading& with) {
+auto read_version(object_reader& in, const model_reading& with) -> xgboost_version {
   const auto version = read_list<std::int64_t>(in, "version", value_type::integer, with);
   if (!version.empty() && (version.front() < 1 || version.front() > 3))
     in.report("version", "unsupported_schema",
               "models of XGBoost 1, 2 and 3 can be read, not of " + std::to_string(version.front()));
+  return {.major = version.empty() ? 0 : version[0], .minor = version.size() < 2 ? 0 : version[1]};
 }
 
 }  // namespace
 
 auto read_xgboost(const json& document, const model_reading& with) -> std::shared_ptr<const model> {
   object_reader in(document, "", with.problems);
-  check_version(in, with);
+  const xgboost_version version = read_version(in, with);
   const json* item = in.object("learner", presence::required);
   if (item == nullptr) return nullptr;
   object_reader learner(*item, in.pointer_of("learner"), with.problems);
-  xgboost_header header = read_header(learner, with);
+  xgboost_header header = read_header(learner, version, with);
   const json* booster = learner.object("gradient_booster", presence::required);
   if (booster == nullptr) return nullptr;
   const booster_parts parts = find_booster(*booster, learner.pointer_of("gradient_booster"), with);

@@ -114,7 +114,7 @@ auto image_of(const bound_plan& plan, const project& where, const registries& de
   fs::path model;
   std::string bytes;
   model_folder models(where.models, declared, [&](const fs::path& from) {
-    auto read = read_text_file(from);
+    auto read = read_model_file(from);
     model = from;
     if (read) bytes = *read;
     return read;

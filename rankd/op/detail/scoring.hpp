@@ -54,8 +54,11 @@ class model {
 
   using parts = std::variant<detail::linear_model, detail::tree_model, detail::program_model>;
   /// One output for each intercept; a linear model has one.
-  model(parts made, std::vector<double> intercepts, score_rule rule)
-      : parts_(std::move(made)), intercepts_(std::move(intercepts)), rule_(rule) {}
+  model(parts made, std::vector<double> intercepts, score_rule rule, braid::diagnostics warnings = {})
+      : parts_(std::move(made)), intercepts_(std::move(intercepts)), rule_(rule), warnings_(std::move(warnings)) {}
+
+  /// Returns what is allowed in its file, and most likely a mistake.
+  [[nodiscard]] auto warnings() const noexcept -> const braid::diagnostics& { return warnings_; }
 
   /// How many scores it gives for each row.
   [[nodiscard]] auto outputs() const noexcept -> std::size_t { return intercepts_.size(); }
@@ -80,6 +83,7 @@ class model {
   parts parts_;
   std::vector<double> intercepts_;
   score_rule rule_;
+  braid::diagnostics warnings_;
 };
 
 namespace detail {
@@ -87,6 +91,8 @@ namespace detail {
 inline constexpr std::size_t max_trees = 10'000;
 inline constexpr std::size_t max_model_nodes = 1'000'000;
 inline constexpr std::size_t max_model_keys = 10'000;
+inline constexpr std::size_t max_model_bytes = std::size_t{256} << 20U;   ///< of a file: 256 for each node
+inline constexpr std::size_t max_model_document = std::size_t{1} << 30U;  ///< bytes in memory of JSON while it is read
 inline constexpr std::size_t max_outputs = 1'000;
 inline constexpr std::uint32_t max_tree_levels = 64;
 inline constexpr std::uint32_t max_trained_levels = 1'000;  ///< trainers that grow leaf by leaf make deep ones

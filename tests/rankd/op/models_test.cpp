@@ -206,7 +206,7 @@ TEST_CASE("models that are wrong are refused with a place for each diagnostic") 
        {"unknown_field /trees"}},
       {linear("[]"), {"too_few_items /weights"}},
       {linear("{}"), {"wrong_type /weights"}},
-      {linear(R"([{"key":"count","weight":NaN}])"), {"json_syntax "}},
+      {linear(R"([{"key":"count","weight":NaN}])"), {"non_finite_number /weights/0/weight"}},
       {linear(R"([{"key":"count","weight":1e400}])"), {"number_out_of_range /weights/0/weight"}},
       {linear(R"([{"key":"count","weight":"1"}])"), {"wrong_type /weights/0/weight"}},
       {linear(R"([{"key":"count","weight":1,"when_null":true}])"), {"wrong_type /weights/0/when_null"}},

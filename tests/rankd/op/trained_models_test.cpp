@@ -2,6 +2,7 @@
 // tests/rankd/op/trained/train.py made the files.
 #include <rankd/op/detail/scoring.hpp>
 #include <rankd/op/models.hpp>
+#include <rankd/registry/file.hpp>
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/op/trained_world.hpp>
 
@@ -36,16 +37,17 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path folder_of_models = "tests/rankd/op/trained";
+const fs::path folder_of_versions = "tests/rankd/op/trained_versions";
 
-auto model_file(const std::string& name) -> fs::path {
-  const fs::path text = folder_of_models / (name + ".txt");
-  return fs::exists(text) ? text : folder_of_models / (name + ".json");
+auto model_file(const fs::path& folder, const std::string& name) -> fs::path {
+  const fs::path text = folder / (name + ".txt");
+  return fs::exists(text) ? text : folder / (name + ".json");
 }
 
 /// The names of all models, and of none that is left out by mistake.
-auto names_of_models() -> std::vector<std::string> {
+auto names_of_models(const fs::path& folder) -> std::vector<std::string> {
   std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(folder_of_models))
+  for (const auto& entry : fs::directory_iterator(folder))
     if (const std::string name = entry.path().filename().string(); name.ends_with(".rows.json"))
       out.push_back(name.substr(0, name.size() - std::string(".rows.json").size()));
   std::ranges::sort(out);
@@ -180,27 +182,85 @@ auto score_of(const std::string& text, std::optional<std::int64_t> count, std::o
   return (*made)->sums(rows, bench.memory(), {.rows_of_part = 1})->front().writable[0];
 }
 
+/// Compares a model with what its trainer made of rows.
+void check_scores(const fs::path& folder, const std::string& name) {
+  CAPTURE(name);
+  const auto made = detail::parse_model(text_of(model_file(folder, name)), name, trained_world());
+  if (!made) MESSAGE(made.error().to_text());
+  REQUIRE(made);
+  const json expected = json::parse(text_of(folder / (name + ".rows.json")));
+  op_bench bench;
+  const auto sums = (*made)->sums(rows_of(expected.at("columns"), bench), bench.memory(), {.rows_of_part = 256});
+  REQUIRE(sums);
+  REQUIRE(sums->size() == expected.at("sums").size());
+  const bool floats = !name.starts_with("lightgbm");
+  CHECK(count_wrong(*sums, expected.at("sums"), floats, 0) == 0);
+  std::ignore = (*made)->link(*sums);
+  // exp of the C library may differ by the last digit from machine to machine.
+  CHECK(count_wrong(*sums, expected.at("scores"), floats, 4) == 0);
+}
+
 }  // namespace
 
 TEST_CASE("models that LightGBM and XGBoost trained give the sums of the trainer, bit for bit, and its scores") {
-  const auto names = names_of_models();
+  const auto names = names_of_models(folder_of_models);
   CHECK(names.size() == 18);
-  for (const std::string& name : names) {
-    CAPTURE(name);
-    const auto made = detail::parse_model(text_of(model_file(name)), name, trained_world());
-    if (!made) MESSAGE(made.error().to_text());
-    REQUIRE(made);
-    const json expected = json::parse(text_of(folder_of_models / (name + ".rows.json")));
-    op_bench bench;
-    const auto sums = (*made)->sums(rows_of(expected.at("columns"), bench), bench.memory(), {.rows_of_part = 256});
-    REQUIRE(sums);
-    REQUIRE(sums->size() == expected.at("sums").size());
-    const bool floats = name.starts_with("xgboost");
-    CHECK(count_wrong(*sums, expected.at("sums"), floats, 0) == 0);
-    std::ignore = (*made)->link(*sums);
-    // exp of the C library may differ by the last digit from machine to machine.
-    CHECK(count_wrong(*sums, expected.at("scores"), floats, 4) == 0);
-  }
+  for (const std::string& name : names) check_scores(folder_of_models, name);
+}
+
+TEST_CASE(
+    "files of old versions, with infinite thresholds, without a title at the end, give the scores of their trainer") {
+  const auto names = names_of_models(folder_of_versions);
+  CHECK(names.size() == 26);
+  for (const std::string& name : names) check_scores(folder_of_versions, name);
+}
+
+TEST_CASE("a byte order mark in front of a model is passed over, and the end of old texts is required") {
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const std::string& text : {small_text, small_dump, small_xgboost}) CHECK((said_of(mark + text) == lines()));
+  const changes old_end{
+      {"end of trees\n\nparameters:\n[boosting: gbdt]\nend of parameters\n", "feature importances:\nscore=1\n"},
+      {"version=v4", "version=v2"}};
+  const std::string old_text = with_changes(small_text, old_end);
+  CHECK((said_of(old_text) == lines()));
+  CHECK(score_of(old_text, 35, 0.5) == 1.25);
+  CHECK((said_of(with_changes(old_text, {{"version=v2\n", ""}})) == lines()));
+  CHECK((said_of(with_changes(old_text, {{"feature importances:\nscore=1\n", ""}})) == lines{"truncated /trees"}));
+  CHECK((said_of(with_changes(old_text, {{"version=v2\n", ""}, {"num_cat=1", "default_value=0 0"}})).front() ==
+         "unsupported_schema /trees/0/default_value"));
+}
+
+TEST_CASE("a threshold may be infinite, and every row goes to one side of it") {
+  const std::string own = R"({"schema_version":1,"kind":"trees","keys":["score"],"split":"<","trees":[{
+"feature":[0,-1,-1],"threshold":[0.5,0,0],"left":[1,0,0],"right":[2,0,0],"null_left":[true,false,false],
+"value":[0,1,2]}]})";
+  const auto with_threshold = [&own](const std::string& threshold, const std::string& split) {
+    return with_changes(own, {{"[0.5,0,0]", "[" + threshold + ",0,NaN]"}, {R"("<")", '"' + split + '"'}});
+  };
+  for (const std::string split : {"<", "<="})
+    for (const double value : {-1.7976931348623157e308, -1.0, 0.0, 1.7976931348623157e308}) {
+      CHECK(score_of(with_threshold("Infinity", split), 0, value) == 1);
+      CHECK(score_of(with_threshold("-Infinity", split), 0, value) == 2);
+    }
+  CHECK((said_of(with_threshold("NaN", "<")) == lines{"non_finite_number /trees/0/threshold/0"}));
+  CHECK((said_of(with_changes(own, {{"[0,1,2]", "[0,1,Infinity]"}})) == lines{"non_finite_number /trees/0/value/2"}));
+  // A value beyond all floats counts as the largest: it stays below an infinite threshold of XGBoost.
+  const std::string infinite =
+      with_changes(small_xgboost, {{"[0.5,1E-45,1,2,3]", "[Infinity,Infinity,1,2,3]"},
+                                   {R"("split_type":[0,1,0,0,0])", R"("split_type":[0,0,0,0,0])"}});
+  for (const double value : {1.0, 3.4e38, 1e39, 1.7976931348623157e308}) CHECK(score_of(infinite, 5, value) == 2.5);
+}
+
+TEST_CASE("a large forest is limited by its nodes, and by the memory that its document takes") {
+  const std::string tree = R"({"feature":[-1],"threshold":[0],"left":[0],"right":[0],"null_left":[false],"value":[0]})";
+  std::string text = R"({"schema_version":1,"kind":"trees","keys":["score"],"split":"<","trees":[)" + tree;
+  // Longer than other documents may be, by spaces: nodes are few.
+  text += std::string(largest_document, ' ') + "]}";
+  CHECK((said_of(text) == lines()));
+  const scratch_folder folder;
+  folder.write("wide.json", text);
+  CHECK(model_folder(folder.path(), op_world()).find("wide"));
+  CHECK(read_model_file(folder.path() / "wide.json")->size() == text.size());
 }
 
 TEST_CASE("a category is the whole part of a number, and zero goes the way of nulls where the file says so") {
@@ -233,6 +293,19 @@ TEST_CASE("a category is the whole part of a number, and zero goes the way of nu
   CHECK(score_of(small_xgboost, std::nullopt, std::nullopt) == 3.5);
   CHECK(score_of(small_xgboost, 35, 0.5) == 1.5);
   CHECK(score_of(small_xgboost, 1, 0.49999999999) == 1.5);  // as a float it is the threshold
+}
+
+TEST_CASE("numbers next to zero are zero for LightGBM, also beside a threshold next to zero") {
+  constexpr double max_zero = 1e-35F;
+  const auto with_threshold = [](const std::string& threshold) {
+    return with_changes(small_text, {{"threshold=0.5 0", "threshold=" + threshold + " 0"}});
+  };
+  const std::string below = with_threshold("-1.0000000180025095e-35");
+  for (const double zero : {0.0, -0.0, 1e-36, -1e-36, max_zero, -max_zero}) CHECK(score_of(below, 1, zero) == 2.25);
+  CHECK(score_of(below, 1, -1.1e-35) == 3.25);
+  const std::string above = with_threshold("1e-36");
+  for (const double zero : {0.0, -0.0, 1e-36, -1e-36, max_zero, -max_zero}) CHECK(score_of(above, 1, zero) == 3.25);
+  CHECK(score_of(above, 1, 1.1e-35) == 2.25);
 }
 
 TEST_CASE("a value beyond all floats is that of the largest, and stays in the leaf that it came to") {
@@ -355,7 +428,12 @@ TEST_CASE("documents of XGBoost that are wrong are refused with a place for each
        {{{"[5E-1]", "[]"}}, {"bad_value " + params + "/base_score"}},
        {{{"[5E-1]", "[1E99]"}}, {"bad_value " + params + "/base_score"}},
        {{{"[5E-1]", "[1,2]"}}, {"wrong_length " + params + "/base_score"}},
-       {{{"[5E-1]", "[1]"}, {"reg:squarederror", "binary:logistic"}}, {"bad_value " + params + "/base_score"}},
+       {{{"[5E-1]", "[1]"}, {"reg:squarederror", "binary:logistic"}, {"[3,2,0]", "[3,1,0]"}},
+        {"bad_value " + params + "/base_score"}},
+       {{{"[5E-1]", "[1]"}, {"reg:squarederror", "binary:logistic"}}, {}},
+       {{{"[5E-1]", "[1.5]"}, {"reg:squarederror", "binary:logistic"}}, {"bad_value " + params + "/base_score"}},
+       {{{"[5E-1]", "[-1E-9]"}, {"reg:squarederror", "binary:logistic"}}, {"bad_value " + params + "/base_score"}},
+       {{{"[5E-1]", "[0]"}, {"reg:squarederror", "count:poisson"}}, {"bad_value " + params + "/base_score"}},
        {{{R"("num_trees":"1")", R"("num_trees":"2")"}},
         {"wrong_length " + booster + "/model/gbtree_model_param/num_trees"}},
        {{{R"("tree_info":[0])", R"("tree_info":[0,0])"}}, {"wrong_length " + booster + "/model/tree_info"}},
@@ -382,7 +460,20 @@ TEST_CASE("documents of XGBoost that are wrong are refused with a place for each
         {"out_of_range " + tree + "/categories_segments/0"}},
        {{{R"("categories_sizes":[2])", R"("categories_sizes":[])"}}, {"wrong_length " + tree + "/categories_nodes"}},
        {{{R"("categories":[1,35])", R"("categories":[1,-35])"}}, {"out_of_range " + tree + "/categories_segments/0"}},
-       {{{R"("enc":[])", R"("enc":[{}])"}}, {"recoded_categories " + booster + "/model/cats/enc"}}});
+       {{{"[0.5,1E-45,1,2,3]", "[0.5,NaN,1,2,3]"}}, {}},
+       {{{"[0.5,1E-45,1,2,3]", "[-Infinity,Infinity,1,2,3]"}}, {}},
+       {{{"[0.5,1E-45,1,2,3]", "[0.5,1E-45,1,2,NaN]"}}, {"number_out_of_range " + tree + "/split_conditions/4"}},
+       {{{"[0.5,1E-45,1,2,3]", "[0.5,1E-45,1,2,Infinity]"}}, {"number_out_of_range " + tree + "/split_conditions/4"}},
+       {{{"[0.5,1E-45,1,2,3]", "[1E39,1E-45,1,2,3]"}}, {"number_out_of_range " + tree + "/split_conditions/0"}},
+       {{{"[0.5,1E-45,1,2,3]", "[0.5,nan,1,2,3]"}}, {"json_syntax "}},
+       {{{"[0.5,1E-45,1,2,3]", "[0.5,+Infinity,1,2,3]"}}, {"json_syntax "}},
+       {{{R"("enc":[])", R"("enc":[{"type":15,"values":[0,1,2]}])"}}, {}},
+       {{{R"("enc":[])", R"("enc":[{"type":15,"values":[0,1,2]},{"offsets":[0,1],"values":[97]}])"}}, {}},
+       {{{R"("enc":[])", R"("enc":[{}])"}}, {"recoded_categories " + booster + "/model/cats/enc/0"}},
+       {{{R"("enc":[])", R"("enc":[{"type":15,"values":[0,2,4]}])"}},
+        {"recoded_categories " + booster + "/model/cats/enc/0"}},
+       {{{R"("enc":[])", R"("enc":[{"offsets":[0,1],"values":[0]}])"}},
+        {"recoded_categories " + booster + "/model/cats/enc/0"}}});
 }
 
 TEST_CASE("a folder has models of both endings, one for each name, and the operator writes all outputs of a model") {
