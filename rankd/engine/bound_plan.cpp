@@ -240,6 +240,8 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
                  .has_fallbacks = has_fallbacks,
                  .captures = std::move(captures),
                  .declared = {std::shared_ptr<const void>(), &declared}};
+  if (models != nullptr)
+    for (const std::string& each : models_of(*out.stated)) out.warnings.append(models->warnings(each));
   out.digest = plan_identity(out.artifact_digest, used_by(out), out.operators);
   if (has_branches(*out.stated)) out.branches = std::make_shared<const plan_branches>(out.stated, preds, declared);
   out.caches = bind_caches(out.stated, preds, declared, out.digest);

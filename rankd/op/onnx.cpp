@@ -259,6 +259,46 @@ auto scores_of(const chosen_outputs& outputs, const onnx_scope& in) -> slot_list
   return out;
 }
 
+// Nulls
+
+/// True if a node has trees whose file says nothing of nulls.
+auto ignores_nulls(const onnx_node& node, onnx_scope& in) -> bool {
+  if (node.domain != onnx_ml || !node.op.starts_with("TreeEnsemble")) return false;
+  const auto tracks = onnx_call(node, in).ints("nodes_missing_value_tracks_true");
+  return std::ranges::none_of(tracks, [](std::int64_t each) { return each != 0; });
+}
+
+/// True if a null of an input comes to trees whose file says nothing of nulls. Imputers let none through.
+auto loses_nulls(const onnx_file& file, const std::vector<bool>& needed, onnx_scope& in) -> bool {
+  std::set<std::string_view> nullable;
+  for (const onnx_value& each : file.inputs) nullable.insert(each.name);
+  for (std::size_t at = 0; at < file.nodes.size(); ++at) {
+    const onnx_node& node = file.nodes[at];
+    const bool takes_nulls =
+        std::ranges::any_of(node.inputs, [&](std::string_view each) { return nullable.contains(each); });
+    if (!needed[at] || !takes_nulls || node.op == "Imputer") continue;
+    if (ignores_nulls(node, in)) return true;
+    nullable.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return false;
+}
+
+/// Warns of trees that send nulls elsewhere than scikit-learn, if a key that they read may be null.
+auto warnings_of(const program_model& of, const onnx_file& file, const std::vector<bool>& needed, onnx_scope& in)
+    -> braid::diagnostics {
+  const auto may_be_null = [&](const program_key& each) {
+    return std::ranges::any_of(in.with.declared.keys(),
+                               [&](const key_entry& key) { return key.key_id == each.key_id && key.nullable; });
+  };
+  braid::diagnostics out;
+  if (std::ranges::any_of(of.keys, may_be_null) && loses_nulls(file, needed, in))
+    out.add(model_problem("untracked_nulls", "/graph",
+                          "the file does not say where its trees send nulls, so that all go right; scikit-learn may "
+                          "send them elsewhere, and give other scores",
+                          "put a SimpleImputer before the trees"));
+  return out;
+}
+
 }  // namespace
 
 auto read_onnx(std::string_view bytes, const model_reading& with) -> std::shared_ptr<const model> {
@@ -282,7 +322,9 @@ auto read_onnx(std::string_view bytes, const model_reading& with) -> std::shared
                     std::to_string(max_slots));
   set_keys(made, columns, with);
   if (!with.problems.empty()) return nullptr;
-  return std::make_shared<const model>(std::move(made), std::vector<double>(count, 0.0), score_rule{});
+  braid::diagnostics warnings = warnings_of(made, file, needed, in);
+  return std::make_shared<const model>(std::move(made), std::vector<double>(count, 0.0), score_rule{},
+                                       std::move(warnings));
 }
 
 }  // namespace rankd::detail

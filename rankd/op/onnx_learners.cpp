@@ -88,6 +88,44 @@ auto make_one_hot(const onnx_call& call) -> made_rows {
   return onnx_rows{onnx_type::floats, 3, std::move(out)};
 }
 
+/// The numbers that a label encoder knows, or gives in their place.
+auto labels_of(const onnx_call& call, std::string_view side) -> std::vector<double> {
+  std::vector<double> out = call.floats(std::string(side) + "_floats");
+  for (const std::int64_t each : call.ints(std::string(side) + "_int64s")) out.push_back(static_cast<double>(each));
+  return out;
+}
+
+/// Gives each key its value, as an ordinal encoder does, and all else the value of unknown keys.
+auto make_labels(const onnx_call& call) -> made_rows {
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  const std::vector<double> keys = labels_of(call, "keys");
+  const std::vector<double> values = labels_of(call, "values");
+  const bool is_known = std::ranges::none_of(keys, [](double each) { return std::isnan(each); });
+  if (keys.empty() || keys.size() > max_model_keys || keys.size() != values.size() || !is_known) {
+    call.refuse("bad_value", "keys_floats",
+                "from 1 to " + std::to_string(max_model_keys) + " numbers can be encoded as numbers, and none is NaN",
+                "encode categories that are texts, and fill in nulls, before they become features");
+    return std::nullopt;
+  }
+  const bool is_whole = !call.ints("values_int64s").empty();
+  const onnx_type type = is_whole ? onnx_type::int64 : onnx_type::floats;
+  const double unknown =
+      is_whole ? static_cast<double>(call.integer("default_int64", -1)) : call.real("default_float", -0.0);
+  onnx_rows out{type, of->rank, {}};
+  for (const std::uint32_t slot : of->slots) {
+    std::uint32_t found = call.out().constant(unknown, width_of(type));
+    for (std::size_t at = 0; at < keys.size() && call.may_go_on(); ++at) {
+      const std::uint32_t key = call.out().constant(keys[at], width_of(of->type));
+      const std::uint32_t is_key = call.out().step(step_kind::equal, number_width::floats, std::array{slot, key});
+      const std::uint32_t value = call.out().constant(values[at], width_of(type));
+      found = call.out().step(step_kind::select, width_of(type), std::array{is_key, value, found});
+    }
+    out.slots.push_back(found);
+  }
+  return out;
+}
+
 // Norms
 
 /// Each slot over the one, and as it is where that one is zero.
@@ -197,6 +235,7 @@ constexpr std::array learners_operators{
     onnx_operator{onnx_ml, "LinearClassifier", &make_linear_classifier, 1},
     onnx_operator{onnx_ml, "LinearRegressor", &make_linear_regressor},
     onnx_operator{onnx_ml, "Normalizer", &make_normalizer},
+    onnx_operator{onnx_ml, "LabelEncoder", &make_labels},
     onnx_operator{onnx_ml, "OneHotEncoder", &make_one_hot},
     onnx_operator{onnx_ml, "Scaler", &make_scaler},
     onnx_operator{onnx_ml, "TreeEnsembleClassifier", &make_tree_classifier, 1},

@@ -40,15 +40,22 @@ auto make_cast(const onnx_call& call) -> made_rows {
   return std::nullopt;
 }
 
-auto joined(const onnx_call& call, onnx_type type) -> made_rows {
-  onnx_rows out{.type = type, .slots = {}};
+/// True if an axis is the last one, that of columns.
+auto is_of_columns(std::int64_t axis, std::uint32_t rank) -> bool {
+  return axis == -1 || axis == static_cast<std::int64_t>(rank) - 1;
+}
+
+/// Joins the columns of all inputs, which have `rank` dimensions each.
+auto joined(const onnx_call& call, onnx_type type, std::uint32_t rank) -> made_rows {
+  onnx_rows out{.type = type, .rank = rank, .slots = {}};
   for (std::size_t at = 0; at < call.inputs(); ++at) {
     const onnx_rows* part = call.rows(at);
     if (part == nullptr) return std::nullopt;
-    if (part->rank != 2 || (part->type != type && call.node().op == "Concat")) {
+    if (part->rank != rank || (part->type != type && call.node().op == "Concat")) {
       call.refuse("wrong_type", "input",
                   shown(call.node().inputs[at]) + " is " + onnx_type_text(part->type) + " with " +
-                      std::to_string(part->rank) + " dimensions, and must be " + onnx_type_text(type) + " with 2");
+                      std::to_string(part->rank) + " dimensions, and must be " + onnx_type_text(type) + " with " +
+                      std::to_string(rank));
       return std::nullopt;
     }
     out.slots.insert(out.slots.end(), part->slots.begin(), part->slots.end());
@@ -62,25 +69,27 @@ auto joined(const onnx_call& call, onnx_type type) -> made_rows {
 auto make_concat(const onnx_call& call) -> made_rows {
   const onnx_rows* first = call.rows(0);
   if (first == nullptr) return std::nullopt;
-  if (const std::int64_t axis = call.integer("axis", 0); axis != 1 && axis != -1) {
-    call.refuse("bad_value", "axis", "only columns can be joined, axis 1, not axis " + std::to_string(axis));
+  const std::uint32_t rank = std::max(first->rank, 2U);  // encoders of one column each make three dimensions
+  if (const std::int64_t axis = call.integer("axis", 0); !is_of_columns(axis, rank)) {
+    call.refuse("bad_value", "axis",
+                "only columns can be joined, axis " + std::to_string(rank - 1) + ", not axis " + std::to_string(axis));
     return std::nullopt;
   }
-  return joined(call, first->type);
+  return joined(call, first->type, rank);
 }
 
 /// Joins columns as floats.
 auto make_vector(const onnx_call& call) -> made_rows {
-  auto out = joined(call, onnx_type::floats);
+  auto out = joined(call, onnx_type::floats, 2);
   if (out) out->slots = call.each(step_kind::same, onnx_type::floats, out->slots);
   return out;
 }
 
 /// The columns of these numbers.
 auto chosen(const onnx_call& call, const onnx_rows& of, const std::vector<std::int64_t>& numbers) -> made_rows {
-  onnx_rows out{.type = of.type, .slots = {}};
+  onnx_rows out{.type = of.type, .rank = of.rank, .slots = {}};
   const auto columns = static_cast<std::int64_t>(of.slots.size());
-  if (of.rank != 2 || numbers.size() > max_model_keys || numbers.empty()) {
+  if (of.rank < 2 || numbers.size() > max_model_keys || numbers.empty()) {
     call.refuse("wrong_length", "input",
                 "from 1 to " + std::to_string(max_model_keys) + " columns of a table can be chosen");
     return std::nullopt;
@@ -104,12 +113,16 @@ auto make_columns(const onnx_call& call) -> made_rows {
 }
 
 auto make_gather(const onnx_call& call) -> made_rows {
-  if (const std::int64_t axis = call.integer("axis", 0); axis != 1 && axis != -1) {
-    call.refuse("bad_value", "axis", "only columns can be chosen, axis 1, not axis " + std::to_string(axis));
+  const onnx_rows* of = call.rows(0);
+  if (of == nullptr) return std::nullopt;
+  if (const std::int64_t axis = call.integer("axis", 0); !is_of_columns(axis, of->rank)) {
+    call.refuse(
+        "bad_value", "axis",
+        "only columns can be chosen, axis " + std::to_string(of->rank - 1) + ", not axis " + std::to_string(axis));
     return std::nullopt;
   }
   auto out = make_columns(call);
-  if (out && call.constant(1)->dims.empty()) out->rank = 1;
+  if (out && call.constant(1)->dims.empty()) --out->rank;
   return out;
 }
 

@@ -2,12 +2,15 @@
 // once.
 #include <rankd/engine/bound_plan.hpp>
 
+#include <rankd/op/models.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/op/trained_world.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -121,4 +124,24 @@ TEST_CASE("a node knows where its author wrote it, and so do diagnostics about i
   CAPTURE(text);
   CHECK(text.find("there is no key 4242 (t.plan.ts:3:9)") != std::string::npos);
   CHECK(text.find("4243 (") == std::string::npos);
+}
+
+TEST_CASE("a plan has the warnings of the models that it calls") {
+  const registries declared =
+      registries_of(key_text(1, "id", "int") + key_text(2, "price", "float") + key_text(3, "age", "int") +
+                        key_text(4, "fresh", "bool") + key_text(5, "brand", "int") + key_text(6, "rating", "float") +
+                        key_text(7, "score", "float"),
+                    "", "");
+  model_folder models("tests/rankd/op/onnx", declared);
+  for (const auto& [model, warnings] : {std::pair<std::string, std::size_t>{"forest", 1}, {"filled_forest", 0}}) {
+    const auto bound = value_of(bind_plan(
+        value_of(parse_plan(R"({"schema_version":1,"plan_name":"t","outputs":["s"],"nodes":[)"
+                            R"({"node_id":"c","op":"core::candidates","inputs":[],"params":{"keys":[2,3,4,5,6]}},)"
+                            R"({"node_id":"s","op":"core::call_models","inputs":["c"],"params":{"models":[")" +
+                                model + R"("],"out_keys":[7]}}]})",
+                            "t.json", {all_op_shapes(), declared})),
+        declared, {}, &models));
+    CHECK(bound.warnings.size() == warnings);
+    if (warnings != 0) CHECK(bound.warnings.front().code == "untracked_nulls");
+  }
 }

@@ -129,9 +129,49 @@ constexpr float infinite = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
+TEST_CASE("encoders of several columns are joined, and columns of theirs are chosen") {
+  const auto encoders = [](std::int64_t axis, std::int64_t gathered) {
+    return to_bytes(
+        {.nodes = {node("Gather", {"x", "first"}, {"a"}, with_int("axis", 1)),
+                   node("Gather", {"x", "second"}, {"b"}, with_int("axis", 1)),
+                   learner("OneHotEncoder", {"a"}, {"a1"}, with_ints("cats_int64s", {5, 7})),
+                   learner("OneHotEncoder", {"b"}, {"b1"}, with_ints("cats_int64s", {1, 2})),
+                   node("Gather", {"b1", "kept"}, {"b2"}, with_int("axis", gathered)),
+                   node("Concat", {"a1", "b2"}, {"c"}, with_int("axis", axis)), node("Reshape", {"c", "shape"}, {"y"})},
+         .constants = {int_tensor("first", {0}), int_tensor("second", {1}), int_tensor("kept", {1}),
+                       int_tensor("shape", {-1, 3})},
+         .outputs = {value("y", 1, {3})}});
+  };
+  for (const std::int64_t last : {-1, 2}) {
+    CHECK((scores_of(encoders(last, last), 5, 2) == std::vector<cell>{1, 0, 1}));
+    CHECK((scores_of(encoders(last, last), 7, 1) == std::vector<cell>{0, 1, 0}));
+  }
+  CHECK((said_of(encoders(1, 2)) == lines{"bad_value /graph/node/5/axis"}));
+  CHECK((said_of(encoders(2, 1)) == lines{"bad_value /graph/node/4/axis"}));
+}
+
+TEST_CASE("a label encoder gives numbers for numbers, and one for all that it does not know") {
+  const auto labels = [](const bytes& keys, const bytes& values) {
+    return to_bytes({.nodes = {learner("LabelEncoder", {"x"}, {"y"}, keys + values)}, .outputs = {value("y", 1, {2})}});
+  };
+  const bytes keys = with_floats("keys_floats", {1, 2.5F});
+  CHECK((scores_of(labels(keys, with_floats("values_floats", {7, 8})), 1, 2.5) == std::vector<cell>{7, 8}));
+  CHECK((scores_of(labels(keys, with_ints("values_int64s", {7, 8})), 2, 2.5) == std::vector<cell>{-1, 8}));
+  const bytes other = with_floats("values_floats", {7, 8}) + with_float("default_float", 0.5F);
+  CHECK((scores_of(labels(keys, other), 2, 1) == std::vector<cell>{0.5, 7}));
+  CHECK((scores_of(labels(with_ints("keys_int64s", {3, 4}), with_ints("values_int64s", {1, 0})), 4, 3) ==
+         std::vector<cell>{0, 1}));
+  const lines refused{"bad_value " + place + "keys_floats"};
+  CHECK((said_of(labels(keys, with_floats("values_floats", {7}))) == refused));
+  CHECK((said_of(labels({}, {})) == refused));
+  CHECK((said_of(labels(with_strings("keys_strings", {"a"}), with_ints("values_int64s", {1}))) == refused));
+  CHECK((said_of(labels(with_floats("keys_floats", {1, static_cast<float>(not_a_number)}),
+                        with_ints("values_int64s", {1, 0}))) == refused));
+}
+
 TEST_CASE("models that skl2onnx converted give the scores of ONNX Runtime") {
   const auto names = names_of_models();
-  CHECK(names.size() == 33);
+  CHECK(names.size() == 36);
   for (const std::string& name : names) {
     CAPTURE(name);
     const auto made = detail::parse_model(text_of(folder_of_models / (name + ".onnx")), name, trained_world());

@@ -3,7 +3,7 @@
 
     python3 -m venv V
     V/bin/pip install scikit-learn==1.6.1 skl2onnx==1.20.0 onnx==1.17.0 protobuf==5.29.5 onnxruntime lightgbm xgboost-cpu
-    V/bin/python tests/rankd/op/onnx/train.py write           the files of this folder, which the tests read
+    V/bin/python tests/rankd/op/onnx/train.py write [NAME…]   the files of this folder, which the tests read
     V/bin/python tests/rankd/op/onnx/train.py check RANKD     10 000 new rows of each model
     V/bin/python tests/rankd/op/onnx/train.py time RANKD      rows per second of 100 trees with 31 leaves
 
@@ -37,8 +37,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge, SGDClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (KBinsDiscretizer, MinMaxScaler, Normalizer, OneHotEncoder, PowerTransformer,
-                                   StandardScaler)
+from sklearn.preprocessing import (KBinsDiscretizer, MinMaxScaler, Normalizer, OneHotEncoder, OrdinalEncoder,
+                                   PowerTransformer, StandardScaler)
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "trained"))
@@ -72,6 +72,11 @@ def encoded() -> Any:
     return ColumnTransformer(parts)
 
 
+def encoders(encoder: Any) -> Any:
+    """Brands and freshness by one encoder, the rest as it is."""
+    return ColumnTransformer([("both", encoder, [3, 2]), ("rest", "passthrough", [0, 1, 4])])
+
+
 def joined() -> Any:
     return ColumnTransformer([("all", "passthrough", list(range(len(KEYS))))])
 
@@ -101,6 +106,12 @@ CASES = [
     Case("ridge_filled", make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), Ridge()), number, nulls=True,
          exact=False),
     Case("ridge_encoded", make_pipeline(encoded(), Ridge()), number, exact=False),
+    Case("ridge_two_encoded", make_pipeline(encoders(OneHotEncoder(handle_unknown="ignore")), Ridge()), number,
+         exact=False),
+    Case("ridge_dropped", make_pipeline(encoders(OneHotEncoder(drop="first", handle_unknown="ignore")), Ridge()),
+         number, exact=False),
+    Case("ridge_ordinal", make_pipeline(encoders(OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=-1)), Ridge()), number, exact=False),
     Case("ridge_bins", make_pipeline(KBinsDiscretizer(3, encode="ordinal"), Ridge()), number, exact=False),
     Case("ridge_power", make_pipeline(PowerTransformer(), Ridge()), number, exact=False),
     Case("logistic", make_pipeline(joined(), StandardScaler(), LogisticRegression()), yes_or_no, "columns",
@@ -176,10 +187,13 @@ def test_rows(case: Case, count: int, seed: int) -> np.ndarray:
     return rows_of(count, seed, case.nulls and case.inputs != "columns")
 
 
-def write() -> None:
-    for old in [*HERE.glob("*.json"), *HERE.glob("*.onnx")]:
-        old.unlink()
+def write(names: list[str]) -> None:
+    if not names:
+        for old in [*HERE.glob("*.json"), *HERE.glob("*.onnx")]:
+            old.unlink()
     for case in CASES:
+        if names and case.name not in names:
+            continue
         made = converted(case, trained(case))
         (HERE / f"{case.name}.onnx").write_bytes(made.SerializeToString())
         rows = test_rows(case, 40, 2)
@@ -266,16 +280,17 @@ LARGE = [
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["write", "check", "time"])
-    parser.add_argument("rankd", nargs="?", default="build/release/bin/rankd")
+    parser.add_argument("rankd", nargs="*", default=[])
     parser.add_argument("--rows", type=int, default=10_000)
     options = parser.parse_args()
+    rankd = options.rankd[0] if options.rankd else "build/release/bin/rankd"
     if options.what == "write":
-        write()
+        write(options.rankd)
     elif options.what == "time":
         for case in LARGE:
-            time_it(options.rankd, case)
+            time_it(rankd, case)
     else:
-        return check(options.rankd, options.rows)
+        return check(rankd, options.rows)
     return 0
 
 
