@@ -56,7 +56,8 @@ auto cosine_similarity(std::string_view a, std::string_view b) noexcept -> doubl
 
 auto cosine_of(double dot, double square_a, double square_b) noexcept -> double {
   if (square_a == 0 || square_b == 0) return 0;
-  return dot / (std::sqrt(square_a) * std::sqrt(square_b));
+  // Roots and quotient are rounded, which may lift the cosine of like vectors above 1 by a bit.
+  return std::clamp(dot / (std::sqrt(square_a) * std::sqrt(square_b)), -1.0, 1.0);
 }
 
 }  // namespace rankd

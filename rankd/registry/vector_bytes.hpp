@@ -36,10 +36,10 @@ void append_vector_json(std::string& out, std::string_view bytes);
 /// The sum of the products. Cost: about a nanosecond for each number.
 [[nodiscard]] auto dot_product(std::string_view a, std::string_view b) noexcept -> double;
 
-/// The dot product divided by both lengths; 0 where one of them is 0.
+/// Returns the dot product divided by both lengths, which is from -1 to 1; 0 if one of them is 0.
 [[nodiscard]] auto cosine_similarity(std::string_view a, std::string_view b) noexcept -> double;
 
-/// The cosine of a dot product, and the dot products of both sides with themselves.
+/// Returns the cosine, from -1 to 1, for a dot product and the dot products of both sides with themselves.
 [[nodiscard]] auto cosine_of(double dot, double square_a, double square_b) noexcept -> double;
 
 }  // namespace rankd

@@ -12,9 +12,11 @@
 #include <braid/task/parallel.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -79,6 +81,14 @@ auto check_header(const vector_header& header, std::uint64_t bytes, const fs::pa
   if (const std::uint64_t wanted = vector_layout(header).bytes; wanted != bytes)
     return corrupt("it has " + std::to_string(bytes) + " bytes, and its header says " + std::to_string(wanted), file);
   return {};
+}
+
+/// True unless one of the numbers is infinite or NaN. All bits of the exponent are set in these alone.
+auto are_finite(std::span<const float> numbers) noexcept -> bool {
+  constexpr std::uint32_t exponent = 0x7F80'0000;
+  std::uint32_t wrong = 0;
+  for (const float each : numbers) wrong |= (std::bit_cast<std::uint32_t>(each) & exponent) == exponent ? 1U : 0U;
+  return wrong == 0;
 }
 
 auto read_header(std::span<const std::byte> bytes) -> vector_header {
@@ -290,15 +300,26 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
     return std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
   };
   lists_ = items(vector_part::lists, static_cast<const list_entry*>(nullptr));
-  centroids_ = items(vector_part::centroids, static_cast<const float*>(nullptr)).data();
+  const auto centroids = items(vector_part::centroids, static_cast<const float*>(nullptr));
+  centroids_ = centroids.data();
   ids_ = items(vector_part::ids, static_cast<const std::int64_t*>(nullptr));
   squares_ = items(vector_part::squares, static_cast<const double*>(nullptr));
-  values_ = items(vector_part::values, static_cast<const float*>(nullptr)).data();
+  const auto values = items(vector_part::values, static_cast<const float*>(nullptr));
+  values_ = values.data();
+
+  // What `rankd vectors build` refuses, another program may have written, with checksums that fit.
+  if (!are_finite(values) || !are_finite(centroids))
+    return corrupt("it has a number that is infinite or NaN", name).error();
+  if (!std::ranges::all_of(squares_, [](double each) { return std::isfinite(each) && each >= 0; }))
+    return corrupt("it has a length that is no finite number", name).error();
 
   std::uint64_t slots = 0;
   std::uint64_t count = 0;
   for (const list_entry& each : lists_) {
     if (each.first != slots || each.count > header.slots - slots) return corrupt("its lists do not fit", name).error();
+    if (std::ranges::adjacent_find(ids_.subspan(slots, each.count), std::greater_equal()) !=
+        ids_.subspan(slots, each.count).end())
+      return corrupt("the ids of a list do not ascend", name).error();
     slots += (each.count + vector_block - 1) / vector_block * vector_block;
     count += each.count;
   }

@@ -61,7 +61,7 @@ def cosine(a: Vector, b: Vector) -> float:
     square_a, square_b = dot(a, a), dot(b, b)
     if square_a == 0 or square_b == 0:
         return 0.0
-    return dot(a, b) / (math.sqrt(square_a) * math.sqrt(square_b))
+    return min(max(dot(a, b) / (math.sqrt(square_a) * math.sqrt(square_b)), -1.0), 1.0)
 
 
 def squared_distance(a: Vector, b: Vector) -> float:

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <string>
@@ -72,4 +73,19 @@ TEST_CASE("a cosine is that of the angle, and 0 where a side has no length") {
   CHECK(cosine_similarity(bytes_of({3, 0}), bytes_of({-2, 0})) == -1);
   CHECK(cosine_similarity(bytes_of({1, 0}), bytes_of({0, 5})) == 0);
   CHECK(cosine_similarity(bytes_of({0, 0}), bytes_of({1, 5})) == 0);
+}
+
+TEST_CASE("no cosine is beyond 1 or -1, whatever is lost by rounding") {
+  std::size_t at_most = 0;
+  for (int number = 1; number <= 2'000; ++number) {
+    const double n = number;
+    const std::string vector = bytes_of({std::sqrt(n), 1 / n, n / 7, 0.1 * n});
+    const std::string opposite = bytes_of({-std::sqrt(n), -1 / n, -n / 7, -0.1 * n});
+    CHECK(cosine_similarity(vector, vector) <= 1);
+    CHECK(cosine_similarity(vector, vector) > 1 - 1e-15);
+    CHECK(cosine_similarity(vector, opposite) >= -1);
+    const double square = dot_product(vector, vector);
+    at_most += square / (std::sqrt(square) * std::sqrt(square)) > 1 ? 1 : 0;
+  }
+  CHECK(at_most > 100);  // so many would be beyond 1
 }

@@ -198,6 +198,39 @@ TEST_CASE("every byte of a file is covered by a checksum") {
   CHECK(code_of(newer) == "vectors_newer");
 }
 
+TEST_CASE("what the builder refuses is refused in a file, though its checksums fit") {
+  const float infinite = std::numeric_limits<float>::infinity();
+  const float no_number = std::numeric_limits<float>::quiet_NaN();
+  const float largest = std::numeric_limits<float>::max();
+  const auto with = [](std::vector<float> numbers, std::vector<std::int64_t> ids = {1, 2, 3}) {
+    return code_of(vector_file_bytes({.dimensions = 2, .ids = std::move(ids), .numbers = std::move(numbers)}, {}));
+  };
+  CHECK(with({1, 2, 3, 4, 5, 6}).empty());
+  CHECK(with({largest, -largest, 0, -0.0F, 1e-45F, 6}).empty());
+  for (const float wrong : {infinite, -infinite, no_number, -no_number})
+    for (std::size_t at = 0; at < 6; ++at) {
+      std::vector<float> numbers{1, 2, 3, 4, 5, 6};
+      numbers[at] = wrong;
+      CHECK(with(numbers) == "vectors_corrupt");
+    }
+  CHECK(with({1, 2, 3, 4, 5, 6}, {1, 2, 2}) == "vectors_corrupt");
+  const auto found = vector_file::open("tests/rankd/store/infinite.rvec");
+  REQUIRE_FALSE(found);
+  CHECK(found.error().front().code == "vectors_corrupt");
+  CHECK(found.error().front().message.contains("infinite or NaN"));
+}
+
+TEST_CASE("the cosine of a vector with itself is at most 1, in a file as in a formula") {
+  const vector_table table = random_table(500, 5, 21);
+  const opened in(table);
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    const std::string vector = bytes_of(table.at(row));
+    const nearest_found found = in.file->nearest(vector, {.metric = vector_metric::cosine, .count = 1});
+    CHECK(found.all.front().score <= 1);
+    CHECK(found.all.front().score == cosine_similarity(vector, vector));
+  }
+}
+
 TEST_CASE("a file that is not there, or a folder, is said to be so") {
   CHECK(vector_file::open("/nowhere/at/all.rvec").error().front().code == "vectors_missing");
   CHECK(vector_file::open("/tmp").error().front().code == "vectors_missing");
