@@ -33,8 +33,11 @@ struct id_batch {
   std::uint64_t malformed = 0;  ///< elements that are not decimal 64-bit integers and were left out
 };
 
-/// The id that an element of a list spells: decimal digits with an optional minus sign, within 64 bits, and nothing
-/// else.
+/// Returns the id that an element or member of a store is: decimal digits within 64 bits, with an optional minus sign,
+/// and nothing else. Each id has one spelling, by which stores compare members: `07` and `-0` are no ids.
+auto parse_element(std::string_view text) noexcept -> std::optional<std::int64_t>;
+
+/// Returns the id that a text of a request spells: the same, or with zeros in front.
 auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t>;
 
 /// The id of a project whose ids have this type that a text spells; nothing where it is none.

@@ -50,7 +50,7 @@ auto copy_list(const record_view& list, std::uint32_t first, braid::arena& arena
   }
   std::size_t used = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (const auto id = parse_id(list.text_at(i))) out[used++] = *id;
+    if (const auto id = parse_element(list.text_at(i))) out[used++] = *id;
   }
   return {out.first(used), out.size() - used};
 }
@@ -63,6 +63,12 @@ auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t> {
   const auto [stopped, error] = std::from_chars(text.data(), end, id);
   if (error != std::errc() || stopped != end) return std::nullopt;
   return id;
+}
+
+auto parse_element(std::string_view text) noexcept -> std::optional<std::int64_t> {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (digits.starts_with('0') && text != "0") return std::nullopt;
+  return parse_id(text);
 }
 
 auto parse_id(std::string_view text, value_type type) -> std::optional<row_id> {

@@ -63,7 +63,7 @@ auto ids_of(std::span<const resp_value> texts, braid::arena& arena) -> std::span
   const auto out = arena.uninitialized<std::int64_t>(texts.size());
   std::size_t used = 0;
   for (const resp_value& each : texts)
-    if (const auto id = parse_id(each.text())) out[used++] = *id;
+    if (const auto id = parse_element(each.text())) out[used++] = *id;
   return out.first(used);
 }
 

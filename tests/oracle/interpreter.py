@@ -16,7 +16,7 @@ from .fallbacks import answers, substitute, wakers_of, with_waits
 from .features import Model, linked, spelled, sum_of, transformed
 from .registry import Key, Registry
 from .requests import Asked, RequestError, read_request
-from .store import Store, parse_id, parse_text_id
+from .store import Store, parse_element, parse_text_id
 from .templates import key_of, listed, members, ranked
 from .templates import spelled as written
 from .vectors import VectorFile, nearest, unlike
@@ -140,7 +140,7 @@ class _Run:
         self._vectors = known.vectors
         self._plan = plan
         self._asked = asked
-        self._id_of = parse_text_id if known.registry.has_text_ids else parse_id
+        self._id_of = parse_text_id if known.registry.has_text_ids else parse_element
         country = known.registry.key_named("country")
         self._country = COUNTRY if country is None else country.number
         self._scope = Scope(known.registry, asked.params)

@@ -31,7 +31,7 @@ class Store:
     def ids(self, kind: str, owner: int, limit: int) -> tuple[list[int], int]:
         """The ids among the first `limit` elements of a list, and how many of those elements are none."""
         elements = self.lists.get(f"{kind}:{owner}", [])[:limit]
-        ids = [number for number in map(parse_id, elements) if number is not None]
+        ids = [number for number in map(parse_element, elements) if number is not None]
         return ids, len(elements) - len(ids)
 
 
@@ -41,6 +41,12 @@ def parse_id(text: str) -> int | None:
         return None
     number = int(text)
     return number if ID_MIN <= number <= ID_MAX else None
+
+
+def parse_element(text: str) -> int | None:
+    """The number that an element or a member is, or None: it has one spelling, without zeros in front."""
+    number = parse_id(text)
+    return number if number is not None and str(number) == text else None
 
 
 def parse_text_id(text: str) -> str | None:

@@ -18,7 +18,7 @@ namespace rankd::detail {
 inline auto item_of(std::string_view text, id_form form) -> std::optional<stored_item> {
   if (form == id_form::texts)
     return is_text_id(text) ? std::optional(stored_item{.is_there = true, .text = text}) : std::nullopt;
-  const auto id = parse_id(text);
+  const auto id = parse_element(text);
   return id ? std::optional(stored_item{.is_there = true, .id = *id, .text = {}}) : std::nullopt;
 }
 

@@ -134,7 +134,7 @@ TEST_CASE("the first ids of many lists are what a table says, and malformed elem
       const auto list = truth.lists.find(ids[i]);
       const elements& all = list == truth.lists.end() ? elements() : list->second;
       for (std::size_t k = 0; k < std::min<std::size_t>(first, all.size()); ++k) {
-        if (const auto id = parse_id(all[k]))
+        if (const auto id = parse_element(all[k]))
           expected.push_back(*id);
         else
           ++malformed;

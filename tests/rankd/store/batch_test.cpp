@@ -16,6 +16,16 @@ TEST_CASE("decimal integers within 64 bits are ids") {
   CHECK(parse_id("-9223372036854775808") == std::numeric_limits<std::int64_t>::min());
 }
 
+TEST_CASE("an element of a store has one spelling") {
+  using rankd::parse_element;
+  for (const std::string_view text : {"0", "7", "-7", "10", "-10", "9223372036854775807", "-9223372036854775808"})
+    CHECK(parse_element(text) == rankd::parse_id(text));
+  for (const std::string_view text : {"", "-", "00", "07", "-0", "-07", "0x7", "7 ", "9223372036854775808"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_element(text).has_value());
+  }
+}
+
 TEST_CASE("anything else is not") {
   for (const std::string_view text :
        {std::string_view(""), std::string_view("-"), std::string_view("+5"), std::string_view(" 5"),

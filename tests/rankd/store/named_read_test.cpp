@@ -178,7 +178,7 @@ TEST_CASE("members of sets in the order of their ids") {
   const watchdog guard(120s);
   three_stores& all = shared_stores();
   const names keys{"bought:7", "bought:8", "bought:9", "codes"};
-  CHECK(all.ask({.kind = read_kind::set, .keys = keys, .count = 3}) == "-5 9 17 |  |  | 7 7 malformed 2");
+  CHECK(all.ask({.kind = read_kind::set, .keys = keys, .count = 3}) == "-5 9 17 |  |  | 7 malformed 3");
 }
 
 TEST_CASE("fields, membership and scores") {
