@@ -28,7 +28,7 @@ namespace {
 using json = nlohmann::json;
 
 /// toml++ bounds how deep values nest, but not the dots of a key, and destroys tables recursively.
-constexpr std::ptrdiff_t max_dots_in_a_line = 100;
+constexpr std::size_t max_dots_in_a_key = 100;
 
 class converter {
  public:
@@ -81,11 +81,49 @@ auto refuse(std::string_view source_name, std::string code, std::string message)
                                              .source = std::string(source_name)}));
 }
 
+/// Returns the end of a quoted string that begins at `at`. A string of one line ends with its line at the latest.
+auto end_of_quoted(std::string_view text, std::size_t at) -> std::size_t {
+  constexpr std::size_t long_quotes = 3;
+  const char quote = text[at];
+  const bool is_long = text.substr(at).starts_with(std::string(long_quotes, quote));
+  const std::string closing(is_long ? long_quotes : 1, quote);
+  for (at += closing.size(); at < text.size(); ++at) {
+    if (!is_long && text[at] == '\n') return at;
+    if (quote == '"' && text[at] == '\\') {
+      ++at;
+      continue;
+    }
+    if (!text.substr(at).starts_with(closing)) continue;
+    at += closing.size();
+    // Up to two quotes before the closing ones belong to the text.
+    for (int more = 0; is_long && more < 2 && at < text.size() && text[at] == quote; ++more) ++at;
+    return at;
+  }
+  return text.size();
+}
+
+/// True for bytes that stand in a key besides dots and quoted strings.
+auto is_key_byte(char c) noexcept -> bool {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' ||
+         c == ' ' || c == '\t' || static_cast<unsigned char>(c) >= 0x80;
+}
+
+/// True unless a key has too many parts. Dots in comments, in strings and of the decimals of a list belong to no key.
 auto dots_bounded(std::string_view text) -> bool {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (std::ranges::count(line, '.') > max_dots_in_a_line) return false;
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  std::size_t dots = 0;  // of the key that this may be
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_quoted(text, at);
+      continue;
+    }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (c == '.' && ++dots > max_dots_in_a_key) return false;
+    if (c != '.' && !is_key_byte(c)) dots = 0;
+    ++at;
   }
   return true;
 }

@@ -57,6 +57,37 @@ TEST_CASE("dates are refused where they stand, all of them") {
   CHECK(refused.error().begin()[1].pointer == "/b/c/0");
 }
 
+TEST_CASE("dots that belong to no key are not counted") {
+  const std::string dots(101, '.');
+  std::string decimals = "1.5";
+  for (int i = 0; i < 200; ++i) decimals += ", 1.5";
+  for (const std::string& text : {"# " + dots, "a = 1 # " + dots, "a = \"" + dots + "\"", "a = '" + dots + "'",
+                                  "a = \"\"\"\n" + dots + "\"\"\"\"\"", "a = '''" + dots + "\n'''",
+                                  "a = [" + decimals + "]", "\"" + dots + "\" = 1", "a = \"\\\"#" + dots + "\""}) {
+    CAPTURE(text);
+    CHECK(code_of(text).empty());
+  }
+}
+
+TEST_CASE("the parts of a key are counted, whatever stands around them and between them") {
+  const auto key = [](int parts, const std::string& dot) {
+    std::string out = "a";
+    for (int i = 1; i < parts; ++i) out += dot + "a";
+    return out;
+  };
+  CHECK(code_of(key(101, ".") + " = 1").empty());
+  for (const std::string dot : {".", " . ", ".'b'.", ".\"#\"."}) {
+    const std::string long_key = key(102, dot);
+    for (const std::string& text :
+         {long_key + " = 1", "[" + long_key + "]", "[[" + long_key + "]]", "x = { " + long_key + " = 1 }",
+          "x = \"\"\"y\"\"\"\"\nz = { " + long_key + " = 1 }", "x = ['''y''''', { " + long_key + " = 1 }]",
+          "x = \"\\\"\" # '\n" + long_key + " = 1", "x = 'a\\'\n" + long_key + " = 1"}) {
+      CAPTURE(text);
+      CHECK(code_of(text) == "toml_too_deep");
+    }
+  }
+}
+
 TEST_CASE("neither deep keys nor deep arrays exhaust the stack") {
   std::string key = "a";
   for (int i = 0; i < 200'000; ++i) key += ".a";
