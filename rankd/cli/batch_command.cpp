@@ -116,12 +116,12 @@ auto fingerprint(const fs::path& in) -> nlohmann::json {
 /// use.
 auto plans_digest(const workspace& in) -> std::string {
   std::string all;
-  const auto add = [&all](const std::string& name, const fs::path& file) {
-    if (const auto text = read_text_file(file)) all += name + ' ' + sha256_hex(*text) + '\n';
+  const auto add = [&all](const std::string& name, const braid::checked<std::string>& text) {
+    if (text) all += name + ' ' + sha256_hex(*text) + '\n';
   };
   if (const auto plans = list_artifacts(in.where.plans))
-    for (const artifact& each : *plans) add(each.name, each.file);
-  for (const fs::path& each : model_files(in.where.models)) add(each.filename().string(), each);
+    for (const artifact& each : *plans) add(each.name, read_text_file(each.file));
+  for (const fs::path& each : model_files(in.where.models)) add(each.filename().string(), read_model_file(each));
   for (const fs::path& each : in.where.operators)
     if (const auto text = read_text_file(each, largest_library)) all += each.string() + ' ' + sha256_hex(*text) + '\n';
   for (const endpoint_entry& each : in.declared.endpoints())
@@ -311,7 +311,7 @@ auto answer_all(const batch_command_options& options, const workspace& in) -> br
   if (!range) return std::unexpected(std::move(range.error()));
   auto requests = open_requests(options.in, range->begin);  // a pipe is opened once
   if (!requests) return std::unexpected(std::move(requests.error()));
-  const auto stores = open_all_stores(in);
+  const auto stores = *plan != nullptr ? open_stores_of(in, {&*plan, 1}) : open_all_stores(in);
   if (!stores) return std::unexpected(stores.error());
 
   engine_options how;

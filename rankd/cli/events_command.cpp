@@ -95,11 +95,12 @@ auto wants_mark(std::string_view text) -> bool {
   return !text.empty() && std::string_view("=+-@\t\r'").contains(text.front()) && !is_number(text);
 }
 
-/// With the comma behind it, so that an empty cell has one wherever it stands.
+/// Appends a cell with the comma behind it, so that an empty cell has one wherever it stands. An empty text has quotes:
+/// a cell without any is a null.
 void append_cell(std::string& out, const std::string& text) {
   constexpr std::string_view mark = "'";
   const std::string_view before = wants_mark(text) ? mark : std::string_view();
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+  if (!text.empty() && text.find_first_of(",\"\r\n") == std::string::npos) {
     out += before;
     out += text;
   } else {
@@ -109,6 +110,14 @@ void append_cell(std::string& out, const std::string& text) {
     out += '"';
   }
   out += ',';
+}
+
+/// Appends the cell of a value.
+void append_value_cell(std::string& out, const json& value) {
+  if (value.is_null())
+    out += ',';
+  else
+    append_cell(out, text_of(value));
 }
 
 /// Behind the last cell of a row.
@@ -184,18 +193,19 @@ class joiner {
     const json* rows = rows_of(line);
     if (rows == nullptr) return false;
     ++counts_.answers;
-    const std::string request = text_of(line.value("request_id", json()));
+    const json request_id = line.value("request_id", json());
+    const std::string request = text_of(request_id);
     for (std::size_t at = 0; at < (*rows)["id"].size(); ++at) {
       ++counts_.rows;
       const std::string id = text_of((*rows)["id"][at]);
-      append_cell(text_, request);
+      append_value_cell(text_, request_id);
       for (const char* name : {"time", "plan", "plan_digest", "user_id"})
-        append_cell(text_, text_of(line.value(name, json())));
+        append_value_cell(text_, line.value(name, json()));
       append_cell(text_, std::to_string(at + 1));
-      append_cell(text_, id);
+      append_value_cell(text_, (*rows)["id"][at]);
       for (const std::string& name : columns_) {
         const auto column = rows->find(name);
-        append_cell(text_, column == rows->end() ? "" : text_of((*column)[at]));
+        append_value_cell(text_, column == rows->end() ? json() : (*column)[at]);
       }
       const auto found = by_row_.find(place_of(request, id));
       for (const auto& [type, number] : types_) {

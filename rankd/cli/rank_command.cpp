@@ -153,7 +153,8 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
     return report(problems, options.form, id);
   if (const auto missing = fit_to_plan(request, *plan, in.declared); !missing.empty())
     return report(missing, options.form, id);
-  const auto stores = open_all_stores(in);
+  const bound_plan* const run = &*plan;
+  const auto stores = open_stores_of(in, {&run, 1});
   if (!stores) return report(stores.error(), options.form, id);
 
   engine_options how;

@@ -90,6 +90,35 @@ auto with_substitute(const workspace& in, braid::checked<bound_plan> plan, const
   return std::unexpected(std::move(problems));
 }
 
+/// True if a node of the plan names the endpoint.
+auto names_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool {
+  return std::ranges::any_of(plan.stated->nodes, [&endpoint](const plan_node& node) {
+    return std::ranges::any_of(node.params, [&endpoint](const plan_param& param) {
+      return param.kind == param_kind::endpoint_ref && param.value == scalar(endpoint.endpoint_id);
+    });
+  });
+}
+
+/// Opens the stores of the endpoints that are wanted; the others are null.
+template <typename Wanted>
+auto open_some(const workspace& in, server_messages words, const Wanted& is_wanted) -> braid::checked<open_stores> {
+  open_stores stores;
+  for (const endpoint_entry& endpoint : in.declared.endpoints()) {
+    stores.owned.emplace_back();
+    if (endpoint.kind == endpoint_entry::kind_type::vectors || !is_wanted(endpoint)) continue;
+    if (is_embedded(endpoint) && in.where.data) {
+      progress_bar bar("loading " + printable(in.where.data->filename().string()));
+      auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data,
+                                    {.progress = bar.for_load(), .vectors = lengths_of(in.declared)});
+      if (!loaded) return std::unexpected(std::move(loaded.error()));
+    }
+    auto opened = open_store(endpoint, in.where.root, words);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    stores.owned.back() = std::move(*opened);
+  }
+  return stores;
+}
+
 }  // namespace
 
 auto workspace::open(const fs::path& folder) -> braid::checked<workspace> {
@@ -153,21 +182,17 @@ auto open_stores::pointers() const -> std::vector<store*> {
 }
 
 auto open_all_stores(const workspace& in, server_messages words) -> braid::checked<open_stores> {
-  open_stores stores;
-  for (const endpoint_entry& endpoint : in.declared.endpoints()) {
-    stores.owned.emplace_back();
-    if (endpoint.kind == endpoint_entry::kind_type::vectors) continue;
-    if (is_embedded(endpoint) && in.where.data) {
-      progress_bar bar("loading " + printable(in.where.data->filename().string()));
-      auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data,
-                                    {.progress = bar.for_load(), .vectors = lengths_of(in.declared)});
-      if (!loaded) return std::unexpected(std::move(loaded.error()));
-    }
-    auto opened = open_store(endpoint, in.where.root, words);
-    if (!opened) return std::unexpected(std::move(opened.error()));
-    stores.owned.back() = std::move(*opened);
-  }
-  return stores;
+  return open_some(in, words, [](const endpoint_entry& /*each*/) { return true; });
+}
+
+auto open_stores_of(const workspace& in, std::span<const bound_plan* const> plans) -> braid::checked<open_stores> {
+  return open_some(in, server_messages::shown, [plans](const endpoint_entry& each) {
+    return std::ranges::any_of(plans, [&each](const bound_plan* plan) {
+      for (; plan != nullptr; plan = plan->substitute.get())
+        if (names_endpoint(*plan, each)) return true;
+      return false;
+    });
+  });
 }
 
 }  // namespace rankd

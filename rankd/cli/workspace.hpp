@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,5 +57,9 @@ struct open_stores {
 /// standard error. Redis servers are not asked yet.
 auto open_all_stores(const workspace& in, server_messages words = server_messages::shown)
     -> braid::checked<open_stores>;
+
+/// Opens the stores that these plans, and those that stand in for them, read; the others are null. So a plan that reads
+/// no store runs in a project whose store is missing.
+auto open_stores_of(const workspace& in, std::span<const bound_plan* const> plans) -> braid::checked<open_stores>;
 
 }  // namespace rankd

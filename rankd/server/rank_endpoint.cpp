@@ -22,6 +22,15 @@ constexpr std::size_t max_request_id = 256;
 constexpr std::size_t largest_kept_answer = 256 * 1024;
 constexpr auto time_between_reports = std::chrono::seconds(1);
 
+/// True for a body in any coding but `identity`, which is none.
+auto is_encoded(const braid::http_fields& fields) -> bool {
+  constexpr std::string_view identity = "identity";
+  const auto coding = fields.find("Content-Encoding");
+  if (!coding) return false;
+  const auto is_same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  return fields.count("Content-Encoding") > 1 || !std::ranges::equal(*coding, identity, is_same);
+}
+
 /// `application/json`, with whatever parameters.
 auto is_json(std::string_view type) -> bool {
   if (type == json_type) return true;  // nearly all of them
@@ -289,10 +298,10 @@ auto shard::check_head(braid::http_exchange& x, request_record& record) -> bool 
   record.may_force = client->may_force;
   record.may_send_events = client->may_send_events || !tokens_;
   const auto type = fields.find("Content-Type");
-  if (fields.find("Content-Encoding") || (type && !is_json(*type)) || fields.count("Content-Type") > 1) {
+  if (is_encoded(fields) || (type && !is_json(*type)) || fields.count("Content-Type") > 1) {
     fail(x, record,
          answer_error(http_status::unsupported_media_type, "unsupported_media_type",
-                      "a request wants Content-Type: application/json, or none, and no Content-Encoding", id));
+                      "Content-Type must be application/json or absent, and Content-Encoding identity or absent", id));
     return false;
   }
   return true;

@@ -284,6 +284,18 @@ TEST_CASE("no cell of training data is a formula, and each text can be had back"
   CHECK(counts.matched == 1);
 }
 
+TEST_CASE("an empty string and a null are different cells of training data") {
+  const scratch_folder folder;
+  fs::create_directories(folder.path() / "events");
+  folder.write("shown/exposures-20260101T000000Z-1-000001.ndjson",
+               R"({"request_id":"r","user_id":"","rows":{"id":[7,8],"title":["",null],"price":[-0.0,1e+20]}})"
+               "\n");
+  join_counts counts;
+  CHECK(joined_in(folder.path(), counts) ==
+        "request_id,time,plan,plan_digest,user_id,position,id,price,title\n"
+        "r,,,,\"\",1,7,-0.0,\"\"\nr,,,,\"\",2,8,1e+20,\n");
+}
+
 TEST_CASE("a damaged event is no training data, and those behind it are") {
   const scratch_folder folder;
   folder.write("shown/exposures-20260101T000000Z-1-000001.ndjson", R"({"request_id":"r","rows":{"id":[7]}})"

@@ -3,7 +3,9 @@
 
 #include <tests/rankd/cli/project_copy.hpp>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -100,4 +102,28 @@ TEST_CASE("a store is named by a folder, or is the project's") {
   CHECK(code_of(store_folder(copy.path(), "lmdb:")) == "store_unsupported");
   CHECK(code_of(store_folder(copy.path(), "redis://h:1")) == "store_unsupported");
   CHECK_FALSE(store_folder("/nowhere", ""));
+}
+
+TEST_CASE("a plan that reads no store runs without it, and a plan that reads one needs it") {
+  const project_copy copy;
+  copy.write("plans/compiled/own.json",
+             R"({"schema_version":1,"plan_name":"own","outputs":["c"],"nodes":[)"
+             R"({"node_id":"c","op":"core::candidates","inputs":[],"params":{"keys":[]}}]})");
+  fs::remove(copy.path() / "plans/compiled/index.json");
+  copy.write("rankd.toml",
+             "name = \"r\"\nenvironment = \"test\"\nregistry = \"registry\"\nplans = \"plans/compiled\"\n");
+  const workspace in = workspace::open(copy.path()).value();
+  const bound_plan own = in.load_plan_of("own").value();
+  const bound_plan reels = in.load_plan_of("reels_plan_a").value();
+  CHECK(code_of(open_all_stores(in)) == "store_missing");
+  const bound_plan* const first = &own;
+  const auto opened = open_stores_of(in, {&first, 1});
+  REQUIRE(opened);
+  CHECK(opened->pointers() == std::vector<store*>(in.declared.endpoints().size()));
+  const bound_plan* const both[] = {&own, &reels};
+  CHECK(code_of(open_stores_of(in, both)) == "store_missing");
+  bound_plan with_substitute = own;
+  with_substitute.substitute = std::make_shared<const bound_plan>(reels);
+  const bound_plan* const third = &with_substitute;
+  CHECK(code_of(open_stores_of(in, {&third, 1})) == "store_missing");
 }

@@ -99,6 +99,12 @@ TEST_CASE("each kind of failure has its status, its code and its place") {
   CHECK(error_of(world.rank(R"({"user_id":1,"plan":"slow","deadline_ms":1})")) == "504 deadline_exceeded -");
   CHECK(error_of(world.rank("{}", "Content-Type: text/plain\r\n")) == "415 unsupported_media_type -");
   CHECK(error_of(world.rank("{}", "Content-Encoding: gzip\r\n")) == "415 unsupported_media_type -");
+  CHECK(error_of(world.rank("{}", "Content-Encoding: identit\r\n")) == "415 unsupported_media_type -");
+  CHECK(error_of(world.rank("{}", "Content-Encoding: identity\r\nContent-Encoding: gzip\r\n")) ==
+        "415 unsupported_media_type -");
+  for (const std::string coding : {"identity", "Identity"})
+    CHECK(error_of(world.rank(R"({"user_id":1})", "Content-Encoding: " + coding + "\r\n")) ==
+          "400 missing_field /plan");
   CHECK(error_of(world.rank("{}", "Content-Type: application/json\r\nContent-Type: text/x\r\n")) ==
         "415 unsupported_media_type -");
   CHECK(error_of(world.ask("GET", "/v1/rank")) == "405 method_not_allowed -");
