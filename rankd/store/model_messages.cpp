@@ -1,14 +1,18 @@
 // rankd/store/model_messages.cpp: the inference protocol in JSON.
 #include <rankd/store/detail/model_messages.hpp>
 
+#include <rankd/plan/json.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <system_error>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -79,40 +83,91 @@ void flatten(const json& data, std::vector<const json*>& into, int depth) {
       into.push_back(&each);
 }
 
-/// Reads one tensor as the scores from `first` on.
-auto read_tensor(const json& tensor, const model_call& what, row_range rows, std::size_t first, std::size_t wanted,
-                 std::span<double> into) -> std::string {
+/// Which values of a tensor are scores.
+struct tensor_columns {
+  std::size_t first = 0;                   ///< the score that its first chosen column is
+  std::size_t count = 1;                   ///< of scores
+  std::optional<std::size_t> column = {};  ///< the only one that is chosen; otherwise the tensor has no other
+};
+
+auto name_of(const json& tensor) -> std::string {
   const auto name = tensor.find("name");
-  const std::string called =
-      "the tensor " +
-      (name != tensor.end() && name->is_string() ? quote_name(name->get<std::string>()) : "of the answer");
+  return name != tensor.end() && name->is_string() ? name->get<std::string>() : std::string();
+}
+
+/// True for a tensor of integers or texts, which are labels of classes. Ids and counts that are meant as scores are
+/// chosen by their column.
+auto has_labels(const json& tensor) -> bool {
+  const auto type = tensor.find("datatype");
+  if (type == tensor.end() || !type->is_string()) return false;
+  const auto& name = type->get_ref<const std::string&>();
+  return name.starts_with("INT") || name.starts_with("UINT") || name == "BYTES";
+}
+
+/// Returns the number that a value is, NaN if it is null; nothing if it is neither.
+auto number_of(const json& value) -> std::optional<double> {
+  if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
+  if (value.is_boolean()) return value.get<bool>() ? 1.0 : 0.0;
+  if (!value.is_number() || std::isinf(value.get<double>())) return std::nullopt;
+  return value.get<double>();
+}
+
+/// Reads columns of a tensor as scores. Returns what is wrong, if anything is.
+auto read_tensor(const json& tensor, const model_call& what, row_range rows, const tensor_columns& chosen,
+                 std::span<double> into) -> std::string {
+  const std::string name = name_of(tensor);
+  const std::string called = "the tensor " + (name.empty() ? "of the answer" : quote_name(name));
+  const std::string hint = name.empty() ? std::string() : ", such as `" + name + "[1]`";
   const auto shape = tensor.find("shape");
   const auto width = shape == tensor.end() ? std::nullopt : width_of(*shape, rows.size());
   if (!width) return called + " has no shape of " + std::to_string(rows.size()) + " rows";
-  if (*width != wanted)
+  if (!chosen.column && has_labels(tensor))
+    return called + " has the datatype " + tensor.at("datatype").get<std::string>() +
+           ", of labels and not of scores; name the tensor of the probabilities in `outputs`, with its column if there "
+           "are several, such as `predict_proba[1]`";
+  if (!chosen.column && *width != chosen.count)
     return called + " has " + std::to_string(*width) + " values for each row, and the plan wants " +
-           std::to_string(wanted);
+           std::to_string(chosen.count) + "; `outputs` can name one column" + hint;
+  if (chosen.column && *chosen.column >= *width)
+    return called + " has " + std::to_string(*width) + " values for each row, numbered from 0, and no column " +
+           std::to_string(*chosen.column);
   const auto data = tensor.find("data");
   if (data == tensor.end() || !data->is_array()) return called + " has no `data`, which must be an array of numbers";
   std::vector<const json*> values;
-  values.reserve(rows.size() * wanted);
+  values.reserve(rows.size() * *width);
   flatten(*data, values, 0);
-  if (values.size() != rows.size() * wanted)
+  if (values.size() != rows.size() * *width)
     return called + " has " + std::to_string(values.size()) + " values in place of " +
-           std::to_string(rows.size() * wanted);
+           std::to_string(rows.size() * *width);
   for (std::size_t row = 0; row < rows.size(); ++row)
-    for (std::size_t score = 0; score < wanted; ++score) {
-      const json& value = *values[row * wanted + score];
-      if (!value.is_number() && !value.is_null() && !value.is_boolean())
-        return called + " has a value that is no number, for row " + std::to_string(rows.begin + row);
-      double read = std::numeric_limits<double>::quiet_NaN();
-      if (value.is_boolean())
-        read = value.get<bool>() ? 1 : 0;
-      else if (value.is_number())
-        read = value.get<double>();
-      into[(first + score) * what.rows + rows.begin + row] = read;
+    for (std::size_t score = 0; score < chosen.count; ++score) {
+      const auto number = number_of(*values[row * *width + chosen.column.value_or(score)]);
+      if (!number) return called + " has a value that is no finite number, for row " + std::to_string(rows.begin + row);
+      into[(chosen.first + score) * what.rows + rows.begin + row] = *number;
     }
   return {};
+}
+
+/// The name of a tensor, with the column that stands behind it in brackets: `probabilities[1]`.
+struct named_column {
+  std::string_view name;
+  std::optional<std::size_t> column = {};
+};
+
+auto column_in(std::string_view text) -> named_column {
+  const std::size_t open = text.rfind('[');
+  if (open == std::string_view::npos || !text.ends_with(']')) return {text};
+  const std::string_view digits = text.substr(open + 1, text.size() - open - 2);
+  std::size_t column = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), column);
+  if (error != std::errc() || end != digits.data() + digits.size()) return {text};
+  return {text.substr(0, open), column};
+}
+
+auto names_of(const json& tensors) -> std::string {
+  std::string out;
+  for (const json& each : tensors) out += (out.empty() ? "" : ", ") + quote_name(name_of(each));
+  return out;
 }
 
 }  // namespace
@@ -145,17 +200,22 @@ auto inference_body(const model_call& what, row_range rows) -> std::string {
     }
   }
   out += ']';
-  for (std::size_t at = 0; at < what.outputs.size(); ++at) {
+  std::vector<std::string_view> asked;  // each tensor once
+  for (const std::string_view each : what.outputs)
+    if (const std::string_view name = column_in(each).name; std::ranges::find(asked, name) == asked.end())
+      asked.push_back(name);
+  for (std::size_t at = 0; at < asked.size(); ++at) {
     out += at == 0 ? R"(,"outputs":[{"name":)" : R"(,{"name":)";
-    append_json_string(out, what.outputs[at]);
-    out += at + 1 == what.outputs.size() ? "}]" : "}";
+    append_json_string(out, asked[at]);
+    out += at + 1 == asked.size() ? "}]" : "}";
   }
   return out + "}";
 }
 
 auto read_scores(std::string_view body, const model_call& what, row_range rows, std::span<double> into) -> std::string {
-  const json answer = json::parse(body, nullptr, false);
-  if (answer.is_discarded()) return "the answer is no JSON";
+  const auto document = parse_foreign_json(body, "answer");
+  if (!document) return "the answer is no JSON that can be read: " + document.error().front().message;
+  const json& answer = *document;
   const auto found = answer.is_object() ? answer.find("outputs") : answer.end();
   if (!answer.is_object() || found == answer.end() || !found->is_array()) return "the answer has no array `outputs`";
   for (const json& each : *found)
@@ -163,18 +223,21 @@ auto read_scores(std::string_view body, const model_call& what, row_range rows, 
   if (what.outputs.empty()) {
     if (found->size() != 1)
       return "the answer has " + std::to_string(found->size()) +
-             " tensors, and the node does not say which it wants: "
-             "name them in `outputs`";
-    return read_tensor((*found)[0], what, rows, 0, what.scores, into);
+             " tensors, and the node does not say which it wants: name one in `outputs`: " + names_of(*found);
+    return read_tensor((*found)[0], what, rows, {.count = what.scores}, into);
   }
   for (std::size_t at = 0; at < what.outputs.size(); ++at) {
-    const auto is_meant = [&](const json& each) {
-      const auto name = each.find("name");
-      return name != each.end() && name->is_string() && name->get_ref<const std::string&>() == what.outputs[at];
+    const auto find = [&](std::string_view name) {
+      return std::ranges::find_if(*found, [name](const json& each) { return name_of(each) == name; });
     };
-    const auto tensor = std::ranges::find_if(*found, is_meant);
-    if (tensor == found->end()) return "the answer has no tensor " + quote_name(what.outputs[at]);
-    if (std::string wrong = read_tensor(*tensor, what, rows, at, 1, into); !wrong.empty()) return wrong;
+    named_column wanted{what.outputs[at]};  // whose name may end in brackets
+    if (find(wanted.name) == found->end()) wanted = column_in(what.outputs[at]);
+    const auto tensor = find(wanted.name);
+    if (tensor == found->end())
+      return "the answer has no tensor " + quote_name(wanted.name) + "; it has " + names_of(*found);
+    if (std::string wrong = read_tensor(*tensor, what, rows, {.first = at, .column = wanted.column}, into);
+        !wrong.empty())
+      return wrong;
   }
   return {};
 }

@@ -189,19 +189,20 @@ TEST_CASE("an answer that is none says what is wrong with it") {
   options.breaker.failures = 0;
   model_server& server = at.add(options);
   const std::array<std::pair<std::string, std::string_view>, 12> cases{{
-      {"{\"outputs\":[{\"data\":[NaN]}]}", "the answer is no JSON"},
+      {outputs_of(tensor_of("[2]", "[1,-Infinity]")), "the tensor `y` has a value that is no finite number, for row 1"},
       {"[]", "the answer has no array `outputs`"},
       {"{}", "the answer has no array `outputs`"},
       {R"({"outputs":[1]})", "an item of `outputs` is no object"},
-      {outputs_of(""), "the answer has 0 tensors, and the node does not say which it wants: name them in `outputs`"},
+      {outputs_of(""), "the answer has 0 tensors, and the node does not say which it wants: name one in `outputs`: "},
       {outputs_of(tensor_of("[2]", "[1,2]") + "," + tensor_of("[2]", "[1,2]")),
-       "the answer has 2 tensors, and the node does not say which it wants: name them in `outputs`"},
+       "the answer has 2 tensors, and the node does not say which it wants: name one in `outputs`: `y`, `y`"},
       {outputs_of(tensor_of("[3]", "[1,2,3]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
       {outputs_of(tensor_of("[2,18446744073709551615,2]", "[1,2]")), "the tensor `y` has no shape of 2 rows"},
-      {outputs_of(tensor_of("[2,2]", "[1,2,3,4]")), "the tensor `y` has 2 values for each row, and the plan wants 1"},
+      {outputs_of(tensor_of("[2,2]", "[1,2,3,4]")),
+       "the tensor `y` has 2 values for each row, and the plan wants 1; `outputs` can name one column, such as `y[1]`"},
       {outputs_of(tensor_of("[2]", "[1]")), "the tensor `y` has 1 values in place of 2"},
-      {outputs_of(tensor_of("[2]", R"([1,"2"])")), "the tensor `y` has a value that is no number, for row 1"},
+      {outputs_of(tensor_of("[2]", R"([1,"2"])")), "the tensor `y` has a value that is no finite number, for row 1"},
   }};
   for (const auto& [text, why] : cases) {
     CAPTURE(text);
@@ -209,12 +210,69 @@ TEST_CASE("an answer that is none says what is wrong with it") {
     CHECK(at.ask(server, call_of()) == "model_bad_answer");
     CHECK(at.last.ends_with(why));
   }
+  at.answer = answer_with(R"({"outputs":[{"data":[nan]}]})");
+  CHECK(at.ask(server, call_of()) == "model_bad_answer");
+  CHECK(at.last.contains("the answer is no JSON that can be read: line 1, column "));
   const std::array<std::string_view, 1> wanted{"z"};
   model_call named = call_of();
   named.outputs = wanted;
   at.answer = answer_with(outputs_of(tensor_of("[2]", "[1,2]")));
   CHECK(at.ask(server, named) == "model_bad_answer");
-  CHECK(at.last.ends_with("the answer has no tensor `z`"));
+  CHECK(at.last.ends_with("the answer has no tensor `z`; it has `y`"));
+}
+
+TEST_CASE("one column of a tensor is chosen by its number, and NaN is none") {
+  // As MLServer and Triton answer for a classifier of scikit-learn.
+  const std::string classes = R"({"name":"label","shape":[2],"datatype":"INT64","data":[0,1]},)"
+                              R"({"name":"probabilities","shape":[2,2],"datatype":"FP32","data":[0.75,0.25,NaN,NaN]})";
+  std::vector<json> asked;
+  model_scene at([&](http_exchange& exchange, const json& body) {
+    asked.push_back(body);
+    answer_with(outputs_of(classes))(exchange, body);
+  });
+  model_server& server = at.add(at.options());
+  const auto ask = [&](std::vector<std::string_view> names) {
+    model_call what = call_of();
+    what.outputs = names;
+    what.scores = names.size();
+    return at.ask(server, what);
+  };
+  CHECK(ask({"probabilities[1]"}) == "0.25 -");
+  CHECK(asked.back().at("outputs") == json::parse(R"([{"name":"probabilities"}])"));
+  CHECK(ask({"probabilities[1]", "probabilities[0]", "label[0]"}) == "0.25 0.75 0.0 - - 1.0");
+  CHECK(asked.back().at("outputs") == json::parse(R"([{"name":"probabilities"},{"name":"label"}])"));
+  CHECK(ask({"probabilities[2]"}) == "model_bad_answer");
+  CHECK(at.last.ends_with("the tensor `probabilities` has 2 values for each row, numbered from 0, and no column 2"));
+  CHECK(ask({"probabilities"}) == "model_bad_answer");
+  CHECK(at.last.ends_with("`outputs` can name one column, such as `probabilities[1]`"));
+  CHECK(ask({"probabilities[]"}) == "model_bad_answer");
+  CHECK(at.last.ends_with("has no tensor `probabilities[]`; it has `label`, `probabilities`"));
+}
+
+TEST_CASE("labels are refused as scores, with a hint") {
+  std::string type = "INT64";
+  model_scene at([&](http_exchange& exchange, const json& body) {
+    answer_with(outputs_of(R"({"name":"predict","shape":[2],"datatype":")" + type + R"(","data":[0,1]})"))(exchange,
+                                                                                                           body);
+  });
+  model_server_options options = at.options();
+  options.breaker.failures = 0;
+  model_server& server = at.add(options);
+  const std::array<std::string_view, 1> wanted{"predict"};
+  model_call named = call_of();
+  named.outputs = wanted;
+  for (const std::string labels : {"INT64", "INT32", "UINT8", "BYTES"}) {
+    type = labels;
+    CHECK(at.ask(server, call_of()) == "model_bad_answer");
+    CHECK(at.last.contains("the tensor `predict` has the datatype " + labels + ", of labels and not of scores"));
+    CHECK(at.last.contains("such as `predict_proba[1]`"));
+    CHECK(at.ask(server, named) == "model_bad_answer");
+  }
+  for (const std::string scores : {"FP64", "FP32", "FP16", "BOOL"}) {
+    type = scores;
+    CHECK(at.ask(server, call_of()) == "0.0 1.0");
+    CHECK(at.ask(server, named) == "0.0 1.0");
+  }
 }
 
 TEST_CASE("a refusal has a code by its status, and the server's words only where they may be shown") {
