@@ -144,8 +144,9 @@ class uring_backend final : public io_backend {
     return std::uint64_t{times} << 32U | number << 1U | static_cast<std::uint32_t>(index_of(item.interest));
   }
 
-  /// A sandbox may grant the setup and refuse what the ring needs then. Both calls fail in this state, with or without a sandbox: a
-  /// disabled ring is not entered, and has no eventfd to be taken away. Any other error is that of a filter.
+  /// A sandbox may grant the setup and refuse what the ring needs then. Both calls fail in this state, with or without
+  /// a sandbox: a disabled ring is not entered, and has no eventfd to be taken away. Any other error is that of a
+  /// filter.
   [[nodiscard]] auto refusal_of_later_calls() const noexcept -> std::error_code {
     const bool may_enter = ::syscall(SYS_io_uring_enter, ring_.ring_fd, 0, 0, 0, nullptr, 0) >= 0 || errno == EBADFD;
     if (!may_enter) return last_system_error();

@@ -3,7 +3,6 @@
 #include <braid/coro/fork_task.hpp>
 
 #include <braid/coro/bridge.hpp>
-#include <braid/coro/detail/fork_point.hpp>
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/serial_executor.hpp>
 #include <braid/sync/stop_flag.hpp>
@@ -296,21 +295,6 @@ TEST_CASE_FIXTURE(watched, "a failure leaves out those that have not begun, and 
     auto both = [&]() -> fork_task<void> { co_await fork_join(fails("one"), fails("one")); };
     REQUIRE_THROWS_WITH_AS(run_in(two, both()), "one", std::runtime_error);
   }
-}
-
-TEST_CASE("of several failures at one fork the first counts, and it is thrown once") {
-  struct open_fork : detail::fork_point {
-    using fork_point::fail;
-    using fork_point::has_failed;
-    using fork_point::rethrow;
-  } fork;
-  CHECK_FALSE(fork.has_failed());
-  CHECK_NOTHROW(fork.rethrow());
-  fork.fail(std::make_exception_ptr(std::runtime_error("first")));
-  fork.fail(std::make_exception_ptr(std::runtime_error("second")));
-  CHECK(fork.has_failed());
-  CHECK_THROWS_WITH_AS(fork.rethrow(), "first", std::runtime_error);
-  CHECK_NOTHROW(fork.rethrow());
 }
 
 TEST_CASE_FIXTURE(watched, "what is thrown goes up through awaits and forks, and can be caught anywhere") {
