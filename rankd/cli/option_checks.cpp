@@ -2,6 +2,7 @@
 #include <rankd/cli/option_checks.hpp>
 
 #include <rankd/cli/workspace.hpp>
+#include <rankd/server/own_hosts.hpp>
 #include <rankd/server/span_exporter.hpp>
 #include <rankd/store/redis_options.hpp>
 
@@ -71,6 +72,10 @@ auto check_not_empty(const std::string& text) -> std::string { return text.empty
 auto check_listen(const std::string& text) -> std::string {
   const auto at = braid::socket_address::parse(text);
   return at && at->is_ip() ? "" : "wants ADDRESS:PORT, by numbers: 127.0.0.1:8080, 0.0.0.0:80, [::]:8080";
+}
+
+auto check_host_name(const std::string& text) -> std::string {
+  return is_host_name(text) ? "" : "must be the name of a host without a port, or *, got `" + text + "`";
 }
 
 auto check_server_url(const std::string& text) -> std::string {

@@ -20,6 +20,9 @@ namespace rankd {
 /// An address with its port, by numbers.
 [[nodiscard]] auto check_listen(const std::string& text) -> std::string;
 
+/// Checks the name of a host without a port, or `*`.
+[[nodiscard]] auto check_host_name(const std::string& text) -> std::string;
+
 /// A server, and nothing behind it: http://HOST:PORT.
 [[nodiscard]] auto check_server_url(const std::string& text) -> std::string;
 

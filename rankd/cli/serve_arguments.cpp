@@ -150,6 +150,21 @@ void add_serve_output(CLI::App& command, serve_command_options& options) {
       ->capture_default_str();
 }
 
+/// Adds the options that say which requests are let in.
+void add_clients(CLI::App& command, serve_command_options& options) {
+  command
+      .add_option("--token-file", options.token_file,
+                  "Bearer tokens that are accepted, one a line; default: none is asked for")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command
+      .add_option("--allow-host", options.server.allowed_hosts,
+                  "Without --token-file: a name under which clients reach the server, beside IP addresses and "
+                  "localhost; `*` for any name; may be repeated")
+      ->check(check_host_name)
+      ->type_name("NAME");
+}
+
 }  // namespace
 
 void add_serve(CLI::App& app, std::function<exit_status()>& chosen) {
@@ -172,11 +187,7 @@ void add_serve(CLI::App& app, std::function<exit_status()>& chosen) {
       ->check(whole_number(1, 4096))
       ->capture_default_str();
   add_node_timeout(*command, options->server.engine);
-  command
-      ->add_option("--token-file", options->token_file,
-                   "Bearer tokens that are accepted, one a line; default: none is asked for")
-      ->check(check_not_empty)
-      ->type_name("FILE");
+  add_clients(*command, *options);
   auto* certificate = command
                           ->add_option("--tls-cert", options->tls_cert,
                                        "PEM file of the certificate and its intermediates; the server then speaks TLS")

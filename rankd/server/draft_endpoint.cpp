@@ -121,13 +121,13 @@ auto status_of_edit(const braid::diagnostics& problems) -> http_status {
 void shard::add_draft_routes() {
   if (!all_->options.shows_page || all_->context.drafts == nullptr) return;
   constexpr std::string_view path = "/v1/plans/{name}/source";
-  routes_.get(path, [this](braid::http_exchange& x) { return source(x); });
-  routes_.post(path, [this](braid::http_exchange& x) { return save(x); });
+  add_get(path, [this](braid::http_exchange& x) { return source(x); });
+  add_post(path, [this](braid::http_exchange& x) { return save(x); });
   serve_post("/v1/plans/{name}/draft", [this](braid::http_exchange& x) { return draft(x); });
   serve_post("/v1/plans/{name}/completions", [this](braid::http_exchange& x) { return complete(x); });
   serve_post("/v1/plans/{name}/option", [this](braid::http_exchange& x) { return change_option(x); });
   serve_get("/v1/plans/{name}/project", [this](braid::http_exchange& x) { return project(x); });
-  routes_.get("/ui/compiler.js", [this](braid::http_exchange& x) { return compiler_script(x); });
+  add_get("/ui/compiler.js", [this](braid::http_exchange& x) { return compiler_script(x); });
 }
 
 auto shard::may_edit(braid::http_exchange& x, endpoint which) -> bool {
@@ -252,7 +252,6 @@ auto shard::project(braid::http_exchange& x) -> braid::task<void> {
 /// A worker's script is asked for without a token. It is the same for every project, and there only once a client that
 /// may edit has asked for a project. Megabytes for any client that comes: all answers send the same bytes.
 auto shard::compiler_script(braid::http_exchange& x) -> braid::task<void> {
-  if (!may_come(x, endpoint::page)) co_return;
   const auto script = all_->context.drafts->browser_compiler();
   if (script == nullptr)
     co_return reply(x, endpoint::page,

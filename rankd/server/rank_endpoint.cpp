@@ -281,10 +281,6 @@ auto shard::check_head(braid::http_exchange& x, request_record& record) -> bool 
   }
   record.request_id = id;
   if (!id.empty()) static_cast<void>(x.set_field("X-Request-Id", id));
-  if (is_foreign(x)) {
-    fail(x, record, foreign_host(id));
-    return false;
-  }
   const auto client = client_of(x);
   if (!client) {
     static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));

@@ -16,6 +16,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rankd {
 
@@ -58,8 +59,10 @@ struct serve_options {
 
   std::optional<braid::tls_context::identity> tls = {};  ///< connections are TLS, with this certificate and key
   std::optional<token_list> tokens = {};                 ///< tokens of clients; nothing: no client needs one
-  bool clients_change_plans = false;                     ///< clients may also pin, roll back and reload
-  bool shows_page = false;  ///< `/ui` is the page of plans; on loopback alone, unless there are tokens
+  /// Names for which a server without tokens answers, beside addresses and `localhost`; `*`: any (see `own_hosts`).
+  std::vector<std::string> allowed_hosts = {};
+  bool clients_change_plans = false;  ///< clients may also pin, roll back and reload
+  bool shows_page = false;            ///< `/ui` is the page of plans; on loopback alone, unless there are tokens
 };
 
 }  // namespace rankd

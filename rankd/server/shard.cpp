@@ -66,7 +66,8 @@ auto given_request_id(const braid::http_request_head& head) noexcept -> std::str
 shard::shard(serve_shared& all, shard_shares shares)
     : all_(&all),
       shares_(shares),
-      gate_({.max_under_way = shares.in_flight, .queue = shares.queue, .max_wait = all.options.max_wait}) {
+      gate_({.max_under_way = shares.in_flight, .queue = shares.queue, .max_wait = all.options.max_wait}),
+      hosts_(all.options.allowed_hosts) {
   if (all.options.tokens) tokens_ = std::make_shared<const token_list>(*all.options.tokens);
   add_routes();
 }
@@ -171,6 +172,17 @@ auto shard::format_refusal(const braid::http_server::refusal& refusal) -> braid:
   return {.type = std::string(json_type), .body = std::move(answer.body)};
 }
 
+/// Browsers add no token by themselves, so a server with tokens asks no further.
+auto shard::admits(braid::http_exchange& x) -> bool {
+  if (tokens_) return true;
+  auto refusal = hosts_.refusal_of(x.request());
+  if (!refusal) return true;
+  reply(x, endpoint::other,
+        answer_error(braid::http_status::forbidden, std::move(refusal->code), refusal->message,
+                     given_request_id(x.request())));
+  return false;
+}
+
 /// The router answers other methods by itself, and knows nothing of tokens.
 void shard::refuse_other_methods(std::string_view pattern, braid::http_method only) {
   braid::http_router::method_set allowed;
@@ -179,7 +191,7 @@ void shard::refuse_other_methods(std::string_view pattern, braid::http_method on
   for (std::uint8_t i = 0; i < braid::detail::http_methods; ++i) {
     const auto method = static_cast<braid::http_method>(i);
     if (allowed.contains(method)) continue;
-    routes_.add(method, pattern, [this, allowed](braid::http_exchange& x) { refuse_method(x, allowed); });
+    add_route(method, pattern, [this, allowed](braid::http_exchange& x) { refuse_method(x, allowed); });
   }
 }
 
@@ -208,14 +220,10 @@ void shard::add_routes() {
   add_draft_routes();
   add_page_routes();
   // For every client.
-  routes_.get("/healthz", [this](braid::http_exchange& x) {
-    if (may_come(x, endpoint::health)) health(x);
-  });
-  routes_.get("/readyz", [this](braid::http_exchange& x) {
-    if (may_come(x, endpoint::ready)) ready(x);
-  });
-  routes_.get("/v1/openapi.json", [this](braid::http_exchange& x) {
-    if (may_come(x, endpoint::openapi)) reply(x, endpoint::openapi, braid::http_status::ok, json_type, openapi_text());
+  add_get("/healthz", [this](braid::http_exchange& x) { health(x); });
+  add_get("/readyz", [this](braid::http_exchange& x) { ready(x); });
+  add_get("/v1/openapi.json", [this](braid::http_exchange& x) {
+    reply(x, endpoint::openapi, braid::http_status::ok, json_type, openapi_text());
   });
 }
 

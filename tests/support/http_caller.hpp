@@ -94,7 +94,7 @@ class http_caller {
 inline auto request_text(std::string_view method, std::string_view path, std::string_view fields = {},
                          std::string_view body = {}) -> std::string {
   std::string out(method);
-  ((((out += ' ') += path) += " HTTP/1.1\r\nHost: test\r\n") += fields);
+  ((((out += ' ') += path) += " HTTP/1.1\r\nHost: localhost\r\n") += fields);
   if (!body.empty() || method == "POST") out += "Content-Length: " + std::to_string(body.size()) + "\r\n";
   return (out += "\r\n") += body;
 }

@@ -7,6 +7,7 @@
 #include <rankd/server/error_answer.hpp>
 #include <rankd/server/in_flight_shares.hpp>
 #include <rankd/server/metered_store.hpp>
+#include <rankd/server/own_hosts.hpp>
 #include <rankd/server/rank_server.hpp>
 #include <rankd/server/serve_metrics.hpp>
 #include <rankd/server/shadow_boards.hpp>
@@ -155,15 +156,34 @@ class shard {
   };
 
   void add_routes();
+  /// Adds a handler that runs only for requests that `admits` lets through. No other function adds a route.
+  template <typename Fn>
+  void add_route(braid::http_method method, std::string_view pattern, Fn fn) {
+    routes_.add(method, pattern, [this, fn = std::move(fn)](braid::http_exchange& x) {
+      using answer_type = decltype(fn(x));
+      if (!admits(x)) return answer_type();
+      return fn(x);
+    });
+  }
+  template <typename Fn>
+  void add_get(std::string_view pattern, Fn fn) {
+    add_route(braid::http_method::get, pattern, std::move(fn));
+  }
+  template <typename Fn>
+  void add_post(std::string_view pattern, Fn fn) {
+    add_route(braid::http_method::post, pattern, std::move(fn));
+  }
+  /// Returns true if the request may go on; otherwise it has been answered.
+  auto admits(braid::http_exchange& x) -> bool;
   /// A path that needs a token, whatever the method.
   template <typename Fn>
   void serve_get(std::string_view pattern, Fn fn) {
-    routes_.get(pattern, std::move(fn));
+    add_get(pattern, std::move(fn));
     refuse_other_methods(pattern, braid::http_method::get);
   }
   template <typename Fn>
   void serve_post(std::string_view pattern, Fn fn) {
-    routes_.post(pattern, std::move(fn));
+    add_post(pattern, std::move(fn));
     refuse_other_methods(pattern, braid::http_method::post);
   }
   void refuse_other_methods(std::string_view pattern, braid::http_method only);
@@ -286,9 +306,6 @@ class shard {
   void add_page_routes();
   void page(braid::http_exchange& x, const page_file& file);
   [[nodiscard]] auto offers_to(const token_client& client) const -> std::vector<std::string>;
-  [[nodiscard]] auto is_foreign(const braid::http_exchange& x) const -> bool;
-  /// Whether the request may go on; if not, it has been answered.
-  auto may_come(braid::http_exchange& x, endpoint which) -> bool;
 
   // other_endpoints.cpp
   void plans(braid::http_exchange& x);
@@ -325,6 +342,7 @@ class shard {
   std::size_t usual_reads_ = 0;               // bytes of recorded reads that a request has at most, lately
   std::vector<store*> asked_;                 // these, as the engine wants them
   std::shared_ptr<const token_list> tokens_;  // null: every client may ask
+  own_hosts hosts_;                           // for the time without tokens
 
   braid::http_router routes_;
   std::optional<engine> ranker_;                // used by the last tasks of the runtime, as is the server
@@ -335,8 +353,5 @@ class shard {
 
 /// The field X-Request-Id of a request; nothing where it has none.
 [[nodiscard]] auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view;
-
-/// To a request that names a host for which this server does not answer.
-[[nodiscard]] auto foreign_host(std::string_view request_id) -> error_answer;
 
 }  // namespace rankd::detail

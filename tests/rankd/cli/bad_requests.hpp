@@ -76,7 +76,7 @@ inline auto broken_message(braid::random_source& random) -> std::string {
     case 1: return any_bytes(random, 300);
     case 2: return "GET /" + std::string(10'000 + random.below(20'000), 'a') + " HTTP/1.1\r\n\r\n";
     case 3:
-      return "POST /v1/rank HTTP/1.1\r\nHost: a\r\n" + std::string(authorization) +
+      return "POST /v1/rank HTTP/1.1\r\nHost: localhost\r\n" + std::string(authorization) +
              "Transfer-Encoding: chunked\r\n\r\n" + std::string(chunks[random.below(chunks.size())]);
     default: {
       std::string text = whole;

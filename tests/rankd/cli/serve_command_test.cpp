@@ -81,7 +81,7 @@ TEST_CASE("a second signal ends at once what the first one waits for") {
   const project_copy project;
   running_server server(project.path(), {"--grace-ms", "3600000"});
   auto half = server.caller();
-  half.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{");
+  half.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{");
   CHECK(eventually([&] {
     auto one = server.caller();
     one.say(request_text("GET", "/healthz"));

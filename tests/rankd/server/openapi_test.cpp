@@ -107,7 +107,7 @@ void explore_rank(explorer& out, serve_world& world) {
       [&] { return world.ask("GET", "/metrics").body.find("\nrankd_in_flight 1\n") != std::string::npos; }));
   out.note(rank, world.rank(R"({"user_id":1,"plan":"single"})"));
   auto slow = world.caller();
-  slow.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
+  slow.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
   out.note(rank, slow.hear().value());
 }
 
@@ -123,7 +123,7 @@ void explore_batch(explorer& out, serve_world& world) {
   ask(good, "Content-Type: text/plain\r\n");
   ask({}, "X: " + std::string(2000, 'x') + "\r\n");
   auto slow = world.caller();
-  slow.say("POST /v1/rank/batch HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
+  slow.say("POST /v1/rank/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
   out.note(batch, slow.hear().value());
   serve_options narrow;
   narrow.max_in_flight = 1;
@@ -173,7 +173,7 @@ void explore_events(explorer& out, const serve_options& small) {
     ask(app + "Content-Type: text/plain\r\n", body);
     ask("X: " + std::string(2000, 'x') + "\r\n", body);
     braid::testing::http_caller slow(server->address());
-    slow.say("POST /v1/events HTTP/1.1\r\nHost: a\r\n" + app + "Content-Length: 5\r\n\r\n");
+    slow.say("POST /v1/events HTTP/1.1\r\nHost: localhost\r\n" + app + "Content-Length: 5\r\n\r\n");
     out.note(path, slow.hear().value());
   }
 }
@@ -367,7 +367,7 @@ void explore_other_registries(explorer& out) {
   out.note("get /v1/plans/{name}/diff/traffic", ask("GET /v1/plans/a/diff/traffic?version=1"));
 }
 
-/// Every operation under the name of another host, of a server that shows the page to this machine.
+/// Asks for every operation under the name of another host.
 void explore_hosts(explorer& out) {
   changing_world world(true, {}, bad_plans::refuse_all, true);
   for (const auto& [operation, statuses] : operations()) {
@@ -376,7 +376,9 @@ void explore_hosts(explorer& out) {
     for (const auto& [name, value] : {std::pair("{name}", "a"), std::pair("{number}", "1")})
       if (const std::size_t at = path.find(name); at != std::string::npos)
         path.replace(at, std::string_view(name).size(), value);
-    out.note(operation, world.ask(operation.starts_with("get") ? "GET" : "POST", path));
+    auto one = world.caller();
+    one.say((operation.starts_with("get") ? "GET " : "POST ") + path + " HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    out.note(operation, one.hear().value());
   }
 }
 

@@ -134,7 +134,7 @@ TEST_CASE("a message that is too large or no message is refused as JSON") {
   CHECK(error_of(world.rank(std::string(101, ' '))) == "413 body_too_large -");
   CHECK(world.rank(std::string(101, ' ')).body.contains("up to 100 bytes (--max-body-bytes)"));
   auto in_pieces = world.caller();
-  in_pieces.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n" +
+  in_pieces.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n" +
                 std::string(101, ' '));
   CHECK(in_pieces.hear().value().body.contains("up to 100 bytes (--max-body-bytes)"));
   CHECK(world.rank({}, "X: " + std::string(2000, 'x') + "\r\n").body.contains("up to 1024 bytes (--max-header-bytes)"));
@@ -143,10 +143,10 @@ TEST_CASE("a message that is too large or no message is refused as JSON") {
   liar.say("nonsense\r\n\r\n");
   CHECK(error_of(liar.hear().value()) == "400 bad_start_line -");
   auto chunks = world.caller();
-  chunks.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n");
+  chunks.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n");
   CHECK(error_of(chunks.hear().value()) == "400 bad_chunk -");
   auto half = world.caller();
-  half.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{");
+  half.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{");
   half.finish();
   CHECK(error_of(half.hear().value()) == "400 truncated -");
   CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);
@@ -168,7 +168,7 @@ TEST_CASE("a client that is too slow is told so") {
   hasty_for_bodies.body_timeout = std::chrono::milliseconds(20);
   serve_world world(hasty_for_bodies);
   auto body = world.caller();
-  body.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\nX-Request-Id: me\r\n\r\n{");
+  body.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\nX-Request-Id: me\r\n\r\n{");
   const heard_answer late = body.hear().value();
   CHECK(error_of(late) == "408 too_slow -");
   CHECK(json::parse(late.body).at("request_id") == "me");
@@ -266,7 +266,7 @@ TEST_CASE("places are given back by requests that end and by connections that br
   }
   {
     auto half = world.caller();
-    half.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\n" + who + "Content-Length: 50\r\n\r\n{");
+    half.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\n" + who + "Content-Length: 50\r\n\r\n{");
     CHECK(eventually([&] { return status("ten") == 429; }));
   }
   CHECK(eventually([&] { return status("ten") != 429; }));
@@ -434,7 +434,7 @@ TEST_CASE("a refusal leaves the connection open, does not want the body, and hun
     CHECK(world.ask("GET", "/healthz").status == 200);
     one.say(request.substr(request.size() - 5));
     CHECK(one.hear().value().field("Connection").empty());
-    one.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n");
+    one.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n");
     CHECK(error_of(one.hear().value()) == "503 overloaded -");
     CHECK(!one.hear());
     CHECK(metric(world, "rankd_shed_total") == std::to_string(times + 2));
@@ -502,10 +502,10 @@ TEST_CASE("bodies that would take too much memory together are refused") {
   poor.body_memory = 1000;
   serve_world world(poor);
   auto first = world.caller();
-  first.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n" + std::string(600, ' '));
+  first.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n" + std::string(600, ' '));
   // The second is read behind what the first has sent, or before it; one of both is refused.
   auto second = world.caller();
-  second.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n" + std::string(600, ' '));
+  second.say("POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n" + std::string(600, ' '));
   const std::string refusals = R"(rankd_http_responses_total{endpoint="/v1/rank",status="503"})";
   CHECK(eventually([&] { return metric(world, refusals) == "1"; }));
   CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);
