@@ -2,6 +2,7 @@
 #include <rankd/engine/detail/request_state.hpp>
 
 #include <rankd/op/row_change.hpp>
+#include <rankd/plan/fallback.hpp>
 #include <rankd/store/hedging_stores.hpp>
 
 #include <braid/base/config.hpp>
@@ -69,6 +70,29 @@ auto plan_nodes::replaces(const braid::graph_failure& why) noexcept -> bool {
   if (state_->used.is_bounded()) state_->used.withdraw(state_->route->shape.position(why.node));
   if (fallback->kind == fallback_kind::input) fallen.output = state_->rows_of(state_->sources_of(why.node).front());
   return true;
+}
+
+namespace {
+
+/// Returns true if something stands in for the node whatever it fails with.
+auto replaces_all(const std::optional<node_fallback>& fallback) noexcept -> bool {
+  return fallback && std::ranges::all_of(node_failure_codes(), [&](std::string_view code) {
+           return find_failure(fallback->on, code, node_failure_codes()).has_value();
+         });
+}
+
+}  // namespace
+
+/// A budget of rows or bytes counts all nodes before a failed one, and captured rows are those of all of them: then
+/// each is waited for.
+auto plan_nodes::may_fail(braid::node_index node) const noexcept -> bool {
+  const bound_plan& plan = *state_->plan;
+  if (state_->used.is_bounded() || !plan.captures.empty() || !state_->request.captures.empty()) return true;
+  if (state_->route->takes_cached(node)) return true;
+  const bound_node& what = plan.nodes[node];
+  // The codes of operators that compute are not all failures that a fallback can name.
+  if (what.op->work() == op_work::waits && replaces_all(what.fallback)) return false;
+  return timeout(node) != braid::duration::max() || what.op->may_fail();
 }
 
 auto plan_nodes::mode(braid::node_index node) noexcept -> braid::node_mode {

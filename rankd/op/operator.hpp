@@ -113,6 +113,10 @@ class bound_op {
 
   /// Requires op_work::waits. Lifetime: context and operator outlive the task.
   [[nodiscard]] virtual auto start(node_context& context) const -> braid::task<op_result<row_set>> = 0;
+
+  /// Returns false if neither `run` nor the task of `start` can end with an error while its request goes on, a budget
+  /// that is used up excepted. The failure of another node is then reported without waiting for this one.
+  [[nodiscard]] virtual auto may_fail() const noexcept -> bool = 0;
 };
 
 /// What the rows that an operator gives have to do with those that it takes; held against every result in checked

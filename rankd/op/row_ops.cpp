@@ -198,6 +198,8 @@ struct sort_params {
     return 4.0 * static_cast<double>(rows) * static_cast<double>(std::bit_width(rows));
   }
 
+  [[nodiscard]] static auto may_fail() noexcept -> bool { return false; }
+
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     return sort(context.inputs[0], key_id, direction, context.memory);
   }
@@ -213,6 +215,8 @@ struct first_of_sort_params {
     return std::min(by.cost_ns(rows), 2.0 * static_cast<double>(rows) + 4 * by.cost_ns(taken));
   }
 
+  [[nodiscard]] static auto may_fail() noexcept -> bool { return false; }
+
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     return sort_first(context.inputs[0], by.key_id, by.direction, static_cast<std::size_t>(count.in(context.params)),
                       context.memory);
@@ -220,6 +224,7 @@ struct first_of_sort_params {
 };
 
 struct pass_on_params {
+  [[nodiscard]] static auto may_fail() noexcept -> bool { return false; }
   [[nodiscard]] auto cost_ns(std::size_t /*rows*/) const noexcept -> double { return 10; }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> { return context.inputs[0]; }
@@ -229,6 +234,7 @@ struct take_params {
   option_value<std::int64_t> count;
 
   [[nodiscard]] auto cost_ns(std::size_t /*rows*/) const noexcept -> double { return 10; }
+  [[nodiscard]] static auto may_fail() noexcept -> bool { return false; }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     return context.inputs[0].take(static_cast<std::size_t>(count.in(context.params)));

@@ -18,6 +18,7 @@ struct fixed_source_params {
   std::size_t rows = 1;
 
   [[nodiscard]] auto cost_ns(std::size_t /*incoming*/) const noexcept -> double { return static_cast<double>(rows); }
+  [[nodiscard]] static auto may_fail() noexcept -> bool { return false; }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     if (!context.may_make(rows, rows * sizeof(std::int64_t))) return over_budget();
@@ -33,6 +34,8 @@ struct sleep_params {
   std::chrono::milliseconds span{};
   sleep_end end = sleep_end::pass_on;
 
+  [[nodiscard]] auto may_fail() const noexcept -> bool { return end == sleep_end::fail; }
+
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     co_await braid::sleep_for(span);
     if (end == sleep_end::fail)
@@ -43,6 +46,8 @@ struct sleep_params {
 
 struct busy_cpu_params {
   std::chrono::milliseconds span{};
+
+  [[nodiscard]] static auto may_fail() noexcept -> bool { return false; }
 
   [[nodiscard]] auto cost_ns(std::size_t /*rows*/) const noexcept -> double {
     return std::chrono::duration<double, std::nano>(span).count();

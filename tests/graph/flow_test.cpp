@@ -255,6 +255,27 @@ TEST_CASE("of two nodes that throw the one that was added first is reported, whi
   }
 }
 
+TEST_CASE("a failure does not wait for a function before it that is noexcept, and has no timeout") {
+  const auto is_over_before_the_worker_runs = [](auto slow, duration timeout) {
+    flow_builder<> draft;
+    draft.add({.name = "slow", .timeout = timeout}, slow);
+    draft.add("broken", []() -> task<void> {
+      co_await sleep_for(1ms);
+      throw std::runtime_error("broken");
+    });
+    const auto flow = std::move(draft).build().value();
+    watched_run<void> run;
+    run.start(flow, {});
+    for (int step = 0; step < 20; ++step) run.here.advance(100us);
+    const bool is_over = run.is_over;
+    CHECK(sentence(run.finish()) == "broken");
+    return is_over;
+  };
+  CHECK(is_over_before_the_worker_runs([]() noexcept {}, duration::max()));
+  CHECK_FALSE(is_over_before_the_worker_runs([] {}, duration::max()));
+  CHECK_FALSE(is_over_before_the_worker_runs([]() noexcept {}, 1h));
+}
+
 TEST_CASE("a coroutine that takes longer than its timeout is stopped, and its locals die once") {
   testing::deaths ends;
   flow_builder<> draft;

@@ -18,6 +18,7 @@
 #include <braid/sync/stop_flag.hpp>
 #include <braid/task/executor.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory_resource>
@@ -30,11 +31,12 @@ namespace braid {
 
 /// One run of a graph. The node that fails first in `shape.order()` decides what the run reports, whatever the timing:
 /// when a node fails, nodes behind it in that order are stopped or never start, nodes before it go on, because one of
-/// them may fail too. With `after_failure::keep_going` only the nodes that depend on a failed one are skipped, and the
-/// run is settled when all others have ended. A node that is stopped while it waits for a worker does not begin. A run
-/// is settled when its result is known, and joined when nothing of it runs any more; between both, nodes that cannot be
-/// interrupted end late, and are counted.
-/// Threads: the home of the scope. Lifetime: outlives its tasks; so await `join` before it is destroyed.
+/// them may fail too. Once no node before it may fail any more (`detail::certain_nodes`), the run is settled, and the
+/// nodes that are left are stopped. With `after_failure::keep_going` only the nodes that depend on a failed one are
+/// skipped, and the run is settled when all others have ended. A node that is stopped while it waits for a worker does
+/// not begin. A run is settled when its result is known, and joined when nothing of it runs any more; between both,
+/// nodes that cannot be interrupted end late, and are counted. Threads: the home of the scope. Lifetime: outlives its
+/// tasks; so await `join` before it is destroyed.
 template <detail::graph_nodes Nodes>
 class graph_run {
  public:
@@ -143,6 +145,7 @@ class graph_run {
   std::pmr::vector<ready_node> to_start_;        // ready nodes that run elsewhere: they go first, to run side by side
   std::pmr::vector<node_index> here_;            // ready nodes that run here, the newest next
   std::uint32_t done_in_order_ = 0;              // this many nodes at the front of order() are done
+  std::uint32_t decided_in_order_ = 0;           // this many are done or cannot fail; moves after a failure only
   std::size_t running_count_ = 0;                // nodes that have started elsewhere and hold a place of max_running
   std::size_t late_ = 0;
   std::optional<graph_failure> failure_;  // of the failed node that stands first in order(), so far
@@ -366,8 +369,8 @@ void graph_run<Nodes>::stop_run() noexcept {
   settled_.set();
 }
 
-/// The result is known when all nodes are done, or all that stand before the failed one. After `keep_going`, it is
-/// known when each node is done, has failed or depends on one that has failed.
+/// The result is known when all nodes are done, or when a node has failed and none before it can fail any more. After
+/// `keep_going`, it is known when each node is done, has failed or depends on one that has failed.
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::settle_if_decided() noexcept {
   const auto order = shape_->order();
@@ -377,9 +380,15 @@ void graph_run<Nodes>::settle_if_decided() noexcept {
     return reached == node_progress::done || reached == node_progress::replaced;
   };
   while (done_in_order_ < order.size() && is_done(order[done_in_order_])) ++done_in_order_;
-  const bool all_done = done_in_order_ == order.size();
-  const bool failed = failure_ && shape_->position(failure_->node) == done_in_order_;
-  if (all_done || failed) settled_.set();
+  if (done_in_order_ == order.size()) return settled_.set();
+  if (!failure_ || record_.keeps_going()) return;
+  const std::uint32_t failed = shape_->position(failure_->node);
+  const auto cannot_fail = [&](node_index node) { return is_done(node) || !detail::may_fail(*nodes_, node); };
+  decided_in_order_ = std::max(decided_in_order_, done_in_order_);
+  while (decided_in_order_ < failed && cannot_fail(order[decided_in_order_])) ++decided_in_order_;
+  if (decided_in_order_ < failed) return;
+  settled_.set();  // before the stop, so that no node counts as one that gave up
+  running_.for_each([](running& other) { other.inside.request_stop(); });
 }
 
 }  // namespace braid

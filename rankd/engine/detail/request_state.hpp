@@ -188,7 +188,7 @@ class plan_nodes {
       : state_(&state), options_(&options), is_timed_(state.timing == node_timing::on) {}
 
   auto mode(braid::node_index node) noexcept -> braid::node_mode;
-  auto timeout(braid::node_index node) noexcept -> braid::duration {
+  auto timeout(braid::node_index node) const noexcept -> braid::duration {
     if (state_->route->takes_cached(node)) return braid::duration::max();  // its nodes have their own
     return std::min(options_->node_timeout, state_->plan->nodes[node].timeout);
   }
@@ -197,6 +197,7 @@ class plan_nodes {
     return state_->route->takes_cached(node) ? take_cached(node) : ask(node);
   }
   auto replaces(const braid::graph_failure& why) noexcept -> bool;
+  auto may_fail(braid::node_index node) const noexcept -> bool;
 
  private:
   [[nodiscard]] auto now() const noexcept -> braid::time_point {

@@ -31,6 +31,12 @@ concept waiting_params = requires(const P& params, node_context& context) {
   { params.start(context) } -> std::same_as<braid::task<op_result<row_set>>>;
 };
 
+/// Params that know whether their operator can fail; others may.
+template <typename P>
+concept certain_params = requires(const P& params) {
+  { params.may_fail() } noexcept -> std::same_as<bool>;
+};
+
 template <typename Params>
   requires computing_params<Params> || waiting_params<Params>
 class bound final : public bound_op {
@@ -66,6 +72,13 @@ class bound final : public bound_op {
       BRAID_EXPECTS(false, "an operator that computes is run, not started");
       return {};
     }
+  }
+
+  [[nodiscard]] auto may_fail() const noexcept -> bool override {
+    if constexpr (certain_params<Params>)
+      return params_.may_fail();
+    else
+      return true;
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/op/some_budgets.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/watchdog.hpp>
 
@@ -190,6 +191,37 @@ TEST_CASE("a failure ends what stands behind it at once, and waits for what stan
       artifact_of(source("s", 1) + "," + sleep("first", "s", 4) + "," + sleep("second", "s", 0, sleep_end::failing),
                   R"("first","second")"));
   CHECK(error_of(world.rank(waits, user_1)) == "test_failure second");
+}
+
+TEST_CASE("a failure does not wait for nodes before it that cannot fail, or for which something stands in") {
+  const watchdog dog(std::chrono::seconds(60));
+  const std::string standing_in = sleep("slow", "s", an_hour_ms, sleep_end::failing);
+  const std::string with_fallback =
+      standing_in.substr(0, standing_in.size() - 1) + R"(,"fallback":{"on":["*"],"use":"empty"}})";
+  const std::string needed = R"("capabilities_required":["cap.rfc.0004.fallback.v1"],)";
+  for (const std::string& slow : {sleep("slow", "s", an_hour_ms), busy("slow", "s", an_hour_ms), with_fallback}) {
+    for (const unsigned workers : {1U, 2U, 8U}) {
+      engine_world world(workers);
+      const std::string nodes = source("s", 1) + "," + slow + "," +
+                                node("behind", "core::take", "slow", R"({"count":1})") + "," +
+                                sleep("failing", "s", 1, sleep_end::failing);
+      const std::string outputs = R"("behind","failing")";
+      const bound_plan& plan = world.bind(artifact_of(nodes, outputs, slow == with_fallback ? needed : ""));
+      CHECK(error_of(world.rank(plan, user_1)) == "test_failure failing");
+    }
+  }
+}
+
+TEST_CASE("a failure waits for nodes before it whose rows a budget counts, or that have a time limit") {
+  const watchdog dog(std::chrono::seconds(60));
+  const std::string nodes =
+      source("s", 1) + "," + sleep("slow", "s", an_hour_ms) + "," + sleep("failing", "s", 0, sleep_end::failing);
+  const std::string artifact = artifact_of(nodes, R"("slow","failing")");
+  engine_world world;
+  const bound_plan& counted = world.bind(artifact, of_rows(100));
+  CHECK(error_of(world.rank(counted, R"({"user_id":1,"deadline_ms":20})")) == "deadline_exceeded slow");
+  engine_world limited(1, {.node_timeout = std::chrono::milliseconds(20)});
+  CHECK(error_of(limited.rank(limited.bind(artifact), user_1)) == "node_timeout slow");
 }
 
 TEST_CASE("a deadline answers at once although a node would go on for an hour, and what ends later is counted") {

@@ -36,6 +36,8 @@ template <typename Fn, typename... Args>
 struct flow_invocation<Fn, std::tuple<Args...>> {
   static constexpr bool plain = std::is_invocable_v<const Fn&, Args...>;
   static constexpr bool with_stop = !plain && std::is_invocable_v<const Fn&, Args..., const stop_flag&>;
+  static constexpr bool is_noexcept = plain ? std::is_nothrow_invocable_v<const Fn&, Args...>
+                                            : std::is_nothrow_invocable_v<const Fn&, Args..., const stop_flag&>;
 
   static auto result() {
     if constexpr (plain)
@@ -113,9 +115,9 @@ class flow_caller {
  public:
   [[nodiscard]] static constexpr auto functions() noexcept -> flow_call {
     if constexpr (call::given::is_task)
-      return {.run = nullptr, .start = &start};
+      return {.run = nullptr, .start = &start, .may_fail = true};
     else
-      return {.run = &run, .start = nullptr};
+      return {.run = &run, .start = nullptr, .may_fail = !call::invocation::is_noexcept};
   }
 
  private:

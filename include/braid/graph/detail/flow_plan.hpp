@@ -51,6 +51,7 @@ struct flow_value_slot {
 struct flow_call {
   void (*run)(const void* fn, flow_state& state, node_index node, const stop_flag& stop) = nullptr;
   auto (*start)(const void* fn, flow_state& state, node_index node) -> task<node_status> = nullptr;
+  bool may_fail = true;  // false: a function that is noexcept
 };
 
 struct flow_node_plan {

@@ -52,6 +52,9 @@ class BRAID_API flow_state {
   // What graph_run asks for.
   auto mode(node_index node) noexcept -> node_mode;
   auto timeout(node_index node) const noexcept -> duration { return plan_->nodes[node].timeout; }
+  auto may_fail(node_index node) const noexcept -> bool {
+    return plan_->nodes[node].call.may_fail || timeout(node) != duration::max();
+  }
   auto run(node_index node, const stop_flag& stop) -> node_status;
   BRAID_COROUTINE_WRAPPER auto start(node_index node) -> task<node_status> {
     const flow_node_plan& what = plan_->nodes[node];

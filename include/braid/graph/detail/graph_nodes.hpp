@@ -28,4 +28,22 @@ concept replaceable_nodes = requires(N& nodes, const graph_failure& why) {
   { nodes.replaces(why) } noexcept -> std::same_as<bool>;
 };
 
+/// Nodes some of which cannot fail. A failed node is reported without waiting for those before it in the order if
+/// `may_fail` returns false for each of them that is not done. It is called at the home of the run after a node has
+/// failed, and must give the same answer during the whole run. A node that throws, gives up or has a time limit may
+/// fail, unless `replaces` covers that.
+template <typename N>
+concept certain_nodes = requires(N& nodes, node_index node) {
+  { nodes.may_fail(node) } noexcept -> std::same_as<bool>;
+};
+
+/// Returns whether the node may fail; true if its nodes do not say.
+template <typename N>
+auto may_fail(N& nodes, node_index node) noexcept -> bool {
+  if constexpr (certain_nodes<N>)
+    return nodes.may_fail(node);
+  else
+    return true;
+}
+
 }  // namespace braid::detail
