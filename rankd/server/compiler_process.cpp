@@ -17,7 +17,6 @@
 namespace rankd {
 namespace {
 
-constexpr std::size_t max_answer = std::size_t{64} << 20U;
 constexpr std::string_view stopping = "the server is about to stop";
 
 auto failed(const std::string& program, std::string_view why) -> std::unexpected<braid::diagnostics> {
@@ -29,7 +28,8 @@ auto failed(const std::string& program, std::string_view why) -> std::unexpected
 
 /// The process, once it has begun.
 struct compiler_process::running {
-  explicit running(braid::child_process begun) : process(std::move(begun)), answers(process.out(), max_answer) {}
+  running(braid::child_process begun, std::size_t max_answer)
+      : process(std::move(begun)), answers(process.out(), max_answer) {}
 
   auto ask(const std::string& question) -> braid::task<braid::result<std::string>> {
     const braid::result<void> sent = co_await process.in().write_all(question);
@@ -121,7 +121,7 @@ auto compiler_process::ask_here(const std::string& question, const std::function
                                                            .in = braid::child_process::stream::pipe,
                                                            .out = braid::child_process::stream::pipe});
       if (!begun) co_return failed(how_.program, begun.error().message());
-      running_ = std::make_unique<running>(std::move(*begun));
+      running_ = std::make_unique<running>(std::move(*begun), how_.max_answer);
     }
     auto asking = braid::with_timeout(how_.max_wait, running_->ask(question));
     braid::result<std::string> answer = co_await std::move(asking);

@@ -6,6 +6,7 @@
 #include <braid/coro/task.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -26,6 +27,7 @@ class compiler_process {
     std::string program;                                 ///< a path, or a name that is looked for in PATH
     std::filesystem::path project;                       ///< the folder with rankd.toml
     braid::duration max_wait = std::chrono::minutes(1);  ///< for an answer; a process that takes longer is killed
+    std::size_t max_answer = std::size_t{64} << 20U;     ///< bytes; a process that writes more is killed
   };
 
   explicit compiler_process(settings how);

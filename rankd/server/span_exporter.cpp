@@ -36,9 +36,17 @@ auto is_taken(const braid::result<braid::http_client::answer>& answer) -> bool {
   return answer && static_cast<int>(answer->status) / 100 == 2;
 }
 
+/// The largest answer of a collector in bytes. Answers have a number and a sentence.
+constexpr std::uint64_t max_answer = std::uint64_t{64} << 10U;
+
 /// `partialSuccess.rejectedSpans` of an answer, which is a string or a number; 0 where it says nothing of that kind.
 auto rejected_in(const std::string& body, std::size_t sent) -> std::size_t {
-  const auto answer = nlohmann::json::parse(body, nullptr, false);
+  // What nests deeper is nothing that this reads, and a collector may send anything.
+  constexpr int max_depth = 4;
+  const auto is_kept = [](int depth, nlohmann::json::parse_event_t /*event*/, nlohmann::json& /*value*/) {
+    return depth <= max_depth;
+  };
+  const auto answer = nlohmann::json::parse(body, is_kept, false);
   if (!answer.is_object()) return 0;
   const auto part = answer.find("partialSuccess");
   if (part == answer.end() || !part->is_object()) return 0;
@@ -197,7 +205,7 @@ void span_exporter::settle(std::size_t taken, std::size_t refused) {
 auto span_exporter::work() -> braid::task<void> {
   braid::resolver names(on_->io(), on_->blocking(),
                         {.lookup = [of = lookups_](const std::string& host) { return of->find(host); }});
-  braid::http_client client(on_->io(), {.limits = {.body_bytes = std::uint64_t{1} << 20U},
+  braid::http_client client(on_->io(), {.limits = {.body_bytes = max_answer},
                                         .connections_per_host = 1,
                                         .connect_timeout = options_.timeout,
                                         .names = &names});

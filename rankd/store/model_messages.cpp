@@ -1,7 +1,6 @@
 // rankd/store/model_messages.cpp: the inference protocol in JSON.
 #include <rankd/store/detail/model_messages.hpp>
 
-#include <rankd/plan/json.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -11,6 +10,8 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <ranges>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -60,27 +61,188 @@ void begin_tensor(std::string& out, std::string_view name, std::size_t rows, std
   out.append(type) += R"(","data":[)";
 }
 
-/// The number of scores that a tensor has for each row, from its shape; nothing where that is no shape of these rows.
-auto width_of(const json& shape, std::size_t rows) -> std::optional<std::size_t> {
-  if (!shape.is_array() || shape.empty() || shape.size() > 8) return std::nullopt;
-  for (const json& each : shape)
-    if (!each.is_number_unsigned() || each.get<std::uint64_t>() > (std::uint64_t{1} << 31U)) return std::nullopt;
-  if (shape[0].get<std::uint64_t>() != rows) return std::nullopt;
+/// The largest number of values for each row that are read of a tensor of which one column is a score.
+constexpr std::size_t max_columns = 64;
+
+/// The largest number of dimensions in a shape, and of arrays around a value of `data`.
+constexpr std::size_t max_dimensions = 8;
+
+/// One tensor of an answer, with no more than a call can use.
+struct tensor_in_answer {
+  std::optional<std::string> name;
+  std::string datatype;
+  std::vector<std::uint64_t> shape;
+  bool has_shape = false;  ///< `shape` is an array of whole numbers
+  bool has_data = false;   ///< `data` is an array
+  std::vector<double> values;
+  std::size_t count = 0;                   ///< of all values, also of those that were not kept
+  std::optional<std::size_t> first_wrong;  ///< position of the first value that is no number
+};
+
+/// Reads an answer event by event, without a tree of its values: the call bounds its memory, whatever the server sends.
+/// Members that the protocol does not have are passed over.
+class answer_reader final : public nlohmann::json_sax<json> {
+ public:
+  static constexpr std::size_t max_depth = 32;
+  static constexpr std::size_t max_datatype = 16;
+
+  /// Keeps `max_values` of each tensor, and `max_tensors` tensors.
+  answer_reader(std::size_t max_values, std::size_t max_tensors) : max_values_(max_values), max_tensors_(max_tensors) {}
+
+  /// Returns what is wrong with the answer as a whole; empty if nothing is.
+  [[nodiscard]] auto problem() const -> std::string {
+    if (is_too_deep_) return "the answer nests deeper than " + std::to_string(max_depth) + " levels";
+    if (is_broken_) return "the answer is no JSON";
+    if (!has_outputs_) return "the answer has no array `outputs`";
+    return has_other_item_ ? "an item of `outputs` is no object" : "";
+  }
+  /// Returns the tensors that were kept.
+  [[nodiscard]] auto tensors() const noexcept -> const std::vector<tensor_in_answer>& { return tensors_; }
+  /// Returns the number of all tensors.
+  [[nodiscard]] auto count() const noexcept -> std::size_t { return count_; }
+
+  bool null() override { return add(std::numeric_limits<double>::quiet_NaN()); }
+  bool boolean(bool value) override { return add(value ? 1 : 0); }
+  bool number_integer(std::int64_t value) override { return add(static_cast<double>(value)); }
+  bool number_float(double value, const std::string& /*literal*/) override {
+    return std::isinf(value) ? add(std::nullopt) : add(value);
+  }
+  bool number_unsigned(std::uint64_t value) override {
+    if (next() != place::dimension) return add(static_cast<double>(value));
+    // One more than a shape may have shows that it has too many.
+    if (now().shape.size() <= max_dimensions) now().shape.push_back(value);
+    return true;
+  }
+  bool string(std::string& value) override {
+    if (next() == place::datatype) return now().datatype = value.substr(0, max_datatype), true;
+    if (next() != place::name) return add(std::nullopt);
+    now().name = value;
+    return true;
+  }
+  bool binary(json::binary_t& /*value*/) override { return add(std::nullopt); }
+
+  bool start_object(std::size_t /*unknown*/) override {
+    if (next() == place::document) return enter(place::document);
+    if (next() != place::tensor) return add(std::nullopt) && enter(place::other);
+    if (++count_ <= max_tensors_)
+      tensors_.emplace_back();
+    else
+      beyond_ = {};
+    return enter(place::tensor);
+  }
+  bool start_array(std::size_t /*unknown*/) override {
+    const place of = next();
+    if (of == place::outputs) {
+      has_outputs_ = true;
+      has_other_item_ = false;
+      tensors_.clear();
+      count_ = 0;
+    } else if (of == place::shape) {
+      now().has_shape = true;
+      now().shape.clear();
+    } else if (of == place::data) {
+      now().has_data = true;
+      now().values.clear();
+      now().count = 0;
+      now().first_wrong.reset();
+    } else if (of == place::value && open_[open_.size() - std::min(open_.size(), max_dimensions + 1)] != place::data) {
+      return enter(place::data);  // nested rows, as some servers write them, one after the other
+    } else {
+      return add(std::nullopt) && enter(place::other);
+    }
+    return enter(of);
+  }
+  bool end_object() override { return leave(); }
+  bool end_array() override { return leave(); }
+  bool key(std::string& name) override {
+    member_ = place::other;
+    if (open_.back() == place::document && name == "outputs") member_ = place::outputs;
+    if (open_.back() != place::tensor) return true;
+    if (name == "name") member_ = place::name;
+    if (name == "datatype") member_ = place::datatype;
+    if (name == "shape") member_ = place::shape;
+    if (name == "data") member_ = place::data;
+    return true;
+  }
+  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*why*/) override {
+    is_broken_ = true;
+    return false;
+  }
+
+ private:
+  enum class place : std::uint8_t { document, outputs, tensor, name, datatype, shape, dimension, data, value, other };
+
+  /// Returns the place of the value that comes next.
+  [[nodiscard]] auto next() const -> place {
+    if (open_.empty()) return place::document;
+    switch (open_.back()) {
+      case place::document:
+      case place::tensor: return member_;
+      case place::outputs: return place::tensor;
+      case place::shape: return place::dimension;
+      case place::data: return place::value;
+      default: return place::other;
+    }
+  }
+  [[nodiscard]] auto now() -> tensor_in_answer& { return count_ <= max_tensors_ ? tensors_.back() : beyond_; }
+
+  /// Takes a value that is not what its place needs, unless it is a number among others.
+  auto add(std::optional<double> number) -> bool {
+    switch (next()) {
+      case place::outputs: has_outputs_ = false; break;
+      case place::tensor: has_other_item_ = true; break;
+      case place::name: now().name.reset(); break;
+      case place::shape:
+      case place::dimension: now().has_shape = false; break;
+      case place::data: now().has_data = false; break;
+      case place::value: add_value(number); break;
+      default: break;
+    }
+    return true;
+  }
+  void add_value(std::optional<double> number) {
+    tensor_in_answer& to = now();
+    if (!number && !to.first_wrong) to.first_wrong = to.count;
+    if (++to.count <= max_values_) to.values.push_back(number.value_or(0));
+  }
+
+  auto enter(place container) -> bool {
+    is_too_deep_ = open_.size() == max_depth;
+    if (!is_too_deep_) open_.push_back(container);
+    return !is_too_deep_;
+  }
+  auto leave() -> bool {
+    open_.pop_back();
+    return true;
+  }
+
+  std::size_t max_values_;
+  std::size_t max_tensors_;
+  std::vector<place> open_;  // the arrays and objects around the next value
+  place member_ = place::other;
+  std::vector<tensor_in_answer> tensors_;
+  std::size_t count_ = 0;
+  tensor_in_answer beyond_;  // takes what is not kept
+  bool has_outputs_ = false;
+  bool has_other_item_ = false;
+  bool is_broken_ = false;
+  bool is_too_deep_ = false;
+};
+
+/// Returns the number of scores that a tensor has for each row, from its shape; nothing if that is no shape of these
+/// rows.
+auto width_of(const tensor_in_answer& tensor, std::size_t rows) -> std::optional<std::size_t> {
+  constexpr std::uint64_t most = std::uint64_t{1} << 31U;
+  if (!tensor.has_shape || tensor.shape.empty() || tensor.shape.size() > max_dimensions) return std::nullopt;
+  if (std::ranges::any_of(tensor.shape, [](std::uint64_t each) { return each > most; })) return std::nullopt;
+  if (tensor.shape[0] != rows) return std::nullopt;
   std::uint64_t width = 1;
-  for (std::size_t at = 1; at < shape.size(); ++at) {
-    width *= shape[at].get<std::uint64_t>();
-    if (width > (std::uint64_t{1} << 31U)) return std::nullopt;
+  for (std::size_t at = 1; at < tensor.shape.size(); ++at) {
+    width *= tensor.shape[at];
+    if (width > most) return std::nullopt;
   }
   return static_cast<std::size_t>(width);
-}
-
-/// Nested rows, as some servers write them, one after the other.
-void flatten(const json& data, std::vector<const json*>& into, int depth) {
-  for (const json& each : data)
-    if (each.is_array() && depth < 8)
-      flatten(each, into, depth + 1);
-    else
-      into.push_back(&each);
 }
 
 /// Which values of a tensor are scores.
@@ -90,39 +252,22 @@ struct tensor_columns {
   std::optional<std::size_t> column = {};  ///< the only one that is chosen; otherwise the tensor has no other
 };
 
-auto name_of(const json& tensor) -> std::string {
-  const auto name = tensor.find("name");
-  return name != tensor.end() && name->is_string() ? name->get<std::string>() : std::string();
+/// Returns true for a tensor of integers or texts, which are labels of classes. Ids and counts that are meant as scores
+/// are chosen by their column.
+auto has_labels(const tensor_in_answer& tensor) -> bool {
+  const std::string_view type = tensor.datatype;
+  return type.starts_with("INT") || type.starts_with("UINT") || type == "BYTES";
 }
 
-/// True for a tensor of integers or texts, which are labels of classes. Ids and counts that are meant as scores are
-/// chosen by their column.
-auto has_labels(const json& tensor) -> bool {
-  const auto type = tensor.find("datatype");
-  if (type == tensor.end() || !type->is_string()) return false;
-  const auto& name = type->get_ref<const std::string&>();
-  return name.starts_with("INT") || name.starts_with("UINT") || name == "BYTES";
-}
-
-/// Returns the number that a value is, NaN if it is null; nothing if it is neither.
-auto number_of(const json& value) -> std::optional<double> {
-  if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
-  if (value.is_boolean()) return value.get<bool>() ? 1.0 : 0.0;
-  if (!value.is_number() || std::isinf(value.get<double>())) return std::nullopt;
-  return value.get<double>();
-}
-
-/// Reads columns of a tensor as scores. Returns what is wrong, if anything is.
-auto read_tensor(const json& tensor, const model_call& what, row_range rows, const tensor_columns& chosen,
+/// Puts columns of a tensor where their scores are. Returns what is wrong with it, or nothing.
+auto take_tensor(const tensor_in_answer& tensor, const model_call& what, row_range rows, const tensor_columns& chosen,
                  std::span<double> into) -> std::string {
-  const std::string name = name_of(tensor);
-  const std::string called = "the tensor " + (name.empty() ? "of the answer" : quote_name(name));
-  const std::string hint = name.empty() ? std::string() : ", such as `" + name + "[1]`";
-  const auto shape = tensor.find("shape");
-  const auto width = shape == tensor.end() ? std::nullopt : width_of(*shape, rows.size());
+  const std::string called = "the tensor " + (tensor.name ? quote_name(*tensor.name) : "of the answer");
+  const std::string hint = tensor.name ? ", such as `" + *tensor.name + "[1]`" : std::string();
+  const auto width = width_of(tensor, rows.size());
   if (!width) return called + " has no shape of " + std::to_string(rows.size()) + " rows";
   if (!chosen.column && has_labels(tensor))
-    return called + " has the datatype " + tensor.at("datatype").get<std::string>() +
+    return called + " has the datatype " + tensor.datatype +
            ", of labels and not of scores; name the tensor of the probabilities in `outputs`, with its column if there "
            "are several, such as `predict_proba[1]`";
   if (!chosen.column && *width != chosen.count)
@@ -131,20 +276,20 @@ auto read_tensor(const json& tensor, const model_call& what, row_range rows, con
   if (chosen.column && *chosen.column >= *width)
     return called + " has " + std::to_string(*width) + " values for each row, numbered from 0, and no column " +
            std::to_string(*chosen.column);
-  const auto data = tensor.find("data");
-  if (data == tensor.end() || !data->is_array()) return called + " has no `data`, which must be an array of numbers";
-  std::vector<const json*> values;
-  values.reserve(rows.size() * *width);
-  flatten(*data, values, 0);
-  if (values.size() != rows.size() * *width)
-    return called + " has " + std::to_string(values.size()) + " values in place of " +
+  if (!tensor.has_data) return called + " has no `data`, which must be an array of numbers";
+  if (tensor.count != rows.size() * *width)
+    return called + " has " + std::to_string(tensor.count) + " values in place of " +
            std::to_string(rows.size() * *width);
+  if (tensor.values.size() != tensor.count)
+    return called + " has " + std::to_string(*width) + " values for each row; at most " + std::to_string(max_columns) +
+           " are read";
+  if (tensor.first_wrong)
+    return called + " has a value that is no finite number, for row " +
+           std::to_string(rows.begin + *tensor.first_wrong / *width);
   for (std::size_t row = 0; row < rows.size(); ++row)
-    for (std::size_t score = 0; score < chosen.count; ++score) {
-      const auto number = number_of(*values[row * *width + chosen.column.value_or(score)]);
-      if (!number) return called + " has a value that is no finite number, for row " + std::to_string(rows.begin + row);
-      into[(chosen.first + score) * what.rows + rows.begin + row] = *number;
-    }
+    for (std::size_t score = 0; score < chosen.count; ++score)
+      into[(chosen.first + score) * what.rows + rows.begin + row] =
+          tensor.values[row * *width + chosen.column.value_or(score)];
   return {};
 }
 
@@ -164,9 +309,44 @@ auto column_in(std::string_view text) -> named_column {
   return {text.substr(0, open), column};
 }
 
-auto names_of(const json& tensors) -> std::string {
+/// Returns whether a call wants one column of a tensor.
+auto has_columns(const model_call& what) -> bool {
+  return std::ranges::any_of(what.outputs, [](const auto& each) { return column_in(each).column.has_value(); });
+}
+
+/// Returns the names of the first tensors of an answer.
+auto names_of(const answer_reader& answer) -> std::string {
+  constexpr std::size_t max_names = 8;
   std::string out;
-  for (const json& each : tensors) out += (out.empty() ? "" : ", ") + quote_name(name_of(each));
+  for (const tensor_in_answer& each : answer.tensors() | std::views::take(max_names))
+    out += (out.empty() ? "" : ", ") + quote_name(each.name.value_or(std::string()));
+  return answer.count() > max_names ? out + ", …" : out;
+}
+
+/// Returns the text with null for NaN and with texts for infinities, which some servers write although JSON has
+/// neither.
+auto without_special_numbers(std::string_view text) -> std::string {
+  std::string out;
+  out.reserve(text.size());
+  bool is_in_text = false;
+  while (!text.empty()) {
+    std::size_t taken = 1;
+    if (is_in_text) {
+      if (text.front() == '\\') taken = std::min<std::size_t>(text.size(), 2);
+      is_in_text = text.front() != '"';
+      out += text.substr(0, taken);
+    } else if (text.starts_with("NaN")) {
+      taken = 3;
+      out += "null";
+    } else if (text.starts_with("Infinity") || text.starts_with("-Infinity")) {
+      taken = text.front() == '-' ? 9 : 8;
+      out += R"("infinite")";
+    } else {
+      is_in_text = text.front() == '"';
+      out += text.front();
+    }
+    text.remove_prefix(taken);
+  }
   return out;
 }
 
@@ -212,30 +392,40 @@ auto inference_body(const model_call& what, row_range rows) -> std::string {
   return out + "}";
 }
 
+/// A number takes up to 25 characters, and may have a line of its own with its indent. The rest is for names, and for
+/// members that the protocol does not have.
+auto max_answer_bytes(const model_call& what, row_range rows) -> std::size_t {
+  constexpr std::size_t for_all = std::size_t{1} << 20U;
+  constexpr std::size_t for_each = 64;
+  return for_all + for_each * rows.size() * std::max(what.scores, has_columns(what) ? max_columns : 1);
+}
+
 auto read_scores(std::string_view body, const model_call& what, row_range rows, std::span<double> into) -> std::string {
-  const auto document = parse_foreign_json(body, "answer");
-  if (!document) return "the answer is no JSON that can be read: " + document.error().front().message;
-  const json& answer = *document;
-  const auto found = answer.is_object() ? answer.find("outputs") : answer.end();
-  if (!answer.is_object() || found == answer.end() || !found->is_array()) return "the answer has no array `outputs`";
-  for (const json& each : *found)
-    if (!each.is_object()) return "an item of `outputs` is no object";
-  if (what.outputs.empty()) {
-    if (found->size() != 1)
-      return "the answer has " + std::to_string(found->size()) +
-             " tensors, and the node does not say which it wants: name one in `outputs`: " + names_of(*found);
-    return read_tensor((*found)[0], what, rows, {.count = what.scores}, into);
+  constexpr std::size_t other_tensors = 64;  // a server may answer with more than it was asked for
+  const bool is_single = what.outputs.empty();
+  const std::size_t wanted = is_single ? what.scores : has_columns(what) ? max_columns : 1;
+  answer_reader answer(rows.size() * wanted, what.outputs.size() + other_tensors);
+  if (body.contains("NaN") || body.contains("Infinity"))
+    static_cast<void>(json::sax_parse(without_special_numbers(body), &answer));
+  else
+    static_cast<void>(json::sax_parse(body, &answer));
+  if (std::string wrong = answer.problem(); !wrong.empty()) return wrong;
+  if (is_single) {
+    if (answer.count() != 1)
+      return "the answer has " + std::to_string(answer.count()) +
+             " tensors, and the node does not say which it wants: name one in `outputs`: " + names_of(answer);
+    return take_tensor(answer.tensors().front(), what, rows, {.count = what.scores}, into);
   }
   for (std::size_t at = 0; at < what.outputs.size(); ++at) {
     const auto find = [&](std::string_view name) {
-      return std::ranges::find_if(*found, [name](const json& each) { return name_of(each) == name; });
+      return std::ranges::find_if(answer.tensors(), [name](const tensor_in_answer& each) { return each.name == name; });
     };
-    named_column wanted{what.outputs[at]};  // whose name may end in brackets
-    if (find(wanted.name) == found->end()) wanted = column_in(what.outputs[at]);
-    const auto tensor = find(wanted.name);
-    if (tensor == found->end())
-      return "the answer has no tensor " + quote_name(wanted.name) + "; it has " + names_of(*found);
-    if (std::string wrong = read_tensor(*tensor, what, rows, {.first = at, .column = wanted.column}, into);
+    named_column asked{what.outputs[at]};  // whose name may end in brackets
+    if (find(asked.name) == answer.tensors().end()) asked = column_in(what.outputs[at]);
+    const auto tensor = find(asked.name);
+    if (tensor == answer.tensors().end())
+      return "the answer has no tensor " + quote_name(asked.name) + "; it has " + names_of(answer);
+    if (std::string wrong = take_tensor(*tensor, what, rows, {.first = at, .column = asked.column}, into);
         !wrong.empty())
       return wrong;
   }
@@ -243,7 +433,11 @@ auto read_scores(std::string_view body, const model_call& what, row_range rows, 
 }
 
 auto refusal_text(std::string_view body) -> std::string {
-  const json answer = json::parse(body, nullptr, false);
+  constexpr std::size_t max_bytes = std::size_t{16} << 10U;
+  constexpr int max_depth = 8;
+  if (body.size() > max_bytes) return {};
+  const auto is_kept = [](int depth, json::parse_event_t /*event*/, json& /*value*/) { return depth <= max_depth; };
+  const json answer = json::parse(body, is_kept, false);
   if (!answer.is_object()) return {};
   const auto error = answer.find("error");
   return error != answer.end() && error->is_string() ? error->get<std::string>() : std::string();

@@ -7,6 +7,7 @@
 #include <rankd/store/error.hpp>
 
 #include <braid/base/config.hpp>
+#include <braid/coro/offload.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/synchronization.hpp>
 #include <braid/coro/when_all.hpp>
@@ -63,6 +64,33 @@ auto code_of(const store_error& why) -> std::string_view {
                             why == braid::errc::closed || why == braid::errc::ended ||
                             why == braid::errc::unknown_host || why == braid::http_errc::truncated;
   return is_of_system ? "model_unreachable" : "model_bad_answer";
+}
+
+/// Longer answers are parsed by a thread beside the loop: one of this length takes well under a millisecond.
+constexpr std::size_t max_bytes_on_loop = std::size_t{64} << 10U;
+
+/// An answer that is read to its end, or up to a bound.
+struct bounded_answer {
+  braid::http_status status = braid::http_status::ok;
+  std::string body;
+  bool is_too_long = false;  ///< there is more than `body`, and the connection is closed
+};
+
+auto fetch(braid::http_client& client, braid::http_client::call call, std::size_t max_bytes)
+    -> braid::task<braid::result<bounded_answer>> {
+  auto opening = client.open(std::move(call));
+  auto opened = co_await std::move(opening);
+  if (!opened) co_return braid::fail(opened.error());
+  bounded_answer answer{.status = opened->head().status, .body = {}};
+  for (;;) {
+    auto reading = opened->read_some();
+    const braid::result<std::string_view> read = co_await std::move(reading);
+    if (!read) co_return braid::fail(read.error());
+    if (read->empty()) co_return answer;
+    answer.is_too_long = read->size() > max_bytes - answer.body.size();
+    if (answer.is_too_long) co_return answer;
+    answer.body += *read;
+  }
 }
 
 /// Whether a failure says that the server is ill, and not that the call was wrong or one too many.
@@ -135,7 +163,9 @@ class model_server::calling {
 };
 
 model_server::model_server(model_server_options options)
-    : options_(std::move(options)), lookups_({.max_threads = 1, .name = "model-names"}) {
+    : options_(std::move(options)),
+      lookups_({.max_threads = 1, .name = "model-names"}),
+      parsing_({.max_threads = 1, .name = "model-answers"}) {
   BRAID_EXPECTS(options_.connections > 0, "a server of models has a connection");
 }
 
@@ -201,15 +231,29 @@ auto model_server::ask(model_server& self, std::shared_ptr<client> by, const mod
                                 .fields = {{"Content-Type", "application/json"}},
                                 .body = detail::inference_body(what, rows)};
   if (!self.options_.token.empty()) call.fields.emplace_back("Authorization", "Bearer " + self.options_.token);
-  auto limited = braid::with_timeout(self.options_.request_timeout, by->http().fetch(std::move(call)));
-  const braid::result<braid::http_client::answer> answer = co_await std::move(limited);
+  const std::size_t max_bytes = detail::max_answer_bytes(what, rows);
+  auto limited = braid::with_timeout(self.options_.request_timeout, fetch(by->http(), std::move(call), max_bytes));
+  const braid::result<bounded_answer> answer = co_await std::move(limited);
   store_result<void> ended;
   if (!answer) {
     ended = std::unexpected(store_error(answer.error()));
   } else if (answer->status != braid::http_status::ok) {
     ended = refusal(static_cast<int>(answer->status), detail::refusal_text(answer->body), arena);
-  } else if (const std::string wrong = detail::read_scores(answer->body, what, rows, into); !wrong.empty()) {
-    ended = refusal(bad_answer, wrong, arena);
+  } else if (answer->is_too_long) {
+    ended = refusal(bad_answer,
+                    "the answer has more than " + std::to_string(max_bytes) + " bytes, and " +
+                        std::to_string(rows.size()) + " rows need fewer",
+                    arena);
+  } else {
+    const auto read = [&] { return detail::read_scores(answer->body, what, rows, into); };
+    std::string wrong;
+    if (answer->body.size() <= max_bytes_on_loop) {
+      wrong = read();
+    } else {
+      auto reading = braid::offload(self.parsing_, read);
+      wrong = co_await std::move(reading);
+    }
+    if (!wrong.empty()) ended = refusal(bad_answer, wrong, arena);
   }
   one.ended(ended, around.where().now());
   co_return ended;

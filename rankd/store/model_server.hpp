@@ -66,6 +66,7 @@ class model_server final : public store {
 
   model_server_options options_;
   braid::blocking_pool lookups_;  // of names
+  braid::blocking_pool parsing_;  // of long answers
   detail::per_loop<std::shared_ptr<client>> clients_;
 };
 

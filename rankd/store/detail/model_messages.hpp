@@ -25,10 +25,14 @@ auto inference_path(std::string_view model, std::string_view version) -> std::st
 /// Object".
 auto inference_body(const model_call& what, row_range rows) -> std::string;
 
-/// Puts the scores of an answer where `score_batch` has them. Gives what is wrong with the answer, or nothing.
+/// Returns the largest number of bytes that the answer to these rows may have.
+auto max_answer_bytes(const model_call& what, row_range rows) -> std::size_t;
+
+/// Puts the scores of an answer where `score_batch` has them. Returns what is wrong with the answer, or nothing.
+/// Memory: some copies of the body, and what the scores of these rows need, whatever the answer holds.
 auto read_scores(std::string_view body, const model_call& what, row_range rows, std::span<double> into) -> std::string;
 
-/// The member `error` of a refusal, or nothing.
+/// Returns the member `error` of a refusal; nothing if there is none, or if the body is longer than an error is.
 auto refusal_text(std::string_view body) -> std::string;
 
 }  // namespace rankd::detail

@@ -44,3 +44,16 @@ TEST_CASE("a process answers as long as it stays, and is started again where it 
   CHECK(one.ask("{4}").value() == "serve --project here: {4}");
   CHECK(one.ask("{5}").value() == "again: {5}");
 }
+
+TEST_CASE("a process that writes a line without end is killed at the bound of its answer") {
+  const braid::testing::scratch_folder folder;
+  const auto program = folder.write("dslc", "#!/bin/sh\nexec tr '\\0' '[' < /dev/zero\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  compiler_process endless({.program = program.string(),
+                            .project = folder.path(),
+                            .max_wait = std::chrono::hours(1),
+                            .max_answer = 100'000});
+  const auto answer = endless.ask("{}");
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().front().code == "compiler_failed");
+}

@@ -151,6 +151,21 @@ TEST_CASE("spans that the collector rejects by themselves are not counted as exp
   CHECK(exporter->counts().failed == 2);
 }
 
+TEST_CASE("the answer of a collector is bounded in bytes and in depth") {
+  const std::string deep = std::string(10'000, '[') + std::string(10'000, ']');
+  const collector nested({}, R"({"more":)" + deep + R"(,"partialSuccess":{"rejectedSpans":2,"more":)" + deep + "}}");
+  const auto exporter = started(options_for(nested.url()));
+  exporter->add(some_spans("some", 5));
+  REQUIRE(eventually([&] { return exporter->counts().queued == 0; }));
+  CHECK(exporter->counts().exported == 3);
+
+  const collector endless({}, "{}" + std::string(100'000, ' '));
+  const auto other = started(options_for(endless.url()));
+  other->add(some_spans("some", 5));
+  REQUIRE(eventually([&] { return other->counts().queued == 0; }));
+  CHECK(other->counts().failed == 5);
+}
+
 TEST_CASE("no batch is larger than it may be, unless one request is") {
   const collector sink;
   span_export_options options = options_for(sink.url());

@@ -4,6 +4,7 @@
 #include <rankd/store/error.hpp>
 
 #include <tests/support/http_scene.hpp>
+#include <tests/support/system_threads.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/coro/sleep.hpp>
@@ -273,6 +274,45 @@ TEST_CASE("labels are refused as scores, with a hint") {
     CHECK(at.ask(server, call_of()) == "0.0 1.0");
     CHECK(at.ask(server, named) == "0.0 1.0");
   }
+}
+
+TEST_CASE("an answer that is longer than its rows need is cut, whatever is in it") {
+  model_scene at(answer_with(""));
+  model_server_options options = at.options();
+  options.breaker.failures = 0;
+  options.request_timeout = 1min;
+  model_server& server = at.add(options);
+  const std::size_t most = rankd::detail::max_answer_bytes(call_of(), {0, 2});
+  const std::string good = outputs_of(tensor_of("[2]", "[1,2]"));
+  at.answer = answer_with(good + std::string(most - good.size(), ' '));
+  CHECK(at.ask(server, call_of()) == "1.0 2.0");
+  for (const std::string& text : {good + std::string(most + 1 - good.size(), ' '), std::string(62U << 20U, '[')}) {
+    at.answer = answer_with(text);
+    CHECK(at.ask(server, call_of()) == "model_bad_answer");
+    CHECK(at.last.ends_with("the answer has more than " + std::to_string(most) + " bytes, and 2 rows need fewer"));
+  }
+  at.answer = answer_with(std::string(most, 'x'), http_status::not_found);
+  CHECK(at.ask(server, call_of()) == "model_refused");
+}
+
+TEST_CASE("a long answer is parsed by a thread beside the loop") {
+  constexpr std::size_t rows = 10'000;
+  const std::vector<double> values(rows, 0.5);
+  const std::array inputs{model_input{.name = "price", .values = std::span<const double>(values)}};
+  model_scene at(&sums);
+  model_server_options options = at.options();
+  options.request_timeout = 1min;
+  model_server& server = at.add(options);
+  const model_call what{.model = "ctr", .inputs = inputs, .rows = rows, .rows_per_call = rows};
+  at.answer = [](http_exchange& exchange, const json& asked) {
+    const std::size_t sent = asked["inputs"][0]["shape"][0];
+    std::string data = "[0.123456789";
+    for (std::size_t at_row = 1; at_row < sent; ++at_row) data += ",0.123456789";
+    exchange.reply(http_status::ok, "application/json",
+                   outputs_of(tensor_of("[" + std::to_string(sent) + "]", data + "]")));
+  };
+  CHECK(at.ask(server, what).starts_with("0.123456789 0.123456789 "));
+  CHECK(braid::testing::threads_of_process("model-answers").size() == 1);
 }
 
 TEST_CASE("a refusal has a code by its status, and the server's words only where they may be shown") {
