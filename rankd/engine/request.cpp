@@ -331,8 +331,9 @@ auto parse_request(std::string_view text, const registries_of_plan& declared_for
     const registries& declared = declared_for(plain->plan.value_or(std::string_view()));
     if (declared.id_type() == value_type::integer) return request_of(*plain, text, declared, from);
   }
-  const auto document = parse_json_with_nan(text, "request", std::max<std::uint64_t>(from.line, 1));
+  auto document = parse_json_with_nan(text, "request", std::max<std::uint64_t>(from.line, 1));
   if (!document) return std::unexpected(document.error());
+  const json_dismantler end(*document);
 
   braid::diagnostics problems;
   object_reader in(*document, "", problems);

@@ -5,6 +5,7 @@
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -58,6 +59,10 @@ auto reason_of(std::string_view what) -> std::string {
 class builder : public nlohmann::json_sax<json> {
  public:
   builder(numbered_text text, braid::diagnostics& problems) : text_(text), problems_(problems) {}
+
+  builder(const builder&) = delete;
+  auto operator=(const builder&) -> builder& = delete;
+  ~builder() override { dismantle(root_); }
 
   enum class special_form : std::uint8_t { number, null };
   /// Puts `specials`, or nulls, in place of the numbers at their positions.
@@ -121,7 +126,10 @@ class builder : public nlohmann::json_sax<json> {
   auto place(json value) -> json* {
     if (open_.empty()) return &(root_ = std::move(value));
     frame& top = open_.back();
-    if (top.container->is_object()) return &(*top.field = std::move(value));
+    if (top.container->is_object()) {
+      if (!top.field->is_null()) dismantle(*top.field);  // of a field that occurs twice
+      return &(*top.field = std::move(value));
+    }
     top.container->push_back(std::move(value));
     return &top.container->back();
   }
@@ -211,6 +219,36 @@ void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& pr
 }
 
 }  // namespace
+
+/// A value without parts is destroyed without memory, and so is a container that has become empty.
+void dismantle(json& value) noexcept {
+  std::array<json*, max_json_depth + 1> open;  // NOLINT(*-member-init): `depth` of it are in use
+  open[0] = &value;
+  std::size_t depth = 1;
+  const auto last_of = [](json& of) -> json* {
+    if (of.empty()) return nullptr;
+    if (auto* array = of.get_ptr<json::array_t*>()) return &array->back();
+    if (auto* object = of.get_ptr<json::object_t*>()) return &object->begin()->second;
+    return nullptr;
+  };
+  const auto remove_last = [](json& from) {
+    if (auto* array = from.get_ptr<json::array_t*>())
+      array->pop_back();
+    else
+      from.get_ref<json::object_t&>().erase(from.get_ref<json::object_t&>().begin());
+  };
+  while (depth > 0) {
+    json& top = *open[depth - 1];
+    json* const last = last_of(top);
+    if (last == nullptr)
+      --depth;
+    else if (last_of(*last) != nullptr && depth < open.size())
+      open[depth++] = last;
+    else
+      remove_last(top);
+  }
+  value = nullptr;
+}
 
 auto parse_json(std::string_view text, std::string_view source_name, std::uint64_t first_line) -> braid::checked<json> {
   braid::diagnostics problems;

@@ -42,6 +42,23 @@ struct foreign_json {
 auto parse_foreign_json(std::string_view text, std::string_view source_name, const foreign_json& limits = {})
     -> braid::checked<nlohmann::json>;
 
+/// Destroys the parts of a value one by one, and leaves it empty. The destructor of a value that has parts takes
+/// memory, and ends the program if there is none. Cost: linear, without memory, for values of `parse_json`.
+void dismantle(nlohmann::json& value) noexcept;
+
+/// Dismantles a value at the end of its scope, for requests: one that gets no memory must fail alone.
+/// Lifetime: ends before the value.
+class json_dismantler {
+ public:
+  explicit json_dismantler(nlohmann::json& value) noexcept : value_(&value) {}
+  json_dismantler(const json_dismantler&) = delete;
+  auto operator=(const json_dismantler&) -> json_dismantler& = delete;
+  ~json_dismantler() { dismantle(*value_); }
+
+ private:
+  nlohmann::json* value_;
+};
+
 /// Parses a file like `parse_json`. The name of the file becomes the source.
 /// Blocks: on the disk.
 /// Errors: unreadable_file too.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 #include <openssl/crypto.h>
@@ -95,15 +96,24 @@ void print(const json& value, std::string& out) {
 
 using sha256_bytes = std::array<unsigned char, 32>;
 
+/// Returns what OpenSSL has made. Without memory it makes nothing: then only the caller's work fails, and a later call
+/// tries again, also for what is made once.
+template <typename T>
+auto made(T* result) -> T* {
+  if (result != nullptr) return result;
+  throw std::system_error(std::make_error_code(std::errc::not_enough_memory), "OpenSSL cannot compute SHA-256");
+}
+
 auto sha256(std::string_view bytes) -> sha256_bytes {
-  static const EVP_MD* const kind = EVP_MD_fetch(nullptr, "SHA256", nullptr);  // looked up once; stays
-  thread_local const std::unique_ptr<EVP_MD_CTX, free_context> context(EVP_MD_CTX_new());
+  static const EVP_MD* const kind = made(EVP_MD_fetch(nullptr, "SHA256", nullptr));  // looked up once; stays
+  thread_local const std::unique_ptr<EVP_MD_CTX, free_context> context(made(EVP_MD_CTX_new()));
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
-  const bool done = kind != nullptr && EVP_DigestInit_ex2(context.get(), kind, nullptr) == 1 &&
+  const bool done = EVP_DigestInit_ex2(context.get(), kind, nullptr) == 1 &&
                     EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1 &&
                     EVP_DigestFinal_ex(context.get(), digest.data(), &size) == 1;
-  BRAID_EXPECTS(done && size == sha256_bytes().size(), "OpenSSL offers SHA-256");
+  made(done ? digest.data() : nullptr);
+  BRAID_EXPECTS(size == sha256_bytes().size(), "SHA-256 has 32 bytes");
   sha256_bytes out{};
   std::copy_n(digest.begin(), out.size(), out.begin());
   return out;
@@ -125,9 +135,8 @@ auto sha256_hex(std::string_view bytes) -> std::string {
 auto hmac_sha256(std::string_view key, std::string_view bytes) -> std::string {
   std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
   unsigned int size = 0;
-  const auto* const made = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-                                reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), out.data(), &size);
-  BRAID_EXPECTS(made != nullptr, "OpenSSL has SHA-256");
+  made(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+            reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), out.data(), &size));
   return {out.begin(), out.begin() + size};
 }
 

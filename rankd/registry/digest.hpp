@@ -9,7 +9,8 @@
 
 namespace rankd {
 
-/// SHA-256 as 64 lower-case hexadecimal digits.
+/// SHA-256 as 64 lower-case hexadecimal digits. Errors: this and the next two throw std::system_error with
+/// std::errc::not_enough_memory if OpenSSL gets no memory.
 auto sha256_hex(std::string_view bytes) -> std::string;
 
 /// The first eight bytes of SHA-256 as a number, the most significant first: what the first 16 digits spell.

@@ -54,8 +54,9 @@ auto read_option(object_reader& reader, std::string text) -> option_change {
 }
 
 auto read_edit_text(std::string_view body, edit_fields fields) -> braid::checked<edit> {
-  const auto document = parse_json(body, "request");
+  auto document = parse_json(body, "request");
   if (!document) return std::unexpected(document.error());
+  const json_dismantler end(*document);
   braid::diagnostics problems;
   object_reader reader(*document, "", problems);
   edit out;

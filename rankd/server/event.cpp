@@ -191,8 +191,9 @@ auto key_of(const event& what, const key_template& key) -> std::optional<std::st
 
 auto parse_events(std::string_view text, const event_rules& rules, const registries& declared, std::size_t max_events,
                   std::chrono::milliseconds now) -> braid::checked<std::vector<event>> {
-  const auto document = parse_json_with_nan(text, "request");
+  auto document = parse_json_with_nan(text, "request");
   if (!document) return std::unexpected(document.error());
+  const json_dismantler end(*document);
   braid::diagnostics problems;
   object_reader top(*document, "", problems);
   std::vector<event> out;

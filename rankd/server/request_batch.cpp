@@ -101,8 +101,9 @@ class cutter {
 
 /// Why a text is no batch.
 auto problems_of(std::string_view body) -> braid::diagnostics {
-  const auto document = parse_json(body, "request");
+  auto document = parse_json(body, "request");
   if (!document) return document.error();
+  const json_dismantler end(*document);
   braid::diagnostics problems;
   object_reader in(*document, "", problems);
   in.array(requests_field, presence::required);
