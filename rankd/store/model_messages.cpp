@@ -104,9 +104,7 @@ class answer_reader final : public nlohmann::json_sax<json> {
   bool null() override { return add(std::numeric_limits<double>::quiet_NaN()); }
   bool boolean(bool value) override { return add(value ? 1 : 0); }
   bool number_integer(std::int64_t value) override { return add(static_cast<double>(value)); }
-  bool number_float(double value, const std::string& /*literal*/) override {
-    return std::isinf(value) ? add(std::nullopt) : add(value);
-  }
+  bool number_float(double value, const std::string& /*literal*/) override { return add(value); }
   bool number_unsigned(std::uint64_t value) override {
     if (next() != place::dimension) return add(static_cast<double>(value));
     // One more than a shape may have shows that it has too many.
