@@ -80,7 +80,7 @@ TEST_CASE("the parts of a key are counted, whatever stands around them and betwe
     const std::string long_key = key(102, dot);
     for (const std::string& text :
          {long_key + " = 1", "[" + long_key + "]", "[[" + long_key + "]]", "x = { " + long_key + " = 1 }",
-          "x = \"\"\"y\"\"\"\"\nz = { " + long_key + " = 1 }", "x = ['''y''''', { " + long_key + " = 1 }]",
+          "x = \"\"\"y\"\"\"\"\nz = { " + long_key + " = 1 }", "x = ['''y'''', { " + long_key + " = 1 }]",
           "x = \"\\\"\" # '\n" + long_key + " = 1", "x = 'a\\'\n" + long_key + " = 1"}) {
       CAPTURE(text);
       CHECK(code_of(text) == "toml_too_deep");
