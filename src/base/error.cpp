@@ -32,6 +32,7 @@ class category final : public std::error_category {
       case errc::bad_address:
         return "not an address: write 127.0.0.1:80, [::1]:80 or unix:/path (names need a resolver)";
       case errc::bad_interval: return "the interval is not positive, or too long";
+      case errc::too_long: return "the line or block is longer than the limit of the reader allows";
       case errc::status_lost:
         return "the status of the child is lost: SIGCHLD is ignored, or another call has waited for any child";
     }
@@ -43,6 +44,7 @@ class category final : public std::error_category {
       case errc::stopped: return std::errc::operation_canceled;
       case errc::deadline_exceeded: return std::errc::timed_out;
       case errc::would_deadlock: return std::errc::resource_deadlock_would_occur;
+      case errc::too_long: return std::errc::message_size;
       case errc::bad_address:
       case errc::bad_interval:
       case errc::invalid_argument: return std::errc::invalid_argument;

@@ -4,7 +4,7 @@
 #include "dump_deadlocks.hpp"
 #include "dump_tree.hpp"
 
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/detail/home_list.hpp>
 #include <braid/coro/detail/task_walk.hpp>
 #include <braid/coro/home.hpp>

@@ -51,7 +51,7 @@ auto buffered_reader::read_until(std::string_view delimiter) -> task<result<std:
     if (const std::size_t at = seen.find(delimiter, searched); at != seen.npos) co_return taken(at + delimiter.size());
     searched = seen.size() - std::min(seen.size(), delimiter.size() - 1);
     const result<std::size_t> got = co_await fill();
-    if (!got) co_return fail(got.error());
+    if (!got) co_return fail(got.error() == errc::full ? make_error_code(errc::too_long) : got.error());
     if (*got != 0) continue;
     if (begin_ != end_) co_return fail(errc::ended);
     co_return std::span<const std::byte>();
@@ -59,7 +59,7 @@ auto buffered_reader::read_until(std::string_view delimiter) -> task<result<std:
 }
 
 auto buffered_reader::read_exactly(std::size_t size) -> task<result<std::span<const std::byte>>> {
-  if (size > max_size_) co_return fail(errc::full);
+  if (size > max_size_) co_return fail(errc::too_long);
   while (end_ - begin_ < size) {
     const result<std::size_t> got = co_await fill();
     if (!got) co_return fail(got.error());

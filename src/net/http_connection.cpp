@@ -2,7 +2,7 @@
 #include "http_connection.hpp"
 
 #include <braid/base/config.hpp>
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/net/detail/http_date.hpp>
 #include <braid/net/trace_context.hpp>

@@ -1,7 +1,7 @@
 // src/net/http_connection_over.cpp: requests of one connection: received, handled, answered, one after the other.
 #include "http_connection_over.hpp"
 
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/io/tls.hpp>
 

@@ -1,7 +1,7 @@
 // src/net/http_pool.cpp: connections that are kept, and one call on one of them.
 #include "http_pool.hpp"
 
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/tls.hpp>

@@ -4,7 +4,7 @@
 #include "http_connection_over.hpp"
 
 #include <braid/base/config.hpp>
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/synchronization.hpp>

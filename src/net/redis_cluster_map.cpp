@@ -1,7 +1,7 @@
 // src/net/redis_cluster_map.cpp: asking the nodes for the map of slots, and why there is none.
 #include "redis_cluster_state.hpp"
 
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
 

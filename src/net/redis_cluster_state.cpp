@@ -1,7 +1,7 @@
 // src/net/redis_cluster_state.cpp: from node to node until there is a reply.
 #include "redis_cluster_state.hpp"
 
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>

@@ -3,7 +3,7 @@
 #include <braid/net/detail/redis_shared_connection.hpp>
 
 #include <braid/base/config.hpp>
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/net/detail/short_text.hpp>
 #include <braid/net/redis_options.hpp>
 

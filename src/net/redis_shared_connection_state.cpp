@@ -1,7 +1,7 @@
 // src/net/redis_shared_connection_state.cpp: connecting, greeting, losing a connection, and trying again.
 #include <braid/net/detail/redis_shared_connection.hpp>
 
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/net/redis_options.hpp>
 #include <braid/net/resp.hpp>
 

@@ -15,10 +15,10 @@ using braid::errc;
 namespace {
 
 constexpr errc all_codes[] = {
-    errc::stopped,         errc::deadline_exceeded, errc::closed,         errc::dropped,     errc::cycle,
-    errc::would_deadlock,  errc::invalid_argument,  errc::broken_promise, errc::already_set, errc::full,
-    errc::stale,           errc::finished,          errc::unfinished,     errc::ended,       errc::unknown_host,
-    errc::unknown_backend, errc::status_lost,       errc::bad_address,    errc::bad_interval};
+    errc::stopped,         errc::deadline_exceeded, errc::closed,         errc::dropped,      errc::cycle,
+    errc::would_deadlock,  errc::invalid_argument,  errc::broken_promise, errc::already_set,  errc::full,
+    errc::stale,           errc::finished,          errc::unfinished,     errc::ended,        errc::unknown_host,
+    errc::unknown_backend, errc::status_lost,       errc::bad_address,    errc::bad_interval, errc::too_long};
 
 auto refuse() -> braid::result<int> { return braid::fail(errc::closed); }
 
@@ -63,6 +63,7 @@ TEST_CASE("a code that the system has as well compares equal to the same conditi
       {errc::bad_interval, EINVAL, std::errc::invalid_argument},
       {errc::deadline_exceeded, ETIMEDOUT, std::errc::timed_out},
       {errc::stopped, ECANCELED, std::errc::operation_canceled},
+      {errc::too_long, EMSGSIZE, std::errc::message_size},
       {errc::would_deadlock, EDEADLK, std::errc::resource_deadlock_would_occur},
   };
   for (const twin& each : twins) {

@@ -171,7 +171,7 @@ TEST_CASE_FIXTURE(wait_for_a_function, "what it throws in time is rethrown, and 
 
 TEST_CASE_FIXTURE(wait_for_a_function, "one that is never awaited does nothing") {
   auto unused = offload(away, {.timeout = 1ms}, [held = std::make_unique<int>(1)] { return *held; });
-  auto moved = std::move(unused);
+  [[maybe_unused]] auto moved = std::move(unused);
   CHECK(away.jobs().pending() == 0);
 }
 

@@ -61,10 +61,10 @@ TEST_CASE("an end in the middle of a line is an error, and so is a line beyond t
     const std::string first = co_await line_of(reader, "\n");
     CHECK(first == "short");
     const auto second = co_await reader.read_until("\n");
-    CHECK(second.error() == errc::full);
+    CHECK(second.error() == errc::too_long);
     reader.consume(reader.buffered().size());
     const auto third = co_await reader.read_until("\n");
-    CHECK(third.error() == errc::full);
+    CHECK(third.error() == errc::too_long);
     reader.consume(reader.buffered().size());
     const auto last = co_await reader.read_until("\n");
     CHECK(last.error() == errc::ended);
@@ -90,7 +90,7 @@ TEST_CASE("blocks and lines follow each other from one buffer") {
     const auto nothing = co_await reader.read_exactly(0);
     CHECK(nothing.value().empty());
     const auto too_much = co_await reader.read_exactly(buffered_reader::default_max_size + 1);
-    CHECK(too_much.error() == errc::full);
+    CHECK(too_much.error() == errc::too_long);
     both.peer.send("xy");
     both.peer.end_writing();
     const auto early = co_await reader.read_exactly(3);

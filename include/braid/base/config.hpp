@@ -1,6 +1,7 @@
 // braid/base/config.hpp: what stands before everything: exported symbols, cache lines, contracts.
 #pragma once
 
+#include <braid/base/detail/requirements.hpp>
 #include <braid/base/detail/lifetimes.hpp>
 
 #include <cstddef>
@@ -13,6 +14,8 @@
 #else
 #define BRAID_API __attribute__((visibility("default")))
 #endif
+
+#include <braid/base/detail/build_match.hpp>
 
 namespace braid {
 

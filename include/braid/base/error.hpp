@@ -38,6 +38,7 @@ enum class errc {
   status_lost,        ///< the status of a child process went elsewhere, or SIGCHLD is ignored
   bad_address,        ///< the text is no address; equals std::errc::invalid_argument
   bad_interval,       ///< the interval is not positive, or leads beyond the end of time; equals the same
+  too_long,           ///< a line or a block exceeds the limit of its reader; equals std::errc::message_size
 };
 
 namespace detail {

@@ -79,7 +79,7 @@ class awaited_future final : public continuation {
 };
 
 template <typename T>
-class future_awaiter final : public queue_awaiter<future_awaiter<T>> {
+class [[nodiscard, gnu::warn_unused]] future_awaiter final : public queue_awaiter<future_awaiter<T>> {
  public:
   static constexpr const char* waits_for = "future";
   static constexpr const wait_layout* layout = &future_wait_layout;
@@ -101,7 +101,7 @@ class future_awaiter final : public queue_awaiter<future_awaiter<T>> {
 
 /// Waits for a future of its own, which is ready when the shared one is.
 template <typename T>
-class shared_future_awaiter {
+class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
  public:
   explicit shared_future_awaiter(const shared_future<T>& from);
 

@@ -87,7 +87,7 @@ class broadcast<T>::receiver {
 };
 
 template <std::copy_constructible T>
-class broadcast<T>::receiver::awaiter final : public detail::queue_awaiter<awaiter> {
+class [[nodiscard, gnu::warn_unused]] broadcast<T>::receiver::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
   static constexpr const char* waits_for = "broadcast";
 
@@ -196,7 +196,7 @@ class watch<T>::observer {
 };
 
 template <std::copyable T>
-class watch<T>::observer::awaiter final : public detail::queue_awaiter<awaiter> {
+class [[nodiscard, gnu::warn_unused]] watch<T>::observer::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
   static constexpr const char* waits_for = "watch";
 

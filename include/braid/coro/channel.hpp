@@ -95,7 +95,7 @@ class channel {
 };
 
 template <typename T>
-class channel<T>::send_awaiter final : public detail::queue_awaiter<send_awaiter> {
+class [[nodiscard, gnu::warn_unused]] channel<T>::send_awaiter final : public detail::queue_awaiter<send_awaiter> {
  public:
   static constexpr const char* waits_for = "channel with room";
 
@@ -123,7 +123,8 @@ class channel<T>::send_awaiter final : public detail::queue_awaiter<send_awaiter
 };
 
 template <typename T>
-class channel<T>::receive_awaiter final : public detail::queue_awaiter<receive_awaiter> {
+class [[nodiscard, gnu::warn_unused]] channel<T>::receive_awaiter final
+    : public detail::queue_awaiter<receive_awaiter> {
  public:
   static constexpr const char* waits_for = "channel with a value";
 
@@ -301,7 +302,7 @@ class [[nodiscard]] oneshot_receiver {
 };
 
 template <typename T>
-class oneshot_receiver<T>::awaiter final : public detail::queue_awaiter<awaiter> {
+class [[nodiscard, gnu::warn_unused]] oneshot_receiver<T>::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
   static constexpr const char* waits_for = "oneshot";
 

@@ -61,7 +61,7 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
  private:
   friend promise_type;
 
-  class awaiter {
+  class [[nodiscard, gnu::warn_unused]] awaiter {
    public:
     explicit awaiter(std::coroutine_handle<promise_type> child) noexcept : child_(child) {}
     awaiter(const awaiter&) = delete;

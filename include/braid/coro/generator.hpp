@@ -348,7 +348,7 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE async_generator {
  private:
   friend promise_type;
 
-  class awaiter {
+  class [[nodiscard, gnu::warn_unused]] awaiter {
    public:
     explicit awaiter(std::coroutine_handle<promise_type> of) noexcept : frame_(of) {
       BRAID_EXPECTS(frame_, "this generator was moved from");

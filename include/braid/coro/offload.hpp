@@ -26,7 +26,7 @@ namespace braid {
 namespace detail {
 
 template <typename Fn>
-class offload_awaiter final : awaiter_base {
+class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
   using value = std::invoke_result_t<Fn&>;
 
   class call final : public sent_job {

@@ -17,7 +17,7 @@ namespace braid {
 
 namespace detail {
 
-class schedule_awaiter final : job {
+class [[nodiscard, gnu::warn_unused]] schedule_awaiter final : job {
  public:
   explicit schedule_awaiter(executor& where) noexcept : job(&came_home), where_(&where) {}
   schedule_awaiter(const schedule_awaiter&) = delete;
@@ -63,7 +63,7 @@ class schedule_awaiter final : job {
   errc why_not_{};
 };
 
-class home_awaiter final : job {
+class [[nodiscard, gnu::warn_unused]] home_awaiter final : job {
  public:
   home_awaiter() noexcept : job(&arrived) {}
 

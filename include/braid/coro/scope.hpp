@@ -256,7 +256,7 @@ auto scope::ended(detail::promise_base& root, detail::ending how) noexcept -> st
   return self.root_left();
 }
 
-class scope::join_awaiter : detail::deaf_wait {
+class [[nodiscard, gnu::warn_unused]] scope::join_awaiter : detail::deaf_wait {
  public:
   explicit join_awaiter(scope& of) noexcept : deaf_wait(of), scope_(&of) {}
 
@@ -293,7 +293,7 @@ inline void deaf_wait::begins(promise_base& promise, std::coroutine_handle<> sel
   in->keep(*this);
 }
 
-struct this_scope_awaiter {
+struct [[nodiscard, gnu::warn_unused]] this_scope_awaiter {
   scope* found = nullptr;
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
@@ -308,7 +308,7 @@ struct this_scope_awaiter {
   }
 };
 
-struct stop_awaiter {
+struct [[nodiscard, gnu::warn_unused]] stop_awaiter {
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
@@ -330,7 +330,7 @@ namespace detail {
 /// Its address is the key by which scopes know what task they belong to.
 extern BRAID_API const char task_info_key;
 
-class task_info_awaiter {
+class [[nodiscard, gnu::warn_unused]] task_info_awaiter {
  public:
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>

@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/base/timer_wheel.hpp>
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/task/detail/time_span.hpp>
@@ -39,7 +39,7 @@ struct after_span {
 };
 
 template <typename When>
-class sleep_awaiter final : awaiter_base {
+class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
  public:
   explicit sleep_awaiter(When when) noexcept : awaiter_base(how), when_(when) {}
   /// Requires that it is not awaited yet.
@@ -169,7 +169,7 @@ class interval {
 
 namespace detail {
 
-class yield_awaiter final : awaiter_base {
+class [[nodiscard, gnu::warn_unused]] yield_awaiter final : awaiter_base {
  public:
   yield_awaiter() noexcept : awaiter_base(how) {}
 

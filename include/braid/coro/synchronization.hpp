@@ -105,7 +105,7 @@ class [[nodiscard]] async_semaphore::permit {
   async_semaphore* of_;
 };
 
-class async_semaphore::awaiter final : public detail::queue_awaiter<awaiter> {
+class [[nodiscard, gnu::warn_unused]] async_semaphore::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
   static constexpr const char* waits_for = "semaphore";
 
@@ -183,7 +183,7 @@ class async_event {
   detail::wait_queue waiting_;
 };
 
-class async_event::awaiter final : public detail::queue_awaiter<awaiter> {
+class [[nodiscard, gnu::warn_unused]] async_event::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
   static constexpr const char* waits_for = "event";
 
@@ -236,7 +236,7 @@ class async_latch {
   detail::wait_queue waiting_;
 };
 
-class async_latch::awaiter final : public detail::queue_awaiter<awaiter> {
+class [[nodiscard, gnu::warn_unused]] async_latch::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
   static constexpr const char* waits_for = "latch";
 
@@ -298,7 +298,7 @@ class async_barrier {
   detail::wait_queue waiting_;  // for the end of this phase
 };
 
-class async_barrier::awaiter final : public detail::queue_awaiter<awaiter> {
+class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public detail::queue_awaiter<awaiter> {
  public:
   static constexpr const char* waits_for = "barrier";
 

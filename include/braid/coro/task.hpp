@@ -148,7 +148,7 @@ class [[nodiscard("a task that nothing awaits or spawns never begins")]] BRAID_C
  private:
   friend promise_type;
 
-  class awaiter {
+  class [[nodiscard, gnu::warn_unused]] awaiter {
    public:
     explicit awaiter(std::coroutine_handle<promise_type> child) noexcept : child_(child) {
       BRAID_EXPECTS(child_, "only a task that has not been awaited yet can be awaited");
@@ -208,7 +208,7 @@ inline auto task_promise<void>::get_return_object() noexcept -> task<void> {
 
 /// Runs a task, in another scope if one is given, and gives how it ended.
 template <typename T>
-class outcome_awaiter {
+class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
  public:
   outcome_awaiter(task<T> work, scope* in) noexcept : child_(work.release()), scope_(in) {
     BRAID_EXPECTS(child_, "only a task that has not been awaited yet can be awaited");

@@ -3,7 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/scope.hpp>

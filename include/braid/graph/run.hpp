@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>

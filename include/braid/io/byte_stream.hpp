@@ -25,7 +25,7 @@ namespace detail {
 
 /// Reads once, or until the room is full. `Value` is std::size_t, the number of bytes, or void.
 template <typename Value>
-class BRAID_API read_operation final : public io_operation {
+class BRAID_API __attribute__((warn_unused)) read_operation final : public io_operation {
  public:
   read_operation(open_descriptor* from, std::span<std::byte> into) noexcept;
   read_operation(read_operation&& other) noexcept;
@@ -42,7 +42,7 @@ class BRAID_API read_operation final : public io_operation {
 
 /// Writes once, or until everything is written.
 template <typename Value>
-class BRAID_API write_operation final : public io_operation {
+class BRAID_API __attribute__((warn_unused)) write_operation final : public io_operation {
  public:
   write_operation(open_descriptor* to, std::span<const std::byte> bytes) noexcept;
   write_operation(open_descriptor* to, std::span<const std::span<const std::byte>> parts) noexcept;
@@ -184,11 +184,12 @@ class BRAID_API buffered_reader {
       : from_(&from), max_size_(max_size) {}
 
   /// The bytes up to and including the first `delimiter`, which is not empty. Nothing where the stream has ended.
-  /// Errors: errc::ended where it ends without a delimiter; errc::full where there is none within the limit; the
-  /// stream's.
+  /// Errors: errc::ended where it ends without a delimiter; errc::too_long if there is none within the limit;
+  /// the stream's.
   [[nodiscard]] auto read_until(std::string_view delimiter) -> task<result<std::span<const std::byte>>>;
 
-  /// Errors: errc::ended where the stream ends before; errc::full where `size` is beyond the limit; the stream's.
+  /// Errors: errc::ended where the stream ends before; errc::too_long if `size` is beyond the limit; the
+  /// stream's.
   [[nodiscard]] auto read_exactly(std::size_t size) -> task<result<std::span<const std::byte>>>;
 
   /// Reads once, behind what is buffered, and gives how much. 0: the stream has ended. Errors: errc::full where the

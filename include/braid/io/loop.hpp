@@ -161,7 +161,7 @@ namespace detail {
 /// Appends "read of fd 9, 10.0.0.7:6379" to a description. Errors: std::bad_alloc.
 BRAID_API void describe_descriptor(std::string& text, io_interest side, int number);
 
-class readiness_awaiter final : awaiter_base {
+class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
  public:
   readiness_awaiter(loop& on, int number, io_interest interest) noexcept : awaiter_base(how), on_(&on), watch_(*this) {
     watch_.descriptor = number;

@@ -211,7 +211,7 @@ struct datagram {
 
 namespace detail {
 
-class BRAID_API receive_operation final : public io_operation {
+class BRAID_API __attribute__((warn_unused)) receive_operation final : public io_operation {
  public:
   receive_operation(open_descriptor* from, std::span<std::byte> into) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<datagram> { return result_; }
@@ -224,7 +224,7 @@ class BRAID_API receive_operation final : public io_operation {
   result<datagram> result_;
 };
 
-class BRAID_API send_operation final : public io_operation {
+class BRAID_API __attribute__((warn_unused)) send_operation final : public io_operation {
  public:
   send_operation(open_descriptor* through, std::span<const std::byte> bytes, const socket_address* to) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<void> { return result_; }

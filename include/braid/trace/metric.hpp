@@ -25,8 +25,8 @@ struct metric {
     histogram,  ///< how much of what was measured is at most so large, for each of its buckets
   };
   struct label {
-    std::string name;
-    std::string value;
+    std::string name = {};
+    std::string value = {};
     auto operator==(const label&) const -> bool = default;
   };
   /// A class of a histogram.
@@ -36,11 +36,11 @@ struct metric {
     auto operator==(const bucket&) const -> bool = default;
   };
 
-  std::string name;  ///< `braid_` and letters, digits and `_`; the unit is its last word; without `_total`
-  std::string unit;  ///< "seconds", "bytes", or empty for a number of things
+  std::string name = {};  ///< `braid_` and letters, digits and `_`; the unit is its last word; without `_total`
+  std::string unit = {};  ///< "seconds", "bytes", or empty for a number of things
   type kind = type::gauge;
-  std::string help;  ///< a sentence, the same for all of a family
-  std::vector<label> labels;
+  std::string help = {};  ///< a sentence, the same for all of a family
+  std::vector<label> labels = {};
   double value = 0;                  ///< of a histogram: the sum of all that was measured
   std::vector<bucket> buckets = {};  ///< of a histogram, in the order of their bounds; else none
 };

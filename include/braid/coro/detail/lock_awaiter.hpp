@@ -18,7 +18,7 @@ extern BRAID_API const wait_layout lock_wait_layout;
 
 /// Takes the one permit of a semaphore, and says for which task. So it needs the promise, even where the lock is free.
 template <typename Semaphore>
-class lock_awaiter final : public queue_awaiter<lock_awaiter<Semaphore>> {
+class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<lock_awaiter<Semaphore>> {
   using base = queue_awaiter<lock_awaiter>;
 
  public:

@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/base/timer_wheel.hpp>
-#include <braid/coro/detail/after.hpp>
+#include <braid/base/detail/after.hpp>
 #include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
@@ -92,7 +92,7 @@ class timed_call final : public job {
 };
 
 template <typename Fn>
-class timed_offload_awaiter final : awaiter_base {
+class [[nodiscard, gnu::warn_unused]] timed_offload_awaiter final : awaiter_base {
   using call_type = timed_call<Fn>;
   using value = typename call_type::value;
 

@@ -1,4 +1,4 @@
-// braid/coro/detail/after.hpp: points in time some span from now, for spans of any unit and size.
+// braid/base/detail/after.hpp: points in time some span from now, for spans of any unit and size.
 #pragma once
 
 #include <braid/base/clock.hpp>

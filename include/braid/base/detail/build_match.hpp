@@ -1,0 +1,45 @@
+// braid/base/detail/build_match.hpp: has a program that was compiled unlike the library fail to link.
+#pragma once
+
+// The library defines the names of the build that it is, and every object of a program refers to those of its own.
+// Where they differ, the linker, or dlopen, says which name is undefined. docs/using.md says what may differ.
+#if defined(_GLIBCXX_DEBUG)
+#define BRAID_BUILD_CONTAINERS library_is_built_with_GLIBCXX_DEBUG
+#else
+#define BRAID_BUILD_CONTAINERS library_is_built_without_GLIBCXX_DEBUG
+#endif
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BRAID_BUILD_ADDRESS library_is_built_with_address_sanitizer
+#endif
+#if __has_feature(thread_sanitizer)
+#define BRAID_BUILD_THREAD library_is_built_with_thread_sanitizer
+#endif
+#endif
+#if !defined(BRAID_BUILD_ADDRESS)
+#if defined(__SANITIZE_ADDRESS__)
+#define BRAID_BUILD_ADDRESS library_is_built_with_address_sanitizer
+#else
+#define BRAID_BUILD_ADDRESS library_is_built_without_address_sanitizer
+#endif
+#endif
+#if !defined(BRAID_BUILD_THREAD)
+#if defined(__SANITIZE_THREAD__)
+#define BRAID_BUILD_THREAD library_is_built_with_thread_sanitizer
+#else
+#define BRAID_BUILD_THREAD library_is_built_without_thread_sanitizer
+#endif
+#endif
+
+namespace braid::detail {
+
+extern BRAID_API const char BRAID_BUILD_CONTAINERS;
+extern BRAID_API const char BRAID_BUILD_ADDRESS;
+extern BRAID_API const char BRAID_BUILD_THREAD;
+
+/// The names that an object needs. One copy in a program.
+[[gnu::used]] inline const char* const build_of_program[] = {&BRAID_BUILD_CONTAINERS, &BRAID_BUILD_ADDRESS,
+                                                             &BRAID_BUILD_THREAD};
+
+}  // namespace braid::detail

@@ -1,0 +1,20 @@
+// braid/base/detail/requirements.hpp: what a compiler must offer, and one sentence if it does not.
+#pragma once
+
+#include <cstddef>
+
+// A compiler that cannot build braid gives one sentence: the computed includes name no file, which ends the compilation
+// before the errors that would follow.
+#if !defined(__cplusplus) || __cplusplus <= 202002L
+#error "braid needs C++23: compile with -std=c++23 or later (CMake: target_compile_features(app PRIVATE cxx_std_23))"
+#define BRAID_STOP_HERE <braid/needs_cpp23>
+#include BRAID_STOP_HERE
+#elif !defined(__cpp_exceptions)
+#error "braid needs exceptions: compile without -fno-exceptions"
+#define BRAID_STOP_HERE <braid/needs_exceptions>
+#include BRAID_STOP_HERE
+#elif defined(_LIBCPP_VERSION)
+#error "braid needs libstdc++, the C++ library of GCC: compile without -stdlib=libc++"
+#define BRAID_STOP_HERE <braid/needs_libstdcpp>
+#include BRAID_STOP_HERE
+#endif
