@@ -2,6 +2,7 @@
 #include <rankd/store/load.hpp>
 
 #include <rankd/store/embedded.hpp>
+#include <rankd/store/record_parser.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/scratch_folder.hpp>
