@@ -151,7 +151,7 @@ auto running_of(const experiment_set& all) -> std::string {
 auto made_from(const batch_command_options& options, const workspace& in, const bound_plan* plan) -> nlohmann::json {
   nlohmann::json stores = nlohmann::json::array();
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
-    if (!is_store(endpoint)) continue;
+    if (!is_store(endpoint) || (plan != nullptr && !reads_endpoint(*plan, endpoint))) continue;
     const auto* embedded = std::get_if<embedded_resolver>(&endpoint.resolver);
     if (embedded == nullptr) {  // what a server holds is unknown
       const auto* const server = std::get_if<static_resolver>(&endpoint.resolver);

@@ -159,8 +159,8 @@ void add_clients(CLI::App& command, serve_command_options& options) {
       ->type_name("FILE");
   command
       .add_option("--allow-host", options.server.allowed_hosts,
-                  "Without --token-file: a name under which clients reach the server, beside IP addresses and "
-                  "localhost; `*` for any name; may be repeated")
+                  "Without --token-file: a further name of the server beside IP addresses and localhost, or `*`; "
+                  "may be repeated")
       ->check(check_host_name)
       ->type_name("NAME");
 }

@@ -185,13 +185,15 @@ auto open_all_stores(const workspace& in, server_messages words) -> braid::check
   return open_some(in, words, [](const endpoint_entry& /*each*/) { return true; });
 }
 
+auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool {
+  for (const bound_plan* each = &plan; each != nullptr; each = each->substitute.get())
+    if (names_endpoint(*each, endpoint)) return true;
+  return false;
+}
+
 auto open_stores_of(const workspace& in, std::span<const bound_plan* const> plans) -> braid::checked<open_stores> {
   return open_some(in, server_messages::shown, [plans](const endpoint_entry& each) {
-    return std::ranges::any_of(plans, [&each](const bound_plan* plan) {
-      for (; plan != nullptr; plan = plan->substitute.get())
-        if (names_endpoint(*plan, each)) return true;
-      return false;
-    });
+    return std::ranges::any_of(plans, [&each](const bound_plan* plan) { return reads_endpoint(*plan, each); });
   });
 }
 

@@ -58,6 +58,9 @@ struct open_stores {
 auto open_all_stores(const workspace& in, server_messages words = server_messages::shown)
     -> braid::checked<open_stores>;
 
+/// Returns whether the plan, or one that may answer in its place, names the endpoint.
+auto reads_endpoint(const bound_plan& plan, const endpoint_entry& endpoint) -> bool;
+
 /// Opens the stores that these plans, and those that stand in for them, read; the others are null. So a plan that reads
 /// no store runs in a project whose store is missing.
 auto open_stores_of(const workspace& in, std::span<const bound_plan* const> plans) -> braid::checked<open_stores>;

@@ -46,11 +46,11 @@ auto requests(int count) -> std::string {
   return text;
 }
 
-/// A plan whose answers are half a megabyte each.
-void add_large_plan(const project_copy& project) {
+/// Adds a plan whose answers are half a megabyte each. With `nodes`, it has these as well.
+void add_large_plan(const project_copy& project, const std::string& nodes = {}) {
   project.write("plans/compiled/large.json",
-                R"({"schema_version":1,"plan_name":"large","outputs":["a"],"nodes":[)"
-                R"({"node_id":"a","op":"test::fixed_source","inputs":[],"params":{"row_count":20000}}]})");
+                R"({"schema_version":1,"plan_name":"large","outputs":["a"],"nodes":[)" + nodes +
+                    R"({"node_id":"a","op":"test::fixed_source","inputs":[],"params":{"row_count":20000}}]})");
 }
 
 /// Starts the program and kills it as soon as some of its answers are safe. Whether it was killed.
@@ -236,7 +236,7 @@ TEST_CASE("requests, and files that nobody knows, are not written over") {
 
 TEST_CASE("a store that was made anew is another one, even where it has the same size") {
   const project_copy project;
-  add_large_plan(project);
+  add_large_plan(project, R"({"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0001"}},)");
   project.write("in", requests(100));
   const words line{RANKD_BINARY, "batch", "--plan", "large", "--in", "in", "--out", "out"};
   if (!kill_when_some_is_safe(project, line)) {

@@ -50,10 +50,16 @@ inline auto as_long(const naive_number& value) -> long double {
   return std::visit([](auto v) { return static_cast<long double>(v); }, *value);
 }
 
+/// Returns whether a number of a tree is a float: one with a point or an exponent, or an integer beyond int64.
+inline auto is_float(const nlohmann::json& value) -> bool {
+  return value.is_number_float() ||
+         (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>()));
+}
+
 /// False when every value that the tree can give is an integer or null.
 inline auto may_be_fraction(const nlohmann::json& tree, const registries& known) -> bool {
   const std::string op = tree["op"];
-  if (op == "const_number") return tree["value"].is_number_float();
+  if (op == "const_number") return is_float(tree["value"]);
   if (op == "const_null") return false;
   if (op == "key_ref") return known.find_key(tree["key_id"].get<std::uint32_t>())->type == value_type::floating;
   if (op == "param_ref") return known.find_param(tree["param_id"].get<std::uint32_t>())->type == value_type::floating;
@@ -165,7 +171,7 @@ inline auto naive_value(const nlohmann::json& tree, const naive_row& at) -> naiv
   }
   if (op == "const_null") return {};
   if (op == "const_number") {
-    if (tree["value"].is_number_float()) return tree["value"].get<double>();
+    if (is_float(tree["value"])) return tree["value"].get<double>();
     return tree["value"].get<std::int64_t>();
   }
   if (op == "key_ref") return number_in_cell(at.cell_of_key(tree["key_id"]));

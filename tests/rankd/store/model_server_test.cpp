@@ -213,7 +213,7 @@ TEST_CASE("an answer that is none says what is wrong with it") {
   }
   at.answer = answer_with(R"({"outputs":[{"data":[nan]}]})");
   CHECK(at.ask(server, call_of()) == "model_bad_answer");
-  CHECK(at.last.contains("the answer is no JSON that can be read: line 1, column "));
+  CHECK(at.last.contains("the answer is no JSON"));
   const std::array<std::string_view, 1> wanted{"z"};
   model_call named = call_of();
   named.outputs = wanted;

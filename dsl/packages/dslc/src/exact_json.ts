@@ -1,6 +1,6 @@
 // exact_json.ts: reads JSON as the engine does: integers stay integers, no field occurs twice, depth is bounded.
 import { ExactInteger } from "./json.js";
-import { type Problem, pointerTo } from "./reader.js";
+import { isFloatLiteral, type Problem, pointerTo } from "./reader.js";
 
 /** A number that was written with a point or an exponent. */
 export class Fraction {
@@ -180,11 +180,12 @@ class Parser {
     if (point !== undefined || exponent !== undefined) return new Fraction(value);
     if (Number.isSafeInteger(value)) return value;
     const exact = BigInt(literal);
-    if (exact < least64 || exact > mostUnsigned64)
+    // Readers of integers refuse what does not fit into 64 bits; readers of floats take the float that it stands for.
+    if ((exact < least64 || exact > mostUnsigned64) && !isFloatLiteral(literal))
       this.problem(
         "number_out_of_range",
         this.pointer(),
-        `the integer ${literal.slice(0, 40)} does not fit into 64 bits`,
+        `the integer ${literal.slice(0, 40)} does not fit into 64 bits, and no float equals it`,
       );
     return new ExactInteger(literal);
   }

@@ -61,7 +61,8 @@ function join(left: Part, { sign, binds, left: leftWants, right: rightWants }: I
 
 /** The shortest text that reads back as the same float, without an exponent unless that is shorter: as std::to_chars. */
 export function floatText(value: number): string {
-  if (value < 0 || Object.is(value, -0)) return `-${floatText(-value)}`;
+  if (Object.is(value, -0)) return "-0.0"; // readers take -0 for an integer, which has no sign
+  if (value < 0) return `-${floatText(-value)}`;
   const [mantissa = "", power = ""] = value.toExponential().split("e");
   const digits = mantissa.replace(".", "");
   const behind = Number(power) - digits.length + 1; // the power of ten of the last digit

@@ -59,15 +59,30 @@ export function sortedFields(value: JsonObject): [string, unknown][] {
   return Object.entries(value).sort(([a], [b]) => byBytes(a, b));
 }
 
+/** Whether an integer stands for a float: it equals one, or is written as JavaScript writes a large one. */
+export function isFloatLiteral(digits: string): boolean {
+  const value = Number(digits);
+  return BigInt(value) === BigInt(digits) || String(value) === digits;
+}
+
+/** Whether a value is an integer of 64 bits; one beyond them is a float. */
+export function isInt64(value: unknown): boolean {
+  const whole = integerOf(value);
+  return whole !== undefined && whole <= most64 && whole >= least64;
+}
+
 /** What is wrong with a value that should be a float or an int; nothing where it is right. */
 export function numberProblem(value: unknown, type: "int" | "float"): { code: string; message: string } | undefined {
   const whole = integerOf(value);
   if (type === "int") {
+    const float = value instanceof Fraction ? value.value : value;
+    if (typeof float === "number" && Math.abs(float) >= 2 ** 63)
+      return { code: "out_of_range", message: "must fit into 64 bits" };
     if (whole === undefined) return { code: "wrong_type", message: `must be an integer, not ${kindOf(value)}` };
     return whole > most64 || whole < least64 ? { code: "out_of_range", message: "must fit into 64 bits" } : undefined;
   }
   if (whole !== undefined)
-    return BigInt(Number(whole)) === whole
+    return isFloatLiteral(whole.toString())
       ? undefined
       : { code: "out_of_range", message: "no float equals this integer" };
   const fraction = value instanceof Fraction ? value.value : value;

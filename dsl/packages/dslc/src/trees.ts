@@ -5,7 +5,7 @@ import { branchCapability, testsStringOfParam } from "./branches.js";
 import type { Registries, TreeOp } from "./project.js";
 import {
   didYouMean,
-  integerOf,
+  isInt64,
   isObject,
   type JsonObject,
   numberProblem,
@@ -135,8 +135,7 @@ function checkField(fields: Reader, name: string, kind: string): void {
   switch (kind) {
     case "number": {
       const value = fields.value(name, "required");
-      const wrong =
-        value === undefined ? undefined : numberProblem(value, integerOf(value) === undefined ? "float" : "int");
+      const wrong = value === undefined ? undefined : numberProblem(value, isInt64(value) ? "int" : "float");
       if (wrong) fields.report(name, wrong.code, `\`${name}\` ${wrong.message}`);
       return;
     }
@@ -179,7 +178,7 @@ function checkList(fields: Reader, name: string): void {
     const report = (code: string, message: string): void => {
       fields.problems.push({ code, pointer: pointerTo(parent, index), message, hint: "", node: "" });
     };
-    const wrong = numberProblem(item, integerOf(item) === undefined ? "float" : "int");
+    const wrong = numberProblem(item, isInt64(item) ? "int" : "float");
     if (strings) {
       if (typeof item === "string") continue;
       if (wrong?.code === "wrong_type") report("wrong_type", "an element must be a string");
@@ -255,7 +254,7 @@ export function givesIntegers(tree: unknown, declared: Registries): boolean {
   if (!isObject(tree)) return false;
   switch (tree["op"]) {
     case "const_number":
-      return integerOf(tree["value"]) !== undefined;
+      return isInt64(tree["value"]);
     case "const_null":
     case "bucket":
     case "bucket_text":
