@@ -72,6 +72,7 @@ module;
 #include <braid/task/parallel_algorithms.hpp>
 #include <braid/task/parallel_options.hpp>
 #include <braid/task/pool.hpp>
+#include <braid/task/quiesce.hpp>
 #include <braid/task/scheduled.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/spawn.hpp>
@@ -274,6 +275,8 @@ using braid::post_every;
 using braid::priority;
 using braid::promise;
 using braid::query;
+using braid::quiesce;
+using braid::quiesce_for;
 using braid::random_source;
 using braid::readable;
 using braid::ready_future;

@@ -82,7 +82,10 @@ auto heard(int from) -> std::string {
 }
 
 auto ending(int status) -> std::string {
-  if (WIFSIGNALED(status)) return std::string("ended the process by signal ") + ::strsignal(WTERMSIG(status));
+  if (WIFSIGNALED(status)) {
+    const char* const name = ::sigdescr_np(WTERMSIG(status));
+    return "ended the process by signal " + (name != nullptr ? name : std::to_string(WTERMSIG(status)));
+  }
   return "ended the process with status " + std::to_string(WEXITSTATUS(status));
 }
 
