@@ -1,6 +1,8 @@
 // tests/rankd/store/model_messages_test.cpp: an answer of a server of models costs memory for its scores alone.
 #include <rankd/store/detail/model_messages.hpp>
 
+#include <tests/support/sanitizer.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdlib>
