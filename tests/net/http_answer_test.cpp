@@ -170,7 +170,7 @@ TEST_CASE("two tasks of a handler that read the body, or write the answer, at on
     const auto got = co_await x.read_some();
     seen.push_back(got ? std::error_code() : got.error());
   };
-  const auto write = [&](http_exchange& x, const std::string& text) -> task<void> {
+  const auto write = [&](http_exchange& x, std::string_view text) -> task<void> {
     const auto sent = co_await x.write(text);
     seen.push_back(sent ? std::error_code() : sent.error());
   };
