@@ -34,9 +34,10 @@
 
 namespace braid::detail {
 
-extern BRAID_API const char BRAID_BUILD_CONTAINERS;
-extern BRAID_API const char BRAID_BUILD_ADDRESS;
-extern BRAID_API const char BRAID_BUILD_THREAD;
+// Exported without BRAID_API, because the header of that includes this one.
+extern __attribute__((visibility("default"))) const char BRAID_BUILD_CONTAINERS;
+extern __attribute__((visibility("default"))) const char BRAID_BUILD_ADDRESS;
+extern __attribute__((visibility("default"))) const char BRAID_BUILD_THREAD;
 
 /// The names that an object needs. One copy in a program.
 [[gnu::used]] inline const char* const build_of_program[] = {&BRAID_BUILD_CONTAINERS, &BRAID_BUILD_ADDRESS,
