@@ -1,6 +1,7 @@
 // rankd/store/model_messages.cpp: the inference protocol in JSON.
 #include <rankd/store/detail/model_messages.hpp>
 
+#include <rankd/registry/json_number.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -89,6 +90,9 @@ class answer_reader final : public nlohmann::json_sax<json> {
   /// Keeps `max_values` of each tensor, and `max_tensors` tensors.
   answer_reader(std::size_t max_values, std::size_t max_tensors) : max_values_(max_values), max_tensors_(max_tensors) {}
 
+  /// Puts `specials` in place of the numbers at their positions.
+  void replace(std::span<const special_number> specials) { specials_ = specials; }
+
   /// Returns what is wrong with the answer as a whole; empty if nothing is.
   [[nodiscard]] auto problem() const -> std::string {
     if (is_too_deep_) return "the answer nests deeper than " + std::to_string(max_depth) + " levels";
@@ -103,12 +107,13 @@ class answer_reader final : public nlohmann::json_sax<json> {
 
   bool null() override { return add(std::numeric_limits<double>::quiet_NaN()); }
   bool boolean(bool value) override { return add(value ? 1 : 0); }
-  bool number_integer(std::int64_t value) override { return add(static_cast<double>(value)); }
-  bool number_float(double value, const std::string& /*literal*/) override { return add(value); }
+  bool number_integer(std::int64_t value) override { return add_number(static_cast<double>(value)); }
+  bool number_float(double value, const std::string& /*literal*/) override { return add_number(value); }
   bool number_unsigned(std::uint64_t value) override {
-    if (next() != place::dimension) return add(static_cast<double>(value));
+    if (next() != place::dimension || is_special()) return add_number(static_cast<double>(value));
     // One more than a shape may have shows that it has too many.
     if (now().shape.size() <= max_dimensions) now().shape.push_back(value);
+    ++numbers_;
     return true;
   }
   bool string(std::string& value) override {
@@ -199,6 +204,15 @@ class answer_reader final : public nlohmann::json_sax<json> {
     }
     return true;
   }
+  [[nodiscard]] auto is_special() const -> bool { return !specials_.empty() && specials_.front().position == numbers_; }
+  auto add_number(double number) -> bool {
+    if (is_special()) {
+      number = specials_.front().value;
+      specials_ = specials_.subspan(1);
+    }
+    ++numbers_;
+    return std::isinf(number) ? add(std::nullopt) : add(number);
+  }
   void add_value(std::optional<double> number) {
     tensor_in_answer& to = now();
     if (!number && !to.first_wrong) to.first_wrong = to.count;
@@ -221,7 +235,9 @@ class answer_reader final : public nlohmann::json_sax<json> {
   place member_ = place::other;
   std::vector<tensor_in_answer> tensors_;
   std::size_t count_ = 0;
-  tensor_in_answer beyond_;  // takes what is not kept
+  tensor_in_answer beyond_;                   // takes what is not kept
+  std::span<const special_number> specials_;  // those that come
+  std::size_t numbers_ = 0;                   // that came
   bool has_outputs_ = false;
   bool has_other_item_ = false;
   bool is_broken_ = false;
@@ -321,33 +337,6 @@ auto names_of(const answer_reader& answer) -> std::string {
   return answer.count() > max_names ? out + ", …" : out;
 }
 
-/// Returns the text with null for NaN and with texts for infinities, which some servers write although JSON has
-/// neither.
-auto without_special_numbers(std::string_view text) -> std::string {
-  std::string out;
-  out.reserve(text.size());
-  bool is_in_text = false;
-  while (!text.empty()) {
-    std::size_t taken = 1;
-    if (is_in_text) {
-      if (text.front() == '\\') taken = std::min<std::size_t>(text.size(), 2);
-      is_in_text = text.front() != '"';
-      out += text.substr(0, taken);
-    } else if (text.starts_with("NaN")) {
-      taken = 3;
-      out += "null";
-    } else if (text.starts_with("Infinity") || text.starts_with("-Infinity")) {
-      taken = text.front() == '-' ? 9 : 8;
-      out += R"("infinite")";
-    } else {
-      is_in_text = text.front() == '"';
-      out += text.front();
-    }
-    text.remove_prefix(taken);
-  }
-  return out;
-}
-
 }  // namespace
 
 auto inference_path(std::string_view model, std::string_view version) -> std::string {
@@ -403,10 +392,13 @@ auto read_scores(std::string_view body, const model_call& what, row_range rows, 
   const bool is_single = what.outputs.empty();
   const std::size_t wanted = is_single ? what.scores : has_columns(what) ? max_columns : 1;
   answer_reader answer(rows.size() * wanted, what.outputs.size() + other_tensors);
-  if (body.contains("NaN") || body.contains("Infinity"))
-    static_cast<void>(json::sax_parse(without_special_numbers(body), &answer));
-  else
+  if (body.contains("NaN") || body.contains("Infinity")) {
+    const plain_json plain = without_special_numbers(body);
+    answer.replace(plain.specials);
+    static_cast<void>(json::sax_parse(plain.text, &answer));
+  } else {
     static_cast<void>(json::sax_parse(body, &answer));
+  }
   if (std::string wrong = answer.problem(); !wrong.empty()) return wrong;
   if (is_single) {
     if (answer.count() != 1)
