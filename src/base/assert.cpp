@@ -12,8 +12,8 @@
 namespace braid::detail {
 namespace {
 
-/// One line a frame: the name of its function, which the symbol tables of the program and its libraries know, or its
-/// address where there is no memory for those.
+/// Prints one line for each frame: the name of its function from the symbol tables of the program and its libraries, or
+/// its address if there is no memory for the tables.
 void print_stack(std::span<void* const> frames) noexcept {
   try {
     symbol_table symbols;

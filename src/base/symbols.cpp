@@ -27,7 +27,7 @@ namespace {
 struct place {
   std::uint64_t address = 0;
   std::uint64_t base = 0;
-  std::string path;  // empty: none was found
+  std::string path;  // empty if no file was found
 };
 
 /// Called with each object by the dynamic linker. Not 0 ends that.
@@ -57,7 +57,7 @@ auto is_one_more(dl_phdr_info* info, std::size_t /*size*/, void* to) -> int {
   return 0;
 }
 
-/// The bytes of a file as an ELF object. What lies beyond its end is not there.
+/// The bytes of an ELF object file. Reads beyond its end return nothing.
 class elf_file {
  public:
   explicit elf_file(const std::string& path) {
@@ -134,8 +134,9 @@ auto coroutine_in(std::string_view demangled) -> std::string_view {
   return demangled;
 }
 
-/// The names in front of a mangled one that no demangler here reads, such as those of functions with constraints:
-/// `_ZN5braid8when_allIJ…` is `braid::when_all<...>`. Empty where it is none.
+/// Returns the names at the front of a mangled name that no demangler here can read, such as names of functions with
+/// constraints: `_ZN5braid8when_allIJ…` is `braid::when_all<...>`. Returns an empty string if `mangled` is not a
+/// mangled name.
 auto names_in(std::string_view mangled) -> std::string {
   if (!mangled.starts_with("_ZN")) return {};
   mangled.remove_prefix(3);
@@ -169,8 +170,8 @@ auto begins_operator(std::string_view before, std::string_view rest) -> bool {
          std::isalnum(static_cast<unsigned char>(rest[word.size()])) == 0;
 }
 
-/// `f<int>(int)` of `R f<int>(int)`: names of templates begin with what they return. Their own `(` follows the name,
-/// that of an expression follows a space or `decltype`.
+/// Returns `f<int>(int)` for `R f<int>(int)`: names of function templates begin with their return type. The `(` of the
+/// parameters follows the name directly; the `(` of an expression follows a space or `decltype`.
 auto without_result(std::string_view function) -> std::string_view {
   constexpr std::string_view unnamed = "(anonymous namespace)";
   std::size_t begin = 0;
@@ -221,7 +222,7 @@ auto called_for_future(std::string_view job) -> std::string_view {
   return called.starts_with(bound) ? template_argument(called, 0) : called;
 }
 
-/// What a job of the library calls, where its name says that: `F` of `closure_job<F>`.
+/// Returns the callable that a job of the library runs, if the job's name contains it: `F` for `closure_job<F>`.
 auto called_by(std::string_view job) -> std::string_view {
   struct form {
     std::string_view begin, end;

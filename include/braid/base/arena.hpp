@@ -21,8 +21,8 @@ namespace braid {
 /// Cost: about 2 ns an allocation; now and then a chunk from operator new or from the resource that it was given.
 class BRAID_API arena final : public std::pmr::memory_resource {
  public:
-  /// `first_chunk` is the size in bytes of the first chunk; later ones double up to 1 MiB. They come from
-  /// `chunks_from`, which outlives the arena, or from operator new where there is none, and go back there.
+  /// `first_chunk` is the size of the first chunk in bytes; later chunks double up to 1 MiB. Chunks come from
+  /// `chunks_from`, which must outlive the arena, or from operator new if it is null, and are returned there.
   explicit arena(std::size_t first_chunk = 4096, std::pmr::memory_resource* chunks_from = nullptr) noexcept
       : next_chunk_(first_chunk), chunks_from_(chunks_from) {}
   arena(arena&& other) noexcept;
@@ -83,7 +83,8 @@ class BRAID_API arena final : public std::pmr::memory_resource {
   /// Bytes of all chunks that it holds.
   [[nodiscard]] auto reserved() const noexcept -> std::size_t { return reserved_; }
 
-  /// Those of them that are handed out, or lost at the ends of chunks: a first chunk of this size would have held all.
+  /// Returns the bytes that were handed out or lost at the ends of chunks. A first chunk of this size would have held
+  /// everything.
   [[nodiscard]] auto used() const noexcept -> std::size_t {
     return reserved_ - static_cast<std::size_t>(limit_ - cursor_);
   }

@@ -1,4 +1,4 @@
-// braid/base/clock.hpp: the clock that timers and deadlines are measured on, and one that tests advance by hand.
+// braid/base/clock.hpp: the clock for timers and deadlines, and a clock that tests advance by hand.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,8 +14,8 @@ using duration = std::chrono::nanoseconds;
 /// A point in time of the monotonic clock.
 using time_point = std::chrono::time_point<std::chrono::steady_clock, duration>;
 
-/// Where a loop or timer service reads the time. The default is the monotonic clock of the system.
-/// Threads: any for `now`, except where a class derived from it says otherwise.
+/// A source of the current time for a loop or timer service. The default is the monotonic clock of the system.
+/// Threads: any may call `now`, unless a derived class says otherwise.
 class BRAID_API clock_source {
  public:
   clock_source() = default;

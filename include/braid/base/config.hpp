@@ -37,7 +37,8 @@ namespace braid::detail {
 #define BRAID_EXPECTS(condition, sentence) \
   ((condition) ? static_cast<void>(0) : ::braid::detail::contract_failed(sentence, #condition))
 
-/// An invariant of our own, or a contract too costly for every build: checked where BRAID_CHECKED is defined.
+/// Checks an invariant of the library, or a contract that is too costly to check in every build. Active if
+/// BRAID_CHECKED is defined.
 #if defined(BRAID_CHECKED)
 #define BRAID_ASSERT(condition, sentence) BRAID_EXPECTS(condition, sentence)
 #else

@@ -15,9 +15,10 @@
 
 namespace braid {
 
-/// What the world may refuse; the operating system's own refusals keep their own codes. Where the system has a code for
-/// the same refusal, both compare equal to that std::errc: `error == std::errc::invalid_argument` is true for a value
-/// that braid refuses and for one that the kernel does. `error == errc::invalid_argument` is braid's refusal alone.
+/// The refusals of the library; refusals of the operating system keep their own codes. If the system has a code for the
+/// same refusal, both compare equal to that std::errc: `error == std::errc::invalid_argument` is true for a value that
+/// braid refuses and for a value that the kernel refuses. `error == errc::invalid_argument` is true only if braid
+/// refused it.
 enum class errc {
   stopped = 1,        ///< a stop was requested before the work was done; equals std::errc::operation_canceled
   deadline_exceeded,  ///< the deadline passed before the work was done; equals std::errc::timed_out
@@ -51,15 +52,15 @@ BRAID_API auto braid_category() noexcept -> const std::error_category&;
 /// Lets an `errc` stand wherever a std::error_code is wanted.
 BRAID_API auto make_error_code(errc code) noexcept -> std::error_code;
 
-/// A value, or why there is none.
+/// A value, or the reason why there is no value.
 template <typename T>
 using result = std::expected<T, std::error_code>;
 
 /// The failing side of a result: `return fail(errc::closed);`.
 inline auto fail(std::error_code code) -> std::unexpected<std::error_code> { return std::unexpected(code); }
 
-/// The value of a result, where an error is to end what is being done: `auto listener = or_throw(stream_listener::…);`.
-/// Errors: throws std::system_error with the error's code and message, and with `what` before it, where that is given.
+/// Returns the value of a result, or throws its error: `auto listener = or_throw(stream_listener::…);`.
+/// Errors: throws std::system_error with the error's code and message, preceded by `what` if it is given.
 template <typename T>
 auto or_throw(result<T> from, const char* what = nullptr) -> T {
   if (!from) throw what != nullptr ? std::system_error(from.error(), what) : std::system_error(from.error());
@@ -102,7 +103,7 @@ class BRAID_API diagnostics {
   }
   void append(diagnostics others);
 
-  /// Fills `source` (or `node`) of every diagnostic that has none.
+  /// Sets `source` (or `node`) of every diagnostic whose field is empty.
   void set_source(std::string_view source);
   void set_node(std::string_view node);
 
@@ -123,8 +124,8 @@ class BRAID_API diagnostics {
 template <typename T>
 using checked = std::expected<T, diagnostics>;
 
-/// The value of what was checked, where wrong data is to end what is being done: see `or_throw` of a result. Errors:
-/// throws std::invalid_argument with all diagnostics as text, and with `what` before them, where that is given.
+/// Returns the checked value, or throws its diagnostics; compare `or_throw` of a result.
+/// Errors: throws std::invalid_argument with all diagnostics as text, preceded by `what` if it is given.
 template <typename T>
 auto or_throw(checked<T> from, std::string_view what = {}) -> T {
   if (!from)
@@ -136,7 +137,8 @@ auto or_throw(checked<T> from, std::string_view what = {}) -> T {
 BRAID_API auto json_pointer(std::string_view parent, std::string_view token) -> std::string;
 BRAID_API auto json_pointer(std::string_view parent, std::size_t index) -> std::string;
 
-/// "did you mean `x`?" for the known name nearest to `name` (the first of several), or empty where none is near.
+/// Returns "did you mean `x`?" with the known name nearest to `name` (the first of several), or an empty string if no
+/// name is near.
 /// Threads: any. Errors: std::bad_alloc.
 BRAID_API auto did_you_mean(std::string_view name, const std::vector<std::string_view>& known) -> std::string;
 

@@ -11,8 +11,8 @@ namespace detail {
 struct debug_layout;
 }
 
-/// What an element of an `intrusive_list` derives from. An element is in at most one list at a time.
-/// Threads: as the list. Lifetime: an element leaves its list before it is destroyed.
+/// The base class of the elements of an `intrusive_list`. An element is in at most one list at a time.
+/// Threads: as the list. Lifetime: an element must leave its list before it is destroyed.
 class list_hook {
  public:
   list_hook() = default;
@@ -75,7 +75,7 @@ class intrusive_list {
     return &first;
   }
 
-  /// Moves all elements of `other`, which is another list, behind those of this list.
+  /// Moves all elements of `other`, which must be another list, to the end of this list.
   void splice_back(intrusive_list& other) noexcept {
     BRAID_ASSERT(&other != this, "a list is not moved behind itself");
     if (other.empty()) return;

@@ -18,7 +18,7 @@ class timer : public list_hook {
  public:
   using fire_fn = void (*)(timer&) noexcept;
 
-  /// `when_dropped` may be left out where the timer service cannot end before it fires.
+  /// `when_dropped` may be omitted if the timer service cannot end before the timer fires.
   explicit timer(fire_fn when_due, fire_fn when_dropped = nullptr) noexcept : fire_(when_due), drop_(when_dropped) {}
 
   [[nodiscard]] auto is_armed() const noexcept -> bool { return is_linked(); }
@@ -51,7 +51,7 @@ class BRAID_API timer_wheel {
 
   explicit timer_wheel(time_point now) noexcept : elapsed_(tick_before(now)) {}
 
-  /// Makes `item` due at `when`; one that is armed already is moved. A time in the past is due at once.
+  /// Arms `item` for `when`, or moves it there if it is already armed. A time in the past is due at once.
   void arm(timer& item, time_point when) noexcept;
 
   /// Takes `item` out, also when it is due and has not fired yet. One that is not armed is left alone.
@@ -65,7 +65,8 @@ class BRAID_API timer_wheel {
   /// Moves every pending timer to the end of `pending`, due or not. They still count as armed there, as in `advance`.
   void take_all(intrusive_list<timer>& pending) noexcept;
 
-  /// No timer is due before this time; nothing where no timer is pending. It may lie before the first deadline.
+  /// Returns a time before which no timer is due, or nothing if no timer is pending. It may be earlier than the first
+  /// deadline.
   [[nodiscard]] auto next_event() const noexcept -> std::optional<time_point>;
 
   [[nodiscard]] auto empty() const noexcept -> bool { return used_levels_ == 0 && overdue_.empty(); }

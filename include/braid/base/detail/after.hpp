@@ -7,8 +7,8 @@
 
 namespace braid::detail {
 
-/// `now + span`, rounded up to nanoseconds; the end of time for a span of more than a century, and `now` for one that
-/// is not positive. Requires that `now` lies within a century of the clock's epoch.
+/// Returns `now + span`, rounded up to nanoseconds. Returns the end of time if the span is longer than a century, and
+/// `now` if it is not positive. Requires that `now` lies within a century of the clock's epoch.
 template <typename Rep, typename Period>
 constexpr auto after(time_point now, std::chrono::duration<Rep, Period> span) noexcept -> time_point {
   using seconds = std::chrono::duration<double>;  // holds every span, though not exactly

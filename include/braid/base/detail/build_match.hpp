@@ -1,8 +1,8 @@
 // braid/base/detail/build_match.hpp: has a program that was compiled unlike the library fail to link.
 #pragma once
 
-// The library defines the names of the build that it is, and every object of a program refers to those of its own.
-// Where they differ, the linker, or dlopen, says which name is undefined. docs/using.md says what may differ.
+// The library defines symbols that name its kind of build, and every object of a program refers to the symbols of its
+// own kind. If the kinds differ, the linker or dlopen reports an undefined symbol. docs/using.md says what may differ.
 #if defined(_GLIBCXX_DEBUG)
 #define BRAID_BUILD_CONTAINERS library_is_built_with_GLIBCXX_DEBUG
 #else

@@ -7,8 +7,8 @@
 #endif
 #endif
 
-/// Marks a class that coroutines return. Under BRAID_CHECK_LIFETIMES, clang takes each argument of such a coroutine for
-/// one that must live as long as what it returned.
+/// Marks a class that coroutines return. Under BRAID_CHECK_LIFETIMES, clang assumes that each argument of such a
+/// coroutine must live as long as the returned object.
 #if defined(BRAID_HAS_LIFETIME_CHECKS)
 #define BRAID_COROUTINE_TYPE [[clang::coro_return_type, clang::coro_lifetimebound]]
 #else
@@ -23,8 +23,8 @@
 #define BRAID_COROUTINE_WRAPPER
 #endif
 
-// Templates of the standard library hand on what they call returns, such as std::invoke and std::function. They are
-// marked where they are declared first, which is here.
+// Templates of the standard library, such as std::invoke and std::function, return what their callable returns. An
+// attribute must be on the first declaration, so they are declared and marked here.
 #if defined(BRAID_HAS_LIFETIME_CHECKS)
 #pragma clang attribute push(__attribute__((coro_wrapper)), apply_to = function)
 #include <algorithm>

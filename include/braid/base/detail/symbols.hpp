@@ -12,12 +12,13 @@
 
 namespace braid::detail {
 
-/// Symbolises code of this process by the tables `.symtab` of the program and its libraries, or `.dynsym` where one is
-/// stripped: dladdr knows exported functions only. Reads the table of an object when it is asked for an address there.
-/// Threads: one. Blocks: for files. Errors: std::bad_alloc; what cannot be read has no names.
+/// Symbolises code of this process from the `.symtab` tables of the program and its libraries, or from `.dynsym` if an
+/// object is stripped: dladdr knows only exported functions. The table of an object is read when an address inside it
+/// is looked up.
+/// Threads: one. Blocks: for files. Errors: std::bad_alloc; an address in a file that cannot be read has no name.
 class BRAID_API symbol_table {
  public:
-  /// A program or a library, and where it lies in memory.
+  /// A program or a library, and its addresses in memory.
   struct loaded {
     std::string path;
     std::uint64_t base = 0;   // what is added to the addresses in its file
@@ -25,18 +26,20 @@ class BRAID_API symbol_table {
     std::uint64_t end = 0;    // of its last one
   };
 
-  /// Of this process.
+  /// Symbolises addresses of this process.
   symbol_table() = default;
-  /// Of another one, or of one that was. Paths that are no files have no names.
+  /// Symbolises addresses of another process, which may have ended. Addresses in paths that are not files have no
+  /// names.
   explicit symbol_table(std::vector<loaded> objects) : loaded_(std::move(objects)), is_of_this_process_(false) {}
 
   /// The name of the function at `address`, demangled, without what says little; else the object and the place in it.
   [[nodiscard]] auto name(std::uint64_t address) -> std::string;
 
-  /// The literal at `address` in the file of an object of another process; empty where there is none.
+  /// Returns the literal at `address` in an object file of another process, or an empty string if there is no literal.
   [[nodiscard]] auto literal(std::uint64_t address) -> std::string;
 
-  /// What is loaded in this process. Threads: any.
+  /// Returns the objects that are loaded in this process.
+  /// Threads: any.
   [[nodiscard]] static auto all_loaded() -> std::vector<loaded>;
   /// How many objects have ever been loaded. Threads: any.
   [[nodiscard]] static auto loads() noexcept -> std::uint64_t;
@@ -57,7 +60,7 @@ class BRAID_API symbol_table {
   auto object_at(std::uint64_t address) -> const object*;
 
   std::vector<object> objects_;
-  std::vector<loaded> loaded_;  // where it is of another process
+  std::vector<loaded> loaded_;  // empty for this process
   bool is_of_this_process_ = true;
 };
 
