@@ -234,7 +234,7 @@ void model_execution::count_step() {
     if (fiber->state == model_state::rested) fiber->state = model_state::ready;
 }
 
-/// What comes before every access: others may go first.
+/// Called before every access: lets other threads go first.
 void model_execution::step() {
   count_step();
   if (preemptions_ == 0) return;

@@ -1,4 +1,4 @@
-// src/sync/model_explorer.cpp: where the decisions of the explorer come from: seeds, all one after another, or a
+// src/sync/model_explorer.cpp: the sources of the explorer's decisions: seeds, all schedules in turn, or a given
 // schedule.
 #include <braid/sync/detail/model_explorer.hpp>
 
@@ -54,7 +54,7 @@ class depth_first_decider final : public model_decider {
     return path_[at_++].chosen;
   }
 
-  /// Goes to the next schedule. False when there is none.
+  /// Advances to the next schedule. Returns false if there are no more.
   auto advance() -> bool {
     at_ = 0;
     while (!path_.empty() && path_.back().chosen + 1 == path_.back().count) path_.pop_back();

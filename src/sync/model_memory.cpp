@@ -27,8 +27,8 @@ auto model_memory::find(model_location& place, std::uint64_t initial) -> std::si
 auto model_memory::visible(std::size_t atomic, const model_view& view, std::memory_order order) const -> std::size_t {
   const history& of = histories_[atomic];
   std::size_t oldest = order == std::memory_order_seq_cst ? of.total_order : 0;
-  // What a thread had seen before something that happens before the reader, the reader has seen as well: this is all
-  // four coherence rules at once, because a thread sees what it writes.
+  // If a write happens before the reader, the reader has seen everything that the writing thread had seen. This covers
+  // all four coherence rules at once, because a thread sees its own writes.
   for (std::size_t thread = 0; thread < model_thread_limit; ++thread) {
     const auto& seen = of.sightings[thread];
     const std::uint32_t until = std::max(view.clock[thread], view.fenced[thread]);

@@ -66,7 +66,8 @@ void end_table(void* of_thread) noexcept {
 
 const thread_end at_thread_end(&end_table);
 
-/// The table, made by the first call. Errors: std::bad_alloc, also where the end of the thread cannot be noticed.
+/// Returns the table, which the first call creates.
+/// Errors: std::bad_alloc, also if the end of the thread cannot be observed.
 auto producers() -> table& {
   if (table_of_thread != nullptr) return *table_of_thread;
   auto made = std::make_unique<table>();

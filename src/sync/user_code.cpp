@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a thread is known by. It is in the list from its first section until the thread ends.
+/// The record of a thread. It is in the list from the thread's first section until the thread ends.
 struct marked_thread {
   code_marker marker;
   std::uint32_t sections = 0;  // that the thread is in; its own

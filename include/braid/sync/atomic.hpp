@@ -11,17 +11,18 @@ namespace braid {
 
 /// Orders nothing but the accesses of one atomic.
 inline constexpr auto relaxed = std::memory_order_relaxed;
-/// Of a load: what was written before the release that it reads from is visible after it.
+/// For a load: everything that was written before the release that it reads from is visible after it.
 inline constexpr auto acquire = std::memory_order_acquire;
-/// Of a store: what was written before it is visible after an acquire that reads it.
+/// For a store: everything that was written before it is visible after an acquire that reads it.
 inline constexpr auto release = std::memory_order_release;
 /// Both, of an operation that reads and writes.
 inline constexpr auto acq_rel = std::memory_order_acq_rel;
 /// Both, and one total order of all such operations.
 inline constexpr auto seq_cst = std::memory_order_seq_cst;
 
-/// std::atomic, except in the model build, where every access asks the explorer which thread goes on. Every call names
-/// its order; every order above relaxed names its edge, with both ends findable (tools/check_edges).
+/// std::atomic, except in the model build, in which each access asks the explorer which thread continues. Every call
+/// names its order; every order above relaxed names its edge, and both ends of the edge can be found
+/// (tools/check_edges).
 #if defined(BRAID_MODEL)
 template <typename T>
 using atomic = detail::model_atomic<T>;

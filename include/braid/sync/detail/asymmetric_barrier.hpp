@@ -13,28 +13,27 @@ namespace braid::detail {
 /// How an asymmetric barrier does its work.
 enum class barrier_kind : std::uint8_t {
   asymmetric,  ///< the light side is a promise of the compiler; the heavy side interrupts the other processors
-  symmetric,   ///< both sides change one word: where the system refuses, and under the thread sanitizer
+  symmetric,   ///< both sides change one word; used if the system refuses membarrier, and under the thread sanitizer
 };
 
-/// Asymmetric StoreLoad fence for the Dekker pattern, by `membarrier(2)`; P1202, Folly's asymmetric fence. Both sides
-/// store something, then load what the other stores: with `light()` between the store and the load on the frequent
-/// side, and `heavy()` on the rare one, at least one of them sees the other's store. Two light sides promise each other
-/// nothing.
+/// An asymmetric StoreLoad fence for the Dekker pattern, by `membarrier(2)`; P1202, Folly's asymmetric fence. Each side
+/// stores something and then loads what the other side stores. If the frequent side calls `light()` between its store
+/// and its load, and the rare side calls `heavy()`, at least one of them sees the other's store. Two light sides
+/// guarantee each other nothing.
 ///
 ///   frequent: store a; light(); load b        rare: store b; heavy(); load a
 ///
-/// It orders loads and stores of atomics; plain data needs the edge of an atomic, as ever.
-/// It has a cache line to itself: the frequent side looks at its kind, and what lies beside it may be written all the
-/// time.
+/// It orders loads and stores of atomics; plain data still needs the edge of an atomic.
+/// It has its own cache line, because the frequent side reads its kind, and neighbours could be written all the time.
 /// `where` is for the explorer of the model build, which leaves out one use at a time.
-/// Threads: any. Cost: light nothing but a branch, heavy 0.1 to 2 µs; a locked add each where the kind is symmetric.
+/// Threads: any. Cost: light costs only a branch, heavy 0.1 to 2 µs; each costs a locked add if the kind is symmetric.
 /// Source: membarrier(2); P1202R5, "Asymmetric fences".
 /// Protocol: docs/design/asymmetric_barrier.md
 class alignas(cache_line) asymmetric_barrier {
   using source = std::source_location;
 
  public:
-  /// Asymmetric where this process can.
+  /// Asymmetric if this process supports it.
   asymmetric_barrier() noexcept : kind_(best_kind()) {}
 
   /// Requires, of the asymmetric kind, that `best_kind` is it.
@@ -43,7 +42,8 @@ class alignas(cache_line) asymmetric_barrier {
   asymmetric_barrier(const asymmetric_barrier&) = delete;
   auto operator=(const asymmetric_barrier&) -> asymmetric_barrier& = delete;
 
-  /// What this process can; asks the system once. Cost: the first call may take milliseconds when there are threads.
+  /// Returns the best kind that this process supports; asks the system once.
+  /// Cost: the first call may take milliseconds if the process has threads.
   [[nodiscard]] BRAID_API static auto best_kind() noexcept -> barrier_kind;
 
   [[nodiscard]] auto kind() const noexcept -> barrier_kind { return kind_; }
@@ -54,7 +54,7 @@ class alignas(cache_line) asymmetric_barrier {
     light_if_asymmetric(where);
   }
 
-  /// `light` for callers that know the kind to be asymmetric, or that have another order where it is not.
+  /// Does `light` for callers that know that the kind is asymmetric, or that have another order if it is not.
   static void light_if_asymmetric([[maybe_unused]] source where = source::current()) noexcept {
 #if defined(BRAID_MODEL)
     if (detail::model_active()) return detail::model_light_barrier(where);
@@ -72,7 +72,7 @@ class alignas(cache_line) asymmetric_barrier {
   }
 
  private:
-  /// Of two that change one word, the second happens after the first.
+  /// If two callers change one word, the second change happens after the first.
   // edge asymmetric_barrier.met: both, the second of two callers sees what the first wrote before
   void meet() noexcept { met_.fetch_add(1, acq_rel); }
 

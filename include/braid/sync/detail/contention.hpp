@@ -1,4 +1,4 @@
-// braid/sync/detail/contention.hpp: counts of what a thread pays where others want the same words.
+// braid/sync/detail/contention.hpp: counts what a thread pays if other threads access the same words.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,7 +14,7 @@ struct contention_counts {
   atomic<std::uint64_t> heavy_barriers{0};  ///< heavy sides of asymmetric barriers that interrupted the processors
 };
 
-/// Where the calling thread counts; null where it does not, which is where it is no worker.
+/// The counters of the calling thread; null if the thread is not a worker.
 extern BRAID_API constinit thread_local contention_counts* contention_of_thread
     __attribute__((tls_model("initial-exec")));
 

@@ -11,12 +11,12 @@
 
 namespace braid::detail {
 
-/// Turns any condition into one that can be slept for:
+/// Lets threads sleep until any condition holds:
 ///
-///   waiter: key = prepare(); if the condition holds: cancel(), else: wait(key); look again
+///   waiter: key = prepare(); if the condition holds: cancel(), else: wait(key); check again
 ///   other:  make the condition true; notify_one() or notify_all()
 ///
-/// A waiter that checked before the condition became true is woken; one that checks afterwards sees it.
+/// A waiter that checked before the condition became true is woken; a waiter that checks afterwards sees it.
 /// Threads: any. Cost: a notify without waiters is one locked add.
 /// Source: Vyukov, "Eventcount", 2008; the proof for this form is in docs/design/event_count.md.
 class event_count {
@@ -43,7 +43,7 @@ class event_count {
     waiters_.fetch_sub(1, relaxed);
   }
 
-  /// As `wait`, but gives up at `deadline`. True when a notify came.
+  /// Waits as `wait` does, but gives up at `deadline`. Returns true if it was notified.
   [[nodiscard]] auto wait_until(key announced, time_point deadline) noexcept -> bool {
     // edge event_count.epoch: observe the condition that the notify stands for
     while (epoch_.load(acquire) == announced.epoch_) {

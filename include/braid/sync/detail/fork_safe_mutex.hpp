@@ -8,10 +8,11 @@
 
 namespace braid::detail {
 
-/// A lock around what belongs to the whole process. A fork waits until no thread holds it, so that in the child, which
-/// has none of the other threads, it is free and what it guards is whole. A std::lock_guard takes it. It may be used
-/// before the constructors of static objects. Requires that a holder takes no other one, and does not fork. Threads:
-/// any. Blocks: while another thread holds it, and during a fork. Cost: a std::mutex and a load.
+/// A mutex for state of the whole process. A fork waits until no thread holds it, so that in the child, which has none
+/// of the other threads, it is free and the state that it guards is consistent. Lock it with std::lock_guard. It may be
+/// used before the constructors of static objects have run. Requires that a holder locks no other fork_safe_mutex and
+/// does not fork.
+/// Threads: any. Blocks: while another thread holds it, and during a fork. Cost: a std::mutex and a load.
 class BRAID_API fork_safe_mutex {
  public:
   constexpr fork_safe_mutex() noexcept = default;

@@ -13,9 +13,9 @@ namespace braid::detail {
 /// Whether a wait was ended by its deadline.
 enum class futex_wait_status : std::uint8_t { woken, timed_out };
 
-/// Blocks while `word` holds `expected`, until a wake or `deadline`, where the last time point means never. It may also
-/// return for no reason, so the caller checks its condition again. Threads: any. Cost: 1.3 µs for the waker, 5 µs until
-/// the sleeper runs.
+/// Blocks while `word` holds `expected`, until it is woken or `deadline` passes; the last time point means no deadline.
+/// It may also return spuriously, so the caller must check its condition again.
+/// Threads: any. Cost: 1.3 µs for the waker, 5 µs until the sleeper runs.
 BRAID_API auto futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
                           std::optional<time_point> deadline = std::nullopt) noexcept -> futex_wait_status;
 

@@ -21,28 +21,29 @@
 
 namespace braid::detail {
 
-/// What became of a post.
+/// The outcome of a post.
 enum class post_outcome : std::uint8_t {
   posted,  ///< it will be run, or dropped, once
   full,    ///< refused, by `try_post` only; the callable was not touched
   closed,  ///< refused; the callable was not touched
 };
 
-/// What can be posted to an inbox: callable once without arguments, as an rvalue.
+/// A callable that can be posted to an inbox: callable once without arguments, as an rvalue.
 template <typename Fn>
 concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&>;
 
-/// Per-worker remote (injection) queue: lock-free, many producers, one consumer, stealable. Callables are posted by any
-/// thread, and run by the owner or by a thief that moves half of them into its own inbox. Each posting thread has a way
-/// of its own in, its producer: a chain of segments in which callables lie one after another, with up to 56 bytes of
-/// captures; larger ones are boxed. Threads beyond the number of producers share one, under a lock. What one thread
-/// posts is taken in its order.
+/// The remote (injection) queue of a worker: lock-free, many producers, one consumer, stealable. Any thread may post
+/// callables. They are run by the owner, or by a thief that moves half of them into its own inbox. Each posting thread
+/// has its own producer: a chain of segments in which callables are stored one after another, with up to 56 bytes of
+/// captures; larger ones are boxed. If there are more threads than producers, the rest share one producer under a lock.
+/// Callables of one thread are consumed in their order.
 ///
-/// A posting thread looks for sleepers afterwards; a worker that goes to sleep announces that, crosses the heavy side
-/// of the barrier, and checks that the inbox is empty. One of the two sees the other, as in the Dekker pattern.
-/// Threads: any for posting, `close`, `empty` and `size`; the owner for the rest.
-/// Cost: memory comes in blocks of `SegmentSize` bytes, of which up to 64 are kept for each producer.
-/// Lifetime: no thread may be inside a call when the inbox is destroyed, nor hold work; what is left is dropped.
+/// A posting thread checks for sleepers after it has posted. A worker that goes to sleep announces this, crosses the
+/// heavy side of the barrier, and then checks that the inbox is empty. One of the two sees the other, as in the Dekker
+/// pattern.
+/// Threads: any for posting, `close`, `empty` and `size`; the owner for the rest. Cost: memory comes in blocks of
+/// `SegmentSize` bytes, of which up to 64 are kept for each producer. Lifetime: when the inbox is destroyed, no thread
+/// may be inside a call or hold work; remaining callables are dropped.
 /// Protocol: docs/design/inbox.md
 template <typename Lock = std::mutex, std::size_t Producers = 16, std::size_t SegmentSize = 4096>
 class inbox {
@@ -70,7 +71,7 @@ class inbox {
     return post_from(my_producer(), std::forward<Fn>(fn));
   }
 
-  /// As `post`, but refuses when as many of this thread's callables are waiting as the capacity says.
+  /// Posts as `post` does, but refuses if the number of waiting callables of this thread has reached the capacity.
   template <inbox_callable Fn>
   auto try_post(Fn&& fn) -> post_outcome {
     return try_post_from(my_producer(), std::forward<Fn>(fn));
@@ -79,7 +80,7 @@ class inbox {
   /// A producer for a thread that keeps its producers itself. Null when all are in use. Its owner gives it back.
   [[nodiscard]] auto open_producer() -> std::shared_ptr<producer>;
 
-  /// As `post`, by the thread that has the producer; null stands for the one that threads share.
+  /// Posts as `post` does, for the thread that owns the producer; null means the shared producer.
   template <inbox_callable Fn>
   auto post_from(producer* mine, Fn&& fn) -> post_outcome {
     return post_by(mine, when_full::post, std::forward<Fn>(fn));
@@ -92,11 +93,12 @@ class inbox {
 
   // --- the owner ---
 
-  /// A callable that was claimed. It is run once, or dropped at the end of this, which is the end of the claim; where
-  /// it has a member `drop() noexcept`, that is called then, before it is destroyed. Threads: the owner of the inbox.
+  /// A claimed callable. It is run once, or dropped when this object is destroyed, which ends the claim. If the
+  /// callable has a member `drop() noexcept`, that is called before the callable is destroyed without having run.
+  /// Threads: the owner of the inbox.
   class work;
 
-  /// The next callable; work that is false when there is none.
+  /// Claims the next callable. The result converts to false if there is none.
   [[nodiscard]] auto claim() noexcept -> work {
     return work(consumers_.own([this] { return next(); }));
   }
@@ -106,7 +108,8 @@ class inbox {
     return work(consumers_.own([this] { return next_seen(); }));
   }
 
-  /// Runs the next callable. False when there is none. Errors: what the callable throws; its captures are destroyed.
+  /// Runs the next callable. Returns false if the inbox is empty.
+  /// Errors: what the callable throws; its captures are destroyed.
   auto run_one() -> bool {
     work next = claim();
     if (!next) return false;
@@ -114,7 +117,7 @@ class inbox {
     return true;
   }
 
-  /// Destroys the next callable without running it. False when there is none.
+  /// Destroys the next callable without running it. Returns false if the inbox is empty.
   auto drop_one() noexcept -> bool {
     const work dropped = claim();
     return static_cast<bool>(dropped);
@@ -150,7 +153,7 @@ class inbox {
   enum class when_full : std::uint8_t { post, refuse };
   using claimed = typename producer::claimed;
 
-  static constexpr std::size_t max_consecutive = 32;  // of one producer, where others wait
+  static constexpr std::size_t max_consecutive = 32;  // from one producer while others wait
 
   auto my_producer() -> producer* {
     const detail::known_producer found = detail::find_producer(number_);

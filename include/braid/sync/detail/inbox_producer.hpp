@@ -15,7 +15,7 @@
 
 namespace braid::detail {
 
-/// What a thread keeps of a producer, so that it can give it back at its end.
+/// The part of a producer that a thread keeps, so that it can return the producer when the thread ends.
 class inbox_producer_base {
  public:
   /// For the next producer that asks. False while another has it.
@@ -50,8 +50,8 @@ struct inbox_segment {
   alignas(64) std::array<std::byte, Size - 64> memory;  // not touched before the producer comes there
 };
 
-/// How many callables have passed one end of a producer, and where the next one passes: one word, which one store
-/// changes.
+/// The number of callables that have passed one end of a producer, and the place of the next one, in one word that a
+/// single store changes.
 class inbox_position {
  public:
   inbox_position() = default;
@@ -102,7 +102,7 @@ class inbox_producer : public inbox_producer_base {
 
   // --- the producer ---
 
-  /// Says, while it lives, that the producer is at it. What it puts is there for consumers when it ends.
+  /// Marks the producer as busy while it lives. Consumers see the posted callables when it is destroyed.
   class posting {
    public:
     explicit posting(inbox_producer& at) noexcept : port_(at), end_(at.posted_.load(relaxed)) {
@@ -139,7 +139,7 @@ class inbox_producer : public inbox_producer_base {
     /// A record of so many bytes was made at that place.
     void count(std::size_t size) noexcept { end_ = end_.after(size); }
 
-    /// What was put is there now.
+    /// Makes the posted records visible.
     // edge inbox_producer.posted: publish the records and their links
     void publish() noexcept { port_.posted_.store(end_.word() + 1, release); }
 
@@ -175,7 +175,8 @@ class inbox_producer : public inbox_producer_base {
     known_ = inbox_position(posted_.load(acquire)).count();
   }
 
-  /// As many callables may be claimed now as were here at the last poll, and at most so many. False when none was.
+  /// Begins a slice of at most `max_count` callables that were visible at the last poll. Returns false if there were
+  /// none.
   auto begin_slice(std::uint64_t max_count) noexcept -> bool {
     const std::uint64_t taken = inbox_position(taken_.load(relaxed)).count();
     slice_end_ = taken + std::min(known_ - taken, max_count);
@@ -203,7 +204,7 @@ class inbox_producer : public inbox_producer_base {
     return inbox_position(posted_.load(relaxed)).count() <= taken.count();
   }
 
-  /// What a close waits for.
+  /// A close waits until this is false.
   [[nodiscard]] auto is_posting() const noexcept -> bool { return posted_.load(relaxed) % 2 != 0; }
 
   /// No thread posts or claims here any more. Requires that everything was claimed and done with.
@@ -244,9 +245,10 @@ class inbox_producer : public inbox_producer_base {
   segment* oldest_;
   std::uint64_t before_ = 0;   // how many were taken before the first of this segment
   segment* passed_ = nullptr;  // of which all is claimed, but some was not done with at the last poll
-  std::size_t return_at_ = 0;  // where the next spare goes
+  std::size_t return_at_ = 0;  // the index of the next spare
 
-  /// Empty segments on their way back: a ring, null where there is none. A consumer fills the nulls.
+  /// Empty segments that are returned to the producer: a ring in which an unused entry is null. A consumer fills null
+  /// entries.
   alignas(cache_line) std::array<atomic<segment*>, max_spares> spares_{};
 };
 
@@ -268,8 +270,8 @@ auto inbox_producer<SegmentSize>::try_extend(std::size_t end) noexcept -> bool {
   return true;
 }
 
-/// Goes on to the next segment. What is claimed may still run, and others may be claimed in the middle of that; its
-/// segment waits until another is passed.
+/// Advances to the next segment. A claimed callable may still be running, and others may be claimed meanwhile, so the
+/// segment of a claimed callable is kept until the next one is passed.
 template <std::size_t SegmentSize>
 void inbox_producer<SegmentSize>::pass(std::uint64_t taken) noexcept {
   segment* const before = std::exchange(oldest_, oldest_->next);

@@ -62,7 +62,7 @@ class inbox_record {
   /// No record follows in this memory.
   static void make_end(std::byte* at) noexcept { ::new (at) inbox_record; }
 
-  /// What was made there.
+  /// Returns the record that was constructed at `at`.
   [[nodiscard]] static auto of(std::byte* at) noexcept -> inbox_record& {
     return *std::launder(reinterpret_cast<inbox_record*>(at));
   }

@@ -19,7 +19,8 @@ struct model_location {
   std::size_t index = 0;
 };
 
-/// What an access says of itself. A run that meets an atomic for the first time begins its history with `initial`.
+/// The description of an access. If a run uses an atomic for the first time, the history of the atomic begins with
+/// `initial`.
 struct model_access {
   model_location& place;
   std::uint64_t initial;
@@ -27,7 +28,7 @@ struct model_access {
   std::source_location where;
 };
 
-/// What a compare-exchange may do although the value is the expected one.
+/// Whether a compare-exchange may fail although the value is the expected one.
 enum class model_strength : std::uint8_t { weak, strong };
 
 struct model_compared {
@@ -35,8 +36,8 @@ struct model_compared {
   bool equal = false;
 };
 
-/// Whether the caller is a thread of a run. If not, atomics and futexes are the real ones; if so, the functions below
-/// are what they do. Each of them but `model_replace` is a place where the explorer may let another thread go on.
+/// Returns whether the caller is a thread of a run. If it is not, atomics and futexes are the real ones; otherwise they
+/// call the functions below. At each of these except `model_replace` the explorer may switch to another thread.
 [[nodiscard]] auto model_active() noexcept -> bool;
 
 [[nodiscard]] auto model_load(const model_access& access) noexcept -> std::uint64_t;
@@ -47,8 +48,8 @@ void model_store(const model_access& access, std::uint64_t value) noexcept;
 [[nodiscard]] auto model_fetch(const model_access& access) noexcept -> std::uint64_t;
 void model_replace(const model_access& access, std::uint64_t value) noexcept;
 
-/// As `model_fetch` when the newest value is the expected one, and must then be followed by `model_replace`; otherwise
-/// a load with the order `failure`.
+/// Acts as `model_fetch` if the newest value is the expected one, and must then be followed by `model_replace`.
+/// Otherwise acts as a load with the order `failure`.
 [[nodiscard]] auto model_compare(const model_access& access, std::memory_order failure, std::uint64_t expected,
                                  model_strength strength) noexcept -> model_compared;
 
@@ -180,7 +181,7 @@ class model_atomic {
     return value;
   }
 
-  /// The order of the load that a failed compare-exchange is, where only one order is named.
+  /// Returns the load order of a failed compare-exchange for which only one order was given.
   static constexpr auto loading_part(memory_order order) noexcept -> std::memory_order {
     if (order == std::memory_order_acq_rel) return std::memory_order_acquire;
     return order == std::memory_order_release ? std::memory_order_relaxed : order;
@@ -203,7 +204,7 @@ class model_atomic {
     return compared.equal;
   }
 
-  std::atomic<T> value_{};  // first: its address is the one that the real futex takes
+  std::atomic<T> value_{};  // must be first: its address is the address of the real futex
   mutable model_location place_;
 };
 

@@ -20,7 +20,7 @@
 
 namespace braid::detail {
 
-/// A place in the source where an atomic is accessed with an order above relaxed.
+/// A source location at which an atomic is accessed with an order above relaxed.
 struct model_site {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -32,7 +32,7 @@ struct model_site {
 /// "parker.hpp:52:34"
 [[nodiscard]] auto to_string(const model_site& site) -> std::string;
 
-/// What is to be decided. Those that cost are asked only while their budget lasts.
+/// The kinds of decisions. Decisions with a cost are offered only while their budget lasts.
 enum class model_question : std::uint8_t {
   preempt,   ///< 0: the running thread goes on; costs a preemption otherwise
   surprise,  ///< 0: the newest value, no spurious failure, no early end of a wait; costs a surprise otherwise
@@ -52,11 +52,11 @@ class model_decider {
   virtual auto decide(model_question question, std::size_t count) -> std::size_t = 0;
 };
 
-/// What may happen in a run.
+/// The limits of a run.
 struct model_bounds {
   unsigned preemptions = 2;            ///< a thread that could go on is interrupted
   unsigned surprises = 2;              ///< stale values, spurious failures and wakes, timeouts while others can go on
-  std::size_t steps = 2'000;           ///< a run with more of them counts as one that never ends
+  std::size_t steps = 2'000;           ///< a run with more steps is reported as one that never ends
   std::optional<model_site> weakened;  ///< accesses from here are relaxed, whatever they say
 };
 
@@ -81,10 +81,10 @@ class model_execution {
   auto operator=(const model_execution&) -> model_execution& = delete;
   ~model_execution();
 
-  /// Runs `body`, and the threads that it starts, to their end. What failed, or an empty text.
+  /// Runs `body`, and the threads that it starts, to their end. Returns the failure, or an empty string.
   [[nodiscard]] auto run(std::function<void()> body) -> std::string;
 
-  /// What the threads did, a line for each of the last steps.
+  /// Returns the last steps of the threads, one line each.
   [[nodiscard]] auto trace() const -> std::string;
 
   /// The run that the calling thread is in, or null.
@@ -98,7 +98,7 @@ class model_execution {
   void on_read(model_plain& plain);
   void on_write(model_plain& plain);
 
-  // What model_atomic.hpp declares.
+  // These functions are declared in model_atomic.hpp.
   auto on_load(const model_access& access) -> std::uint64_t;
   void on_store(const model_access& access, std::uint64_t value);
   auto on_fetch(const model_access& access) -> std::uint64_t;

@@ -16,7 +16,7 @@ namespace braid::detail {
 struct model_options {
   std::size_t seeds = 10'000;  ///< how many runs `model_explore` makes, each with a seed of its own
   std::uint64_t first_seed = 1;
-  std::size_t max_runs = 2'000'000;  ///< where `model_explore_all` gives up
+  std::size_t max_runs = 2'000'000;  ///< the number of runs after which `model_explore_all` gives up
   model_bounds bounds = {};
 };
 
@@ -25,11 +25,11 @@ struct model_report {
   bool complete = false;            ///< every schedule within the bounds was run
   std::string failure;              ///< what went wrong, how to repeat it, what the threads did; empty if nothing did
   std::string schedule;             ///< the decisions of the run that failed, for `model_replay`
-  std::uint64_t seed = 0;           ///< of the run that failed, where seeds were used
+  std::uint64_t seed = 0;           ///< the seed of the run that failed, if seeds were used
   std::vector<model_site> ordered;  ///< the places whose order is above relaxed, as far as they were reached
 };
 
-/// What the body of a run does with it. Threads are numbered in the order of their start; the body is thread 0.
+/// The interface for the body of a run. Threads are numbered in the order of their start; the body is thread 0.
 class model_run {
  public:
   /// Starts a thread; what it captures by reference must live until `join`.

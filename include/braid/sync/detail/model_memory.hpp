@@ -35,7 +35,7 @@ class model_clock {
   std::array<std::uint32_t, model_thread_limit> ticks_{};
 };
 
-/// What the memory knows of a thread.
+/// What a thread has seen of the memory.
 struct model_view {
   std::size_t thread = 0;
   model_clock clock;
@@ -57,7 +57,7 @@ class model_memory {
  public:
   explicit model_memory(std::uint64_t run) noexcept : run_(run) {}
 
-  /// The number of the atomic in this run, whose history begins with `initial` when there is none yet.
+  /// Returns the number of the atomic in this run. If it has no history yet, the history begins with `initial`.
   auto find(model_location& place, std::uint64_t initial) -> std::size_t;
 
   /// How many writes a load may return: the newest one and those directly before it.
@@ -72,8 +72,8 @@ class model_memory {
   /// A write that follows the load of the newest write in one step, and so continues its release sequence.
   void replace(std::size_t atomic, std::uint64_t value, model_view& view, std::memory_order order);
 
-  /// The two sides of an asymmetric barrier. What is before a light one is seen after a heavy one that comes later, and
-  /// the other way round; of two heavy ones as well, of two light ones not.
+  /// The two sides of an asymmetric barrier. Everything before a light barrier is seen after a later heavy one, and
+  /// everything before a heavy one after a later light one or heavy one. Two light barriers order nothing.
   void light_barrier(model_view& view);
   void heavy_barrier(model_view& view);
 

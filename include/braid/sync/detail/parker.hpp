@@ -9,11 +9,12 @@
 
 namespace braid::detail {
 
-/// A permit that one thread waits for and any thread hands out. Permits do not add up: two `unpark` before a `park`
-/// let one `park` through. What was written before `unpark` is visible after the `park` that it ended.
-/// Threads: `park` and `park_until` from the owner only, `unpark` from any.
-/// Lifetime: may be destroyed once `park` has taken the permit: what is left of the `unpark` then is at most a wake for
-/// its address, which the kernel ignores when no thread sleeps there.
+/// A permit that one thread waits for and any thread can grant. Permits do not add up: two calls of `unpark` before a
+/// `park` let only one `park` return. Everything that was written before `unpark` is visible after the `park` that it
+/// ended.
+/// Threads: `park` and `park_until` only from the owner, `unpark` from any. Lifetime: may be destroyed once `park` has
+/// consumed the permit: the rest of the `unpark` is at most a wake for its address, which the kernel ignores if no
+/// thread sleeps there.
 class parker {
  public:
   /// Blocks until there is a permit, and takes it.
@@ -23,7 +24,7 @@ class parker {
     while (!take());
   }
 
-  /// As `park`, but gives up at `deadline`. True when a permit was taken.
+  /// Waits as `park` does, but gives up at `deadline`. Returns true if it consumed a permit.
   [[nodiscard]] auto park_until(time_point deadline) noexcept -> bool {
     if (take_or_announce()) return true;
     while (!take()) {

@@ -9,7 +9,8 @@
 
 namespace braid::detail {
 
-/// What the thread knows of an inbox. No producer, although known: the thread posts to the shared list.
+/// What the thread knows about an inbox. If the inbox is known but the producer is null, the thread posts to the shared
+/// producer.
 struct known_producer {
   bool known = false;
   inbox_producer_base* producer = nullptr;
@@ -21,7 +22,8 @@ struct known_producer {
 /// Cost: a call and one comparison for the inboxes that the thread has used last.
 [[nodiscard]] BRAID_API auto find_producer(std::uint64_t inbox) noexcept -> known_producer;
 
-/// Notes the producer, or that there is none; gives it back when the thread ends. Errors: std::bad_alloc.
+/// Stores the producer, or null for the shared one; returns it to the inbox when the thread ends.
+/// Errors: std::bad_alloc.
 BRAID_API void remember_producer(std::uint64_t inbox, std::shared_ptr<inbox_producer_base> producer);
 
 }  // namespace braid::detail

@@ -8,10 +8,10 @@
 
 namespace braid::detail {
 
-/// What became of a push.
+/// The outcome of a push.
 enum class push_result : std::uint8_t {
   queued,  ///< the owner is awake and will look
-  wake,    ///< the owner sleeps, and this caller is the one that must wake it
+  wake,    ///< the owner sleeps, and this caller must wake it
   closed,  ///< refused: the element still belongs to the caller
 };
 

@@ -14,15 +14,15 @@
 
 namespace braid::detail {
 
-/// Stealable run queue (Tokio's local queue, Go's runq) of elements with a member `T* next`: a FIFO without a bound, a
-/// ring at either end and a list between them, and a run-next slot for one element that goes ahead of the queue.
-/// Thieves can take whatever lies here: no element has to wait for the end of the owner's current one.
+/// A stealable run queue (Tokio's local queue, Go's runq) of elements with a member `T* next`: an unbounded FIFO that
+/// consists of a ring at either end and a list between them, and a run-next slot for one element that goes ahead of the
+/// queue. Thieves can steal every element: no element has to wait until the owner's current one ends.
 ///
-/// A thief wakes another one when it leaves elements behind or has got more than one.
+/// A thief wakes another thief if it leaves elements behind or has stolen more than one.
 ///
-/// Threads: the owner for what is grouped under its name, any thread for the rest.
-/// Blocks: where the ring is full, or empty with a list behind it: then for a lock, which is held for half a ring at
-/// most.
+/// Threads: the owner for the functions grouped under its name, any thread for the rest.
+/// Blocks: if the ring is full, or if it is empty and the list is not: then for a lock, which is held for at most half
+/// a ring.
 /// Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity = 256, typename Lock = std::mutex>
 class run_queue {
@@ -39,22 +39,23 @@ class run_queue {
   /// Cost: two stores when the slot is free, an exchange otherwise.
   void push_next(T& element) noexcept;
 
-  /// The oldest element, or what is in the slot when there is none, or null. Cost: a compare-exchange.
+  /// Returns the oldest element; if there is none, the element in the slot; otherwise null.
+  /// Cost: a compare-exchange.
   [[nodiscard]] auto pop() noexcept -> T*;
 
   /// Whether there is nothing to pop, as far as the owner knows: thieves may have taken what it has seen. Cost: a load.
   [[nodiscard]] auto seems_empty() const noexcept -> bool { return seems_empty_; }
 
-  /// What is in the slot, or null. A caller that prefers this to `pop` does so a few times in succession at most: what
-  /// runs next may fill the slot again, for ever.
+  /// Returns the element in the slot, or null. Callers must not prefer this to `pop` more than a few times in
+  /// succession, because the element that runs next may fill the slot again without end.
   [[nodiscard]] auto pop_next() noexcept -> T* {
     if (next_.load(relaxed) == nullptr) return nullptr;
     // edge run_queue.emptied: publish what the owner did before the slot looks empty
     return next_.exchange(nullptr, release);
   }
 
-  /// As the owner of this queue, takes the older half of one end of `other`: the result is the oldest of it, and the
-  /// others are at the end of this queue. Null when nothing was there, except maybe in the slot of `other`.
+  /// Steals the older half of one end of `other`, on behalf of the owner of this queue. Returns the oldest of these
+  /// elements and appends the others to this queue. Returns null if `other` was empty, except perhaps for its slot.
   [[nodiscard]] auto steal_half_of(run_queue& other) noexcept -> T*;
 
   // --- any thread ---
@@ -79,8 +80,8 @@ class run_queue {
     return next_.compare_exchange_strong(seen, nullptr, acq_rel, relaxed) ? seen : nullptr;
   }
 
-  /// Takes the oldest element, or what is in the slot when there is none, or null. From a thread that has no queue to
-  /// put more into.
+  /// Removes the oldest element; if there is none, the element in the slot; otherwise returns null. For threads that
+  /// have no queue of their own.
   [[nodiscard]] auto steal_one() noexcept -> T*;
 
   [[nodiscard]] auto approximate_size() const noexcept -> std::size_t {
@@ -88,9 +89,10 @@ class run_queue {
     return front_.size() + listed_.load(relaxed) + back_.size() + (next_.load(acquire) == nullptr ? 0 : 1);
   }
 
-  /// The second look of a worker that is about to sleep: false when an element is here whose push happens before this
-  /// call. What a `push_next` is just moving out of the slot, or a thief out of the queue, is not here. A caller that
-  /// sees elements as taken sees what their takers had done before.
+  /// The second check of a worker that is about to sleep: returns false if the queue holds an element whose push
+  /// happened before this call. It does not count an element that a `push_next` is moving out of the slot, or that a
+  /// thief is moving out of the queue. A caller that finds elements gone sees everything that their takers had done
+  /// before.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (approximate_size() != 0) return false;
     const std::lock_guard lock(lock_);  // without it, elements on their way from one end to the other would be missed
@@ -192,7 +194,7 @@ auto run_queue<T, Capacity, Lock>::take_half_of_list(std::span<T*> out) noexcept
   return count;
 }
 
-/// Takes the oldest element out of the list, under the lock. Null when there is none.
+/// Removes the oldest element of the list, under the lock. Returns null if the list is empty.
 template <typename T, std::size_t Capacity, typename Lock>
 auto run_queue<T, Capacity, Lock>::unlist() noexcept -> T* {
   T* const oldest = list_.pop();

@@ -16,12 +16,14 @@
 
 namespace braid::detail {
 
-/// Pointers that one thread, the owner, adds and takes at the new end, while others take at the old end. The older part
-/// is shared, the newer part private to the owner. A thief that finds nothing shared asks, and the owner shares half of
-/// what it has at its next push. Where the owner does not come by, because it runs something long, a thief moves the
-/// border itself. What was written before `try_push` is visible to the thread that takes the entry.
+/// A deque of pointers. One thread, the owner, pushes and pops at the new end, while others steal at the old end. The
+/// older part is shared; the newer part is private to the owner. A thief that finds nothing shared asks, and the owner
+/// shares half of its entries at its next push. If the owner does not push, because it runs something long, a thief
+/// moves the border itself. Everything that was written before `try_push` is visible to the thread that takes the
+/// entry.
 ///
-/// Threads: one owner; `steal`, `take`, `ask`, `shared_size`, `is_held_back` and `wanted` from any. Blocks: never.
+/// Threads: one owner; `steal`, `take`, `ask`, `shared_size`, `is_held_back` and `wanted` from any.
+/// Blocks: never.
 /// Source: van Dijk, van de Pol, "Lace: Non-blocking Split Deque for Work-Stealing", 2014; the asymmetric Dekker
 /// protocol of Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998.
 /// Protocol: docs/design/split_deque.md
@@ -44,7 +46,8 @@ class split_deque {
     return pushed;
   }
 
-  /// As `try_push`, but leaves it to the caller to look whether a thief has asked, and to share. Threads: the owner.
+  /// Pushes as `try_push` does, but leaves it to the caller to check whether a thief has asked, and to share.
+  /// Threads: the owner.
   [[nodiscard]] auto try_push_privately(T& entry) noexcept -> bool {
     const index head = head_.load(relaxed);
     if (head == room_end_ && !find_room()) [[unlikely]]
@@ -55,10 +58,10 @@ class split_deque {
     return true;
   }
 
-  /// Takes at the new end: the entry that was added last of those still there; null when there is none. Null also
-  /// says that each entry ever added was taken. Threads: the owner.
-  /// Cost: three loads and a store; a compare-exchange more when the private part is empty and the shared part is not,
-  /// or a question stands.
+  /// Removes the entry at the new end, which is the last one that was pushed and is still there. Returns null if the
+  /// deque is empty, which also means that each entry ever pushed was taken.
+  /// Threads: the owner. Cost: three loads and a store; one more compare-exchange if the private part is empty and the
+  /// shared part is not, or if a thief has asked.
   [[nodiscard]] auto pop() noexcept -> T* {
     const index head = head_.load(relaxed) - 1;
     head_.store(head, release);                 // edge split_deque.added: publish, for what lies below
@@ -68,8 +71,9 @@ class split_deque {
     return slots_[head & mask_].load(relaxed);
   }
 
-  /// Shares the older half of the private part, at least one entry, and takes the question back; nothing when the part
-  /// is empty. What was done before the `ask` that this answers is visible afterwards. How many were shared.
+  /// Shares the older half of the private part, at least one entry, and clears the request; does nothing if the private
+  /// part is empty. Everything that was done before the `ask` that this answers is visible afterwards. Returns the
+  /// number of shared entries.
   /// Threads: the owner. Cost: two read-modify-writes.
   auto share() noexcept -> std::size_t;
 
@@ -115,7 +119,8 @@ class split_deque {
     return count >= 0 ? static_cast<std::size_t>(count) : head - split_in(word_.load(relaxed), head);
   }
 
-  /// Whether at least so many are private and no thief asks; false where barriers are symmetric. Threads: the owner.
+  /// Returns whether at least `count` entries are private and no thief asks; false if barriers are symmetric.
+  /// Threads: the owner.
   [[nodiscard]] auto has_private(std::int64_t count) const noexcept -> bool {
     return distance(limit_.load(relaxed), head_.load(relaxed)) >= count;
   }
@@ -138,7 +143,7 @@ class split_deque {
   }
 
  private:
-  using index = std::uint64_t;  // never wraps around, and never falls below the first one, where it would
+  using index = std::uint64_t;  // never wraps around, and never falls below the index of the first entry
   static constexpr index first = index{1} << 16U;
   static constexpr index asked = ~index{0} >> 1U;
   static constexpr index guarded = index{1} << 62U;
@@ -163,7 +168,7 @@ class split_deque {
   static auto private_in(word value, index head) noexcept -> std::int16_t {
     return static_cast<std::int16_t>(static_cast<std::uint16_t>(head) - border_of(value));
   }
-  /// One more entry stolen. The tag is that of the border, which has not moved.
+  /// Returns the word with one more stolen entry. The tag belongs to the border, which has not moved.
   static auto one_stolen(word value) noexcept -> word {
     return (value & ~word{0xffff}) | static_cast<std::uint16_t>(tail_of(value) + 1);
   }
@@ -171,7 +176,7 @@ class split_deque {
     return ((value & ~(word{0xffff} << 16U)) | word{border} << 16U) + one_tag;
   }
 
-  /// What the limit is when no thief asks and the border lies here.
+  /// Returns the limit for this border if no thief asks.
   [[nodiscard]] auto limit_at(index split) const noexcept -> index { return split + guard_; }
 
   /// The slot of a position is its remainder by the size. A ring that was outgrown is kept, because thieves may look at
@@ -207,10 +212,10 @@ class split_deque {
   alignas(cache_line) std::unique_ptr<ring> newest_;
   atomic<T*>* slots_;                // of that ring
   std::size_t mask_;                 // the same
-  atomic<index> head_{first};        // where the next entry goes; written by the owner
+  atomic<index> head_{first};        // the index of the next entry; written by the owner
   atomic<std::uint32_t> pinned_{0};  // 1: thieves do not take now; written by the owner
-  index room_end_;                   // where the ring was full when the owner last looked; thieves may have moved it on
-  const index guard_;                // 0, or `guarded` where barriers are symmetric: then every pop is a careful one
+  index room_end_;     // the index at which the ring was full when the owner last checked; thieves may have moved it on
+  const index guard_;  // 0, or `guarded` if barriers are symmetric, and then every pop takes the careful path
 
   // The owner pops without care at or above it. `asked`: written by thieves that find nothing shared or ask for later.
   // `limit_at` the border: written by the owner when it shares or takes back.
@@ -264,8 +269,8 @@ auto split_deque<T>::steal() noexcept -> T* {
   while (shared_in(seen) != 0) {
     // Read before the exchange, which succeeds only if the owner has not taken the slot back meanwhile.
     T* const oldest = oldest_in(seen);
-    // edge split_deque.taken: publish the read of the slot, which is filled again; edge split_deque.entry: observe
-    // the slots, where the border has moved
+    // edge split_deque.taken: publish the read of the slot, which is filled again; edge split_deque.entry: observe the
+    // slots, if the border has moved
     if (word_.compare_exchange_weak(seen, one_stolen(seen), release, acquire)) return oldest;
     note_lost_exchange();
   }
@@ -320,7 +325,7 @@ auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
   return slots_[head & mask_].load(relaxed);
 }
 
-/// Looks how far thieves have come, and grows where that makes no room. False when the ring is full.
+/// Checks how far thieves have advanced, and grows if that makes no room. Returns false if the ring is full.
 template <typename T>
 auto split_deque<T>::find_room() noexcept -> bool {
   const index head = head_.load(relaxed);
@@ -332,7 +337,7 @@ auto split_deque<T>::find_room() noexcept -> bool {
   return true;
 }
 
-/// What thieves take meanwhile is copied as well, and never looked at.
+/// Entries that thieves take meanwhile are copied as well, and never read.
 template <typename T>
 auto split_deque<T>::grow(index head, std::uint16_t used) noexcept -> bool {
   if (mask_ + 1 >= max_capacity_) return false;

@@ -13,11 +13,11 @@
 
 namespace braid::detail {
 
-/// Pointers to elements, first in, first out. Elements are numbered from 0 in the order of their push; number n lies in
-/// slot n modulo Capacity until `head_` has passed it.
+/// A FIFO of pointers to elements. Elements are numbered from 0 in the order of their push; element n is in slot n
+/// modulo Capacity until `head_` has passed it.
 /// Threads: `take_half` and `size` from any, the rest from the owner only.
 /// Source: the run queues of Go's scheduler (Vyukov, 2012) and of Tokio (Lerche, 2019): one counter that only the owner
-/// writes, one that every thread moves by compare-exchange.
+/// writes, and one that every thread moves by compare-exchange.
 /// Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity>
 class steal_ring {
@@ -79,8 +79,9 @@ class steal_ring {
       if (tail <= head) return 0;                      // below it when the tail that was read is the older of the two
       const std::size_t count = std::min<std::size_t>((tail - head + 1) / 2, out.size());
       for (std::size_t i = 0; i < count; ++i) out[i] = slot(head + i).load(relaxed);
-      // What was read counts only if no other thread has moved the head: until then no slot behind it is filled again.
-      // edge steal_ring.taken: publish the reads of the slots, which are filled again, and what was done before
+      // The slots that were read count only if no other thread has moved the head: until then no slot behind it is
+      // filled again. edge steal_ring.taken: publish the reads of the slots, which are filled again, and what was done
+      // before
       if (head_.compare_exchange_strong(head, head + count, release, relaxed)) return count;
       note_lost_exchange();
     }

@@ -5,11 +5,11 @@
 
 namespace braid::detail {
 
-/// What the destructor of a thread_local object is for, without its registration: glibc ends the process where it finds
-/// no memory for that. A key of POSIX threads needs none, or says that there is none.
-/// The function runs after the destructors of thread_local objects. For the thread that ends the process by `exit` or
-/// by its return from `main` it does not run.
-/// Lifetime: static; it is never destroyed, since threads may end after the static objects of the process.
+/// A function that is called when a thread ends, like the destructor of a thread_local object but without its
+/// registration: glibc ends the process if it finds no memory for that. A POSIX key needs no memory, or reports that
+/// there is none. The function runs after the destructors of thread_local objects. It does not run for the thread that
+/// ends the process by `exit` or by returning from `main`.
+/// Lifetime: static; it is never destroyed, because threads may end after the static objects of the process.
 class thread_end {
  public:
   explicit thread_end(void (*call)(void*)) noexcept : has_key_(::pthread_key_create(&key_, call) == 0) {}
@@ -17,11 +17,12 @@ class thread_end {
   auto operator=(const thread_end&) -> thread_end& = delete;
   ~thread_end() = default;
 
-  /// False where the process has too many keys, and before the object is made.
+  /// Returns false if the process has too many keys, or if this object was not constructed yet.
   [[nodiscard]] auto can_ask() const noexcept -> bool { return has_key_; }
 
-  /// From now on the end of the calling thread calls the function with `context`, which is not null. False where that
-  /// cannot be had: then nothing is called. Threads: any.
+  /// Makes the end of the calling thread call the function with `context`, which must not be null. Returns false if
+  /// that is not possible; then nothing is called.
+  /// Threads: any.
   [[nodiscard]] auto ask(void* context) const noexcept -> bool {
     return has_key_ && ::pthread_setspecific(key_, context) == 0;
   }

@@ -14,7 +14,7 @@ namespace braid::detail {
 /// Threads: `look` and `has_left` from any, the rest from the thread that the marker describes.
 class code_marker {
  public:
-  /// Called before the thread runs code of the program, and only if none is on its stack.
+  /// Called before the thread runs code of the program, and only if no such code is on its stack.
   // edge user_code.left: publish, a reader of a later number sees what the thread did before it left
   void enter() noexcept { number_.store((number_.load(relaxed) + 1) | 1U, release); }
 
@@ -22,7 +22,7 @@ class code_marker {
   // edge user_code.left: publish, what the thread did so far is seen by those that wait for it to leave
   void pass() noexcept { number_.store(number_.load(relaxed) + 2, release); }
 
-  /// Called when no code of the program is on the stack of the thread, and until `enter` none will be.
+  /// Called when no code of the program is on the stack of the thread. None will be until `enter`.
   // edge user_code.left: publish, what the thread did so far is seen by those that wait for it to leave
   void leave() noexcept { number_.store((number_.load(relaxed) | 1U) + 1, release); }
 
