@@ -11,7 +11,8 @@ namespace {
 
 using some_node = std::optional<node_index>;
 
-/// Of each node, the predecessor that ended last, of those that have run: the others held nothing up.
+/// Returns for each node the predecessor that ended last among those that have run. The other predecessors delayed
+/// nothing.
 auto latest_predecessors(const graph_shape& shape, std::span<const node_times> times) -> std::vector<some_node> {
   std::vector<some_node> latest(shape.size());
   for (const node_index node : shape.order()) {

@@ -10,7 +10,7 @@ namespace {
 struct block_layout {
   block_layout(const flow_plan& plan, const clock_source* clock) noexcept
       : present(plan.values_end), times(up_to(present + plan.values.size(), alignof(node_times))) {
-    // The arrays of a graph_run, each aligned; where this is too little it asks for more.
+    // The arrays of a graph_run, with alignment. If this is too small, the arena allocates more.
     constexpr std::size_t bytes_each = 24;
     constexpr std::size_t alignments = 64;
     rest = times + (clock != nullptr ? plan.nodes.size() * sizeof(node_times) : 0);

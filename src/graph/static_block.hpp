@@ -31,13 +31,14 @@ struct alignas(64) static_node final : fork_record {
     waiting_for.set(before);
   }
 
-  /// What a thief calls: it starts a walk at this node.
+  /// Called by a thief: starts a walk at this node.
   static void run_it(fork_record& self) noexcept;
 
-  countdown waiting_for;             // where there are several predecessors
+  countdown waiting_for;             // used if the node has several predecessors
   const std::uint32_t predecessors;  // what the countdown begins with
   const node_index place;            // in the block
-  // Places of up to two successors, or `none`; or where a list of them begins, and `many` plus its length.
+  // The places of up to two successors, or `none`. If there are more, the start of their list, and `many` plus its
+  // length.
   std::uint32_t first = none;
   std::uint32_t second = none;
   node_call what;
@@ -49,7 +50,7 @@ static_assert(sizeof(static_node) == 64);
 /// All nodes of a graph, in the order of its layout, and before them the run that has them.
 class static_block {
  public:
-  /// `calls`: of the nodes that were given; `boxes`: where some of them lie.
+  /// `calls` holds the calls of the given nodes; `boxes` stores the callables that do not fit into a call.
   static_block(const static_layout& layout, std::span<const node_call> calls, std::vector<boxed_call> boxes);
   static_block(const static_block&) = delete;
   auto operator=(const static_block&) -> static_block& = delete;

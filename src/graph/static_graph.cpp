@@ -25,7 +25,7 @@ class static_run {
   static_run(static_block& nodes, const stop_flag* flag, const std::stop_token* token) noexcept
       : block(nodes), flag_(flag), token_(token), mode_(flag == nullptr && token == nullptr ? mode::go : mode::ask) {}
 
-  /// Whether a node that could begin is left out. One load where there is nothing that could stop the run.
+  /// Returns whether ready nodes are skipped from now on. It takes one load if nothing can stop the run.
   [[nodiscard]] auto is_over() noexcept -> bool {
     const mode now = mode_.load(relaxed);
     if (now == mode::go) [[likely]]
@@ -46,7 +46,7 @@ class static_run {
     if (!has_several_walks()) several_.store(true, relaxed);
   }
 
-  /// Whether more than one walk was begun. What other threads have begun may be missed.
+  /// Returns whether more than one walk has begun. It may miss walks that other threads have just begun.
   [[nodiscard]] auto has_several_walks() const noexcept -> bool { return several_.load(relaxed); }
 
   /// How it ended. Errors: rethrows.
@@ -73,7 +73,7 @@ class static_run {
   const std::stop_token* const token_;
   std::exception_ptr thrown_;              // written by the walk that sets `failed_`, before it ends
   atomic<bool> failed_{false};             // a node has thrown; set by the first that does
-  atomic<int> left_out_{0};                // why a stop has left nodes out, as an errc; 0: none has
+  atomic<int> left_out_{0};                // the errc of the stop that skipped nodes; 0 if nothing was skipped
   alignas(cache_line) atomic<mode> mode_;  // to `halted` by a walk that threw or met a stop
   atomic<bool> several_{false};            // set by each walk but the first
 };
@@ -96,7 +96,7 @@ auto forking_worker() noexcept -> worker* {
   return self != nullptr && self->exchange != nullptr ? self : nullptr;
 }
 
-/// One thread's part of a run without a break: nodes, one after the other, until none of them is left.
+/// The part of a run that one thread executes without a break: one node after the other, until no node is left.
 class walk {
  public:
   walk(static_run& run, worker* self) noexcept

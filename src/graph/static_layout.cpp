@@ -81,7 +81,8 @@ auto static_layout::narrowed(list wide) -> list {
   return wide;
 }
 
-/// The only node without predecessors, or a hidden one that comes before all of them; none where there are none.
+/// Returns the only node without predecessors, or a hidden node that precedes all of them. Returns `none` if every node
+/// has a predecessor.
 auto static_layout::find_entry() -> node_index {
   const auto first = static_cast<std::uint32_t>(targets_.size());
   for (node_index node = 0; node < given_; ++node)
@@ -95,8 +96,7 @@ auto static_layout::find_entry() -> node_index {
   return entry;
 }
 
-/// As `walk::go` in static_graph.cpp does it: the first successor that is ready goes next, then the newest of the
-/// others.
+/// Uses the order of `walk::go` in static_graph.cpp: the first ready successor is next, then the newest of the others.
 void static_layout::put_in_order(node_index entry) {
   order_.reserve(lists_.size());
   std::vector<std::uint32_t> waiting_for = predecessors_;

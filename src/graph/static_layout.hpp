@@ -11,9 +11,9 @@
 
 namespace braid::detail {
 
-/// The nodes of a graph, and behind them hidden ones that call nothing: relays, so that no node has more than
-/// `max_successors`, and so that there is one node to begin with. The order is the one in which a single worker runs
-/// them, so that it walks through memory.
+/// The nodes of a graph, followed by hidden nodes that call nothing: relays, so that no node has more than
+/// `max_successors`, and an entry, so that the run begins at one node. Nodes are stored in the order in which a single
+/// worker runs them, so that it walks through memory.
 class static_layout {
  public:
   static constexpr std::uint32_t max_successors = 16;
@@ -21,7 +21,7 @@ class static_layout {
   /// Requires that edges name nodes below `nodes`, no edge twice.
   static_layout(std::size_t nodes, std::span<const graph_shape::edge> edges);
 
-  /// All nodes, the first to run in front. Fewer than there are where edges form a cycle.
+  /// Returns all nodes in the order in which they run. There are fewer nodes than in the graph if edges form a cycle.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
   [[nodiscard]] auto has_cycle() const noexcept -> bool { return order_.size() != lists_.size(); }
   /// The nodes of a cycle, each before the next. Requires that there is one.

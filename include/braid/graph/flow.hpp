@@ -39,12 +39,12 @@ class flow_draft;
 struct flow_access;
 }  // namespace detail
 
-/// What a node gives, or what the flow is given as an input: something for later nodes to take. `flow_node<void>` is
-/// only waited for.
+/// The result of a node, or an input of the flow, which later nodes can use as an argument. A later node only waits for
+/// a `flow_node<void>`.
 template <typename T>
 class flow_node {
  public:
-  flow_node() = default;  ///< names none
+  flow_node() = default;  ///< refers to no node
 
   /// For nodes that depend on the end of this one and do not use its value.
   [[nodiscard]] auto done() const noexcept -> flow_node<void> { return {value_, builder_}; }
@@ -56,16 +56,16 @@ class flow_node {
   flow_node(detail::flow_value_index value, std::uint32_t builder) noexcept : value_(value), builder_(builder) {}
 
   detail::flow_value_index value_ = 0;
-  std::uint32_t builder_ = 0;  // the number of the builder; 0: none
+  std::uint32_t builder_ = 0;  // the number of the builder; 0 if it refers to no node
 };
 
-/// How much a function computes, which says where it is called.
+/// How much a function computes, which decides on which thread it is called.
 enum class node_size : std::uint8_t {
   large,  ///< on the workers
   small,  ///< at once, on the home of the run, which it holds up as long as it takes: a microsecond or two
 };
 
-/// What a node of a flow is given beside its function.
+/// The options of a node of a flow.
 struct flow_node_options {
   std::string_view name = {};          ///< by which errors and reports speak of the node; names need not differ
   node_size size = node_size::large;   ///< of functions; those that give a task start at the home of the run
@@ -74,11 +74,12 @@ struct flow_node_options {
 
 namespace detail {
 
-/// A function that takes the values of nodes, by const reference or by value, and gives its own: directly, or as a
-/// `task`. It is called through a const object, because runs of the flow share it, perhaps at the same time. Where it
-/// can, it takes a `const stop_flag&` behind them, and ends early once that is set. It gives an object: a reference
-/// would refer to what another run owns, or nothing does any more. What gives a task takes no reference to something
-/// that an argument has to be converted to first, because that would be gone when the task runs.
+/// A function whose parameters are the values of nodes, by const reference or by value, and which returns its own
+/// value, directly or as a `task`. It is called through a const object, because runs of the flow share it, perhaps at
+/// the same time. If its last parameter is a `const stop_flag&`, it should return early once that flag is set. It must
+/// return an object: a reference would refer to something that another run owns or that no longer exists. A function
+/// that returns a task must not have a reference parameter to which an argument is converted first, because the
+/// converted object would be gone when the task runs.
 template <typename Fn, typename... Values>
 concept flow_function = detail::is_flow_function<std::decay_t<Fn>, Values...>();
 
@@ -127,7 +128,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// A value, or why there is none.
+/// A value, or the reason why there is no value.
 template <typename T>
 class [[nodiscard]] flow_result {
   using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
@@ -136,15 +137,17 @@ class [[nodiscard]] flow_result {
   [[nodiscard]] auto has_value() const noexcept -> bool { return value_.has_value(); }
   [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
 
-  /// Moves the value out. Errors: rethrows what the failed node threw; std::system_error that names the node, with
-  /// errc::deadline_exceeded for one that did not end in its time, and errc::stopped for one that gave up; and without
-  /// a name for the deadline of the run.
+  /// Moves the value out.
+  /// Errors: rethrows what the failed node threw. Throws std::system_error that names the node, with
+  /// errc::deadline_exceeded if it exceeded its time and errc::stopped if it gave up. If the deadline of the run
+  /// passed, the error names no node.
   auto take() -> T {
     if (!has_value()) detail::throw_flow_failure(*failure_, report_);
     if constexpr (!std::is_void_v<T>) return std::move(*value_);
   }
 
-  /// Nothing where there is a value. Of several nodes that failed, the one that was added first, whatever the timing.
+  /// Returns nothing if there is a value. If several nodes failed, returns the failure of the node that was added
+  /// first, whatever the timing.
   [[nodiscard]] auto failure() const noexcept -> const std::optional<graph_failure>& { return failure_; }
   [[nodiscard]] auto report() const noexcept -> const flow_report& { return report_; }
 
@@ -159,9 +162,10 @@ class [[nodiscard]] flow_result {
 /// Whether a run records when its nodes began and ended.
 enum class flow_times : std::uint8_t { not_recorded, recorded };
 
-/// What one run of a flow is given.
+/// The options of one run of a flow.
 struct flow_run_options {
-  time_point deadline = time_point::max();  ///< of the run; that of the caller's scope holds as well
+  /// the deadline of the run; the deadline of the caller's scope applies as well
+  time_point deadline = time_point::max();
   flow_times times = flow_times::not_recorded;
   const clock_source* clock = nullptr;  ///< that times are read from, on any thread; null: the system's
 };
@@ -194,23 +198,25 @@ struct flow_ending {
 template <typename Signature>
 class flow;
 
-/// What a `flow_builder` makes. A run calls each node once, when all that it takes is there: functions on workers, or
-/// in place where they were said to be small, and those that give a task at the home of the run. Of several that fail,
-/// the one that was added first decides, whatever the timing; then those behind it are stopped or skipped, and those
-/// before it go on (docs/decisions/0002-order-decides-failures.md).
-/// Threads: any; any number of runs at a time, on any homes. Lifetime: copies share the nodes, and so do runs, which
-/// need no flow once they have been made.
+/// A graph of functions with typed values, made by a `flow_builder`. A run calls each node once, as soon as all of its
+/// arguments are available. Functions are called on workers, or in place if they are marked as small; functions that
+/// return a task run at the home of the run. If several nodes fail, the node that was added first decides the result,
+/// whatever the timing; nodes that were added after it are stopped or skipped, and nodes that were added before it
+/// continue (docs/decisions/0002-order-decides-failures.md).
+/// Threads: any; any number of runs at a time, on any homes. Lifetime: copies share the nodes, and so do runs, which do
+/// not need the flow once they have started.
 template <typename T, typename... In>
 class flow<T(In...)> {
  public:
   /// How many nodes it has.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return plan_->nodes.size(); }
 
-  /// Runs the nodes and gives what the result node gave, or why there is nothing. It ends when all nodes have ended:
-  /// after a deadline those that wait end at once, and functions when they return. The values that nodes gave are
-  /// destroyed then, at home. Ends as stopped where the scope of the caller was stopped before the result was there.
-  /// Threads: a task with a home. Lifetime: `workers` outlives the run. Errors: std::bad_alloc.
-  /// Cost: a block of memory for the run; a task for each node that is not small.
+  /// Runs the nodes and returns the value of the result node, or the reason why there is no value. It ends when all
+  /// nodes have ended: after a deadline, waiting nodes end at once and functions end when they return. The values of
+  /// nodes are then destroyed at the home of the run. Ends as stopped if the scope of the caller is stopped before the
+  /// result is available.
+  /// Threads: a task with a home. Lifetime: `workers` outlives the run. Errors: std::bad_alloc. Cost: a block of memory
+  /// for the run; a task for each node that is not small.
   BRAID_COROUTINE_WRAPPER auto run(executor& workers, In... in) const -> task<flow_result<T>> {
     return run_plan(plan_, result_, {}, &workers, std::move(in)...);
   }
@@ -248,7 +254,7 @@ class flow<T(In...)> {
 
 namespace detail {
 
-/// The number of a value, and that of the builder that has given it.
+/// The number of a value, and the number of the builder that returned it.
 struct flow_source {
   flow_value_index value = 0;
   std::uint32_t builder = 0;
@@ -265,7 +271,8 @@ struct flow_access {
   }
 };
 
-/// What the builders of all types share. Threads: one at a time.
+/// The part of a builder that does not depend on types.
+/// Threads: one at a time.
 class BRAID_API flow_draft {
  public:
   explicit flow_draft(std::span<const flow_value_kind> inputs);
@@ -277,7 +284,7 @@ class BRAID_API flow_draft {
   }
   [[nodiscard]] auto size() const noexcept -> std::size_t { return plan_.nodes.size(); }
 
-  /// A result of builder 0 is none.
+  /// A result with builder 0 means that the flow has no result node.
   auto build(flow_source result) -> checked<std::shared_ptr<const flow_plan>>;
 
  private:
@@ -310,7 +317,7 @@ class flow_builder {
  public:
   flow_builder() : draft_(std::array<detail::flow_value_kind, sizeof...(In)>{detail::kind_of_value<In>()...}) {}
 
-  /// What a run is given as argument number `Index`.
+  /// Argument number `Index` of a run.
   template <std::size_t Index = 0>
   [[nodiscard]] auto input() const noexcept {
     return detail::flow_access::node_of<std::tuple_element_t<Index, std::tuple<In...>>>(draft_.input(Index));

@@ -44,7 +44,7 @@ class graph_run {
   graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in,
             std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : graph_run(shape, nodes, workers, in, graph_run_options{.memory = memory}) {}
-  /// Runs the graph as `options` say. What they point to outlives the run.
+  /// Prepares a run of the graph with `options`. Everything that they point to must outlive the run.
   graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in, const graph_run_options& options);
   graph_run(const graph_run&) = delete;
   auto operator=(const graph_run&) -> graph_run& = delete;
@@ -65,8 +65,8 @@ class graph_run {
   [[nodiscard]] auto begin_time() const noexcept -> time_point { return record_.begin_time(); }
   /// Waits until no node runs any more.
   [[nodiscard]] auto join() noexcept { return scope_->join(); }
-  /// How far `node` has come. Final once the run is joined. Of the nodes behind a failed one, those that depend on it
-  /// were skipped; how far the others came depends on timing.
+  /// Returns the progress of `node`. It is final once the run is joined. After a failure, nodes that depend on the
+  /// failed node were skipped; the progress of the other nodes depends on timing.
   [[nodiscard]] auto progress(node_index node) const noexcept -> node_progress { return progress_[node]; }
   /// Nodes that ended after their time was over or the run was settled, so that no caller saw their result.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
@@ -315,7 +315,8 @@ void graph_run<Nodes>::release_successors(node_index node) noexcept {
   settle_if_decided();
 }
 
-/// A failure that is answered is none: what decides the result then are the nodes that stand in, and those behind.
+/// A failure with a fallback does not count as a failure: the fallback nodes and the nodes after them then decide the
+/// result.
 template <detail::graph_nodes Nodes>
 auto graph_run<Nodes>::is_replaced(const graph_failure& why) noexcept -> bool {
   if constexpr (detail::replaceable_nodes<Nodes>) {
@@ -369,8 +370,8 @@ void graph_run<Nodes>::stop_run() noexcept {
   settled_.set();
 }
 
-/// The result is known when all nodes are done, or when a node has failed and none before it can fail any more. After
-/// `keep_going`, it is known when each node is done, has failed or depends on one that has failed.
+/// The result is known when all nodes are done, or when a node has failed and no node before it can still fail. After
+/// `keep_going`, it is known when each node is done, has failed, or depends on a failed node.
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::settle_if_decided() noexcept {
   const auto order = shape_->order();
@@ -387,7 +388,7 @@ void graph_run<Nodes>::settle_if_decided() noexcept {
   decided_in_order_ = std::max(decided_in_order_, done_in_order_);
   while (decided_in_order_ < failed && cannot_fail(order[decided_in_order_])) ++decided_in_order_;
   if (decided_in_order_ < failed) return;
-  settled_.set();  // before the stop, so that no node counts as one that gave up
+  settled_.set();  // set before the stop, so that no node counts as having given up
   running_.for_each([](running& other) { other.inside.request_stop(); });
 }
 

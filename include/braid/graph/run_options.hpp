@@ -63,9 +63,9 @@ struct graph_run_options {
   after_failure on_failure = after_failure::stop;
   /// How many nodes of the modes `worker` and `task` run at a time, at least 1, as with `make -j`.
   std::size_t max_running = std::numeric_limits<std::size_t>::max();
-  /// A number for each node, as `remaining_paths` computes them. Of several nodes that are ready, the one with
-  /// the largest number starts first; of equal ones, the first in the order. Without priorities the order is not
-  /// specified. They matter most with a `max_running`: what has been started is ordered by the executor.
+  /// A number for each node, as `remaining_paths` computes them. If several nodes are ready, the one with the largest
+  /// number starts first; among equals, the first in the order. Without priorities the order is not specified. They
+  /// matter most together with `max_running`, because the executor orders the nodes that have been started.
   std::span<const duration> priorities = {};
   const clock_source* clock = nullptr;  ///< records the times of each node, read on any thread; null: no times
   std::pmr::memory_resource* memory = std::pmr::get_default_resource();  ///< of the arrays of the run

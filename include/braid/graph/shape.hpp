@@ -58,7 +58,7 @@ class BRAID_API graph_shape {
   std::vector<std::uint32_t> position_;
 };
 
-/// When one node of a run could begin, began and ended. One that did not begin has none of the three.
+/// The times at which a node of a run could begin, began and ended. A node that did not begin has none of them.
 struct node_times {
   static constexpr time_point never = time_point::min();
 
@@ -83,10 +83,11 @@ struct critical_step {
   auto operator==(const critical_step&) const -> bool = default;
 };
 
-/// The nodes that had to be quicker for the run to be: the node that ended last, before it the predecessor that it
-/// waited for longest, and so on back to the begin; first to last. The steps leave no gap: their times add up to the
-/// time from `begin` to the last end. Of several that ended at once the one that stands first in the order is taken.
-/// Requires a time for each node. Cost: goes once through all edges.
+/// Returns the nodes that determine the duration of the run, first to last: the node that ended last, before it the
+/// predecessor that it waited for longest, and so on back to the beginning. The steps leave no gap: their times add up
+/// to the time from `begin` to the last end. If several ended at once, the first in the order is used. Requires a time
+/// for each node.
+/// Cost: goes once through all edges.
 [[nodiscard]] BRAID_API auto critical_path(const graph_shape& shape, time_point begin,
                                            std::span<const node_times> times) -> std::vector<critical_step>;
 
@@ -95,7 +96,7 @@ struct critical_step {
 /// none below zero. Cost: goes once through all edges; sums end at duration::max().
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const duration> weights)
     -> std::vector<duration>;
-/// Does the same with measured weights, such as those of an earlier run. A node that did not run weighs nothing.
+/// Does the same with measured weights, such as those of an earlier run. The weight of a node that did not run is 0.
 [[nodiscard]] BRAID_API auto remaining_paths(const graph_shape& shape, std::span<const node_times> times)
     -> std::vector<duration>;
 

@@ -25,9 +25,9 @@ namespace detail {
 class static_block;
 }  // namespace detail
 
-/// What a `graph_builder` makes: nodes that compute, on the workers of a pool. For nodes that wait, fail by themselves
-/// or have deadlines there is `graph_run`.
-/// Threads: any, one run at a time; a node may run other graphs, fork, and wait for what it has forked.
+/// A graph of nodes that compute, on the workers of a pool, made by a `graph_builder`. For nodes that wait, may fail or
+/// have deadlines, use `graph_run`.
+/// Threads: any, one run at a time; a node may run other graphs, fork, and wait for its forks.
 class BRAID_API static_graph {
  public:
   static_graph(static_graph&& other) noexcept;
@@ -37,15 +37,15 @@ class BRAID_API static_graph {
   /// How many nodes it has.
   [[nodiscard]] auto size() const noexcept -> std::size_t;
 
-  /// Runs each node once, after all its predecessors, on this worker and on those of its pool that have nothing else to
-  /// do; from a thread that is no worker, in `default_pool`. What predecessors did is visible to a node.
+  /// Runs each node once, after all its predecessors, on this worker and on idle workers of its pool; from a thread
+  /// that is not a worker, in `default_pool`. A node sees everything that its predecessors did.
   /// Blocks: until no node runs any more; the worker runs forks of others meanwhile. Errors: rethrows what a node threw
-  /// first, after which nodes that had not begun were left out; the graph can be run again. Requires that no other run
-  /// of this graph is under way. Cost: allocates nothing; on the stack, as much as one node.
+  /// first, after which nodes that had not begun were left out; the graph can be run again. Requires that this graph is
+  /// not running. Cost: allocates nothing; on the stack, as much as one node.
   void run() { static_cast<void>(run_until(nullptr, nullptr)); }
 
-  /// As above, but nodes that have not begun when a stop is requested are left out. Errors: errc::stopped, or the
-  /// reason of the flag, if any were.
+  /// Does the same, but leaves out nodes that have not begun when a stop is requested.
+  /// Errors: errc::stopped, or the reason of the flag, if nodes were left out.
   template <stop_signal Signal>
   [[nodiscard]] auto run(Signal&& stop) -> result<void> {
     if constexpr (std::is_same_v<std::remove_cvref_t<Signal>, stop_flag>)
@@ -66,19 +66,19 @@ class BRAID_API static_graph {
 /// Names a node to the builder that has given it.
 class graph_node {
  public:
-  graph_node() = default;  ///< names none
+  graph_node() = default;  ///< refers to no node
 
  private:
   friend class graph_builder;
   graph_node(node_index number, std::uint32_t builder) noexcept : number_(number), builder_(builder) {}
 
   node_index number_ = 0;
-  std::uint32_t builder_ = 0;  // the number of the builder; 0: none
+  std::uint32_t builder_ = 0;  // the number of the builder; 0 if it refers to no node
 };
 
 namespace detail {
 
-/// What a node calls, in each run. What it gives is thrown away.
+/// The function of a node, which each run calls. Its result is discarded.
 template <typename Fn>
 concept node_function = std::constructible_from<std::decay_t<Fn>, Fn> && std::invocable<std::decay_t<Fn>&>;
 
@@ -117,7 +117,7 @@ class BRAID_API graph_builder {
     }
   }
 
-  /// None of `later` begins before `node` has ended.
+  /// Makes all nodes of `later` begin only after `node` has ended.
   template <std::same_as<graph_node>... Nodes>
   void precede(graph_node node, Nodes... later) {
     (add_edge(node, later), ...);

@@ -1,4 +1,5 @@
-// braid/graph/detail/countdown.hpp: how many predecessors of a node have not ended; whole again when none is left.
+// braid/graph/detail/countdown.hpp: counts the predecessors of a node that have not ended, and resets itself after the
+// last.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -7,17 +8,17 @@
 
 namespace braid::detail {
 
-/// Counted down once for each predecessor in each run. What all of them did is visible to the one that comes last, and
-/// that one fills it again: no other node reads it until the next run.
-/// Threads: `arrive` from any; the others from one that is alone with the node.
+/// A counter that each predecessor decrements once per run. The last predecessor sees everything that the others did,
+/// and resets the counter, because no other node reads it until the next run.
+/// Threads: `arrive` from any; the other functions only from a thread that has the node for itself.
 /// Protocol: docs/design/static_graph.md
 class countdown {
  public:
   /// One of `all` predecessors has ended. True for the last.
   /// Cost: a read-modify-write; the last one seldom needs any.
   [[nodiscard]] auto arrive(std::uint32_t all) noexcept -> bool {
-    // A reader of 1 is the only one that is still to come.
-    // edge static_graph.arrival: observe what the other predecessors did
+    // If this reads 1, all other predecessors have arrived. edge static_graph.arrival: observe what the other
+    // predecessors did
     if (left_.load(acquire) != 1) {
       // edge static_graph.arrival: both, the last one starts the node, which sees what all predecessors did
       if (left_.fetch_sub(1, acq_rel) != 1) return false;
@@ -26,7 +27,7 @@ class countdown {
     return true;
   }
 
-  /// The same where no other thread runs nodes of the graph.
+  /// Does the same if no other thread runs nodes of the graph.
   [[nodiscard]] auto arrive_alone(std::uint32_t all) noexcept -> bool {
     const std::uint32_t left = left_.load(relaxed);
     left_.store(left == 1 ? all : left - 1, relaxed);

@@ -15,7 +15,7 @@
 
 namespace braid::detail {
 
-/// The arguments for one value: a reference to it, or none where there is only something to wait for.
+/// The arguments for one value: a reference to it, or no argument if the node only waits for it.
 template <typename T>
 struct flow_argument {
   using types = std::tuple<const T&>;
@@ -69,8 +69,8 @@ template <typename... P, typename... A>
   requires(sizeof...(P) == sizeof...(A))
 inline constexpr bool all_bind_directly<std::tuple<P...>, std::tuple<A...>> = (binds_directly<P, A> && ...);
 
-/// The parameters of a function or of an object that can be called in one way only; of others, which deduce them from
-/// the arguments, none are known.
+/// The parameters of a function or of an object with exactly one call operator. The parameters of other callables are
+/// unknown, because they are deduced from the arguments.
 template <typename Fn>
 struct parameters_of {
   using type = void;

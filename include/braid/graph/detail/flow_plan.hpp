@@ -1,5 +1,5 @@
-// braid/graph/detail/flow_plan.hpp: the immutable plan of a flow, shared by all runs: nodes, edges, and where values
-// lie.
+// braid/graph/detail/flow_plan.hpp: the immutable plan of a flow, shared by all runs: nodes, edges, and the places of
+// values.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -23,11 +23,11 @@ class flow_state;
 /// The number of a value: the inputs of the flow come first, then what each node gives.
 using flow_value_index = std::uint32_t;
 
-/// What one value needs in the block of a run. Nothing has size 0.
+/// The space that one value needs in the memory block of a run. A void value has size 0.
 struct flow_value_kind {
   std::size_t size = 0;
   std::size_t alignment = 1;
-  void (*destroy)(void*) noexcept = nullptr;  // null where that does nothing
+  void (*destroy)(void*) noexcept = nullptr;  // null if the destructor is trivial
 };
 
 template <typename T>
@@ -47,7 +47,7 @@ struct flow_value_slot {
   std::size_t offset = 0;  // in the block of a run
 };
 
-/// How a node is called: as a function, or as one that gives a task. The other one is null.
+/// How a node is called: as a function, or as a function that returns a task. The other pointer is null.
 struct flow_call {
   void (*run)(const void* fn, flow_state& state, node_index node, const stop_flag& stop) = nullptr;
   auto (*start)(const void* fn, flow_state& state, node_index node) -> task<node_status> = nullptr;
@@ -66,7 +66,7 @@ struct flow_node_plan {
 
 struct flow_plan {
   std::vector<flow_value_slot> values;    // one for each input and each node
-  std::vector<flow_node_plan> nodes;      // in the order in which they were added, which is that of the shape
+  std::vector<flow_node_plan> nodes;      // in the order in which they were added; the shape uses the same order
   std::vector<flow_value_index> sources;  // what the nodes wait for, node by node
   std::size_t inputs = 0;
   graph_shape shape;

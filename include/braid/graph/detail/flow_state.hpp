@@ -29,7 +29,7 @@ class BRAID_API flow_state {
   auto operator=(const flow_state&) -> flow_state& = delete;
   ~flow_state();
 
-  /// Makes value number `index` of what `make()` returns, where it will lie. Once.
+  /// Constructs value number `index` in its place from the result of `make()`. Called once per value.
   template <typename T, typename Make>
   void emplace(flow_value_index index, Make&& make) {
     ::new (at(index)) T(std::forward<Make>(make)());
@@ -45,11 +45,11 @@ class BRAID_API flow_state {
   [[nodiscard]] auto shared_plan() const noexcept -> const std::shared_ptr<const flow_plan>& { return plan_; }
   [[nodiscard]] auto memory() noexcept -> std::pmr::memory_resource* { return &rest_; }
   [[nodiscard]] auto records_times() const noexcept -> bool { return clock_ != nullptr; }
-  /// Empty where they are not recorded.
+  /// Empty if times are not recorded.
   [[nodiscard]] auto times() const noexcept -> std::span<const node_times> { return times_; }
   [[nodiscard]] auto begin() const noexcept -> time_point { return begin_; }
 
-  // What graph_run asks for.
+  // The functions that graph_run calls.
   auto mode(node_index node) noexcept -> node_mode;
   auto timeout(node_index node) const noexcept -> duration { return plan_->nodes[node].timeout; }
   auto may_fail(node_index node) const noexcept -> bool {

@@ -11,12 +11,12 @@
 
 namespace braid::detail {
 
-/// What the nodes of one run do. `mode` and `timeout` are asked when the node becomes ready; `run` is called for
-/// `here` and `worker`, `start` for `task`.
+/// The actions of the nodes of one run. `mode` and `timeout` are called when the node becomes ready; `run` is called
+/// for `here` and `worker`, `start` for `task`.
 template <typename N>
 concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop) {
   { nodes.mode(node) } noexcept -> std::same_as<node_mode>;
-  { nodes.timeout(node) } noexcept -> std::same_as<duration>;  // duration::max() for none
+  { nodes.timeout(node) } noexcept -> std::same_as<duration>;  // duration::max() if there is no limit
   { nodes.run(node, stop) } -> std::same_as<node_status>;
   { nodes.start(node) } -> std::same_as<task<node_status>>;
 };

@@ -1,4 +1,4 @@
-// braid/graph/detail/node_call.hpp: a callable of any kind in three words, to be called where it lies.
+// braid/graph/detail/node_call.hpp: a callable of any kind in three words; it is called in place.
 #pragma once
 
 #include <array>

@@ -27,7 +27,7 @@ class BRAID_API run_record {
   [[nodiscard]] auto begin_time() const noexcept -> time_point { return begin_; }
   [[nodiscard]] auto failures() const noexcept -> std::span<const graph_failure> { return failures_; }
 
-  /// Returns whether the node depends on one that has failed. Requires `keeps_going`.
+  /// Returns whether the node depends on a failed node. Requires `keeps_going`.
   [[nodiscard]] auto is_blocked(node_index node) const noexcept -> bool { return blocked_[node]; }
   /// Inserts the failure in the order of the shape, and blocks all nodes that depend on the node. Requires
   /// `keeps_going`.

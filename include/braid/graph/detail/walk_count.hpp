@@ -7,17 +7,18 @@
 
 namespace braid::detail {
 
-/// A walk is what one thread does in one go. It leaves nodes behind that others take, each of which begins a walk of
-/// its own; how many were taken it knows only when it ends. Says once, to the last walk to end, that none goes on and
-/// none is still to begin; what all have done is visible then. Threads: any. Cost: two read-modify-writes for each
-/// walk, and none for each node. Protocol: docs/design/static_graph.md
+/// Counts the walks of a run. A walk is a sequence of nodes that one thread runs without a break. It leaves nodes
+/// behind for other threads, and each of these nodes begins another walk; a walk knows only at its end how many of its
+/// nodes were taken. `end` returns true to the last walk of the run, and everything that all walks did is then visible.
+/// Threads: any. Cost: two read-modify-writes for each walk, nothing for each node.
+/// Protocol: docs/design/static_graph.md
 class walk_count {
  public:
   /// A walk begins that was left behind by another one. The first walk has begun from the start.
   void begin() noexcept { word_.fetch_add(one_under_way, relaxed); }
 
-  /// A walk ends from which others took `children` nodes: less than none where it has run what another walk at the same
-  /// worker context had left there, which waits meanwhile. True when all is over.
+  /// Ends a walk of whose nodes other threads took `children`. The number is negative if the walk ran nodes that
+  /// another walk, which is suspended below it on the same worker, had left behind. Returns true if the run is over.
   [[nodiscard]] auto end(std::int32_t children) noexcept -> bool {
     const std::uint64_t change = static_cast<std::uint64_t>(std::int64_t{children}) - 1 - one_under_way;
     return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both, the last sees what all did
