@@ -85,7 +85,7 @@ auto make(process_runtime& state, runtime::options options) -> result<runtime*> 
   return state.made.load(relaxed);
 }
 
-/// Errors: closed where there was one, or `finalize` has said that there is to be none.
+/// Errors: closed if the default runtime has ended, or if `finalize` was called before it existed.
 auto find_or_make() -> result<runtime*> {
   process_runtime& state = only.state;
   runtime* const known = state.made.load(acquire);  // edge default_runtime.made: observe the runtime
@@ -96,11 +96,11 @@ auto find_or_make() -> result<runtime*> {
   return make(state, {});
 }
 
-/// As for what is posted: nothing goes to a runtime that was ended. That of the process stays for a while to refuse,
-/// but parallel algorithms would run on the thread that calls.
+/// Checks as for posts that the default runtime has not ended. After its end the object stays for a while to refuse
+/// work, but parallel algorithms would run on the calling thread.
 auto workers_of_default() -> pool& {
   runtime* const found = detail::nearest_runtime();
-  if (found == nullptr) return default_runtime().workers();  // which says why there is none
+  if (found == nullptr) return default_runtime().workers();  // throws the reason why there is no runtime
   if (only.state.has_finalized.load(relaxed) && found == only.state.made.load(relaxed))
     throw std::system_error(make_error_code(errc::closed), "the runtime of the process was finalized");
   return found->workers();
@@ -135,8 +135,8 @@ auto finalize_by(Fn shut_down) -> result<void> {
 
 }  // namespace
 
-/// The one that has ended stays until its place is taken, and goes outside of the lock: it waits for threads that
-/// post there at this moment.
+/// The ended runtime stays until the new one replaces it, and is destroyed outside of the lock, because its destructor
+/// waits for threads that are posting to it.
 auto initialize(runtime::options options) -> result<void> {
   process_runtime& state = only.state;
   std::unique_ptr<runtime> ended;
@@ -180,7 +180,7 @@ void runtime_list::add(runtime& made) {
   at->next_ = &made;
 }
 
-/// In the child of a fork there is none of the parent's.
+/// After a fork the list of the child does not contain the parent's runtimes.
 void runtime_list::remove(runtime& gone) noexcept {
   process_runtime& state = only.state;
   const std::lock_guard lock(state.list_mutex);

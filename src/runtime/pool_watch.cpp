@@ -72,7 +72,7 @@ void remove(pool& gone) noexcept {
   list.all.pools.erase(found);
 }
 
-/// In the child of a fork the threads of these pools are missing, and those of their watchdogs.
+/// The child of a fork has neither the threads of these pools nor the threads of their watchdogs.
 void forget_pools_in_child() noexcept {
   ::new (static_cast<void*>(&list.all.pools)) std::vector<watched_pool>;
   runtimes_in_the_making = 0;

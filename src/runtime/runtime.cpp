@@ -21,7 +21,7 @@
 namespace braid {
 namespace {
 
-/// What the pool of a runtime with these options is to be, but for what its workers sleep in.
+/// Returns the options of the pool of a runtime, except for the object in which its workers sleep.
 auto pool_of(const runtime::options& options) -> pool::options {
   pool::options wanted;
   wanted.workers = options.workers;
@@ -155,7 +155,7 @@ auto runtime::post(task<void> work) -> result<void> {
 /// Where tasks from outside are posted.
 auto runtime::entrance() noexcept -> executor& {
   if (loop_ != nullptr) return *loop_;
-  return *pool_;  // of a merged one, or of one that has ended with the process: that refuses
+  return *pool_;  // the pool of a merged runtime, or of a runtime that has ended with the process and refuses work
 }
 
 /// In a job of the entrance.
@@ -173,7 +173,7 @@ void runtime::start_here(task<void> work) {
   auto arrives = [at = loops_[there], work = std::move(work), counted = in_flight_guard(on_the_way_[there])]() mutable {
     at->spawn(std::move(work));
   };
-  // Refused where it stops meanwhile: then this one is about to stop as well.
+  // The loop refuses the post if it is stopping; then this loop is about to stop as well.
   static_cast<void>(braid::post(*loops_[there], std::move(arrives)));
 }
 
@@ -242,7 +242,8 @@ auto runtime::stop_loops_until(time_point deadline) -> bool {
   return true;
 }
 
-/// In the order of a shutdown that drains. What is late is not waited for; what follows has what is left of the time.
+/// Follows the order of a draining shutdown. It does not wait for parts that are late; each later part gets the
+/// remaining time.
 auto runtime::shutdown_for(duration limit) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
   const time_point deadline = detail::later(steady_time().now(), limit).value_or(time_point::max());

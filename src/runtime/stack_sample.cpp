@@ -36,7 +36,7 @@ struct {
 
 std::mutex asking;
 
-/// In the child of a fork: the thread that asked is missing, and the one that was asked.
+/// The child of a fork has neither the thread that asked nor the thread that was asked.
 void forget_sample_in_child() noexcept {
   ::new (static_cast<void*>(&asking)) std::mutex;
   slot.at.store(unused, relaxed);
@@ -53,7 +53,7 @@ auto add_frame(_Unwind_Context* frame, void* /*nothing*/) -> _Unwind_Reason_Code
   return slot.count == slot.frames.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-/// A signal from elsewhere finds no question, or that of another thread.
+/// A signal from elsewhere finds no question, or a question for another thread.
 void write_down(int /*number*/) {
   const int before = errno;
   std::uint32_t seen = asked_for;

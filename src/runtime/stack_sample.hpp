@@ -10,11 +10,11 @@
 
 namespace braid::detail {
 
-/// The return addresses on the stack of a thread of this process, the innermost first: the first is where it stands.
-/// Empty where it gives no answer within `limit`, as a thread that blocks signals, or where the program has a handler
-/// of its own for SIGURG, the signal that is ignored by default. The handler stays. A system call that
-/// cannot be restarted, as poll(2), ends with EINTR.
-/// Threads: any; one at a time asks. Blocks: until the answer.
+/// Returns the return addresses on the stack of a thread of this process, innermost first; the first is the current
+/// instruction. Returns an empty list if the thread does not answer within `limit`, for instance because it blocks
+/// signals, or if the program has its own handler for SIGURG, the signal that is ignored by default. The handler stays
+/// installed. A system call that cannot be restarted, such as poll(2), ends with EINTR.
+/// Threads: any; one asks at a time. Blocks: until the answer.
 [[nodiscard]] auto sample_stack(::pid_t thread, duration limit) -> std::vector<std::uintptr_t>;
 
 }  // namespace braid::detail

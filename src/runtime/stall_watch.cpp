@@ -1,4 +1,4 @@
-// src/runtime/stall_watch.cpp: looking whether counters moved, and the report of one that did not.
+// src/runtime/stall_watch.cpp: checks whether counters have moved, and reports counters that have not.
 #include <braid/runtime/detail/stall_watch.hpp>
 
 #include "metrics_reader.hpp"

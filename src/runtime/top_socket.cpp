@@ -82,7 +82,7 @@ void answer(int client) {
     if (asked == 'w') add_waits(all);
     text = metrics_text(all.take(), metric::format::open_metrics);
   }
-  static_cast<void>(socket_deadline(5s).send_all(client, text));  // one that is too slow gets a part
+  static_cast<void>(socket_deadline(5s).send_all(client, text));  // a client that is too slow gets a part
 }
 
 auto serve(void* /*nothing*/) -> void* {
@@ -122,7 +122,7 @@ void forget_in_child() noexcept {
   listener = -1;
 }
 
-/// `value` is that of the variable.
+/// `value` is the value of the environment variable.
 void open_as_asked(const char* value) noexcept {
   if (std::string_view(value) != "1") return refuse("it is not 1");
   listener = bound_socket();

@@ -18,28 +18,28 @@
 
 namespace braid {
 
-/// Makes the runtime of the process with these options. Not needed where the default ones will do. After `finalize` it
-/// begins anew with another one; the one before is destroyed, and with it what references to its parts refer to.
-/// Threads: any, but none of a runtime that is ending. Errors: already_set while there is one that was not finalized,
-/// by whatever call it was made; closed at the end of the process; as `runtime::create`.
+/// Creates the runtime of the process with these options. You need this only if the default options do not fit. After
+/// `finalize` it creates a new runtime; the previous one is destroyed, and references to its parts become invalid.
+/// Threads: any, except threads of a runtime that is ending. Errors: already_set if the process has a runtime that was
+/// not finalized, whichever call created it; closed at the end of the process; as `runtime::create`.
 [[nodiscard]] BRAID_API auto initialize(runtime::options options = {}) -> result<void>;
 
-/// The runtime of the process: made with default options by the first call, unless `initialize` was called before, and
-/// the same for all code of the process, shared objects included, as long as braid is a shared library. At the latest
-/// it is finalized, draining, with the static objects of the process, before those that were made before it. The child
-/// of a fork has none of its threads, and starts anew: what is called there first makes a runtime of the child's own.
-/// Threads: any. Blocks: the first call, until its threads run.
-/// After `finalize` it is the runtime that was ended, whose parts refuse, until `initialize` makes another.
-/// Errors: std::system_error with errc::closed where `finalize` came before any was made; where the system gives no
-/// threads, its own, and then the next call tries again.
+/// Returns the runtime of the process. The first call creates it with default options, unless `initialize` was called
+/// before. All code of the process shares it, including shared objects, if braid is a shared library. It is finalized,
+/// draining, at the latest with the static objects of the process, before those that were constructed before it. The
+/// child of a fork has none of its threads; the first call there creates a runtime of the child's own.
+/// Threads: any. Blocks: the first call, until its threads run. After `finalize` it returns the ended runtime, whose
+/// parts refuse work, until `initialize` creates another one. Errors: std::system_error with errc::closed if `finalize`
+/// was called before a runtime existed; the system's error if it refuses threads, and the next call tries again.
 [[nodiscard]] BRAID_API auto default_runtime() -> runtime&;
 
-/// Ends the runtime of the process, if there is one, as `runtime::shutdown` does; no other is made, unless by
-/// `initialize`. What is posted or spawned afterwards, after main too, is refused with errc::closed. So are parallel
-/// algorithms, `fork_join`, task groups and graphs on threads that are no workers: they throw std::system_error with
-/// errc::closed and call nothing. Those that had begun before end as usual. Threads: any, but those of the runtime.
-/// Lifetime: the runtime's parts can still be called, and refuse, until `initialize` makes another; after the end of
-/// the static objects that holds for its workers only. Errors: would_deadlock on a thread of the runtime.
+/// Ends the runtime of the process, if there is one, as `runtime::shutdown` does. Only `initialize` can then create
+/// another one. Work that is posted or spawned later, also after main, is refused with errc::closed. Parallel
+/// algorithms, `fork_join`, task groups and graphs are refused as well on threads that are not workers: they throw
+/// std::system_error with errc::closed and call nothing. Calls that had begun before end as usual.
+/// Threads: any, except those of the runtime. Lifetime: the runtime's parts can still be called, and refuse, until
+/// `initialize` creates another one; after the end of the static objects only its workers can. Errors: would_deadlock
+/// on a thread of the runtime.
 [[nodiscard]] BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<void>;
 
 /// The same by `runtime::shutdown_for`: what it returns late, the next `finalize` waits for, or the end of the process.
@@ -48,19 +48,20 @@ namespace braid {
 
 namespace detail {
 
-/// Where work goes that names no place: the pool of the worker that calls, else the workers of `nearest_runtime`. None
-/// where `finalize` came before any was made. Errors: as `default_runtime`.
+/// Returns the executor for work that names no executor: the pool of the calling worker, or otherwise the workers of
+/// `nearest_runtime`. Returns an empty id if `finalize` was called before a runtime existed.
+/// Errors: as `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_executor() -> executor_id;
 
-/// The runtime of the process, if it was made; else the oldest that lives of those that the program has made; else
-/// that of the process, which is made now; null where `finalize` came before. Lifetime: the program does not end its
-/// runtime while others call this. Errors: as `default_runtime`.
+/// Returns the runtime of the process if it exists; otherwise the oldest living runtime that the program has created;
+/// otherwise the runtime of the process, which it creates. Returns null if `finalize` was called before.
+/// Lifetime: the program must not end its runtime while other threads call this. Errors: as `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_runtime() -> runtime*;
 
 }  // namespace detail
 
-/// Runs `fn` some time later, once: on the pool of the worker that calls; else on the workers of the process, if its
-/// runtime was made; else on those of the oldest runtime that lives, if the program has made one by itself.
+/// Runs `fn` once, some time later: on the pool of the calling worker; otherwise on the workers of the process if its
+/// runtime exists; otherwise on the workers of the oldest living runtime that the program has created.
 /// Threads: any. Errors: closed, and then `fn` has been destroyed without being called.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(Fn&& fn) -> result<void> {
@@ -102,8 +103,9 @@ auto spawn(spawn_options how, Fn&& fn, Args&&... args) {
   return spawn(std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
-/// What the suspended tasks of `of` wait for: those on its loops, and those on its workers and blocking threads that
-/// have homes of their own. As `dump()` otherwise, which asks the homes of all runtimes and the program's own.
+/// Returns what the suspended tasks of `of` wait for: tasks on its loops, and tasks on its workers and blocking threads
+/// that have homes of their own. `dump()` without a runtime does the same for the homes of all runtimes and for the
+/// program's own homes.
 /// Threads: any, while the runtime lives. Blocks, errors, cost: as `dump()`.
 [[nodiscard]] inline auto dump(runtime& of, duration limit = 1s) -> task_dump {
   std::vector<detail::executor_id> where{of.workers().id(), of.blocking().id()};
@@ -111,12 +113,13 @@ auto spawn(spawn_options how, Fn&& fn, Args&&... args) {
   return detail::dump_of(where, limit);
 }
 
-/// All that is counted of `of`: of each worker, the pool's common queues, the blocking pool, each loop, and the HTTP
-/// servers and Redis connections on the loops; and the memory of jobs, which all runtimes of the process share. What
-/// each means is its `help`; the names are in docs/metrics.md. Values of one call are read one after the other, while
-/// the counters go on.
-/// Threads: any, while the runtime lives. Blocks: for short locks, of the blocking pool among others. Errors:
-/// std::bad_alloc. Cost: about a microsecond for each worker and loop; counting goes on whether it is called or not.
+/// Returns all counters of `of`: of each worker, the pool's common queues, the blocking pool, each loop, the HTTP
+/// servers and Redis connections on the loops, and the memory of jobs, which all runtimes of the process share. Each
+/// metric explains itself in `help`; the names are in docs/metrics.md. The values are read one after the other while
+/// the counters continue to change.
+/// Threads: any, while the runtime lives. Blocks: for short locks, for instance that of the blocking pool. Errors:
+/// std::bad_alloc. Cost: about a microsecond for each worker and loop; counting costs the same whether this is called
+/// or not.
 [[nodiscard]] BRAID_API auto metrics(runtime& of) -> std::vector<metric>;
 
 }  // namespace braid

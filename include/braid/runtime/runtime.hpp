@@ -40,11 +40,11 @@ class stall_watch;
 /// Where a runtime waits.
 enum class runtime_shape : std::uint8_t {
   separate,  ///< in one loop on a thread of its own: computing does not delay it
-  merged,    ///< in a loop of each worker, between its jobs: what is ready goes on where it is, without a hop
+  merged,    ///< each worker runs a loop between its jobs: a task that becomes ready continues on the same thread
 };
 
-/// Loops that wait and workers that compute, each on threads of its own, or both on the same.
-/// Threads: made and destroyed on a thread that is none of its own; the members from any.
+/// Loops that wait and workers that compute, on separate threads or on the same threads.
+/// Threads: created and destroyed on a thread that is not its own; any thread may call the members.
 class BRAID_API runtime {
  public:
   /// A loop that did not end an iteration's job, or a worker that did not end a job, within the limit.
@@ -52,9 +52,10 @@ class BRAID_API runtime {
     enum class place : std::uint8_t { loop, worker };
 
     place where = place::loop;
-    std::string thread;                  ///< its name
-    duration at_least = {};              ///< how long that was when it was noticed
-    std::vector<std::string> functions;  ///< that run there, the innermost first; none where the thread gave no answer
+    std::string thread;      ///< its name
+    duration at_least = {};  ///< how long that was when it was noticed
+    /// the functions that run there, innermost first; empty if the thread did not answer
+    std::vector<std::string> functions;
   };
 
   /// How a runtime is made.
@@ -62,8 +63,9 @@ class BRAID_API runtime {
     unsigned workers = 0;  ///< threads that compute; 0: default_worker_count()
     std::string name =
         "braid";  ///< threads are called name-loop, name-0, name-1, …, and name-b-0, … those that may block
-    /// Of the workers. One without threads works in a separate runtime only: with `current_thread` their jobs run on
-    /// threads that wait for them, with `run_inline` where they are posted, which may be the loop.
+    /// The scheduler of the workers. A scheduler without threads works only in a separate runtime: with
+    /// `current_thread`, jobs run on threads that wait for them; with `run_inline`, they run on the posting thread,
+    /// which may be the loop.
     braid::scheduler scheduler = braid::scheduler::work_stealing;
     runtime_shape shape = runtime_shape::separate;
     std::size_t max_blocking_threads = 64;
@@ -101,15 +103,15 @@ class BRAID_API runtime {
 
   /// A loop: the one of the calling thread, if that is one of them; else round robin.
   [[nodiscard]] auto io() noexcept -> loop&;
-  /// All of them: one in a separate runtime, in a merged one that of each worker, by its index.
+  /// Returns all loops: one in a separate runtime; in a merged runtime, the loop of each worker, by the worker's index.
   [[nodiscard]] auto loops() noexcept -> std::span<loop* const> { return loops_; }
   [[nodiscard]] auto workers() noexcept -> pool& { return *pool_; }
   /// For jobs that block. It has threads while it has jobs, and for a while after.
   [[nodiscard]] auto blocking() noexcept -> blocking_pool& { return *blocking_; }
 
-  /// Starts a task without a handle. In a merged runtime any worker may start it, and then it lives on the loop of
-  /// that one, or of another that has far fewer. What it throws goes to `on_error`. Errors: closed, and then it has
-  /// been destroyed without having started.
+  /// Starts a task without a handle. In a merged runtime any worker may start it; the task then stays on that worker's
+  /// loop, or on another loop that has far fewer tasks. Exceptions go to `on_error`.
+  /// Errors: closed, and then the task has been destroyed without having started.
   [[nodiscard]] auto post(task<void> work) -> result<void>;
 
   /// How many functions, on workers and on threads that may block, have ended after their waiter had given up (see
@@ -121,9 +123,10 @@ class BRAID_API runtime {
   /// Errors: would_deadlock on a thread of this runtime.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// As a shutdown that drains, for so long at most. When the time is over pending jobs are dropped, a stop is
-  /// requested from those that run, and the call returns while the last tasks and jobs still run; the destructor, or a
-  /// `shutdown`, waits for them. Errors: deadline_exceeded when the time was over first; would_deadlock as `shutdown`.
+  /// Drains as `shutdown` does, but at most for `limit`. When the time is over, pending jobs are dropped, running jobs
+  /// are asked to stop, and the call returns while the last tasks and jobs may still run; the destructor, or a
+  /// `shutdown`, waits for them.
+  /// Errors: deadline_exceeded if the time was over first; would_deadlock as `shutdown`.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
   /// Runs a task on a loop and blocks until it has ended. Errors: as `sync_wait`.
@@ -147,8 +150,8 @@ class BRAID_API runtime {
   template <typename T>
   friend auto spawn(runtime& where, spawn_options how, task<T> work) -> future<T>;
 
-  /// As `post` does with the task that `std::move(make)()` gives, which is made by the thread that starts it, near its
-  /// own memory.
+  /// Posts the task that `std::move(make)()` returns. The thread that starts the task also creates it, near its own
+  /// memory.
   template <typename Make>
   [[nodiscard]] auto post_made(Make make) -> result<void> {
     auto begin = [this, make = std::move(make)]() mutable { start(std::move(make)()); };
@@ -178,12 +181,13 @@ class BRAID_API runtime {
   runtime* next_ = nullptr;           // in the list of the process; under its lock
   std::mutex join_mutex_;             // one thread joins the loop's
   std::thread loop_thread_;
-  std::unique_ptr<detail::stall_watch> stalls_;  // the last member: it ends first; null where there is no watchdog
+  // the last member, because it must end first; null without a watchdog
+  std::unique_ptr<detail::stall_watch> stalls_;
 };
 
-/// Starts a task as `runtime::post` does, and gives a future of it: see `spawn` on a home. Threads: any. Errors: in the
-/// future: errc::closed where the runtime takes nothing more; errc::stopped where it ended before the task began, or
-/// where there was no memory to begin, which is reported.
+/// Starts a task as `runtime::post` does, and returns its future; see `spawn` on a home.
+/// Threads: any. Errors: in the future: errc::closed if the runtime accepts no more work; errc::stopped if it ended
+/// before the task began, or if there was no memory to start it, which is also reported.
 template <typename T>
 auto spawn(runtime& where, spawn_options how, task<T> work) -> future<T> {
   auto& state =
@@ -229,18 +233,18 @@ template <detail::job_function Fn>
 
 namespace detail {
 
-/// The runtimes of the process, the oldest first: free functions use that one where none was initialized.
+/// The runtimes of the process, oldest first. Free functions use the first one if no runtime was initialized.
 struct runtime_list {
   static void add(runtime& made);
   static void remove(runtime& gone) noexcept;
-  /// None of them is destroyed meanwhile.
+  /// Calls `fn` for each runtime. No runtime is destroyed meanwhile.
   static void for_each(const std::function<void(runtime&)>& fn);
 
  private:
   static void set_first(runtime* first) noexcept;
 };
 
-/// What is left of a runtime after the end of the process' static objects: workers that refuse.
+/// The part of a runtime that stays after the end of the process' static objects: workers that refuse work.
 struct runtime_end {
   /// Frees its loops, which have descriptors of the system. Requires that it was shut down.
   BRAID_API static void close(runtime& ended) noexcept;

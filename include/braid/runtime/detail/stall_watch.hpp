@@ -27,7 +27,7 @@ struct worker;
 
 namespace detail {
 
-/// What a loop or a worker has come to. A job runs on while two are equal and busy.
+/// The progress of a loop or a worker. If two samples are equal and busy, the same job has been running in between.
 struct stall_progress {
   std::uint64_t jobs = 0;
   std::uint64_t others = 0;  ///< forks of others; iterations
@@ -39,7 +39,7 @@ struct stall_progress {
 
 /// A loop or a worker, and how long it has been seen without progress.
 struct stall_target {
-  const loop* of_loop = nullptr;  ///< beside a worker: the loop that it runs in a merged runtime
+  const loop* of_loop = nullptr;  ///< for a worker of a merged runtime: the loop that it runs
   const worker* of_worker = nullptr;
   std::string thread;
 
@@ -91,7 +91,7 @@ class BRAID_API stall_watch {
 /// Whether it has a job at the moment. Threads: any.
 [[nodiscard]] BRAID_API auto is_busy(const stall_target& of) noexcept -> bool;
 
-/// The limit that BRAID_STALL asks for, such as `500ms` or `2s`. Nothing where it is no positive time.
+/// Parses the limit in BRAID_STALL, such as `500ms` or `2s`. Returns nothing if the text is not a positive time.
 [[nodiscard]] BRAID_API auto parse_stall_limit(std::string_view text) -> std::optional<duration>;
 
 /// Returns the limit of the variable BRAID_STALL, or nothing if it is not set. Says on stderr if its value is ignored.
