@@ -29,7 +29,7 @@ enum class version : std::uint8_t { v1, v2 };
 /// Where a hierarchy is mounted, and which of its cgroups is seen there.
 struct mount {
   version kind = version::v2;
-  std::string controllers;  // options of the file system: those of version 1 are among them
+  std::string controllers;  // options of the file system, including the controllers of version 1
   fs::path root;
   fs::path point;
 };
@@ -114,7 +114,7 @@ auto climbs(const fs::path& path) -> bool {
   return std::ranges::any_of(path, [](const fs::path& step) { return step == ".."; });
 }
 
-/// Where the mount shows the cgroup; nothing where it shows another part of the hierarchy.
+/// Returns the path at which the mount shows the cgroup, or nothing if it shows another part of the hierarchy.
 auto shown_at(const mount& where, const fs::path& path) -> std::optional<fs::path> {
   if (climbs(path) || climbs(where.root)) return std::nullopt;
   const fs::path below = path.relative_path().lexically_relative(where.root.relative_path());
@@ -212,7 +212,7 @@ class descriptor {
   int number_;
 };
 
-/// The file through which one thread enters a cgroup; null where the file system has no cgroups.
+/// Returns the name of the file through which one thread enters a cgroup, or null if the file system has no cgroups.
 auto thread_file_of(const struct ::statfs& facts) -> const char* {
   switch (static_cast<unsigned long>(facts.f_type)) {
     case CGROUP2_SUPER_MAGIC: return "cgroup.threads";

@@ -190,7 +190,7 @@ auto registration::entry() const noexcept -> const thread_entry& { return node_-
 
 namespace {
 
-/// The default of the process: the last of those that were made for a while, or the one that was always there.
+/// The default registries of the process: the temporary ones, of which the last counts, and the permanent one.
 struct default_registries {
   detail::fork_safe_mutex mutex;
   thread_registry always;

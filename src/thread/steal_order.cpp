@@ -18,7 +18,7 @@ auto nearness(const topology::location* a, const topology::location* b) -> cpu_n
   return a->node == b->node ? cpu_nearness::same_node : cpu_nearness::other_node;
 }
 
-/// How far away: what is shared, then the distance between the nodes where they differ.
+/// Compares first what the CPUs share, then the distance between their nodes if these differ.
 auto distance(const topology& machine, const topology::location* from, const topology::location* to)
     -> std::pair<cpu_nearness, unsigned> {
   const cpu_nearness near = nearness(from, to);

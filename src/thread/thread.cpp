@@ -41,7 +41,7 @@ class attributes {
 
 }  // namespace
 
-/// What the new thread takes over and what it answers; it lies on the stack of the thread that waits for the answer.
+/// What the new thread receives, and its answer. It is on the stack of the thread that waits for the answer.
 struct thread::beginning {
   thread::options options;
   std::unique_ptr<detail::thread_body> body;
@@ -136,7 +136,8 @@ auto thread::launch_with_stack(beginning& first) -> result<void> {
     run(*static_cast<beginning*>(argument));
     return nullptr;
   };
-  first.report.add(settings_report::setting::stack_size, {});  // here, where what is thrown has somewhere to go
+  // recorded here, because an exception can still be reported here
+  first.report.add(settings_report::setting::stack_size, {});
   ::pthread_t handle{};
   const auto created = status(::pthread_create(&handle, wanted.get(), entry, &first));
   if (created)

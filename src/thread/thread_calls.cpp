@@ -36,7 +36,7 @@ constexpr std::uint64_t reset_on_fork_bit = 1;  // SCHED_FLAG_RESET_ON_FORK
 
 auto invalid() { return fail(errc::invalid_argument); }
 
-/// What a call without an answer reports.
+/// Converts the status of a call that returns no value.
 auto outcome(long status) -> result<void> {
   if (status != 0) return fail(last_system_error());
   return {};
@@ -51,7 +51,7 @@ auto attributes_of(::pid_t id) -> result<attributes> {
 auto nanoseconds(std::uint64_t count) { return std::chrono::nanoseconds(static_cast<std::int64_t>(count)); }
 auto count(std::chrono::nanoseconds span) { return static_cast<std::uint64_t>(span.count()); }
 
-/// The numbers of a policy as the kernel wants them; `nice` is that of the thread so far.
+/// Converts a policy to the numbers of the kernel; `nice` is the current value of the thread.
 struct writer {
   auto operator()(const scheduling::other& wanted) const -> attributes {
     return {.policy = SCHED_OTHER, .nice = wanted.nice.value()};
@@ -153,7 +153,7 @@ auto set_nice_of(::pid_t id, nice_value wanted) -> result<void> {
 auto priority_of(::pid_t id) -> result<realtime_priority> {
   const auto found = attributes_of(id);
   if (!found) return fail(found.error());
-  return realtime_priority::from(static_cast<int>(found->priority));  // 0 where the policy has none
+  return realtime_priority::from(static_cast<int>(found->priority));  // 0 if the policy has no priority
 }
 
 /// One call that changes the number and nothing else: the kernel refuses it for policies without a priority. The

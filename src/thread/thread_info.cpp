@@ -40,15 +40,16 @@ class open_file {
   int descriptor_;
 };
 
-/// The last error, where a file of a thread that has ended is simply not there. Without /proc nothing is.
+/// Returns the last error, or no_such_process if a file of a thread is missing because the thread has ended. Without
+/// /proc every file is missing.
 auto file_error() -> std::unexpected<std::error_code> {
   const std::error_code error = last_system_error();
   if (error == std::errc::no_such_file_or_directory && ::access("/proc/self/stat", F_OK) == 0) return no_such_thread();
   return fail(error);
 }
 
-/// The folder of a thread in /proc. While it is open its files are those of that thread, or of none: never those of a
-/// thread that got the same id later.
+/// The folder of a thread in /proc. While it is open, its files belong to that thread or to none: never to a thread
+/// that got the same id later.
 class thread_folder {
  public:
   static auto open(::pid_t id) -> result<thread_folder> {
@@ -93,9 +94,9 @@ auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
   return number;
 }
 
-/// The start of a thread, from the text of its `stat`; the second field, its name, may hold anything.
-/// Nothing for one that has ended or is on its way out: a thread that was joined is listed for a moment more, and has
-/// been marked as exiting before the join returned.
+/// Parses the start time of a thread from the text of its `stat`; the second field, its name, may contain any
+/// character. Returns nothing for a thread that has ended or is exiting: a joined thread is still listed for a moment,
+/// and was marked as exiting before the join returned.
 auto start_in(std::string_view stat) -> std::optional<std::uint64_t> {
   constexpr int flags_field = 6;
   constexpr int start_field = 19;
@@ -126,7 +127,7 @@ auto folder_of(const thread_info& thread) -> result<thread_folder> {
   return folder;
 }
 
-/// What `read` gives for the id. It is this thread's, because the thread still has its id afterwards.
+/// Returns the result of `read` for the id. It belongs to this thread, because the thread still has its id afterwards.
 template <typename Read>
 auto answer(const thread_info& thread, Read read) -> decltype(read(thread.id())) {
   auto value = read(thread.id());

@@ -45,7 +45,7 @@ auto info_of(const std::jthread& thread) -> result<thread_info> { return info_of
 auto info_of(::pthread_t thread) -> result<thread_info> {
   if (const auto id = kernel_id(thread)) {
     auto found = thread_info::of(*id);
-    // It still has its id, so it had it while its start was read: what was read is not that of a successor.
+    // The thread still has its id, so it had it while its start was read. The result does not belong to a successor.
     if (!found || kernel_id(thread) == id) return found;
   }
   return fail(std::make_error_code(std::errc::no_such_process));

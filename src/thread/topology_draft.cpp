@@ -12,7 +12,7 @@ namespace {
 /// differ by a few percent in their highest clock, cores of two kinds by a fifth and more.
 constexpr double alike_from = 0.85;
 
-/// The distances that the kernel assumes where the firmware names none.
+/// The distances that the kernel assumes if the firmware reports none.
 constexpr unsigned distance_to_itself = 10;
 constexpr unsigned distance_to_others = 20;
 
@@ -151,7 +151,7 @@ class settlement {
     if (missing != 0) note("the core of " + std::to_string(missing) + " CPUs is not known");
   }
 
-  /// The capacity of the fastest CPU of a core; nothing where one of them has none.
+  /// Returns the capacity of the fastest CPU of a core, or nothing if the capacity of one of them is unknown.
   [[nodiscard]] auto capacity_of(const topology::core& core) const -> std::optional<double> {
     double fastest = 0;
     for (const unsigned cpu : core.cpus) {

@@ -1,4 +1,4 @@
-// src/thread/topology_hwloc.cpp: the topology as hwloc reports it, a library that is loaded where it is installed.
+// src/thread/topology_hwloc.cpp: reads the topology from hwloc, a library that is loaded if it is installed.
 #include <braid/sync/detail/fork_safe_mutex.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
 

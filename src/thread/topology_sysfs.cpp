@@ -45,7 +45,7 @@ auto claim_in(const fs::path& folder) -> cpu_claim {
   return claim;
 }
 
-/// Gives every CPU the number that it finds in `file`; says no, and gives none, where one of them has no such number.
+/// Reads a number for every CPU from `file`. If it is missing for one CPU, sets none of them and returns false.
 auto add_capacities_from(const fs::path& root, const char* file, topology_draft& draft) -> bool {
   std::map<unsigned, unsigned long> found;
   for (const unsigned cpu : draft.online) {

@@ -14,8 +14,9 @@
 
 namespace braid {
 
-/// What the cgroups of this process grant it, of versions 1 and 2. `root` replaces `/`. Files that are missing or make
-/// no sense grant everything. Threads: any. Blocks: while they read, or write, a few small files.
+/// The limits that the cgroups of this process set, for versions 1 and 2. `root` replaces `/`. A file that is missing
+/// or malformed sets no limit.
+/// Threads: any. Blocks: while it reads or writes a few small files.
 struct cgroup {
   /// CPU time.
   struct quota {
@@ -32,11 +33,11 @@ struct cgroup {
   /// The quotas over the process's own cgroup and all its parents, each from the inside out.
   BRAID_API static auto cpu_quotas(const std::filesystem::path& root = "/") -> std::vector<quota>;
 
-  /// The smallest of `cpu_quotas`; nothing where no quota is set.
+  /// Returns the smallest of `cpu_quotas`, or nothing if no quota is set.
   BRAID_API static auto cpu_quota(const std::filesystem::path& root = "/") -> std::optional<quota>;
 
-  /// The effective cpuset of the process's own cgroup, or of the nearest parent that has one. Nothing where no file
-  /// says it.
+  /// Returns the effective cpuset of the process's own cgroup, or of the nearest parent that has one. Returns nothing
+  /// if no file contains a cpuset.
   BRAID_API static auto allowed_cpus(const std::filesystem::path& root = "/") -> std::optional<cpuset>;
 
   /// Moves one thread, and no other of its process, into the cgroup that `folder` is: writes `cgroup.threads` of
@@ -57,8 +58,8 @@ namespace this_thread {
 struct worker_count {
   unsigned workers = 1;
   unsigned allowed_cpus = 1;            ///< CPUs on which the process may run
-  std::optional<cgroup::quota> quota;   ///< what the cgroup and its parents grant, where they limit the time
-  std::optional<unsigned> environment;  ///< BRAID_WORKERS, where it is set to a number from 1 to 4096
+  std::optional<cgroup::quota> quota;   ///< the quota of the cgroup and its parents, if they limit the time
+  std::optional<unsigned> environment;  ///< BRAID_WORKERS, if it is set to a number from 1 to 4096
   std::string reason;                   ///< one sentence for people; names a BRAID_WORKERS that is ignored
 };
 

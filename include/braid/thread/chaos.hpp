@@ -43,14 +43,14 @@ class BRAID_API chaos_sequence {
 
 }  // namespace detail
 
-/// Disturbs threads on a thread of its own, `braid-chaos`, at once and then at each interval: step by step each gets
-/// what its `chaos_sequence` says. The destructor puts everything back as it was.
+/// Disturbs threads from a thread of its own, `braid-chaos`: at once and then at each interval, each thread gets the
+/// next settings of its `chaos_sequence`. The destructor restores the original settings.
 ///
-/// A setting that other code changes meanwhile belongs to that code from then on: it is neither disturbed nor put back
-/// any more. Threads that end are left out. Nice values are disturbed only where the system lets the process put them
-/// back, and never those of real-time threads.
-/// Threads: one at a time; `steps` and `refusals` from any.
-/// Blocks: the destructor for less than 100 ms with up to 100 threads, whatever the interval.
+/// A setting that other code changes meanwhile is neither disturbed nor restored any more. Threads that have ended are
+/// skipped. Nice values are disturbed only if the system lets the process restore them, and never those of real-time
+/// threads.
+/// Threads: one at a time; `steps` and `refusals` from any. Blocks: the destructor for less than 100 ms with up to 100
+/// threads, whatever the interval.
 class BRAID_API chaos {
  public:
   /// How often threads are disturbed, and by which random numbers.
@@ -59,7 +59,7 @@ class BRAID_API chaos {
     duration interval = 10ms;  ///< between the steps; more than 0
   };
 
-  /// Errors: invalid_argument for an interval of 0 or less; that of starting a thread.
+  /// Errors: invalid_argument if the interval is not positive; the system's error if the thread cannot be started.
   [[nodiscard]] static auto start(const std::vector<thread_info>& threads, options how) -> result<chaos>;
 
   chaos(chaos&& other) noexcept;

@@ -15,7 +15,7 @@
 
 namespace braid {
 
-/// Numbers of CPUs as the system counts them, with gaps where it has gaps. A value: copies share nothing.
+/// A set of CPU numbers as the system assigns them, which may have gaps. It is a value: copies share nothing.
 /// Threads: as any container.
 class BRAID_API cpu_set {
  public:
@@ -55,7 +55,7 @@ class BRAID_API cpu_set {
   /// The form that `parse` reads: `0-3,8`; empty for an empty set.
   [[nodiscard]] auto to_string() const -> std::string;
 
-  /// What is in both, in either, in this one only.
+  /// Intersection, union and difference.
   auto operator&=(const cpu_set& other) -> cpu_set&;
   auto operator|=(const cpu_set& other) -> cpu_set&;
   auto operator-=(const cpu_set& other) -> cpu_set&;

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-/// Defined where the compiler itself says how the fields of a struct are called.
+/// Defined if the compiler provides the names of the fields of a struct.
 #if defined(__cpp_impl_reflection) && defined(__cpp_lib_reflection)
 #include <meta>
 #define BRAID_REFLECTION 1
@@ -19,8 +19,8 @@
 
 namespace braid {
 
-/// A struct that is initialised field by field. Its fields are neither arrays of C nor references, it has no bases, and
-/// it has 32 fields at most: the compiler refuses others where their fields are named.
+/// A struct that is initialised field by field. Its fields are neither C arrays nor references, it has no bases, and it
+/// has at most 32 fields: the compiler refuses other structs when their fields are named.
 template <typename T>
 concept plain_struct = std::is_aggregate_v<T> && std::is_class_v<T>;
 
@@ -68,7 +68,7 @@ consteval auto name_of_field() -> std::string_view {
 
 #else
 
-/// Stands for a value of any type, where it is only asked whether it would compile.
+/// Converts to any type, for checks whether an expression compiles.
 struct anything {
   template <typename T>
   constexpr operator T() const noexcept {
@@ -93,7 +93,7 @@ consteval auto count_fields() -> std::size_t {
   }(std::make_index_sequence<max_count + 1>());
 }
 
-/// What the compiler calls a field that it is given the address of: text that ends in `.name]`, or in `::name); …]`.
+/// The compiler's name of the field at a given address: text that ends in `.name]`, or in `::name); …]`.
 template <auto Address>
 consteval auto spelled() -> std::string_view {
   return __PRETTY_FUNCTION__;
@@ -120,7 +120,8 @@ consteval auto class_of(Value T::* /*member*/) -> T;
 template <auto Member>
 using class_of_t = decltype(class_of(Member));
 
-/// Two addresses of different types are never those of one field: a struct and its first field share one.
+/// Addresses of different types never belong to the same field, although a struct and its first field have the same
+/// address.
 template <typename Left, typename Right>
 constexpr auto same_field(const Left* left, const Right* right) noexcept -> bool {
   if constexpr (std::same_as<Left, Right>)

@@ -16,7 +16,7 @@
 
 namespace braid {
 
-/// What happens when the system refuses a setting.
+/// What to do if the system refuses a setting.
 enum class refusal : std::uint8_t {
   fail,    ///< nothing runs, and the caller gets the error
   ignore,  ///< the thread runs without that setting, and the report says so
@@ -25,7 +25,7 @@ enum class refusal : std::uint8_t {
 /// The outcomes of all settings that were asked for, in the order in which they were tried. Threads: as any value.
 class BRAID_API settings_report {
  public:
-  /// What can be set of a thread.
+  /// The settings of a thread.
   enum class setting : std::uint8_t { name, affinity, scheduling, stack_size };
 
   /// One setting, and that it was applied or the error with which it was refused.
@@ -38,13 +38,14 @@ class BRAID_API settings_report {
 
   [[nodiscard]] auto outcomes() const noexcept -> std::span<const outcome> { return outcomes_; }
 
-  /// The first refusal, or success where there was none.
+  /// Returns the first refusal, or success if nothing was refused.
   [[nodiscard]] auto first_refusal() const noexcept -> result<void>;
 
-  /// True where nothing was refused.
+  /// Returns true if nothing was refused.
   [[nodiscard]] auto all_applied() const noexcept -> bool { return first_refusal().has_value(); }
 
-  /// For people: `name applied, scheduling refused: Operation not permitted`; empty where nothing was asked for.
+  /// Returns text for people: `name applied, scheduling refused: Operation not permitted`; empty if nothing was
+  /// requested.
   [[nodiscard]] auto to_string() const -> std::string;
 
  private:
@@ -74,7 +75,7 @@ struct thread_profile {
 
 namespace detail {
 
-/// What settings can be applied to: thread_info, every thread_view, braid::thread.
+/// A type to which settings can be applied: thread_info, every thread_view, braid::thread.
 template <typename T>
 concept thread_target = requires(T& target, std::string_view name, const cpu_set& cpus, const scheduling& policy) {
   { target.set_name(name) } -> std::same_as<result<void>>;
@@ -97,14 +98,15 @@ struct apply_profile {
 
 }  // namespace detail
 
-/// `apply(profile, target)` tries every setting of the profile; a refusal does not keep the others from being tried.
-/// Threads: as the setters of the target. Errors: those of each setting, in the report.
-/// An object, because a function of this name would meet std::apply wherever the target has to do with std.
+/// `apply(profile, target)` tries every setting of the profile; after a refusal it continues with the others.
+/// Threads: as the setters of the target. Errors: the error of each setting, in the report. It is an object, because a
+/// function with this name would conflict with std::apply if the target's type involves std.
 inline constexpr detail::apply_profile apply{};
 
 namespace this_thread {
 
-/// The same for the calling thread. Errors: those of each setting, in the report.
+/// Applies the profile to the calling thread.
+/// Errors: the error of each setting, in the report.
 BRAID_API auto apply(const thread_profile& profile) -> settings_report;
 
 }  // namespace this_thread

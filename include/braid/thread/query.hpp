@@ -81,7 +81,7 @@ class queryable {
   /// All but the first `first` values.
   [[nodiscard]] auto skip(std::size_t first) const;
 
-  /// The values whose field equals `value`: `where<&thread_entry::tag>("io")`.
+  /// Keeps the values whose field equals `value`: `where<&thread_entry::tag>("io")`.
   template <auto Member>
   [[nodiscard]] auto where(detail::wanted<Member> value) const {
     return filter(detail::equals<Member>(std::move(value)));
@@ -124,9 +124,9 @@ class queryable {
   template <typename Fn>
   void for_each(Fn&& fn) const;
 
-  /// Invokes `change(value, args...)` for each value and gives the answers beside the values. For entries of threads
-  /// `change` may also take what `control()` gives; the answers are results then:
-  /// `apply(&thread_info::set_affinity, cpus)`. One refusal does not keep the others from being tried.
+  /// Invokes `change(value, args...)` for each value and returns the results together with the values. For entries of
+  /// threads, `change` may also be a function of the object that `control()` returns; then it returns a result:
+  /// `apply(&thread_info::set_affinity, cpus)`. After a refusal it continues with the others.
   template <typename Fn, typename... Args>
   auto apply(const Fn& change, const Args&... args) const;
   /// For entries of threads: what became of each setting of the profile, or why there is no such thread any more.

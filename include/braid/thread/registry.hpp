@@ -26,7 +26,8 @@
 
 namespace braid {
 
-/// How a thread is found in a registry. Of any length; the system's name of the thread is another one.
+/// The label by which a thread is found in a registry. It may have any length, and is independent of the system's name
+/// of the thread.
 struct thread_label {
   std::string tag;        ///< what kind it is: "io"
   std::string name = {};  ///< which one of them; empty: the name that the system has for the thread
@@ -56,15 +57,16 @@ struct observer;
 /// The entries of registered threads as they were at one moment, in the order of their registration.
 using thread_query = query<detail::snapshot_stage<thread_entry>>;
 
-/// Threads that registered themselves with it (braid/thread/registry.hpp). A handle: copies mean the same registry,
-/// which lives as long as a handle, a registration or an observer of it. A thread that does not register pays nothing.
-/// A chain of queries on it sees the threads of the moment in which the chain begins:
+/// A registry of threads that registered themselves (braid/thread/registry.hpp). It is a handle: copies refer to the
+/// same registry, which lives as long as a handle, a registration or an observer of it. A thread that does not register
+/// costs nothing. A chain of queries sees the threads at the moment in which the chain begins:
 /// `registry.where<&thread_entry::tag>("io").apply(&thread_info::set_affinity, cpus)`.
 /// Threads: any. Blocks: while another thread copies the entries. Errors: std::bad_alloc.
 class BRAID_API thread_registry : public detail::queryable<thread_registry> {
  public:
-  /// Makes another registry the default for as long as it lives, for all threads. Of several the one that was made last
-  /// counts; they may end in any order. Registrations stay where they are. Threads: any. Errors: std::bad_alloc.
+  /// Makes another registry the default for all threads while this object lives. If there are several, the one that was
+  /// created last counts; they may end in any order. Existing registrations stay in their registry.
+  /// Threads: any. Errors: std::bad_alloc.
   class BRAID_API scoped_default {
    public:
     explicit scoped_default(const thread_registry& registry);
@@ -105,8 +107,8 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
   std::shared_ptr<detail::registry_state> state_;
 };
 
-/// The threads of these entries that have not ended: `threads_of(registry.where<&thread_entry::tag>("io"))`.
-/// Threads: any. Cost: a read of a file of /proc for each.
+/// Returns the threads of these entries that have not ended: `threads_of(registry.where<&thread_entry::tag>("io"))`.
+/// Threads: any. Cost: reads a file of /proc for each.
 template <typename Entries>
 [[nodiscard]] auto threads_of(const detail::queryable<Entries>& entries) -> std::vector<thread_info> {
   std::vector<thread_info> threads;
@@ -123,7 +125,7 @@ template <typename Entries>
 /// Errors: what a hook throws is printed to stderr; the registration stands, and the other hooks are called.
 class BRAID_API registry_observer {
  public:
-  /// What is called when threads come and go; either may be empty.
+  /// The functions that are called when threads register and unregister; either may be empty.
   struct hooks {
     std::function<void(const thread_entry&)> registered = {};    ///< after snapshots show it
     std::function<void(const thread_entry&)> unregistered = {};  ///< after snapshots have lost it
@@ -139,19 +141,22 @@ class BRAID_API registry_observer {
   std::shared_ptr<detail::observer> observer_;
 };
 
-/// The registry of threads that name none: one for the whole process, shared objects included, as long as braid is a
-/// shared library. Threads: any.
+/// Returns the registry of threads that name no registry. The whole process shares it, including shared objects, if
+/// braid is a shared library.
+/// Threads: any.
 [[nodiscard]] BRAID_API auto default_registry() -> thread_registry;
 
 namespace detail {
 struct registered_thread_node;
 }  // namespace detail
 
-/// Keeps the calling thread in a registry for as long as this lives: in the one that was given, or that was the default
-/// when it began. It unregisters there, whatever the default is by then. A thread may be registered more than once.
+/// Keeps the calling thread registered while this object lives, in the given registry or in the default registry at the
+/// time of construction. It unregisters from the same registry, even if the default has changed. A thread may be
+/// registered more than once.
 ///
-/// Threads: may be destroyed on another thread. The thread that made it should not end before it.
-/// Blocks: both ends, while hooks of observers run. Errors: std::bad_alloc. Cost: under 2 µs, where there are no hooks.
+/// Threads: may be destroyed on another thread. The thread that created it should not end before it.
+/// Blocks: the constructor and the destructor, while hooks of observers run. Errors: std::bad_alloc. Cost: under 2 µs,
+/// if there are no hooks.
 class BRAID_API registration {
  public:
   explicit registration(thread_label label);
@@ -176,13 +181,14 @@ class registered_thread : public thread {
  public:
   /// The thread, and what it is registered as.
   struct options {
-    thread_label label;  ///< without a name: the one that `thread` gives it
+    thread_label label;  ///< if its name is empty, the name in `thread` is used
     braid::thread::options thread = {};
     thread_registry registry = default_registry();
   };
 
-  /// As `thread::create`. Blocks: until it is registered and the hooks have returned.
-  /// Errors: as `thread::create`; also throws what the registration threw, and then `fn` has not been called.
+  /// Starts a thread as `thread::create` does, and registers it.
+  /// Blocks: until it is registered and the hooks have returned. Errors: as `thread::create`; also throws what the
+  /// registration threw, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
   [[nodiscard]] static auto create(options how, Fn&& fn, Args&&... args) -> result<registered_thread>;

@@ -74,12 +74,12 @@ class BRAID_API scheduling {
     nice_value nice;
     auto operator==(const other&) const -> bool = default;
   };
-  /// As `other`, for work that computes and does not wait: it is woken later and interrupted less.
+  /// Like `other`, for work that computes and does not wait: the thread is woken later and interrupted less.
   struct batch {
     nice_value nice;
     auto operator==(const batch&) const -> bool = default;
   };
-  /// Runs where nothing else wants to. The thread keeps its nice value, which then hardly counts.
+  /// Runs only if no other thread wants the CPU. The thread keeps its nice value, which then hardly counts.
   struct idle {
     auto operator==(const idle&) const -> bool = default;
   };
@@ -88,7 +88,7 @@ class BRAID_API scheduling {
     realtime_priority priority;
     auto operator==(const fifo&) const -> bool = default;
   };
-  /// As `fifo`, but threads of one priority take turns.
+  /// Like `fifo`, but threads of equal priority take turns.
   struct round_robin {
     realtime_priority priority;
     auto operator==(const round_robin&) const -> bool = default;

@@ -30,9 +30,10 @@ class BRAID_API thread_info {
   /// The threads of this process that run now, the oldest first. Threads: any. Errors: the system's own codes.
   /// Cost: a read of a file of /proc for each thread; so also the next two.
   [[nodiscard]] static auto all() -> result<std::vector<thread_info>>;
-  /// Those of them with this name.
+  /// Returns all threads of the process with this name.
   [[nodiscard]] static auto find_all(std::string_view name) -> result<std::vector<thread_info>>;
-  /// The oldest of them with this name. Errors: no_such_process where there is none.
+  /// Returns the oldest thread of the process with this name.
+  /// Errors: no_such_process if no thread has it.
   [[nodiscard]] static auto find(std::string_view name) -> result<thread_info>;
 
   /// A thread that was seen before; `start_ticks` is what `start_ticks()` gave then.
@@ -53,8 +54,8 @@ class BRAID_API thread_info {
 
   [[nodiscard]] auto affinity() const -> result<cpu_set>;
 
-  /// Lets it run on these CPUs only. CPUs that do not exist or are not granted are left out.
-  /// Errors: invalid_argument when none is left.
+  /// Restricts the thread to these CPUs. CPUs that do not exist or are not granted are left out.
+  /// Errors: invalid_argument if no CPU is left.
   [[nodiscard]] auto set_affinity(const cpu_set& cpus) const -> result<void>;
 
   /// Errors: operation_not_supported for a policy that `braid::scheduling` does not know.

@@ -25,13 +25,13 @@
 
 namespace braid {
 
-/// Owns one thread, or none. The destructor requests a stop and joins.
-/// Threads: one at a time, as std::thread.
-/// Blocks: the destructor, `join`, and an assignment over a running thread: until the thread has ended.
-/// Errors: no_such_process from operations on a thread that has ended, or where there is none.
+/// An owner of at most one thread. The destructor requests a stop and joins.
+/// Threads: one at a time, as std::thread. Blocks: the destructor, `join`, and an assignment over a running thread:
+/// until the thread has ended. Errors: no_such_process from operations on a thread that has ended, or if there is no
+/// thread.
 class BRAID_API thread : public detail::thread_control<thread> {
  public:
-  /// What a thread has from its start; what is not given stays as the system has it.
+  /// The settings of a thread from its start. Settings that are not given stay at the system's default.
   struct options {
     std::optional<std::string> name = std::nullopt;
     std::optional<cpu_set> affinity = std::nullopt;
@@ -48,12 +48,12 @@ class BRAID_API thread : public detail::thread_control<thread> {
   explicit thread(std::jthread adopted) noexcept;
   static auto adopt(::pthread_t adopted) noexcept -> thread;
 
-  /// Starts a thread that calls `fn(args...)`, or `fn(stop_token, args...)` where that is possible, with copies of both
-  /// as std::jthread does. The new thread applies the options to itself first. An exception that leaves `fn` ends the
-  /// program, as it does from std::thread.
-  /// Blocks: until the options are applied or refused. Then `fn` runs, or never does and has been destroyed.
-  /// Errors: that of the first setting that was refused, unless the options ignore it; that of starting a thread.
-  /// Throws std::bad_alloc, and then `fn` has not been called.
+  /// Starts a thread that calls `fn(stop_token, args...)` if that is possible, or `fn(args...)`, with copies of both as
+  /// std::jthread does. The new thread first applies the options to itself. An exception that leaves `fn` ends the
+  /// program, as with std::thread.
+  /// Blocks: until the options are applied or refused. After that `fn` runs, or it has been destroyed and never runs.
+  /// Errors: the error of the first refused setting, unless the options ignore refusals; the system's error if the
+  /// thread cannot be started. Throws std::bad_alloc, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
   [[nodiscard]] static auto create(options how, Fn&& fn, Args&&... args) -> result<thread>;
@@ -63,7 +63,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   auto operator=(thread&& other) noexcept -> thread&;
   ~thread();
 
-  /// What became of the options that `create` was given.
+  /// Returns the outcome of each option that was passed to `create`.
   [[nodiscard]] auto report() const noexcept -> const settings_report& { return report_; }
 
   /// Its identity, to keep beyond the life of this object.
@@ -71,19 +71,20 @@ class BRAID_API thread : public detail::thread_control<thread> {
 
   [[nodiscard]] auto joinable() const noexcept -> bool { return !std::holds_alternative<std::monostate>(held_); }
 
-  /// Waits until it has ended.
-  /// Errors: invalid_argument where there is no thread; would_deadlock where it is the caller.
+  /// Waits until the thread has ended.
+  /// Errors: invalid_argument if there is no thread; would_deadlock if it is the calling thread.
   [[nodiscard]] auto join() -> result<void>;
 
-  /// True for the call that requested it; false as well where the callable takes no stop token.
+  /// Returns true for the call that requested the stop. Returns false for later calls, and if the callable has no stop
+  /// token.
   auto request_stop() noexcept -> bool { return stop_.request_stop(); }
 
-  /// To request a stop after `release`. It has no stop state where the callable takes no stop token.
+  /// Returns a source for requesting a stop after `release`. It has no stop state if the callable has no stop token.
   [[nodiscard]] auto stop_source() const noexcept -> std::stop_source { return stop_; }
 
-  /// Gives the thread away as what it is: std::thread where `create` made it without a stack size, otherwise what was
-  /// adopted, or a pthread_t where it has a stack size.
-  /// Errors: operation_not_supported for another type, and the thread stays; invalid_argument where there is none.
+  /// Releases the native thread: a std::thread if `create` started it without a stack size, a pthread_t if it has a
+  /// stack size, otherwise the type that was adopted.
+  /// Errors: operation_not_supported for another type, and the thread stays; invalid_argument if there is no thread.
   template <typename Native = std::thread>
     requires detail::one_of<Native, std::thread, std::jthread, ::pthread_t>
   [[nodiscard]] auto release() -> result<Native>;
@@ -126,8 +127,8 @@ auto thread::release() -> result<Native> {
   return released;
 }
 
-/// Identity of a thread of each kind, for the system. Threads: as the object.
-/// Errors: no_such_process where there is no thread, or none any more.
+/// Returns the system's identity of a thread of each kind.
+/// Threads: as the object. Errors: no_such_process if there is no thread, or if it has ended.
 [[nodiscard]] BRAID_API auto info_of(const std::thread& thread) -> result<thread_info>;
 [[nodiscard]] BRAID_API auto info_of(const std::jthread& thread) -> result<thread_info>;
 [[nodiscard]] inline auto info_of(const thread_info& thread) -> result<thread_info> { return thread; }
@@ -143,8 +144,9 @@ template <typename T>
   return thread.info();
 }
 
-/// Waits until the thread has ended. Threads: as the object. Blocks: until then.
-/// Errors: invalid_argument where there is nothing to join; would_deadlock where it is the caller.
+/// Waits until the thread has ended.
+/// Threads: as the object. Blocks: until then. Errors: invalid_argument if it is not joinable; would_deadlock if it is
+/// the calling thread.
 [[nodiscard]] BRAID_API auto join(std::thread& thread) -> result<void>;
 [[nodiscard]] BRAID_API auto join(std::jthread& thread) -> result<void>;
 [[nodiscard]] BRAID_API auto join(::pthread_t thread) -> result<void>;
@@ -165,7 +167,7 @@ concept thread_like = requires(const T& thread) {
   { info_of(thread) } -> std::same_as<result<thread_info>>;
 };
 
-/// What a view copies, instead of keeping its address.
+/// A type that a view copies, instead of storing its address.
 template <typename T>
 concept small_handle = std::is_scalar_v<T> || std::same_as<T, thread_info>;
 
@@ -198,7 +200,8 @@ class thread_view : public detail::thread_control<thread_view<T>> {
     return braid::join(get());
   }
 
-  /// True for the call that requested it; false as well where the thread takes no stop token.
+  /// Returns true for the call that requested the stop. Returns false for later calls, and if the thread has no stop
+  /// token.
   auto request_stop() const noexcept -> bool
     requires requires(T& thread) { thread.request_stop(); }
   {

@@ -40,9 +40,9 @@ struct topology {
     topology::core_kind kind = topology::core_kind::alike;
   };
 
-  /// Memory with the CPUs that are next to it, which may be none.
+  /// A memory node with the CPUs that are next to it. It may have no CPUs.
   struct node {
-    unsigned id = 0;  ///< as the system numbers it, with gaps where it has gaps
+    unsigned id = 0;  ///< the number that the system assigns, which may have gaps
     cpu_set cpus;
     std::vector<unsigned> distances;  ///< to each node, in the order of `topology::nodes`; 10 is the node itself
   };
@@ -53,12 +53,12 @@ struct topology {
     unsigned package = 0;
     unsigned node = 0;
     unsigned core = 0;
-    std::optional<unsigned> l2;  ///< nothing where the cache is not known
+    std::optional<unsigned> l2;  ///< nothing if the cache is unknown
     std::optional<unsigned> l3;
   };
 
   topology_source source = topology_source::nothing;
-  std::string reason;  ///< one sentence: where the answer comes from, and why not from a better source
+  std::string reason;  ///< one sentence: the source of the answer, and why no better source was used
   cpu_set online;
   cpu_set allowed;             ///< those that this process may use; never empty, all of them online
   std::string allowed_reason;  ///< what limits them
@@ -70,27 +70,30 @@ struct topology {
   std::vector<cpu_set> l3;
   std::vector<location> locations;  ///< of each CPU, in ascending order
 
-  /// Where a CPU lies; null for one that is not online. Lifetime: until the topology changes.
+  /// Returns the location of a CPU, or null if the CPU is not online.
+  /// Lifetime: until the topology changes.
   [[nodiscard]] BRAID_API auto location_of(unsigned cpu) const noexcept -> const location*;
 
-  /// The node with this id; null where there is none. Lifetime: until the topology changes.
+  /// Returns the node with this id, or null if there is none.
+  /// Lifetime: until the topology changes.
   [[nodiscard]] BRAID_API auto node_with_id(unsigned id) const noexcept -> const node*;
 
-  /// The topology of this machine, from the first source that answers: `first`, and after it the others in their order.
-  /// Another `root` than `/` is another machine, of which only files are read. Never fails: where no source answers, or
-  /// what one says makes no sense, the lists are filled so that they keep what `topology` promises.
+  /// Reads the topology of this machine from the first source that answers: `first`, and after it the others in their
+  /// order. If `root` is not `/`, it describes another machine, of which only files are read. Never fails: if no source
+  /// answers, or if an answer is inconsistent, the lists are completed so that they form a valid `topology`.
   /// Threads: any. Blocks: for thousands of small reads on a large machine; call it once.
   BRAID_API static auto read(const std::filesystem::path& root = "/", topology_source first = topology_source::hwloc)
       -> topology;
 
-  /// Which hwloc is used, such as `2.9`; otherwise why none is. Threads: any. Blocks: the first call, while it loads
-  /// it.
+  /// Returns the version of hwloc that is used, such as `2.9`, or the reason why none is used.
+  /// Threads: any. Blocks: the first call, while it loads hwloc.
   BRAID_API static auto hwloc_state() -> std::string;
 
-  // What follows gives allowed CPUs only, may be called from any thread, and reads nothing but the topology.
+  // The following functions return allowed CPUs only, may be called from any thread, and read nothing but the topology.
 
-  /// The allowed CPUs of the memory node with this id. Errors: no_such_device where there is none;
-  /// errc::invalid_argument, as the system gives for an empty mask, where none of its CPUs is allowed.
+  /// Returns the allowed CPUs of the memory node with this id.
+  /// Errors: no_such_device if there is no such node; errc::invalid_argument, which the system also reports for an
+  /// empty mask, if none of its CPUs is allowed.
   [[nodiscard]] BRAID_API auto cpus_of_node(unsigned id) const -> result<cpu_set>;
   /// The allowed CPUs of the package with this id. Errors: as above.
   [[nodiscard]] BRAID_API auto cpus_of_package(unsigned id) const -> result<cpu_set>;

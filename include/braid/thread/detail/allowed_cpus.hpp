@@ -9,16 +9,16 @@
 
 namespace braid::detail {
 
-/// What is left of the machine for this process.
+/// The CPUs of the machine that this process may use.
 struct allowed_cpus {
   cpu_set cpus;        ///< never empty
   std::string reason;  ///< the sets whose intersection this is, for people
 };
 
-/// The affinity mask of the process, its cpuset and the CPUs that are online, intersected. Another `root` than `/` is
-/// another machine: the mask comes from `proc/self/status` there, and the mask of this process counts only where
-/// nothing at all can be read. A set that would leave nothing is passed over, and the reason says so.
-/// Never fails. Threads: any. Blocks: while it reads a few small files.
+/// Returns the intersection of the affinity mask of the process, its cpuset and the online CPUs. If `root` is not `/`,
+/// it describes another machine: the mask is read from its `proc/self/status`, and the mask of this process is used
+/// only if nothing can be read at all. A set that would leave no CPU is ignored, and the reason says so. Never fails.
+/// Threads: any. Blocks: while it reads a few small files.
 BRAID_API auto read_allowed_cpus(const std::filesystem::path& root = "/") -> allowed_cpus;
 
 }  // namespace braid::detail

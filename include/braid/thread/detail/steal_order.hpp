@@ -11,10 +11,11 @@
 
 namespace braid::detail {
 
-/// What two CPUs share, the closest first.
+/// What two CPUs share, closest first.
 enum class cpu_nearness : std::uint8_t { same_cpu, same_core, same_l2, same_l3, same_node, other_node, unknown };
 
-/// The closest thing that two CPUs share; `unknown` where the topology lacks one of them. Threads: any.
+/// Returns the closest level that two CPUs share, or `unknown` if the topology does not contain both.
+/// Threads: any.
 BRAID_API auto nearness_of(const topology& machine, unsigned a, unsigned b) -> cpu_nearness;
 
 /// All workers but `worker`, the nearest first. `cpus` has the CPU of each worker. Other nodes come in the order of

@@ -12,15 +12,16 @@
 
 namespace braid::detail {
 
-/// What a regular file holds, cut after `limit` bytes; nothing where there is no such file or it is no regular one.
-/// Blocks: no; a pipe in the place of the file is refused, not waited for.
+/// Returns the content of a regular file, cut after `limit` bytes, or nothing if the file does not exist or is not a
+/// regular file.
+/// Blocks: no; it refuses a pipe instead of waiting for it.
 auto read_system_file(const std::filesystem::path& file, std::size_t limit = std::size_t{1} << 16U)
     -> std::optional<std::string>;
 
-/// The first line without blanks at its end; empty where there is none.
+/// Returns the first line without trailing blanks, or an empty string if there is no line.
 auto first_line_of(const std::filesystem::path& file) -> std::string;
 
-/// The list of CPUs that a file holds; nothing where it holds none, or something else.
+/// Parses the list of CPUs in a file. Returns nothing if the list is empty or malformed.
 auto cpus_in(const std::filesystem::path& file) -> std::optional<cpu_set>;
 
 /// `path`, which begins with `/`, as it is found when `root` stands for `/`.

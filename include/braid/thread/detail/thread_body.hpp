@@ -23,7 +23,7 @@ class thread_body {
   auto operator=(const thread_body&) -> thread_body& = delete;
   virtual ~thread_body() = default;
 
-  /// Called once. What the callable throws ends the program.
+  /// Called once. An exception of the callable ends the program.
   virtual void run() noexcept = 0;
 };
 

@@ -13,8 +13,8 @@
 
 namespace braid::detail {
 
-/// A base of `Self`, which has `info() const -> result<thread_info>`. Each call is the one of `thread_info`, and fails
-/// as `info` does where that fails.
+/// A base class of `Self`, which must have `info() const -> result<thread_info>`. Each function calls the function of
+/// `thread_info` with the same name, and fails as `info` does if `info` fails.
 template <typename Self>
 class thread_control {
  public:

@@ -13,7 +13,8 @@
 
 namespace braid::detail {
 
-/// What a source claims of one CPU; any of it may be missing, or contradict what it claims of others.
+/// What a source reports about one CPU. Any field may be missing, or contradict what the source reports about other
+/// CPUs.
 struct cpu_claim {
   std::optional<unsigned> package;
   std::optional<unsigned long> capacity;  ///< in any unit that is the same for all
@@ -22,7 +23,7 @@ struct cpu_claim {
   cpu_set l3;
 };
 
-/// What a source claims of a machine.
+/// What a source reports about a machine.
 struct topology_draft {
   topology_source source = topology_source::nothing;
   std::string reason;
@@ -31,14 +32,14 @@ struct topology_draft {
   std::vector<topology::node> nodes;
 };
 
-/// Makes a topology that keeps its promises out of any draft. Of two claims the one of the lower CPU counts.
+/// Turns any draft into a valid topology. If two CPUs contradict each other, the report of the lower CPU is used.
 BRAID_API auto settle(topology_draft draft, allowed_cpus allowed) -> topology;
 
-/// What the files of the kernel say; the source is `nothing` where they name no CPU.
+/// Reads the files of the kernel. The source is `nothing` if they name no CPU.
 BRAID_API auto draft_from_sysfs(const std::filesystem::path& root) -> topology_draft;
 
-/// What hwloc says of this machine; the source is `nothing` where there is no hwloc, and the reason says so.
-/// Capacities and distances are not asked of it.
+/// Asks hwloc about this machine. The source is `nothing` if there is no hwloc, and the reason says so. It does not ask
+/// for capacities and distances.
 BRAID_API auto draft_from_hwloc() -> topology_draft;
 
 /// Adds what files say of the speed of each CPU, and of the distances between the nodes that the draft has.
