@@ -134,8 +134,8 @@ void trace_encoder::mark(thread& of, std::uint64_t ns, std::string text) {
   emit(of, ns, {.name = out_.name(std::move(text))});
 }
 
-/// A task is in one state after the other: where one begins, the one before ends. Threads are written one after the
-/// other, so that each record must say all by itself.
+/// A task is in one state after another: the beginning of a state ends the previous one. Threads are written one after
+/// the other, so each record must be complete by itself.
 void trace_encoder::task(thread& of, trace_kind kind, std::uint64_t when, std::uint64_t number, std::uint32_t state) {
   if (is_full()) {
     ++of.lost_here;

@@ -25,7 +25,8 @@ class tick_line {
   tick_line(std::uint64_t first_ticks, std::uint64_t first_ns, double ns_per_tick) noexcept
       : first_ticks_(first_ticks), first_ns_(first_ns), ns_per_tick_(ns_per_tick) {}
 
-  /// Over ten milliseconds, or what a shorter program has. Blocks: for a millisecond where less has passed.
+  /// Measures the clock over ten milliseconds, or over the duration of a shorter program.
+  /// Blocks: for a millisecond if less time has passed.
   void measure(const trace_clock& clock);
   [[nodiscard]] auto nanoseconds(std::uint64_t ticks) const noexcept -> std::uint64_t;
   /// The line begins now, with the speed since it was made: clocks drift apart over days.
@@ -57,7 +58,7 @@ struct trace_output {
   std::string file;         ///< for messages
   std::uint64_t max_bytes;  ///< what comes later is left out, except for ends
   std::function<bool(std::string_view bytes)> write;
-  std::function<std::string(std::uint64_t task)> take_name;  ///< of a task; empty where it has none
+  std::function<std::string(std::uint64_t task)> take_name;  ///< returns the name of a task, or an empty string
   std::string process_name = {};                             ///< empty: what the system says
   std::optional<left_process> of = {};                       ///< instead of this process
 };
@@ -66,7 +67,7 @@ struct trace_output {
 /// Errors: std::bad_alloc, std::system_error when the file takes no more.
 class trace_encoder {
  public:
-  /// What is written of one thread.
+  /// The output state of one thread.
   struct thread {
     perfetto_writer::sequence sequence;
     std::uint64_t subject = 0;    // of the next record
@@ -82,12 +83,13 @@ class trace_encoder {
   /// Before the first record of a thread.
   void begin(thread& of, ::pid_t id, std::string_view name, std::uint64_t ticks);
   void add(thread& of, const trace_record& record);
-  /// Instead of `begin`, where the file has a part of the thread. Before the first `begin`.
+  /// Continues a thread of which the file already contains a part. Called in place of `begin`, before the first
+  /// `begin`.
   void go_on(thread& of, const ring_state& from);
   /// A task that was in this state before the first record.
   void begin_task(thread& by, std::uint64_t ticks, std::uint64_t number, trace_kind kind, std::uint64_t wait);
   void mark(thread& of, std::uint64_t ns, std::string text);
-  /// So many records are missing, up to the last one that was written.
+  /// Notes that `records` records are missing, up to the last one that was written.
   void lost(thread& of, std::uint64_t records);
   void end(thread& of, std::uint64_t ns);
   /// Tasks that go on end here, by the clock of any thread.

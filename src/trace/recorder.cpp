@@ -243,7 +243,7 @@ auto flight_recorder::part_from(thread_state& of, std::optional<std::uint64_t> f
   return out;
 }
 
-/// The first record of the part; null where it has none yet.
+/// Returns the first record of the part, or null if it is empty.
 auto flight_recorder::first_of(const thread_part& what) -> const trace_record* {
   const std::deque<chunk>& all = what.of->chunks;
   if (what.chunk < all.size() && what.record < all[what.chunk].size()) return &all[what.chunk][what.record];

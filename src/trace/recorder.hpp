@@ -15,9 +15,9 @@
 
 namespace braid::detail {
 
-/// The work of the writer thread where the last seconds are kept in memory: the flight recorder. Records stay as they
-/// are until a file is asked for. Of what is dropped it remembers the slices that are open and the states of tasks, so
-/// that a file has the begin of what was under way.
+/// The flight recorder: the work of the writer thread if the last seconds are kept in memory. Records stay unchanged
+/// until a file is requested. For dropped records it remembers open slices and the states of tasks, so that a file
+/// contains the beginning of everything that was in progress.
 /// Threads: one. Errors: std::bad_alloc.
 class flight_recorder {
  public:
@@ -49,7 +49,7 @@ class flight_recorder {
     thread_ring* ring = nullptr;  // null once the thread has ended
     ::pid_t id = 0;
     std::string name;          // once it has ended
-    std::deque<chunk> chunks;  // none is empty
+    std::deque<chunk> chunks;  // never contains an empty chunk
     past dropped;
     std::uint64_t lost = 0;
     std::uint64_t lost_saved = 0;

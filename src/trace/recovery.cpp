@@ -21,7 +21,7 @@ namespace braid::detail {
 namespace {
 
 constexpr std::uint64_t max_open = thread_ring::capacity;  // a slice that is open keeps a record free for its end
-constexpr std::uint32_t max_sequence = 0x6fff'ffff;        // those of `braid-doctor trace --tracks` come after
+constexpr std::uint32_t max_sequence = 0x6fff'ffff;        // the sequences of `braid-doctor trace --tracks` follow
 
 template <std::size_t Size>
 auto text_of(const std::array<char, Size>& text) -> std::string {
@@ -72,7 +72,7 @@ class left_rings::image {
   [[nodiscard]] auto head() const noexcept -> const ring_file_head& {
     return *reinterpret_cast<const ring_file_head*>(place_);
   }
-  /// Those of which the file has every byte.
+  /// Returns the number of rings that the file contains completely.
   [[nodiscard]] auto rings() const noexcept -> std::size_t {
     return (size_ - ring_file_layout::head) / ring_file_layout::ring;
   }

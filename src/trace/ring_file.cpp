@@ -1,4 +1,4 @@
-// src/trace/ring_file.cpp: making the file of rings, and what it says beside them.
+// src/trace/ring_file.cpp: creates the file of rings, and the data that it stores with them.
 #include "ring_file.hpp"
 
 #include <algorithm>

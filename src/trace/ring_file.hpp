@@ -1,5 +1,4 @@
-// src/trace/ring_file.hpp: rings of threads in a file beside the trace, which has them still when the process is
-// killed.
+// src/trace/ring_file.hpp: rings of threads in a file next to the trace, which survives if the process is killed.
 #pragma once
 
 #include "session.hpp"
@@ -19,19 +18,19 @@ namespace braid::detail {
 /// A name by a number: of a task, or by its address.
 template <std::size_t Size>
 struct kept_name {
-  atomic<std::uint64_t> key;  // 0: none; written last, by one thread at a time
+  atomic<std::uint64_t> key;  // 0 if unused; written last, by one thread at a time
   std::array<char, Size> text;
 };
 
-/// A program or a library that was loaded, where addresses of code and of literals lie.
+/// A program or library that was loaded, with the address range of its code and literals.
 struct kept_object {
-  atomic<std::uint64_t> end;  // 0: none; written last
+  atomic<std::uint64_t> end;  // 0 if unused; written last
   std::uint64_t begin;
   std::uint64_t base;
   std::array<char, 488> path;
 };
 
-/// What the file begins with. Rings follow, each in a place of whole pages.
+/// The header of the file. The rings follow, each in an area of whole pages.
 struct ring_file_head {
   static constexpr std::array<char, 8> its_magic{'b', 'r', 'a', 'i', 'd', 'r', 'n', 'g'};
   static constexpr std::uint32_t its_version = 2;
@@ -48,10 +47,11 @@ struct ring_file_head {
   std::array<std::uint64_t, 2> file_bytes;  // of the trace
   std::array<kept_object, 128> objects;
   std::array<kept_name<120>, 4096> names;   // of slices, which are made while the program runs
-  std::array<kept_name<120>, 16384> tasks;  // the newest: those of older ones are in the trace
+  std::array<kept_name<120>, 16384> tasks;  // the newest names; older ones are in the trace
 };
 
-/// The largest pages of a kernel, those of some for arm64: what is mapped begins at a multiple of the kernel's own.
+/// The largest page size of a kernel (some for arm64): a mapping must begin at a multiple of the kernel's own page
+/// size.
 inline constexpr std::size_t largest_page = std::size_t{64} * 1024;
 
 /// Whole pages that have room for so many bytes.
@@ -60,7 +60,7 @@ inline constexpr std::size_t largest_page = std::size_t{64} * 1024;
   return (bytes + page - 1) / page * page;
 }
 
-/// Of a file of rings: how it is cut into places.
+/// The layout of a file of rings.
 struct ring_file_layout {
   static constexpr std::size_t head = whole_pages(sizeof(ring_file_head));
   static constexpr std::size_t ring = whole_pages(sizeof(thread_ring));
@@ -74,7 +74,7 @@ class ring_file {
   ring_file(const ring_file&) = delete;
   auto operator=(const ring_file&) -> ring_file& = delete;
 
-  /// Memory for a ring; null where the disk is full, or memory.
+  /// Returns memory for a ring, or null if the disk or the memory is full.
   [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
   /// All of it is in the trace. Gives its memory back.
   void close_ring(thread_ring& ring) noexcept;

@@ -98,8 +98,8 @@ void refuse(const std::string& why) noexcept {
   std::fprintf(stderr, "braid: BRAID_TRACE is ignored: %s\n", why.c_str());
 }
 
-/// The file, emptied; locked, because a program that this one starts has the same variable. -1 and a sentence on
-/// stderr where there is none.
+/// Opens the file, empties it and locks it, because a program that this process starts has the same variable. On
+/// failure, returns -1 and prints a sentence on stderr.
 auto open_trace_file(const std::string& path) -> int {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) {
@@ -158,7 +158,7 @@ void start_from_environment() {
   if (file < 0) return;
   auto rings = open_rings(*settings, file);
   session = new trace_session(std::move(*settings), file, std::move(rings));
-  trace_is_on.store(true, relaxed);  // before the writer, which turns it off where it cannot write
+  trace_is_on.store(true, relaxed);  // before the writer starts, which turns it off if it cannot write
   if (!session->start()) {
     trace_is_on.store(false, relaxed);
     return refuse("no thread can be started");
@@ -275,7 +275,7 @@ void trace_session::write_until_stopped() noexcept {
   refuse_requests();
 }
 
-/// Threads that wait for bytes hear that none come.
+/// Notifies threads that wait for bytes that they will not get any.
 void trace_session::refuse_requests() noexcept {
   std::vector<save_request> left;
   const std::lock_guard guard(lock_);

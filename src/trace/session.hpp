@@ -25,7 +25,7 @@
 
 namespace braid::detail {
 
-/// What a thread notes: a time, what happened, and a number that says more.
+/// A record of a thread: a time, a kind of event, and a number that describes it.
 struct trace_record {
   std::uint64_t when_kind;  ///< ticks << 8 | kind
   std::uint64_t what;
@@ -59,7 +59,7 @@ struct thread_ring {
 /// Names of tasks that have begun, by number.
 using task_names = std::vector<std::pair<std::uint64_t, std::string>>;
 
-/// Ticks of the time-stamp counter, where it runs evenly; else nanoseconds.
+/// Ticks of the time-stamp counter if it runs at a constant rate; otherwise nanoseconds.
 class trace_clock {
  public:
   trace_clock() noexcept;
@@ -83,10 +83,11 @@ struct save_request {
   std::optional<std::promise<std::string>> bytes = {};  // for a thread that waits for them, instead of a file
 };
 
-/// A name was made while the program runs. Threads: any. Blocks: for a lock, where rings lie in a file.
+/// Registers a name that was created at run time.
+/// Threads: any. Blocks: for a lock, if rings are in a file.
 void note_trace_name(const char* text) noexcept;
 
-/// What `trace::last` gives.
+/// Implements `trace::last`.
 [[nodiscard]] auto read_last_of_trace(std::uint64_t span_ns) -> result<std::string>;
 
 /// Whether all of it could be written.
@@ -97,12 +98,12 @@ void note_trace_name(const char* text) noexcept;
 /// Threads: any, except `finish`, which the thread calls that ends the process.
 class trace_session {
  public:
-  /// `rings` is null where they lie in memory.
+  /// `rings` is null if the rings are in memory.
   trace_session(trace_settings settings, int file, std::unique_ptr<ring_file> rings) noexcept;
   trace_session(const trace_session&) = delete;
   auto operator=(const trace_session&) -> trace_session& = delete;
 
-  /// Starts the thread that writes. False where the system has none.
+  /// Starts the writer thread. Returns false if the system refuses it.
   [[nodiscard]] auto start() -> bool;
   /// Completes the file. Blocks: until what the threads have noted is written.
   void finish() noexcept;
@@ -120,10 +121,10 @@ class trace_session {
 
   /// The last seconds are to be written, soon, by the writer. Blocks: for a lock. Errors: std::bad_alloc.
   void save(std::string_view reason);
-  /// The bytes of such a file, of the last `span_ns`. Blocks: until the writer has made them.
-  /// Errors: errc::closed where it has ended; std::bad_alloc.
+  /// Returns the bytes of a file of the last `span_ns`.
+  /// Blocks: until the writer has created them. Errors: errc::closed if the writer has ended; std::bad_alloc.
   [[nodiscard]] auto read_last(std::uint64_t span_ns) -> result<std::string>;
-  /// As `save`, from a handler of signals.
+  /// Does the same as `save`, from a signal handler.
   void save_for_signal() noexcept;
 
   // --- the writer ---
@@ -136,7 +137,7 @@ class trace_session {
   [[nodiscard]] auto rings() noexcept -> ring_file* { return rings_.get(); }
   /// All that has been written holds what the rings say has been read.
   void commit_rings() noexcept;
-  /// Of a thread that has ended, once all of it is in the trace.
+  /// Closes the ring of a thread that has ended, once all of its records are in the trace.
   void close_ring(thread_ring* ring) noexcept;
 
  private:
@@ -155,7 +156,7 @@ class trace_session {
   const trace_clock clock_;
   ::pthread_t writer_{};
   atomic<bool> stop_{false};            // set by `finish`
-  atomic<std::uint32_t> calls_{0};      // moves where there is something for the writer, which waits for that
+  atomic<std::uint32_t> calls_{0};      // changes if the writer, which waits for it, has something to do
   atomic<std::uint32_t> signalled_{0};  // files that signals have asked for
   std::mutex lock_;                     // around what follows
   std::vector<thread_ring*> new_rings_;

@@ -89,7 +89,7 @@ auto with_option(trace_settings found, std::string_view option) -> outcome {
 auto parse_trace_settings(std::string_view text) -> outcome {
   outcome found = trace_settings{.file = std::string(take(text, ','))};
   if (found->file.empty()) return std::unexpected(std::string("no file is named"));
-  constexpr std::uint64_t memory = std::uint64_t{64} << 20U;  // where mb=N says nothing else
+  constexpr std::uint64_t memory = std::uint64_t{64} << 20U;  // the default of mb=N
   const std::uint64_t usual = std::exchange(found->max_bytes, 0);
   while (found && !text.empty()) found = with_option(std::move(*found), take(text, ','));
   if (!found) return found;

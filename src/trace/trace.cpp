@@ -16,7 +16,7 @@ namespace {
 
 struct name_table {
   detail::fork_safe_mutex lock;
-  std::set<std::string, std::less<>> names;  // a node each, which stays where it is
+  std::set<std::string, std::less<>> names;  // the address of each node is stable
 };
 
 /// Never destroyed: the trace is completed after the static objects.

@@ -10,7 +10,8 @@
 
 namespace braid::detail {
 
-/// The work of the writer thread where all of the program is traced. Errors: as those of the encoder.
+/// The work of the writer thread if the whole program is traced.
+/// Errors: those of the encoder.
 class trace_writer {
  public:
   explicit trace_writer(trace_session& of);

@@ -32,7 +32,7 @@ struct metric {
   /// A class of a histogram.
   struct bucket {
     double bound = 0;         ///< infinity for the last one
-    std::uint64_t count = 0;  ///< how many are at most that: those of the buckets before included
+    std::uint64_t count = 0;  ///< the number of values up to that bound, including those of the buckets before it
     auto operator==(const bucket&) const -> bool = default;
   };
 
@@ -42,7 +42,7 @@ struct metric {
   std::string help = {};  ///< a sentence, the same for all of a family
   std::vector<label> labels = {};
   double value = 0;                  ///< of a histogram: the sum of all that was measured
-  std::vector<bucket> buckets = {};  ///< of a histogram, in the order of their bounds; else none
+  std::vector<bucket> buckets = {};  ///< of a histogram, ordered by their bounds; otherwise empty
 };
 
 /// Writes metrics with the lines HELP and TYPE of each family, whose samples come one after the other, in the order of

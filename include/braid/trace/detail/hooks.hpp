@@ -1,4 +1,4 @@
-// braid/trace/detail/hooks.hpp: what the library calls where something happens that a trace shows.
+// braid/trace/detail/hooks.hpp: the functions that the library calls at each event that a trace shows.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -9,8 +9,8 @@
 
 namespace braid::detail {
 
-/// What a record of a trace says. A record has one number; where an event has two, a record `subject` comes before it.
-/// The numbers are what programs and a library of another version have in common: new kinds go to the end.
+/// The kinds of records of a trace. A record has one number; if an event has two, a record `subject` precedes it. The
+/// numbers are shared by programs and libraries of different versions, so add new kinds at the end.
 enum class trace_kind : std::uint8_t {
   subject = 1,      ///< the first number of the event in the next record
   job_begin,        ///< code of the job; subject: the job
@@ -33,12 +33,12 @@ enum class trace_kind : std::uint8_t {
   wait_end,         ///< wait that is over without a slice of its coroutine
 };
 
-/// What can be left out of a trace: a bit each.
+/// The groups of records that can be left out of a trace, one bit each.
 enum class trace_group : std::uint8_t { jobs = 1, tasks = 2, io = 4, nodes = 8, user = 128 };
 
-/// True from the load of the library on in a process that is traced, until the trace is complete. Written by the
-/// thread that loads the library, the one that ends the process, and the child of a fork. No braid::atomic, because the
-/// explorer of interleavings would take it for part of each protocol that has a hook.
+/// True in a traced process, from the load of the library until the trace is complete. Written by the thread that loads
+/// the library, the thread that ends the process, and the child of a fork. It is not a braid::atomic, because the
+/// explorer of interleavings would treat it as a part of each protocol that has a hook.
 extern BRAID_API constinit std::atomic<bool> trace_is_on;
 
 /// Whether the process is traced. Cost: a load of a cache line that is never written.
@@ -50,9 +50,9 @@ extern BRAID_API constinit std::atomic<bool> trace_is_on;
 #endif
 }
 
-/// Adds a record to the ring of the calling thread, which is made for the first one. False where that is full, where
-/// the group is not wanted, and where nothing is traced: then nothing is in the trace. A slice that has begun has room
-/// for its end.
+/// Adds a record to the ring of the calling thread, which the first record creates. Returns false if the ring is full,
+/// if the group is disabled, or if the process is not traced; then the trace does not contain the record. Once a slice
+/// has begun, there is room for its end.
 /// Threads: any. Blocks: never, after the first record of the thread.
 BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t what) noexcept -> bool;
 BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept
@@ -64,12 +64,12 @@ BRAID_API void trace_note_end() noexcept;
 /// A task begins; `name` may be empty.
 BRAID_API void trace_task_begin(std::uint64_t number, std::string_view name) noexcept;
 
-/// Something that goes on across waits and threads begins; its number for the records of tasks, or 0 where nothing is
-/// traced. Activities have numbers of their own, from `first_activity` on.
+/// Begins an activity, which may extend over waits and threads. Returns its number for the records of tasks, or 0 if
+/// the process is not traced. Activities have numbers of their own, beginning at `first_activity`.
 inline constexpr std::uint64_t first_activity = std::uint64_t{1} << 40U;
 [[nodiscard]] BRAID_API auto trace_activity_begin(std::string_view name) noexcept -> std::uint64_t;
 
-/// The last seconds are to be written to a file, where a flight recorder keeps them.
+/// Requests that the last seconds are written to a file, if a flight recorder keeps them.
 BRAID_API auto trace_save(std::string_view reason) noexcept -> bool;
 
 [[nodiscard]] inline auto trace_number(const void* address) noexcept -> std::uint64_t {
@@ -127,7 +127,7 @@ inline void trace_mark(trace_group group, const char* literal) noexcept {
     trace_note(group, trace_kind::mark, trace_number(literal));
 }
 
-/// Before a job is posted: an arrow leads from here to where it runs.
+/// Called before a job is posted. The trace shows an arrow from here to the point at which the job runs.
 inline void trace_post(const void* work) noexcept {
   if (is_traced()) [[unlikely]]
     trace_note(trace_group::jobs, trace_kind::posted, trace_number(work));

@@ -27,7 +27,7 @@ class BRAID_API protobuf_message {
   std::string bytes_;
 };
 
-/// What happens on a track. Zeros are left out.
+/// An event on a track. Zeros are left out.
 struct trace_event {
   enum class kind : std::uint8_t { begin = 1, end = 2, mark = 3, counter = 4 };
 
@@ -55,13 +55,13 @@ class BRAID_API perfetto_writer {
 
   void process(std::uint64_t pid, std::string_view name);
   void thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name, std::uint64_t begin_ns);
-  /// A sequence that is no thread: its events are on the track of that number, where they name no other.
+  /// Begins a sequence that is not a thread. Events that name no track are on the track of this number.
   void begin(sequence& of, std::uint64_t track, std::uint64_t begin_ns);
   /// Another track of the process. Gives its number.
   void track(std::uint64_t number, std::string_view name);
   void counter_track(std::uint64_t number, std::string_view name);
 
-  /// The number of a name, which is written where a sequence uses it for the first time.
+  /// Returns the number of a name. The name itself is written when a sequence uses it for the first time.
   [[nodiscard]] auto name(std::string text) -> std::uint32_t;
 
   void event(sequence& on, std::uint64_t when_ns, const trace_event& what);

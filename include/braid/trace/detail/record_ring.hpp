@@ -1,4 +1,4 @@
-// braid/trace/detail/record_ring.hpp: a bounded queue of records between a thread and the one that writes a trace.
+// braid/trace/detail/record_ring.hpp: a bounded queue of records between a thread and the writer of a trace.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -11,10 +11,10 @@
 
 namespace braid::detail {
 
-/// Bounded SPSC ring (Lamport's queue): the traced thread adds, the writer thread reads. What does not fit is counted
-/// and left out. A slice that was accepted has a record in reserve, so that its end always fits: what is lost is whole
-/// slices, never one of their ends.
-/// Threads: the producer and the consumer, each for what is grouped under its name. Blocks: never.
+/// A bounded SPSC ring (Lamport's queue): the traced thread adds records, the writer thread reads them. Records that do
+/// not fit are counted and left out. An accepted slice reserves a record for its end, so whole slices are lost, but
+/// never only one of their ends.
+/// Threads: the producer and the consumer, each for the functions grouped under its name. Blocks: never.
 /// Protocol: docs/design/trace.md
 template <typename Record, std::size_t Capacity>
 class record_ring {
@@ -23,7 +23,8 @@ class record_ring {
  public:
   // --- the producer ---
 
-  /// Adds one record or two, both or none; `opens` says how many ends are to follow. False when there is no room.
+  /// Adds one or two records, all or nothing; `opens` is the number of ends that will follow. Returns false if there is
+  /// no room.
   template <std::size_t Count>
   [[nodiscard]] auto try_add(const std::array<Record, Count>& records, std::uint64_t opens = 0) noexcept -> bool {
     const std::uint64_t head = head_.load(relaxed);

@@ -13,7 +13,7 @@
 
 namespace braid::detail {
 
-/// What a trace is completed with.
+/// A part that completes a trace.
 struct recovered_part {
   std::string bytes;          ///< packets that follow on those that the trace has
   std::uint64_t records = 0;  ///< that are in them
@@ -31,17 +31,19 @@ class BRAID_API left_rings {
   auto operator=(left_rings&&) -> left_rings& = delete;
   ~left_rings();
 
-  /// So much of the trace holds what the rings have no more. What comes after that is in the rings as well.
+  /// Returns the number of bytes of the trace that are not in the rings any more. Everything after them is in the rings
+  /// as well.
   [[nodiscard]] auto trace_bytes() const noexcept -> std::uint64_t;
 
-  /// What the trace begins with.
+  /// Returns the first packet of the trace.
   [[nodiscard]] auto first_packet() const -> std::string;
 
   /// Makes UTF-8 of any bytes.
   using text_fn = std::string (*)(std::string_view bytes);
 
-  /// What follows. `open_states` are of the tracks of tasks that the trace has: those without an end. What is open ends
-  /// with the last record. Names become `text`. Errors: std::bad_alloc.
+  /// Returns the rest of the trace. `open_states` names the states on the tracks of tasks in the trace that have no end
+  /// yet. Open states end with the last record. Names become `text`.
+  /// Errors: std::bad_alloc.
   [[nodiscard]] auto rest(const std::unordered_map<std::uint64_t, std::int64_t>& open_states, text_fn text) const
       -> recovered_part;
 
