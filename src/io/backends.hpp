@@ -27,7 +27,7 @@ auto make_poll_backend() -> result<std::unique_ptr<io_backend>>;
 /// eventfd, or a pipe if the system refuses that.
 struct event_ends {
   descriptor read;
-  descriptor write;  // none for an eventfd, which has one descriptor for both
+  descriptor write;  // not open for an eventfd, which has one descriptor for both
 
   /// Makes an event whose ends do not block. Errors: the system's.
   [[nodiscard]] static auto create() -> result<event_ends>;
@@ -56,12 +56,11 @@ class wake_signal {
 /// loop that ignored this would use a whole processor and never see an event.
 [[noreturn]] void cannot_wait(const char* call, int error) noexcept;
 
-/// What a backend knows of each descriptor, by its number.
+/// The records of a backend, by the number of the descriptor.
 template <typename Entry>
 class descriptor_table {
  public:
-  /// Errors: bad_file_descriptor for a negative number, not_enough_memory. The entry stays where it is until the next
-  /// call.
+  /// Errors: bad_file_descriptor for a negative number, not_enough_memory. The entry does not move until the next call.
   [[nodiscard]] auto at(int number) noexcept -> result<Entry*> {
     if (number < 0) return fail(std::make_error_code(std::errc::bad_file_descriptor));
     const auto index = static_cast<std::size_t>(number);

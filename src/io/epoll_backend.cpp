@@ -239,7 +239,8 @@ class epoll_backend final : public io_backend {
   void deliver(const epoll_event& event) noexcept {
     const int number = number_of(event);
     const auto armed = static_cast<std::uint32_t>(event.data.u64 >> 32U);
-    // What is called may watch and unwatch: what it armed anew is reported anew, what it gave up is not there.
+    // The called function may watch and unwatch: a descriptor that it armed again is reported again, and a descriptor
+    // that it unwatched is gone.
     const auto is_current = [&] { return table_.known(number).armed == armed; };
     if (is_current() && table_.known(number).registration != nullptr)
       return notify(*table_.known(number).registration, event.events, is_current);

@@ -54,8 +54,8 @@ io_operation::io_operation(io_operation&& other) noexcept
                   answered_normally),
       on_(other.on_) {}
 
-// No standard layout: the offsets are those of this compiler, which is what is asked for. An awaiter_base begins with
-// its `next`.
+// The types have no standard layout, so the offsets are those of this compiler, which is what is needed here. An
+// awaiter_base begins with its `next`.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
@@ -108,7 +108,7 @@ void io_operation::describe(const awaiter_base& self, std::string& text) {
   describe_descriptor(text, waiting.side(), waiting.registration().descriptor());
 }
 
-/// The peer is asked for now: a socket that is no longer connected has none.
+/// The peer is looked up now: a socket that is no longer connected has none.
 void describe_descriptor(std::string& text, io_interest side, int number) {
   text += side == io_interest::read ? "read of fd " : "write of fd ";
   text += std::to_string(number);
@@ -143,7 +143,7 @@ void io_operation::end_read_waits(open_descriptor& of) noexcept {
   waiting.complete_later();              // the caller may be in the middle of anything
 }
 
-/// The backend says that there may be nothing more, where a try is to find that out.
+/// The backend reports that there may be nothing more, in cases in which only a try shows it.
 void io_operation::moved_early(io_transfer& self, int outcome) noexcept {
   auto& mine = static_cast<io_operation&>(self);
   if (outcome == -ECANCELED && !mine.is_stopped_) return ready_early(self);

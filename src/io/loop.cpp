@@ -112,7 +112,7 @@ void loop::drop_early_posts() noexcept {
   }
 }
 
-/// What a task that is destroyed holds may spawn another one.
+/// An object that a destroyed task owns may spawn another task.
 void loop::drop_early_tasks() noexcept {
   while (!early_.empty()) {
     const std::vector<task<void>> dropped = std::exchange(early_, {});
@@ -253,8 +253,8 @@ auto loop::try_arm() noexcept -> bool {
   return ready_.empty() && inbox_.try_arm();
 }
 
-/// Blocks until something happens, as `wait_for_work` does, and notes what has become ready. What that resumes runs in
-/// a later step.
+/// Blocks until something happens, as `wait_for_work` does, and notes what has become ready. The resumed work runs in a
+/// later step.
 void loop::wait(time_point deadline) noexcept {
   std::optional<duration> timeout;
   if (const auto next = wheel_.next_event()) timeout = std::max(*next - now(), duration::zero());
@@ -275,8 +275,8 @@ auto loop::finished() noexcept -> bool {
   root_.request_stop();
   if (root_.tasks() != 0 || !ready_.empty()) return false;
   ready_.push_chain(inbox_.close());
-  wakes_owed_ = inbox_.wakes() + 1;  // and that of the stop
-  // What was accepted in the last moment still runs; it can start no task any more, because the root is stopped.
+  wakes_owed_ = inbox_.wakes() + 1;  // and the wake of the stop
+  // Work that was accepted at the last moment still runs; it cannot start a task any more, because the root is stopped.
   while (job* item = ready_.pop()) run_job(*item);
   // edge loop.stopped: publish, the last writes of the loop are seen with the state
   state_.store(state::stopped, release);
@@ -288,7 +288,7 @@ void loop::stop() noexcept {
     // edge loop.stopping: publish, the loop sees what came before the stop
     if (!state_.compare_exchange_weak(seen, state::stopping, release, relaxed)) continue;
     if (seen != state::idle) return wake();
-    drop_early_posts();  // no thread runs the loop, and none will
+    drop_early_posts();  // no thread runs the loop now or later
     // edge loop.stopped: publish, the jobs are gone before the loop is destroyed
     state_.store(state::stopped, release);
     return;
@@ -310,7 +310,7 @@ void loop::spawn(task<void> work) {
   if (at != state::idle) root_.begin(std::move(work), *this);  // NOLINT(bugprone-use-after-move): moved only if idle
 }
 
-/// Of a task that was started by `spawn`.
+/// Called at the end of a task that `spawn` started.
 void loop::root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept {
   std::exception_ptr error;
   if (frame.promise().result().has_exception()) error = frame.promise().result().exception();

@@ -67,7 +67,7 @@ void loop_driver::unpark() noexcept {
   if (before == alone) futex_wake(permit_, 1);
 }
 
-/// A wake that no permit and no work explains is one that came late: the worker sleeps on.
+/// A wake without a permit and without work came late: the worker continues to sleep.
 auto loop_driver::sleep_until(time_point deadline) noexcept -> wake_reason {
   if (has_ended_) return driver::sleep_until(deadline);
   while (true) {

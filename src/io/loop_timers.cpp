@@ -11,7 +11,7 @@
 
 namespace braid::detail {
 
-/// The part that may lie in the queue of the loop: it ends there where that is so when the timers go.
+/// The part that may be in the queue of the loop. If it is there when the timers are destroyed, it ends there.
 class loop_timers::server final : public clock_source, private job, private timer {
  public:
   explicit server(loop& on) noexcept : job(&act), timer(&fired), on_(on) {}
@@ -19,7 +19,7 @@ class loop_timers::server final : public clock_source, private job, private time
 
   [[nodiscard]] auto now() const noexcept -> time_point override { return on_.now(); }
 
-  /// On the loop's thread, or where that runs no more.
+  /// Called on the loop's thread, or when the loop no longer runs.
   void begin(shared_timers& of) noexcept {
     of_ = &of;
     serve();  // from now on it is woken

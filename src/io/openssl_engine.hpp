@@ -66,7 +66,7 @@ class openssl_engine final : public tls_engine {
   ssl_ptr ssl_;
   std::vector<std::byte> input_;
   std::size_t begin_ = 0;  // of what was received and OpenSSL has not taken
-  std::size_t whole_ = 0;  // where whole records end: OpenSSL gets no piece of one
+  std::size_t whole_ = 0;  // the end of the complete records; OpenSSL never gets a partial record
   std::size_t end_ = 0;
   bool out_of_step_ = false;         // something came that is no record: OpenSSL gets it all, and says what it is
   std::vector<std::byte> produced_;  // by OpenSSL, and not being sent

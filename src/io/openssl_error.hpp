@@ -6,13 +6,13 @@
 
 namespace braid::detail {
 
-/// What OpenSSL's last call on this thread failed with. Takes it away.
+/// Returns and clears the error of OpenSSL's last call on this thread.
 [[nodiscard]] auto tls_failure() noexcept -> std::error_code;
 
 /// The verdict on a certificate (X509_V_ERR_…), which is not X509_V_OK.
 [[nodiscard]] auto certificate_failure(long verdict) noexcept -> std::error_code;
 
-/// What OpenSSL says of the value of such a code.
+/// Returns OpenSSL's message for the value of such a code.
 [[nodiscard]] auto openssl_message(int value) -> std::string;
 
 }  // namespace braid::detail

@@ -8,11 +8,12 @@
 
 namespace braid::detail {
 
-/// Certificate, chain and key. Errors: what OpenSSL says, also where they do not belong together.
+/// Sets the certificate, chain and key.
+/// Errors: OpenSSL's, also if they do not belong together.
 [[nodiscard]] auto use_identity(SSL_CTX* context, const tls_context::identity& identity) -> result<void>;
 
-/// Trusts every certificate of `pem`, and names them to clients that are asked for theirs. Errors: as above, also
-/// where there is none.
+/// Trusts every certificate of `pem`, and lists them for clients that are asked for a certificate.
+/// Errors: as above, also if `pem` contains none.
 [[nodiscard]] auto trust(SSL_CTX* context, const tls_context::pem& pem) -> result<void>;
 
 }  // namespace braid::detail

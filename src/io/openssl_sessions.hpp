@@ -22,9 +22,9 @@ class openssl_sessions {
   auto operator=(const openssl_sessions&) -> openssl_sessions& = delete;
   ~openssl_sessions();
 
-  /// Takes the place of the host's earlier one, or of the host that was first known where there are too many.
+  /// Replaces the host's earlier session, or the session of the oldest host if there are too many.
   void keep(const std::string& host, SSL_SESSION* session);
-  /// Has `connection` offer the host's session, where there is one. False: OpenSSL has failed.
+  /// Makes `connection` offer the host's session, if there is one. Returns false if OpenSSL has failed.
   [[nodiscard]] auto offer(const std::string& host, SSL* connection) const -> bool;
 
  private:

@@ -78,7 +78,7 @@ BRAID_IN_CHILD auto lead_stream(int stream, int source) noexcept -> bool {
   return led;
 }
 
-/// What execvp(3) passes over on its way through PATH.
+/// Errors after which execvp(3) tries the next folder of PATH.
 BRAID_IN_CHILD auto may_be_elsewhere(int error) noexcept -> bool {
   return error == EACCES || error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ENODEV ||
          error == ESTALE || error == ETIMEDOUT;
@@ -152,7 +152,7 @@ auto status_of(int status) noexcept -> child_process::exit_status {
   return {.code = 0, .signal = WTERMSIG(status)};
 }
 
-/// As `look_at`, without the pidfd.
+/// Like `look_at`, but without the pidfd.
 auto look_by_number(pid_t id, int flags) noexcept -> child_look {
   int status = 0;
   pid_t found = 0;
@@ -177,7 +177,7 @@ auto look_at(child_name child, int flags) noexcept -> child_look {
 
 void reap(child_name child) noexcept { static_cast<void>(look_at(child, 0)); }
 
-/// The number is that of the child until it is reaped, which only this process does.
+/// The number identifies the child until it is reaped, which only this process does.
 auto send_signal(child_name child, int signal) noexcept -> result<void> {
   if (::syscall(SYS_pidfd_send_signal, child.process, signal, nullptr, 0) == 0) return {};
   if (errno == ESRCH || errno == EINVAL) return fail(last_system_error());

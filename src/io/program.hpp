@@ -23,10 +23,10 @@ struct child_name {
   pid_t id;
 };
 
-/// What a check of a child process has found.
+/// The result of a check of a child process.
 struct child_look {
   int error = 0;                                         // of the system; else 0
-  std::optional<child_process::exit_status> ended = {};  // none: it runs
+  std::optional<child_process::exit_status> ended = {};  // empty while it runs
 };
 
 /// Looks whether a child process has ended, and then takes it out of the system's table. Blocks until it has ended,
@@ -40,7 +40,7 @@ void reap(child_name child) noexcept;
 /// it was reaped; the system's.
 [[nodiscard]] auto send_signal(child_name child, int signal) noexcept -> result<void>;
 
-/// A program that runs. Killed and reaped where the object goes with its descriptor.
+/// A running program. The destructor kills and reaps it if the object still has the descriptor.
 class running_program {
  public:
   running_program(pid_t id, descriptor process) noexcept : process_(std::move(process)), id_(id) {}
@@ -63,20 +63,20 @@ class program_start {
   /// Lifetime: of the options, until `run` has returned.
   explicit program_start(const child_process::options& how);
 
-  /// Our end of a pipe, or none.
+  /// Returns our end of a pipe, or a closed descriptor.
   [[nodiscard]] auto lead(int stream, child_process::stream where) -> result<descriptor>;
 
   /// Errors: the system's. Where it fails no program has begun, and no process is left.
   [[nodiscard]] auto run() -> result<running_program>;
 
-  /// As the child reads it: pointers and numbers, no objects with code of their own.
+  /// The data that the child reads: pointers and numbers only, no objects with code of their own.
   struct child_view {
     const char* const* paths = nullptr;  // those to try, and a null
     char* const* words = nullptr;
     char* const* variables = nullptr;
     const char* folder = nullptr;  // null: ours
     int sources[3] = {};           // of the streams: a descriptor above them, `inherited` or `nothing`
-    int error = 0;                 // written by the child where it cannot become the program
+    int error = 0;                 // set by the child if it cannot execute the program
   };
   static constexpr int inherited = -1;
   static constexpr int nothing = -2;
@@ -84,7 +84,7 @@ class program_start {
  private:
   void list_paths(const std::string& program);
 
-  std::vector<std::string> in_path_;  // where the program may be
+  std::vector<std::string> in_path_;  // the paths to try
   std::vector<const char*> paths_;
   std::vector<char*> words_;
   std::vector<char*> variables_;

@@ -28,9 +28,9 @@ constexpr int signal_count = 65;
 /// One set. Written under `changes`; read by the handler, which may run at any time on any thread.
 struct place {
   atomic<std::uint64_t> signals{0};  // one bit for each; 0: a free place
-  atomic<std::uint64_t> pending{0};  // of those, the ones that have come: set by handlers, cleared by `next`
+  atomic<std::uint64_t> pending{0};  // the ones among them that have arrived: set by handlers, cleared by `next`
   atomic<int> event{-1};             // of an event: the end that is written
-  int owned = -1;                    // the same if it belongs to the place, as that of a pipe does; under `changes`
+  int owned = -1;  // the same if it belongs to the place, as the descriptor of a pipe does; guarded by `changes`
 };
 
 std::array<place, signal_set::max_sets> places;
@@ -40,7 +40,7 @@ std::array<int, signal_count> users{};
 std::array<struct sigaction, signal_count> before{};
 std::uint64_t generation = 0;  // how many forks there are between this process and the first one
 
-/// What `signal_set` keeps of its place: in the child of a fork the place may belong to another set.
+/// How a `signal_set` remembers its place: in the child of a fork the place may belong to another set.
 constexpr unsigned place_bits = 8;
 static_assert(signal_set::max_sets <= std::size_t{1} << place_bits);
 constexpr auto place_of(std::size_t ticket) noexcept -> std::size_t {
@@ -86,8 +86,8 @@ void release_signals(std::uint64_t signals) noexcept {
   }
 }
 
-/// Takes one pending signal out of the place: the first after `last` in the order of numbers, which wraps around, so
-/// that a signal that comes again and again starves no other. 0: none is pending.
+/// Takes one pending signal out of the place: the first after `last` in numerical order, with wrap-around, so that a
+/// frequent signal does not starve others. Returns 0 if none is pending.
 auto take_after(place& from, int last) noexcept -> int {
   const std::uint64_t pending = from.pending.load(relaxed);  // only the caller clears bits
   if (pending == 0) return 0;
@@ -117,8 +117,8 @@ void leave(std::size_t ticket) noexcept {
 
 constinit thread_local sigset_t mask_before_fork{};
 
-/// Blocks signals while this thread forks: one that reached the child before it has forgotten the table would be taken
-/// by a handler of the parent, and be lost.
+/// Blocks signals while this thread forks: a signal that reached the child before it has cleared the table would be
+/// consumed by a handler of the parent, and be lost.
 void block_during_fork() noexcept {
   sigset_t all;
   ::sigfillset(&all);
@@ -215,7 +215,7 @@ auto signal_set::next() -> task<result<int>> {
       last_ = signal;
       co_return signal;
     }
-    // What was written for a signal that has been taken meanwhile ends a wait for nothing, once.
+    // A byte that was written for a signal that has already been taken causes one spurious wake.
     std::array<std::byte, sizeof(std::uint64_t)> count{};
     const auto got = co_await wakes_.read_some(count);
     if (!got) co_return fail(got.error());

@@ -157,7 +157,7 @@ auto socket_address::port() const noexcept -> std::uint16_t {
   return 0;
 }
 
-/// With a zero in front where it is abstract.
+/// Begins with a zero byte if it is abstract.
 auto socket_address::unix_name() const noexcept -> std::string_view {
   constexpr std::size_t head = offsetof(sockaddr_un, sun_path);
   if (size_ <= head) return {};

@@ -25,7 +25,7 @@ auto accept_now(int listener) noexcept -> int {
   return ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/// Of this one connection, which is gone; the next may be well.
+/// Returns whether the error concerns only this connection, so that the next accept may succeed.
 auto is_of_one_connection(int error) noexcept -> bool {
   switch (error) {
     case EINTR:
@@ -58,8 +58,8 @@ auto bind_options(int number, int family, const stream_listener::options& option
 
 }  // namespace
 
-/// Gives a descriptor, or the negative number of an error; -EAGAIN to be asked again; one of a single connection where
-/// the same has happened to many in a row.
+/// Returns a descriptor, or the negative number of an error: -EAGAIN to be called again; the error of a single
+/// connection if many in a row have failed with it.
 class detail::accept_operation final : public io_operation {
  public:
   explicit accept_operation(stream_listener& by) noexcept

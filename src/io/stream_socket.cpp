@@ -15,7 +15,7 @@
 namespace braid {
 namespace {
 
-/// Gives 0, or the number of an error: EAGAIN where a Unix listener has no room.
+/// Returns 0 or the number of an error: EAGAIN if a Unix listener has no room.
 class connect_operation final : public detail::io_operation {
  public:
   connect_operation(detail::open_descriptor* through, const socket_address& to) noexcept
@@ -41,8 +41,7 @@ class connect_operation final : public detail::io_operation {
   int error_ = 0;
 };
 
-/// TCP connects a socket to itself where no process listens and the port that it was given by chance is the one it asks
-/// for.
+/// TCP connects a socket to itself if no process listens and the socket's random port is the port that it connects to.
 auto is_connected_to_itself(int number) -> bool {
   const auto own = detail::local_address_of(number);
   const auto peer = detail::peer_address_of(number);

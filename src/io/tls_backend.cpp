@@ -1,4 +1,4 @@
-// src/io/tls_backend.cpp: finding the library that calls OpenSSL, which lies beside this one.
+// src/io/tls_backend.cpp: finds the library that calls OpenSSL, which is in the same folder as this one.
 #include "tls_backend.hpp"
 
 #include "tls_engine.hpp"
@@ -32,9 +32,9 @@ namespace {
 /// Has the version in its name: a table of another one has other entries.
 constexpr std::string_view file_name = BRAID_TLS_LIBRARY;
 
-/// The folder of the library that this code is in; empty where that is not known. As the loader found it: a relative
-/// path would lead elsewhere after a change of folder. Behind symbolic links, since the other library lies beside the
-/// file itself.
+/// Returns the folder of the library that contains this code, or an empty path if it is unknown. The loader's path is
+/// made absolute, because the working directory may have changed, and symbolic links are resolved, because the other
+/// library is next to the file itself.
 auto own_folder() -> std::filesystem::path {
   ::Dl_info here{};
   void* map = nullptr;

@@ -17,14 +17,14 @@ namespace braid::detail {
 struct tls_backend {
   auto (*client)(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>>;
   auto (*server)(const tls_context::server_options& options) -> result<std::shared_ptr<const tls_setup>>;
-  /// What OpenSSL says of a value of `tls_category` from `errors_of_certificates` on.
+  /// Returns OpenSSL's message for a value of `tls_category` from `errors_of_certificates` on.
   auto (*message)(int value) -> std::string;
 };
 
 /// Values of `tls_category` from here on are verdicts on certificates (X509_V_ERR_…), or errors of OpenSSL's queue.
 inline constexpr int errors_of_certificates = 4096;
 
-/// Loads it where it is not there yet. Null where it cannot be loaded; the next call tries again.
+/// Loads the library if it is not loaded yet. Returns null if it cannot be loaded; the next call tries again.
 /// Threads: any. Blocks: the first call, to load OpenSSL.
 [[nodiscard]] auto find_tls_backend() -> const tls_backend*;
 

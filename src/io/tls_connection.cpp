@@ -19,12 +19,12 @@ constexpr std::size_t record = 16384;                        // of what is encry
 constexpr std::size_t batch = std::size_t{64} * 1024;        // encrypted before it is sent
 constexpr std::size_t max_replies = std::size_t{16} * 1024;  // that reading may leave unsent
 
-/// Parts, cut into pieces that fill records. What is shorter than a record is copied together.
+/// Splits buffers into pieces that fill records. Buffers that are shorter than a record are copied together.
 class pieces {
  public:
   explicit pieces(std::span<const std::span<const std::byte>> parts) noexcept : parts_(parts) { skip_empty(); }
 
-  /// The next piece, at most a record; empty where all are taken.
+  /// Returns the next piece, at most a record; empty at the end.
   auto next() -> std::span<const std::byte> {
     if (parts_.empty()) return {};
     if (rest().size() >= record || parts_.size() == 1) return taken(std::min(rest().size(), record));
@@ -107,8 +107,8 @@ auto tls_connection::read_some(std::span<std::byte> into) -> task<result<std::si
     if (engine_->replies() != 0) send_what_goes();  // a reply to a change of keys, or an alert
     if (!got) co_return fail(got.error());
     if (got->step == tls_step::done) co_return got->bytes;
-    // A peer that has us reply reads, or waits. What writing put out does not count: it may wait for this reader's
-    // peer.
+    // A peer that makes us reply must read our replies, or wait. Output of writes does not count: it may wait for the
+    // peer to read.
     if (engine_->replies() > max_replies)
       if (const auto sent = co_await send(); !sent) co_return fail(sent.error());
     if (const auto received = co_await receive(); !received) co_return fail(received.error());

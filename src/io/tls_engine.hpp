@@ -21,9 +21,8 @@ enum class tls_step : std::uint8_t {
   hungry,  ///< goes on when more has been received
 };
 
-/// What was received goes in through `room` and `received`; what is to be sent comes out of `output` and `sent`.
-/// Owners of the buffers: docs/design/tls.md
-/// Threads: one at a time, at all calls.
+/// Received bytes enter through `room` and `received`; bytes to be sent leave through `output` and `sent`. Owners of
+/// the buffers: docs/design/tls.md Threads: one at a time, for all calls.
 class BRAID_API tls_engine {
  public:
   tls_engine() = default;
@@ -37,7 +36,8 @@ class BRAID_API tls_engine {
     tls_step step = tls_step::done;
     std::size_t bytes = 0;
   };
-  /// Decrypts into the front of `into`; `hungry` where nothing has come. No bytes and `done`: the peer has ended.
+  /// Decrypts into the front of `into`. Returns `hungry` if nothing has arrived, and `done` without bytes if the peer
+  /// has ended.
   [[nodiscard]] virtual auto read(std::span<std::byte> into) noexcept -> result<amount> = 0;
   /// Encrypts the front of `bytes`, which is not empty, in one record, and gives how much of it.
   [[nodiscard]] virtual auto write(std::span<const std::byte> bytes) noexcept -> result<std::size_t> = 0;
@@ -48,24 +48,26 @@ class BRAID_API tls_engine {
   /// Where to receive more. Stays in its place until `received`.
   [[nodiscard]] virtual auto room() -> std::span<std::byte> = 0;
   virtual void received(std::size_t bytes) noexcept = 0;
-  /// Whether a whole record was received and not taken, or something that is none: a step would get somewhere.
+  /// Returns whether a step would make progress: a complete record, or something that is not a record, was received and
+  /// not processed.
   [[nodiscard]] virtual auto is_worth_a_step() const noexcept -> bool = 0;
 
   /// Whether all that was received has been read, and neither the peer has ended nor anything failed.
   [[nodiscard]] virtual auto is_drained() const noexcept -> bool = 0;
 
-  /// What is to be sent next. Stays in its place until all of it is sent.
+  /// Returns the bytes to be sent next. They do not move until all of them are sent.
   [[nodiscard]] virtual auto output() noexcept -> std::span<const std::byte> = 0;
   virtual void sent(std::size_t bytes) noexcept = 0;
   /// How much waits to be sent.
   [[nodiscard]] virtual auto unsent() const noexcept -> std::size_t = 0;
 
-  /// How much of it reading has brought about, beside what is being sent: the peer decides how much that is.
+  /// Returns the number of bytes that reading has produced in addition to the bytes being sent. The peer determines
+  /// this number.
   [[nodiscard]] virtual auto replies() const noexcept -> std::size_t = 0;
 
   [[nodiscard]] virtual auto setup() const noexcept -> const tls_setup& = 0;
 
-  // What the handshake has found out, as in tls_stream.
+  // The results of the handshake, as in tls_stream.
   [[nodiscard]] virtual auto protocol() const noexcept -> std::string_view = 0;
   [[nodiscard]] virtual auto version() const noexcept -> tls_context::version = 0;
   [[nodiscard]] virtual auto resumed() const noexcept -> bool = 0;

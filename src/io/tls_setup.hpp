@@ -23,8 +23,8 @@ class BRAID_API tls_setup {
   auto operator=(const tls_setup&) -> tls_setup& = delete;
   virtual ~tls_setup();
 
-  /// The engine of a connection, which keeps this. A client's is for a connection to `host`.
-  /// Errors: errc::invalid_argument for a host that is none.
+  /// Creates the engine of a connection; the engine keeps this object alive. A client's engine connects to `host`.
+  /// Errors: errc::invalid_argument if `host` is not a valid host.
   [[nodiscard]] virtual auto open(std::string host) const -> result<std::unique_ptr<tls_engine>> = 0;
 
   [[nodiscard]] auto side() const noexcept -> tls_side { return side_; }

@@ -25,8 +25,8 @@ namespace {
 constexpr unsigned ring_entries = 256;
 constexpr unsigned completion_entries = 2048;  // more are kept by the kernel, more slowly
 
-// What a completion belongs to stands in the two highest bits of its data: a watch, a transfer by its address, or one
-// of the backend's own.
+// The two highest bits of a completion's data say what it belongs to: a watch, a transfer by its address, or the
+// backend itself.
 constexpr unsigned tag_shift = 62;
 constexpr std::uint64_t transfer_tag = std::uint64_t{1} << tag_shift;
 constexpr std::uint64_t own_tag = std::uint64_t{3} << tag_shift;
@@ -41,10 +41,10 @@ class uring_backend final : public io_backend {
     if (is_open_) ::io_uring_queue_exit(&ring_);
   }
 
-  /// Errors: the system's; not_supported where the kernel is too old for a wait with a timeout.
+  /// Errors: the system's; not_supported if the kernel is too old for a wait with a timeout.
   auto open() noexcept -> std::error_code {
-    // Completions are worked off only when the one thread that uses the ring asks for them, without interrupts. That
-    // thread is not the one that makes the ring: it begins disabled. Before Linux 6.1 none of this is there.
+    // Completions are processed only when the thread that uses the ring asks for them, without interrupts. That thread
+    // is not the one that creates the ring, so the ring begins disabled. Linux before 6.1 supports none of this.
     constexpr unsigned best = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED;
     int status = set_up(best);
     is_recent_ = status == 0;
@@ -64,7 +64,7 @@ class uring_backend final : public io_backend {
     listen_for_wakes();
     send_rest();
     enter(timeout);
-    // What completes while they are called waits for the next time.
+    // Completions that arrive during these calls are processed the next time.
     for (unsigned left = ::io_uring_cq_ready(&ring_); left != 0; --left) take_completion();
   }
 
@@ -144,9 +144,9 @@ class uring_backend final : public io_backend {
     return std::uint64_t{times} << 32U | number << 1U | static_cast<std::uint32_t>(index_of(item.interest));
   }
 
-  /// A sandbox may grant the setup and refuse what the ring needs then. Both calls fail in this state, with or without
-  /// a sandbox: a disabled ring is not entered, and has no eventfd to be taken away. Any other error is that of a
-  /// filter.
+  /// A sandbox may permit the setup and refuse what the ring needs later. Both calls fail in this state, with or
+  /// without a sandbox: a disabled ring cannot be entered, and has no eventfd that could be removed. Any other error
+  /// comes from a filter.
   [[nodiscard]] auto refusal_of_later_calls() const noexcept -> std::error_code {
     const bool may_enter = ::syscall(SYS_io_uring_enter, ring_.ring_fd, 0, 0, 0, nullptr, 0) >= 0 || errno == EBADFD;
     if (!may_enter) return last_system_error();
@@ -229,7 +229,7 @@ class uring_backend final : public io_backend {
     return reinterpret_cast<std::uintptr_t>(&item) | transfer_tag;
   }
 
-  /// False where the ring has no room.
+  /// Returns false if the ring has no room.
   [[nodiscard]] auto request_of(io_transfer& item) noexcept -> bool {
     io_uring_sqe* request = next_request();
     if (request == nullptr) return false;
@@ -259,7 +259,7 @@ class uring_backend final : public io_backend {
     return true;
   }
 
-  /// What found no room before.
+  /// Submits the requests for which there was no room before.
   void send_rest() noexcept {
     while (!unsent_.empty() && request_of(unsent_.front())) unsent_.front().unlink();
     while (!unended_.empty() && request_end_of(unended_.front())) unended_.front().unlink();
@@ -319,7 +319,7 @@ class uring_backend final : public io_backend {
   wake_signal wake_;
   descriptor_table<entry> table_;
   intrusive_list<io_transfer, io_transfer_hook> unsent_;   // transfers that found no room in the ring
-  intrusive_list<io_transfer, io_transfer_hook> unended_;  // transfers whose end found none
+  intrusive_list<io_transfer, io_transfer_hook> unended_;  // transfers whose completion has not arrived
   std::size_t watches_ = 0;
   bool is_recent_ = false;  // Linux 6.1 or later
   bool recv_waits_ = true;

@@ -47,7 +47,7 @@ namespace detail {
 struct metrics_reader;
 }
 
-/// What a descriptor is to become ready for.
+/// The event that a wait on a descriptor is for.
 enum class io_interest : std::uint8_t { read, write };
 
 /// One wait for a descriptor to become ready. Lies inside of whatever waits.
@@ -68,7 +68,7 @@ class io_transfer;
 /// Threads: the loop's own, which is the one of the first `wait`, except `wake`.
 class BRAID_API io_backend {
  public:
-  /// By which interface of the kernel a loop waits.
+  /// The kernel interface through which a loop waits.
   enum class kind : std::uint8_t {
     automatic,  ///< what the variable BRAID_IO names (uring, epoll or poll); without it the first that the system
                 ///< grants
@@ -83,9 +83,9 @@ class BRAID_API io_backend {
   virtual ~io_backend();
 
   /// Opens a backend for the loop that the calling thread will run.
-  /// Threads: any. Errors: the system's, such as too many open files, or that it refuses the chosen interface;
-  /// unknown_backend where BRAID_IO names none. A refusal is no error for `automatic` without BRAID_IO: the next
-  /// interface is taken.
+  /// Threads: any. Errors: the system's, such as too many open files, or a refusal of the chosen interface;
+  /// unknown_backend if BRAID_IO names no backend. With `automatic` and without BRAID_IO, a refusal is not an error:
+  /// the next interface is tried.
   [[nodiscard]] static auto make(kind of = kind::automatic) -> result<std::unique_ptr<io_backend>>;
 
   [[nodiscard]] virtual auto name() const noexcept -> std::string_view = 0;
@@ -105,9 +105,9 @@ class BRAID_API io_backend {
   /// Gives a watch up: it is not called after this. Do so before the descriptor is closed.
   virtual void unwatch(io_watch& item) noexcept = 0;
 
-  /// Starts a transfer (braid/io/detail/transfer.hpp), which is answered from `wait`. Requires that none of the same
-  /// side of its registration is pending. Errors: as `watch`, where the descriptor is not registered yet; then there is
-  /// no answer.
+  /// Starts a transfer (braid/io/detail/transfer.hpp), which `wait` reports when it is complete. Requires that no other
+  /// transfer of the same side of its registration is pending.
+  /// Errors: as `watch`, if the descriptor is not registered yet; then nothing is reported later.
   [[nodiscard]] virtual auto start(detail::io_transfer& item) noexcept -> result<void> = 0;
 
   /// Ends a pending transfer early. True: it is over, and there is no answer. False: the kernel has it; the answer
@@ -136,11 +136,12 @@ class BRAID_API io_backend {
  private:
   friend class loop;
   friend struct detail::metrics_reader;
-  std::uint64_t answers_ = 0;                           // by `read_count` for other threads
-  atomic<bool> is_answering_{false};                    // set in `wait`, cleared by the loop after it
-  detail::code_marker* marker_ = nullptr;               // of the thread in `wait`, if it counts as waiting there
-  const clock_source* clock_of_next_answer_ = nullptr;  // not null where the loop wants to know when that is
-  time_point answered_;                                 // what it then was
+  std::uint64_t answers_ = 0;              // by `read_count` for other threads
+  atomic<bool> is_answering_{false};       // set in `wait`, cleared by the loop after it
+  detail::code_marker* marker_ = nullptr;  // of the thread in `wait`, if it counts as waiting there
+  // not null if the loop wants to know the time of the next answer
+  const clock_source* clock_of_next_answer_ = nullptr;
+  time_point answered_;  // what it then was
 };
 
 }  // namespace braid

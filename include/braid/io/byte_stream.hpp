@@ -81,19 +81,18 @@ extern template class BRAID_API write_operation<void>;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// One end of a stream of bytes. Each call is awaited by a task at home on the stream's loop; one task reads at a time,
-/// and one writes. A stop or a deadline withdraws a wait; what has arrived stays there for the next read.
-/// Threads: the loop's own. A stream that no task has waited on may be made and moved elsewhere.
-/// Lifetime: outlives its reads and writes; ends before its loop. Buffers live until the call has ended.
-/// Errors: the system's, such as connection_reset and broken_pipe; SIGPIPE is not raised. bad_file_descriptor on an end
-/// that reads only or writes only.
-/// Cost: a system call, and where it waits a registration once for the life of the stream.
+/// One end of a stream of bytes. A task at home on the stream's loop awaits each call; one task reads at a time, and
+/// one writes. A stop or a deadline withdraws a wait; bytes that have arrived stay there for the next read.
+/// Threads: the loop's own. A stream that no task has waited on may be created and moved elsewhere. Lifetime: outlives
+/// its reads and writes; ends before its loop. Buffers live until the call has ended. Errors: the system's, such as
+/// connection_reset and broken_pipe; SIGPIPE is not raised. bad_file_descriptor on an end that only reads or only
+/// writes. Cost: a system call, and for the first wait one registration, which lasts for the life of the stream.
 class BRAID_API byte_stream {
  public:
   byte_stream() = default;
 
   [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }
-  /// -1 where it is not open.
+  /// Returns -1 if it is not open.
   [[nodiscard]] auto number() const noexcept -> int { return open_ != nullptr ? open_->number() : -1; }
   /// Requires an open stream.
   [[nodiscard]] auto on() const noexcept -> loop& {
@@ -107,8 +106,8 @@ class BRAID_API byte_stream {
     return detail::read_operation<std::size_t>(open_.get(), into);
   }
 
-  /// Fills `into`, and gives a result<void>. Errors: errc::ended where the stream ends before. A stop in between loses
-  /// what was read.
+  /// Fills `into`, and returns a result<void>.
+  /// Errors: errc::ended if the stream ends first. If a stop interrupts the call, the bytes that it had read are lost.
   [[nodiscard]] auto read_exactly(std::span<std::byte> into) const noexcept {
     return detail::read_operation<void>(open_.get(), into);
   }
@@ -131,16 +130,16 @@ class BRAID_API byte_stream {
     return detail::write_operation<void>(open_.get(), parts);
   }
 
-  /// Ends the wait of a read from the middle of another task: it gives what has arrived, and where nothing has, the
-  /// error operation_canceled. The same for later reads, which so never wait, until `allow_read_waits`. The peer and
-  /// what it sends are not concerned. Requires an open stream; resumes no task at once.
+  /// Ends the wait of a read from another task: the read returns the bytes that have arrived, or operation_canceled if
+  /// there are none. Later reads do the same instead of waiting, until `allow_read_waits`. The peer and its data are
+  /// not affected. Requires an open stream; resumes no task at once.
   void end_read_waits() const noexcept;
   /// Requires that no task reads.
   void allow_read_waits() const noexcept { open_->registration().set_ends_read_waits(false); }
 
-  /// The stream belongs to another loop from now on, where its tasks are to be at home: for a server that accepts on
-  /// one loop and serves on several. Requires an open one, and that no task reads or writes. Threads: once a task has
-  /// waited on it, its loop's own; before, any.
+  /// Moves the stream to another loop, on which its tasks must then be at home: for a server that accepts on one loop
+  /// and serves on several. Requires an open stream that no task reads or writes.
+  /// Threads: once a task has waited on it, its loop's own; before, any.
   void move_to(loop& other) noexcept;
 
   /// Closes it; what was written is still delivered. Requires that no task reads or writes.
@@ -166,16 +165,18 @@ class BRAID_API pipe_stream : public byte_stream {
   /// no readiness to wait for; the system's.
   [[nodiscard]] static auto adopt(loop& on, descriptor end) -> result<pipe_stream>;
 
-  /// The end that reads, and the one that writes. Errors: the system's.
+  /// Returns the end that reads and the end that writes.
+  /// Errors: the system's.
   [[nodiscard]] static auto pair(loop& on) -> result<std::pair<pipe_stream, pipe_stream>>;
 
  private:
   pipe_stream(loop& on, descriptor end) : byte_stream(on, std::move(end), detail::io_registration::kind::other) {}
 };
 
-/// Reads ahead into a buffer of its own, which grows up to a limit. What it gives is a view into the buffer, until the
-/// next call. A stop in the middle of a call takes nothing out of the buffer: the next call finds all of it.
-/// Threads: as the stream's. Lifetime: of the stream, which nothing else reads.
+/// A reader with a buffer of its own, which grows up to a limit. Its calls return views into the buffer, which are
+/// valid until the next call. A stop in the middle of a call removes nothing from the buffer: the next call finds all
+/// of it.
+/// Threads: as the stream's. Lifetime: as the stream, which nothing else may read.
 class BRAID_API buffered_reader {
  public:
   static constexpr std::size_t default_max_size = std::size_t{64} * 1024;
@@ -183,20 +184,20 @@ class BRAID_API buffered_reader {
   explicit buffered_reader(const byte_stream& from, std::size_t max_size = default_max_size) noexcept
       : from_(&from), max_size_(max_size) {}
 
-  /// The bytes up to and including the first `delimiter`, which is not empty. Nothing where the stream has ended.
-  /// Errors: errc::ended where it ends without a delimiter; errc::too_long if there is none within the limit;
-  /// the stream's.
+  /// Returns the bytes up to and including the first `delimiter`, which must not be empty. Returns nothing if the
+  /// stream has ended.
+  /// Errors: errc::ended if it ends without a delimiter; errc::too_long if there is none within the limit; the
+  /// stream's.
   [[nodiscard]] auto read_until(std::string_view delimiter) -> task<result<std::span<const std::byte>>>;
 
-  /// Errors: errc::ended where the stream ends before; errc::too_long if `size` is beyond the limit; the
-  /// stream's.
+  /// Errors: errc::ended if the stream ends first; errc::too_long if `size` is beyond the limit; the stream's.
   [[nodiscard]] auto read_exactly(std::size_t size) -> task<result<std::span<const std::byte>>>;
 
-  /// Reads once, behind what is buffered, and gives how much. 0: the stream has ended. Errors: errc::full where the
-  /// buffer is; the stream's.
+  /// Reads once, behind the buffered bytes, and returns the number of bytes. 0 means that the stream has ended.
+  /// Errors: errc::full if the buffer is full; the stream's.
   [[nodiscard]] auto fill() -> task<result<std::size_t>>;
 
-  /// What was read and not given yet.
+  /// Returns the bytes that were read and not yet returned by a call.
   [[nodiscard]] auto buffered() const noexcept -> std::span<const std::byte> {
     return std::span(buffer_).subspan(begin_, end_ - begin_);
   }

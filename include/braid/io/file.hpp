@@ -18,28 +18,28 @@
 
 namespace braid {
 
-/// An open file. Its calls run on the executor that it was opened with, whose jobs may block; positions are given, so
-/// that several may run at once. A stop does not cut a call short: it is over before the task ends.
-/// Threads: any; several calls may run at a time. Blocks: no thread but those of the executor.
-/// Lifetime: the object and the buffers outlive the calls; the executor outlives the object.
-/// Errors: the system's; invalid_argument for a path with a zero byte; invalid_seek for a FIFO, which has no positions
-/// (pipe_stream reads it); not_enough_memory; errc::closed where the executor takes nothing more. Threads, blocks and
-/// errors are the same for the static functions, which run on the executor that they are given.
+/// An open file. Its calls run on the executor that it was opened with, whose jobs may block. Each call has a position,
+/// so several calls may run at once. A stop does not interrupt a call: the call ends before its task does.
+/// Threads: any; several calls may run at a time. Blocks: only threads of the executor. Lifetime: the object and the
+/// buffers outlive the calls; the executor outlives the object. Errors: the system's; invalid_argument for a path with
+/// a zero byte; invalid_seek for a FIFO, which has no positions (use pipe_stream); not_enough_memory; errc::closed if
+/// the executor accepts no more work. Threads, blocks and errors are the same for the static functions, which run on
+/// the executor that is passed to them.
 class BRAID_API file {
  public:
-  /// What a file is opened for.
+  /// The mode in which a file is opened.
   enum class mode : std::uint8_t {
     read,      ///< an existing file, to be read
     write,     ///< an existing file, to be read and written
-    create,    ///< as `write`; made where it is not there
-    make,      ///< as `create`; refused where it is there
-    truncate,  ///< as `create`; emptied where it is there
+    create,    ///< like `write`; creates the file if it does not exist
+    make,      ///< like `create`; refused if the file exists
+    truncate,  ///< like `create`; empties the file if it exists
   };
 
-  /// What a name in a folder stands for.
+  /// The type of an entry of a folder.
   enum class kind : std::uint8_t { file, folder, link, other };
 
-  /// What `status_of` gives.
+  /// The result of `status_of`.
   struct status {
     file::kind kind = file::kind::other;
     std::uint64_t size = 0;  ///< of a folder, what the system says
@@ -53,7 +53,7 @@ class BRAID_API file {
     friend auto operator==(const entry&, const entry&) -> bool = default;
   };
 
-  /// What a call does where the path ends in a symbolic link.
+  /// What a call does if the path ends in a symbolic link.
   enum class links : std::uint8_t {
     follow,  ///< what the link leads to
     stay,    ///< the link itself
@@ -62,7 +62,7 @@ class BRAID_API file {
   /// New files can be read and written by all, less what the umask takes away.
   [[nodiscard]] static auto open(executor& blocking, std::string path, mode how) -> task<result<file>>;
 
-  /// Reads up to the size of `into`; less only at the end of the file, where it is 0.
+  /// Reads up to the size of `into`. It reads less only at the end of the file, and returns 0 there.
   [[nodiscard]] auto read_at(std::uint64_t offset, std::span<std::byte> into) const -> task<result<std::size_t>>;
   /// Writes all of it.
   [[nodiscard]] auto write_at(std::uint64_t offset, std::span<const std::byte> bytes) const -> task<result<void>>;
@@ -74,8 +74,8 @@ class BRAID_API file {
   /// The default limit of `read`.
   static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 30U;
 
-  /// The whole of a file. Errors: file_too_large for one that has more than `limit` bytes, or does not end before;
-  /// not_enough_memory.
+  /// Reads the whole file.
+  /// Errors: file_too_large if it has more than `limit` bytes, or does not end before that; not_enough_memory.
   [[nodiscard]] static auto read(executor& blocking, std::string path, std::uint64_t limit = max_bytes)
       -> task<result<std::string>>;
 
@@ -88,7 +88,8 @@ class BRAID_API file {
     return write(blocking, std::move(path), std::as_bytes(std::span(text)));
   }
 
-  /// What is known of a file or folder without opening it. Errors: no_such_file_or_directory.
+  /// Returns the status of a file or folder without opening it.
+  /// Errors: no_such_file_or_directory.
   [[nodiscard]] static auto status_of(executor& blocking, std::string path, links at_end = links::follow)
       -> task<result<status>>;
 
@@ -99,11 +100,12 @@ class BRAID_API file {
   /// reader sees one or the other. Errors: cross_device_link; directory_not_empty for a folder that is in the way.
   [[nodiscard]] static auto rename(executor& blocking, std::string from, std::string to) -> task<result<void>>;
 
-  /// What a folder holds, by name, without `.` and `..`. Errors: not_a_directory; no_such_file_or_directory.
+  /// Returns the entries of a folder by name, without `.` and `..`.
+  /// Errors: not_a_directory; no_such_file_or_directory.
   [[nodiscard]] static auto list_folder(executor& blocking, std::string path) -> task<result<std::vector<entry>>>;
 
-  /// Makes one folder, for all, less what the umask takes away. Errors: file_exists; no_such_file_or_directory where
-  /// the one around it is not there.
+  /// Creates one folder with permissions for all, less the umask.
+  /// Errors: file_exists; no_such_file_or_directory if its parent does not exist.
   [[nodiscard]] static auto make_folder(executor& blocking, std::string path) -> task<result<void>>;
 
   /// Removes an empty folder. Errors: directory_not_empty, not_a_directory.

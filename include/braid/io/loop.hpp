@@ -71,8 +71,9 @@ class BRAID_API loop final : public home {
   /// turn the clock themselves. False once the loop has stopped.
   auto run_once() -> bool;
 
-  /// Asks the loop to stop; does not wait. What was written before is visible to what the first call stops. Repeated
-  /// calls change nothing. Threads: any, its own included.
+  /// Asks the loop to stop; does not wait. Everything that was written before is visible to the work that the first
+  /// call stops. Repeated calls have no effect.
+  /// Threads: any, its own included.
   void stop() noexcept;
 
   [[nodiscard]] auto status() const noexcept -> state { return state_.load(relaxed); }
@@ -82,8 +83,8 @@ class BRAID_API loop final : public home {
   [[nodiscard]] auto spawned() const noexcept -> std::size_t { return spawned_.load(relaxed); }
   [[nodiscard]] auto backend() noexcept -> io_backend& { return *backend_; }
 
-  /// Starts a task that belongs to the loop. What it throws goes to `on_error`. Before the loop runs the task waits for
-  /// that; where the loop is stopped first, or destroyed, the task never starts.
+  /// Starts a task that belongs to the loop. Exceptions go to `on_error`. The task starts when the loop runs; if the
+  /// loop is stopped or destroyed before that, the task never starts.
   /// Threads: the loop's own; before the loop runs, one at a time.
   void spawn(task<void> work);
 
@@ -144,8 +145,8 @@ class BRAID_API loop final : public home {
   atomic<::pid_t> thread_{0};                // that runs it; written by that one
   atomic<std::uint32_t> woken_{0};           // +1 by each thread that has woken the loop, as its last access here
   std::uint64_t iterations_ = 0;             // these counts: for other threads, by `read_count`
-  std::uint64_t timed_up_to_ = 0;            // of iterations: the last one that was timed
-  std::uint32_t until_timed_ = 1;            // iterations up to the next one that is timed
+  std::uint64_t timed_up_to_ = 0;            // the number of the last iteration that was timed
+  std::uint32_t until_timed_ = 1;            // iterations until the next one that is timed
   std::uint64_t jobs_ = 0;                   // begun
   std::uint64_t fired_ = 0;                  // timers
   std::uint64_t armed_ = 0;                  // timers that are armed
@@ -222,7 +223,7 @@ class [[nodiscard, gnu::warn_unused]] readiness_awaiter final : awaiter_base {
   return detail::readiness_awaiter(on, descriptor, io_interest::read);
 }
 
-/// Waits until `descriptor` can be written without blocking. As `readable` otherwise.
+/// Waits until `descriptor` can be written without blocking. Otherwise like `readable`.
 [[nodiscard]] inline auto writable(loop& on, int descriptor) noexcept {
   return detail::readiness_awaiter(on, descriptor, io_interest::write);
 }

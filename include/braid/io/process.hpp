@@ -21,16 +21,16 @@
 
 namespace braid {
 
-/// A process that ends with the object: where a scope is stopped, or the object goes for another reason before `wait`
-/// has given the status, it is killed, and the loop awaits its end. It has our stdin, stdout and stderr as the options
-/// say, no other descriptor of braid's, no blocked signal, and SIGPIPE as usual.
-/// Threads: the loop's own; before the loop runs, the one that has made it. Blocks: `start`, until the program has
-/// begun; the end of the object where the loop has been stopped, until the killed process has gone.
+/// A child process that ends with the object: if a scope is stopped, or the object is destroyed before `wait` has
+/// returned the status, the process is killed, and the loop awaits its end. It has our stdin, stdout and stderr as the
+/// options say, no other descriptor of braid's, no blocked signal, and the default action for SIGPIPE.
+/// Threads: the loop's own; before the loop runs, the thread that created it. Blocks: `start`, until the program has
+/// begun; the destructor, if the loop has been stopped, until the killed process has ended.
 class BRAID_API child_process {
  public:
   /// Where a standard stream of a child process leads.
   enum class stream : std::uint8_t {
-    inherit,  ///< where ours does
+    inherit,  ///< the same as ours
     null,     ///< to /dev/null
     pipe,     ///< to a stream of the child_process
   };
@@ -49,15 +49,15 @@ class BRAID_API child_process {
 
   /// How a process has ended: by itself, or by a signal.
   struct exit_status {
-    int code = 0;    ///< where no signal ended it
-    int signal = 0;  ///< 0: none
+    int code = 0;    ///< the exit code, if no signal ended it
+    int signal = 0;  ///< 0 if no signal ended it
     [[nodiscard]] auto is_success() const noexcept -> bool { return code == 0 && signal == 0; }
     friend auto operator==(const exit_status&, const child_process::exit_status&) -> bool = default;
   };
 
   /// Errors: the system's, such as no_such_file_or_directory, permission_denied, too_many_files_open; invalid_argument
-  /// for a word with a zero byte; errc::status_lost where SIGCHLD is ignored, as a program may inherit it, because the
-  /// system then forgets every child at once. Where it fails no program has begun. Needs Linux 5.4.
+  /// for a word with a zero byte; errc::status_lost if SIGCHLD is ignored, which a program may inherit, because the
+  /// system then discards the status of every child. If it fails, no program has begun. Needs Linux 5.4.
   [[nodiscard]] static auto start(loop& on, const options& how) -> result<child_process>;
 
   child_process(child_process&& other) noexcept;
@@ -66,15 +66,16 @@ class BRAID_API child_process {
   ~child_process();
 
   /// Waits until it has ended. May be called again, one task at a time. A stop withdraws the wait.
-  /// Errors: errc::status_lost where other code of this program has waited for any child, as `wait(nullptr)` does.
+  /// Errors: errc::status_lost if other code of this program has waited for any child, as `wait(nullptr)` does.
   [[nodiscard]] auto wait() -> task<result<exit_status>>;
 
-  /// Sends a signal. Errors: no_such_process where it has ended.
+  /// Sends a signal.
+  /// Errors: no_such_process if it has ended.
   [[nodiscard]] auto kill(int signal = SIGTERM) const noexcept -> result<void>;
 
   [[nodiscard]] auto id() const noexcept -> pid_t { return id_; }
 
-  /// Our ends of its streams, where they are pipes. Closing `in` is the end of its input.
+  /// Returns our ends of its streams, if they are pipes. Closing `in` ends its input.
   [[nodiscard]] auto in() noexcept -> pipe_stream& { return in_; }
   [[nodiscard]] auto out() noexcept -> pipe_stream& { return out_; }
   [[nodiscard]] auto err() noexcept -> pipe_stream& { return err_; }
@@ -91,12 +92,13 @@ class BRAID_API child_process {
   pipe_stream err_;
 };
 
-/// While it lives, these signals do nothing but wake it; afterwards they do what they did before the first set that had
-/// them. Several sets may have the same signal: each sees it. A signal is pending or not, as the system has it: what
-/// comes again before it was taken counts once, and no signal, however often it comes, hides another. Whatever threads
-/// there are, and whatever they block, one that does not block the signal is enough. The child of a fork has no sets:
-/// its signals do what they did before the first set that had them.
-/// Threads: the loop's own, for `next` and its end. Protocol: docs/design/sockets.md
+/// A set of signals. While it lives, these signals do nothing except wake it; afterwards they do what they did before
+/// the first set that contained them. Several sets may contain the same signal: each sees it. As in the system, a
+/// signal is pending or not: a signal that is sent again before it was taken counts once, and no signal, however often
+/// it is sent, hides another. One thread that does not block the signal is enough. The child of a fork has no sets: its
+/// signals do what they did before the first set.
+/// Threads: the loop's own, for `next` and the destructor.
+/// Protocol: docs/design/sockets.md
 class BRAID_API signal_set {
  public:
   /// How many sets a process may have at a time.

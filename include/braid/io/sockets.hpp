@@ -54,17 +54,18 @@ class BRAID_API socket_address {
   [[nodiscard]] static auto unix_file(std::string_view path) -> result<socket_address>;
   /// Any bytes. Errors: errc::bad_address for no name, or one of more than 107 bytes.
   [[nodiscard]] static auto unix_abstract(std::string_view name) -> result<socket_address>;
-  /// As the system gives it. Errors: errc::bad_address for another family, or a wrong size.
+  /// Converts an address of the system.
+  /// Errors: errc::bad_address for another family, or a wrong size.
   [[nodiscard]] static auto from_system(const sockaddr* address, socklen_t size) -> result<socket_address>;
 
-  /// AF_INET, AF_INET6, AF_UNIX, or AF_UNSPEC for none.
+  /// Returns AF_INET, AF_INET6 or AF_UNIX, or AF_UNSPEC for no address.
   [[nodiscard]] auto family() const noexcept -> int { return storage_.ss_family; }
   [[nodiscard]] auto is_ip() const noexcept -> bool { return family() == AF_INET || family() == AF_INET6; }
   /// 0 for a Unix socket.
   [[nodiscard]] auto port() const noexcept -> std::uint16_t;
   /// Without the port or the prefix; for a Unix socket without a name, empty.
   [[nodiscard]] auto host() const -> std::string;
-  /// The form that `parse` takes; `unix:` alone for a Unix socket without a name, `none` for no address.
+  /// Returns the text that `parse` accepts; `unix:` alone for a Unix socket without a name, `none` for no address.
   [[nodiscard]] auto to_string() const -> std::string;
 
   [[nodiscard]] auto data() const noexcept -> const sockaddr*;
@@ -86,7 +87,7 @@ class BRAID_API stream_socket : public byte_stream {
   /// Which directions of a connection `shutdown` ends.
   enum class side : std::uint8_t { read, write, both };
 
-  /// What does not concern a Unix socket is passed over there.
+  /// Options that do not apply to Unix sockets are ignored there.
   struct options {
     bool no_delay = true;  ///< TCP sends small writes at once, instead of waiting for more
     std::optional<std::chrono::seconds> keep_alive =
@@ -105,9 +106,9 @@ class BRAID_API stream_socket : public byte_stream {
       -> task<result<stream_socket>> {
     return connect(on, to, options());
   }
-  /// Tries one address after the other, the next as soon as one has failed or has not answered within `head_start`,
-  /// and gives the first connection; the other tries are stopped. Errors: that of the first address that failed;
-  /// invalid_argument where there is none. Use it with a deadline.
+  /// Tries one address after the other, each as soon as the previous one has failed or has not answered within
+  /// `head_start`, and returns the first connection; the other tries are stopped.
+  /// Errors: the error of the first address that failed; invalid_argument if the list is empty. Use it with a deadline.
   [[nodiscard]] static auto connect_to_first(loop& on, socket_address::list to, options how,
                                              duration head_start = 250ms) -> task<result<stream_socket>>;
   BRAID_COROUTINE_WRAPPER [[nodiscard]] static auto connect_to_first(loop& on, socket_address::list to)
@@ -138,9 +139,10 @@ namespace detail {
 class accept_operation;
 }
 
-/// Takes connections for tasks of one loop. A TCP address can be bound again as soon as its listener is gone; the file
-/// of a Unix address stays until a program removes it. Threads: the loop's own; one that no task has waited on may be
-/// made and moved elsewhere. Lifetime: outlives its accepts; ends before its loop.
+/// A listener that accepts connections for tasks of one loop. A TCP address can be bound again as soon as its listener
+/// is destroyed; the file of a Unix address stays until a program removes it.
+/// Threads: the loop's own; a listener that no task has waited on may be created and moved elsewhere. Lifetime:
+/// outlives its accepts; ends before its loop.
 class BRAID_API stream_listener {
  public:
   /// How a listener is bound, and what its connections have.
@@ -169,9 +171,9 @@ class BRAID_API stream_listener {
   /// With the port that the system chose.
   [[nodiscard]] auto local_address() const -> result<socket_address>;
 
-  /// Waits for the next connection; one task at a time. Those that broke off before are passed over. Where the process
-  /// has no descriptor left, waiting connections are accepted with one that was kept for this, and closed at once, so
-  /// that their peers know; where not even that is to be had, it looks again every 10 ms.
+  /// Waits for the next connection; one task at a time. Connections that broke off before are skipped. If the process
+  /// has no descriptor left, waiting connections are accepted with a descriptor that was reserved for this, and closed
+  /// at once, so that their peers know. If even that is impossible, it tries again every 10 ms.
   /// Errors: the system's, which are not expected.
   [[nodiscard]] auto accept() -> task<result<stream_socket>>;
 
@@ -202,7 +204,7 @@ class BRAID_API stream_listener {
   std::uint64_t refused_ = 0;
 };
 
-/// What has arrived.
+/// A received datagram.
 struct datagram {
   std::size_t size = 0;  ///< of it; what did not fit into the room was cut off
   bool is_whole = true;
@@ -240,11 +242,11 @@ class BRAID_API __attribute__((warn_unused)) send_operation final : public io_op
 
 }  // namespace detail
 
-/// A datagram is sent whole or not at all, may be lost on its way or come twice, and is received whole. One task at a
-/// time receives, and one sends. A stop or a deadline withdraws a wait; what has arrived stays for the next.
-/// Threads: the loop's own. Blocks: no thread. Lifetime: as that of a stream. Buffers and addresses live until the call
-/// has ended. Errors: the system's, such as message_size; connection_refused on a connected socket whose peer is not
-/// there.
+/// A UDP socket. A datagram is sent whole or not at all, may be lost or duplicated on its way, and is received whole.
+/// One task at a time receives, and one sends. A stop or a deadline withdraws a wait; datagrams that have arrived stay
+/// for the next call.
+/// Threads: the loop's own. Blocks: no thread. Lifetime: as a stream's. Buffers and addresses live until the call has
+/// ended. Errors: the system's, such as message_size; connection_refused on a connected socket whose peer is not there.
 class BRAID_API udp_socket {
  public:
   /// How a datagram socket is made.
@@ -300,7 +302,7 @@ namespace detail {
 /// Threads: the loop's own; callers are at home on it. Lifetime: outlives its calls.
 class BRAID_API resolver {
  public:
-  /// What a resolver asks, and how long it remembers the answers.
+  /// The options of a resolver: what it asks, and how long it remembers the answers.
   struct options {
     duration lifetime = 30s;        ///< of an answer, from the moment it was asked for
     duration failed_lifetime = 1s;  ///< of an answer that is an error
@@ -311,9 +313,10 @@ class BRAID_API resolver {
   resolver(loop& on, executor& blocking, options how);
   resolver(loop& on, executor& blocking) : resolver(on, blocking, options()) {}
 
-  /// Numbers are taken as they are, without a question. A stop or a deadline ends the wait at once; the question goes
-  /// on, and its answer is remembered. Errors: errc::unknown_host; resource_unavailable_try_again; the system's;
-  /// errc::closed where the executor takes nothing more.
+  /// Returns the addresses of a host; an IP address is returned without a query. A stop or a deadline ends the wait at
+  /// once; the query continues, and its answer is remembered.
+  /// Errors: errc::unknown_host; resource_unavailable_try_again; the system's; errc::closed if the executor accepts no
+  /// more work.
   [[nodiscard]] auto resolve(std::string host, std::uint16_t port) -> task<result<socket_address::list>>;
 
   /// Forgets all answers.

@@ -28,8 +28,8 @@ namespace braid {
 /// has it.
 enum class tls_errc {
   truncated = 1,            ///< the connection ended without the peer's notice that it ends
-  no_application_protocol,  ///< both sides name protocols (ALPN), and none in common
-  no_client_certificate,    ///< the server wants a certificate, and the client has none
+  no_application_protocol,  ///< both sides name protocols (ALPN), but none in common
+  no_client_certificate,    ///< the server requires a certificate, and the client has none
 
   certificate_not_yet_valid = 4096 + 9,
   certificate_expired = 4096 + 10,
@@ -46,8 +46,8 @@ enum class tls_errc {
 
 namespace detail {
 
-/// The category of `tls_errc` and of all that OpenSSL reports; its messages are OpenSSL's where it has one. Threads:
-/// any.
+/// Returns the category of `tls_errc` and of all errors of OpenSSL; its messages are OpenSSL's if it has one.
+/// Threads: any.
 BRAID_API auto tls_category() noexcept -> const std::error_category&;
 
 }  // namespace detail
@@ -83,7 +83,8 @@ class BRAID_API tls_context {
     [[nodiscard]] static auto file(std::string path) -> pem { return {kind::file, std::move(path)}; }
 
     [[nodiscard]] explicit operator bool() const noexcept { return kind_ != kind::none; }
-    /// The text. Blocks: to read the file. Errors: the system's; errc::invalid_argument where there is nothing;
+    /// Returns the text.
+    /// Blocks: to read the file. Errors: the system's; errc::invalid_argument if there is neither text nor file;
     /// file_too_large beyond 16 MiB.
     [[nodiscard]] auto load() const -> result<std::string>;
 
@@ -97,7 +98,7 @@ class BRAID_API tls_context {
 
   /// Certificate chain and private key, by which a side proves its identity.
   struct identity {
-    tls_context::pem chain;  ///< its own certificate first, and then those of the authorities between
+    tls_context::pem chain;  ///< its own certificate first, then those of the intermediate authorities
     tls_context::pem key;    ///< of its own certificate
   };
 
@@ -117,37 +118,40 @@ class BRAID_API tls_context {
     required,  ///< a client without one is refused
   };
 
-  /// What the context of a client is made from.
+  /// The options of the context of a client.
   struct client_options {
-    tls_context::pem authorities = {};  ///< the only ones that are trusted; without it those of the system are
+    tls_context::pem authorities = {};  ///< the only trusted authorities; if empty, those of the system
     tls_context::verification verification = tls_context::verification::peer;
     std::optional<tls_context::identity> identity = {};  ///< for servers that ask for a client's certificate
     std::vector<std::string> protocols = {};             ///< for ALPN, the best first
     tls_context::version min_version = tls_context::version::tls_1_2;
     duration handshake_timeout = 10s;
-    executor* handshakes = nullptr;  ///< where the steps of handshakes run; null: on the loop, which waits for them
-    std::size_t max_sessions = 256;  ///< hosts whose last session is kept, to be resumed; 0: none
+    /// runs the steps of handshakes; if null, they run on the loop, which waits for them
+    executor* handshakes = nullptr;
+    std::size_t max_sessions = 256;  ///< the number of hosts whose last session is kept for resumption; 0 keeps none
   };
 
-  /// What the context of a server is made from.
+  /// The options of the context of a server.
   struct server_options {
     tls_context::identity identity = {};
     tls_context::client_certificate client_certificate = tls_context::client_certificate::none;
-    tls_context::pem client_authorities = {};  ///< those whose clients are trusted; needed where clients are asked
+    /// the authorities whose clients are trusted; required if clients are asked for certificates
+    tls_context::pem client_authorities = {};
     std::vector<std::string> protocols = {};  ///< for ALPN, the best first; a client that offers only others is refused
     tls_context::version min_version = tls_context::version::tls_1_2;
     duration handshake_timeout = 10s;
-    executor* handshakes = nullptr;  ///< where the steps of handshakes run; null: on the loop, which waits for them
-    bool resumption = true;          ///< clients get tickets, which only this context can read
+    /// runs the steps of handshakes; if null, they run on the loop, which waits for them
+    executor* handshakes = nullptr;
+    bool resumption = true;  ///< clients get tickets, which only this context can read
   };
 
-  /// Blocks: to read files, and the first time to load OpenSSL. Errors: errc::invalid_argument for what contradicts
-  /// itself: a protocol's name that is empty or longer than 255 bytes; what OpenSSL says of a certificate or key, such
-  /// as that they do not belong together or are too weak; the system's for files; ELIBACC where OpenSSL, or the part of
-  /// the library that calls it, cannot be loaded.
+  /// Blocks: to read files, and the first time to load OpenSSL.
+  /// Errors: errc::invalid_argument for contradicting options, such as a protocol's name that is empty or longer than
+  /// 255 bytes; OpenSSL's error for a certificate or key, for instance if they do not belong together or are too weak;
+  /// the system's for files; ELIBACC if OpenSSL, or the part of the library that calls it, cannot be loaded.
   [[nodiscard]] static auto client(const client_options& how) -> result<tls_context>;
   [[nodiscard]] static auto client() -> result<tls_context> { return client(client_options()); }
-  /// As `client`. errc::invalid_argument also where clients are asked for certificates, and none could be trusted.
+  /// As `client`. errc::invalid_argument also if clients are asked for certificates, and no authority is trusted.
   [[nodiscard]] static auto server(const server_options& how) -> result<tls_context>;
 
  private:
@@ -161,11 +165,11 @@ namespace detail {
 class tls_connection;
 }
 
-/// One end of a TLS connection whose handshake is done. One task reads at a time, and one writes or shuts down; both
-/// may be at it at once. A stop or a deadline withdraws a wait, and the stream can be used on.
-/// Threads: the loop's own. Lifetime: outlives its reads and writes; ends before its loop.
-/// Errors: tls_errc and all else of `tls_category`, after which neither direction can be used; the socket's.
-/// Cost: OpenSSL's state; 4 KiB for what is received, 32 where much comes at once. A write encrypts on the loop.
+/// One end of a TLS connection whose handshake is complete. One task reads at a time, and one writes or shuts down;
+/// both may be active at once. A stop or a deadline withdraws a wait, and the stream can still be used.
+/// Threads: the loop's own. Lifetime: outlives its reads and writes; ends before its loop. Errors: tls_errc and all
+/// other errors of `tls_category`, after which neither direction can be used; the socket's. Cost: OpenSSL's state; 4
+/// KiB for received data, 32 KiB if much arrives at once. A write encrypts on the loop.
 /// Protocol: docs/design/tls.md
 class BRAID_API tls_stream {
  public:
@@ -175,11 +179,11 @@ class BRAID_API tls_stream {
   /// Closes the socket. Without a `shutdown` before, the peer sees a connection that was cut.
   ~tls_stream();
 
-  /// Shakes hands as the client of `host`, a name or an IP address, which the server's certificate must be for. A name
-  /// is sent to the server (SNI). Requires the context of a client. A server that refuses the client's certificate says
-  /// so in the first read.
-  /// Errors: those of verification; errc::deadline_exceeded after the context's time; errc::invalid_argument for a host
-  /// that is none; errc::closed where the executor for handshakes takes nothing more. The socket is closed then.
+  /// Performs the handshake as the client of `host`, a name or an IP address, which the server's certificate must be
+  /// for. A name is sent to the server (SNI). Requires the context of a client. If the server refuses the client's
+  /// certificate, the first read reports it.
+  /// Errors: those of verification; errc::deadline_exceeded after the context's time; errc::invalid_argument if `host`
+  /// is not a valid host; errc::closed if the executor for handshakes accepts no more work. The socket is closed then.
   [[nodiscard]] static auto connect(tls_context as, stream_socket through, std::string host)
       -> task<result<tls_stream>>;
   /// Shakes hands as the server. Requires the context of a server. Errors: as `connect`.
@@ -190,11 +194,13 @@ class BRAID_API tls_stream {
   /// The connection below: for its addresses and options, and to break it off by `shutdown`. Requires an open stream.
   [[nodiscard]] auto socket() const noexcept -> const stream_socket&;
 
-  /// Waits until there is something, and puts as much as there is into the front of `into`, which is not empty. 0: the
-  /// peer has ended its side. Errors: tls_errc::truncated where the connection ends without that.
+  /// Waits until bytes have arrived, and copies as many as possible to the front of `into`, which must not be empty.
+  /// Returns 0 if the peer has ended its side.
+  /// Errors: tls_errc::truncated if the connection ends without that.
   [[nodiscard]] auto read_some(std::span<std::byte> into) const -> task<result<std::size_t>>;
 
-  /// Fills `into`. Errors: errc::ended where the peer ends before. A stop in between loses what was read.
+  /// Fills `into`.
+  /// Errors: errc::ended if the peer ends first. If a stop interrupts the call, the bytes that it had read are lost.
   [[nodiscard]] auto read_exactly(std::span<std::byte> into) const -> task<result<void>>;
 
   /// Writes all of `bytes`. A stop in between leaves a part written. Errors: broken_pipe after `shutdown`.
@@ -210,28 +216,30 @@ class BRAID_API tls_stream {
   /// Notifies the peer that nothing more will come, and ends that direction of the socket. Reading goes on.
   [[nodiscard]] auto shutdown() const -> task<result<void>>;
 
-  /// The same without waiting, before a close of the stream: as much goes as the socket takes at once. False
-  /// where that is not all, or where the stream has failed before: then the peer sees a connection that was cut.
+  /// Shuts down without waiting, before the stream is closed: it sends as much as the socket accepts at once. Returns
+  /// false if that is not everything, or if the stream has failed before: then the peer sees a truncated connection.
   auto try_shutdown() const noexcept -> bool;
 
-  /// As `byte_stream::move_to`. The handshake has waited, so its loop's own thread does this.
+  /// As `byte_stream::move_to`. The handshake has waited, so call it on the loop's own thread.
   void move_to(loop& other) noexcept;
 
   /// Closes it at once. Requires that no task reads or writes.
   void close() noexcept;
 
-  /// Whether everything that was received has been read, and the peer has not ended its side. What still lies in the
-  /// socket is not looked at.
+  /// Returns whether everything that was received has been read, and the peer has not ended its side. It does not check
+  /// for bytes that are still in the socket.
   [[nodiscard]] auto is_drained() const noexcept -> bool;
 
-  /// What was agreed on by ALPN; empty where nothing was. Lifetime: of the stream.
+  /// Returns the protocol that ALPN selected, or an empty string.
+  /// Lifetime: of the stream.
   [[nodiscard]] auto protocol() const noexcept -> std::string_view;
   [[nodiscard]] auto version() const noexcept -> tls_context::version;
-  /// Whether the handshake was a short one, which went on from an earlier session.
+  /// Returns whether the handshake was abbreviated, because it resumed an earlier session.
   [[nodiscard]] auto resumed() const noexcept -> bool;
-  /// The name that the client asked for; empty where it gave none. Lifetime: of the stream.
+  /// Returns the name that the client asked for, or an empty string.
+  /// Lifetime: of the stream.
   [[nodiscard]] auto server_name() const noexcept -> std::string_view;
-  /// The peer's own certificate as DER; empty where it gave none.
+  /// Returns the peer's own certificate as DER, or nothing if it sent none.
   [[nodiscard]] auto peer_certificate() const -> std::vector<std::byte>;
 
  private:

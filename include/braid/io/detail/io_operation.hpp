@@ -39,8 +39,8 @@ class BRAID_API open_descriptor {
   io_registration registration_;
 };
 
-/// Tries at home, and waits where the try would block. A stop withdraws it: an attempt moves what it moves or nothing,
-/// so that nothing gets lost.
+/// An operation that first tries at home, and waits if the try would block. A stop withdraws it. An attempt moves
+/// everything or nothing, so no bytes are lost.
 /// Protocol: docs/design/sockets.md
 class BRAID_API io_operation : public awaiter_base, protected io_transfer {
  public:
@@ -52,8 +52,8 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
     return transfer_to(suspend(self.promise(), self, at));
   }
 
-  /// The read that waits on the registration ends now, and later ones where they would wait: with what has arrived, or
-  /// with -ECANCELED. Requires that operations alone wait on it.
+  /// Ends the waiting read of the registration, and later reads that would wait: with the bytes that have arrived, or
+  /// with -ECANCELED. Requires that only operations wait on it.
   static void end_read_waits(open_descriptor& of) noexcept;
 
  protected:
@@ -65,7 +65,8 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
 
   /// Tries. False: it would block, and the registration knows that.
   [[nodiscard]] virtual auto attempt() noexcept -> bool = 0;
-  /// The backend has moved so many bytes, or none for an error, whose number is negative. False: there is more to do.
+  /// Called when the backend has moved `outcome` bytes; a negative number is an error. Returns false if there is more
+  /// to do.
   [[nodiscard]] virtual auto absorb(int outcome) noexcept -> bool = 0;
 
   [[nodiscard]] auto on() const noexcept -> loop& { return *on_; }

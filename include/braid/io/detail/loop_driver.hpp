@@ -13,10 +13,11 @@
 
 namespace braid::detail {
 
-/// Gives a worker a loop of its own. A worker without jobs sleeps in the loop, and one that has jobs runs it between
-/// them: after 256 jobs at the latest, and once 20 µs have passed after eight more jobs at most, but after each job
-/// where each takes as long. An iteration takes up to 100 µs, and longer where one task does. Threads: `unpark` and
-/// `await_end` from any, the rest from the worker. Protocol: docs/design/merged.md
+/// Gives a worker a loop of its own. A worker without jobs sleeps in the loop. A worker with jobs runs the loop between
+/// them: after at most 256 jobs, or once 20 µs have passed after at most eight more jobs, but after each job if each
+/// takes that long. An iteration takes up to 100 µs, and longer only if one task does.
+/// Threads: `unpark` and `await_end` from any, the rest from the worker.
+/// Protocol: docs/design/merged.md
 class BRAID_API loop_driver final : public driver {
  public:
   explicit loop_driver(std::unique_ptr<loop> owned) noexcept : loop_(std::move(owned)) {}
@@ -49,11 +50,11 @@ class BRAID_API loop_driver final : public driver {
   static constexpr std::uint32_t max_polls = 32;  // at eight jobs each; an iteration after 256 jobs
   static constexpr duration between_iterations = 20us;
 
-  // Of the permit:
+  // The states of the permit:
   static constexpr std::uint32_t none = 0;
   static constexpr std::uint32_t given = 1;
-  static constexpr std::uint32_t in_loop = 2;  // none, and the worker sleeps in the loop, or is about to
-  static constexpr std::uint32_t alone = 3;    // none, and the worker sleeps on this word, or is about to
+  static constexpr std::uint32_t in_loop = 2;  // no permit, and the worker sleeps in the loop, or is about to
+  static constexpr std::uint32_t alone = 3;    // no permit, and the worker sleeps on this word, or is about to
 
   auto take_or_announce(std::uint32_t how) noexcept -> bool;
   void note_end() noexcept;

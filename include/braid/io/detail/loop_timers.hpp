@@ -9,15 +9,16 @@
 
 namespace braid::detail {
 
-/// Timers that any thread arms, as a `timer_thread` has them, but without a thread: they fire on the thread of a loop,
-/// beside its own. For `post_at`, `post_after` and `post_every` on a pool: `post_after(workers, timers, 5ms, fn)`.
-/// Once the loop stops nothing fires any more; what is pending is dropped when this goes.
-/// Threads: made on the loop's own thread, while the loop runs; destroyed there, or after the loop has stopped. The
-/// rest as `shared_timers`. Lifetime: ends before its loop. Cost: as `shared_timers`; a post to the loop where a timer
-/// is due before all others.
+/// Timers that any thread can arm, like a `timer_thread` but without a thread: they fire on the thread of a loop,
+/// together with its own. For `post_at`, `post_after` and `post_every` on a pool: `post_after(workers, timers, 5ms,
+/// fn)`. After the loop has stopped, nothing fires; the destructor drops pending timers.
+/// Threads: created on the loop's own thread, while the loop runs; destroyed there, or after the loop has stopped. The
+/// rest as `shared_timers`. Lifetime: ends before its loop. Cost: as `shared_timers`; a post to the loop if a timer is
+/// due before all others.
 class BRAID_API loop_timers final : public shared_timers {
  public:
-  /// The clock is that of the loop. Errors: std::bad_alloc.
+  /// Uses the clock of the loop.
+  /// Errors: std::bad_alloc.
   explicit loop_timers(loop& on);
   ~loop_timers() override;
 

@@ -15,9 +15,9 @@ namespace braid::detail {
 class io_operation;
 class io_transfer;
 
-/// What a backend knows of an open descriptor. The first transfer that has to wait registers it, once for all that
-/// follow; it is forgotten before the descriptor is closed.
-/// Threads: those of the backend. Lifetime: stays where it is; outlives its transfers.
+/// A backend's record of an open descriptor. The first transfer that has to wait registers it, once for all later
+/// transfers; it is removed before the descriptor is closed.
+/// Threads: those of the backend. Lifetime: does not move; outlives its transfers.
 class io_registration {
  public:
   enum class kind : std::uint8_t {
@@ -36,8 +36,8 @@ class io_registration {
   [[nodiscard]] auto pending(io_interest side) const noexcept -> io_transfer* { return pending_[index(side)]; }
   [[nodiscard]] auto is_registered() const noexcept -> bool { return is_registered_; }
 
-  /// Whether a system call is worth a try: false after one that would have blocked, or that left nothing for the next,
-  /// until the kernel says otherwise.
+  /// Returns whether a system call is worth trying: false after a call that would have blocked, or that left nothing
+  /// for the next one, until the kernel reports readiness.
   [[nodiscard]] auto may_be_ready(io_interest side) const noexcept -> bool { return may_be_ready_[index(side)]; }
 
   // For backends, and for what tries a system call of its own.
@@ -58,7 +58,7 @@ class io_registration {
   void set_ends_read_waits(bool ends) noexcept { ends_read_waits_ = ends; }
 
  private:
-  friend class io_operation;  // says where it lies
+  friend class io_operation;  // knows the offset
   static constexpr auto index(io_interest side) noexcept -> std::size_t { return side == io_interest::read ? 0 : 1; }
 
   int descriptor_;
@@ -102,7 +102,7 @@ class io_transfer : public io_transfer_hook {
   void answer_ready() noexcept { answers_->ready(*this); }
 
  private:
-  friend class io_operation;  // says where it lies
+  friend class io_operation;  // knows the offset
   const answers* answers_;
   io_registration* registration_;
   io_interest side_;
@@ -110,9 +110,9 @@ class io_transfer : public io_transfer_hook {
   msghdr message_{};
 };
 
-/// Moves what can be moved at once, and notes in the registration what the next try will find. Gives the number of
-/// bytes, or the negative number of an error: -EAGAIN where it would block. Never raises SIGPIPE for a socket. Retries
-/// after EINTR.
+/// Moves the bytes that can be moved at once, and notes in the registration what the next try will find. Returns the
+/// number of bytes, or the negative number of an error: -EAGAIN if it would block. Never raises SIGPIPE for a socket.
+/// Retries after EINTR.
 [[nodiscard]] BRAID_API auto move_now(io_transfer& item) noexcept -> int;
 
 }  // namespace braid::detail
