@@ -44,7 +44,7 @@ auto is_forbidden_trailer(std::string_view name) -> bool {
   return std::ranges::any_of(forbidden, [&](std::string_view one) { return equals_lower(name, one); });
 }
 
-/// What the reader says of a head, said of trailers.
+/// Converts an error of the head reader to the error of trailers.
 auto trailer_error(http_errc error) -> http_errc {
   switch (error) {
     case http_errc::head_too_large:
@@ -100,7 +100,7 @@ auto http_body_decoder::next(std::string_view input) -> std::expected<piece, htt
   return piece{at, {}};
 }
 
-/// `at` is where the data begins; what stands before it is framing.
+/// `at` is the start of the data; the bytes before it are framing.
 auto http_body_decoder::take_data(std::string_view input, std::size_t at) noexcept -> piece {
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size() - at));
   left_ -= size;

@@ -56,7 +56,7 @@ auto is_redirect(http_status status) -> bool {
   return false;
 }
 
-/// Returns where a redirect leads to; nothing if it cannot be followed, or leads from https to http.
+/// Returns the target of a redirect, or nothing if it cannot be followed, or if it leads from https to http.
 auto redirected(const http_client::call& call, std::string_view location) -> std::optional<std::string> {
   std::string next = http_url::resolve(call.url, location);
   const auto to = http_url::parse(next);
@@ -65,7 +65,7 @@ auto redirected(const http_client::call& call, std::string_view location) -> std
   return next;
 }
 
-/// The next call of a chain of redirects. False where there is none.
+/// Prepares the next call of a chain of redirects. Returns false at the end of the chain.
 auto follow(http_client::call& call, const http_client::answer& answer) -> bool {
   const auto location = answer.field("Location");
   const auto from = http_url::parse(call.url);

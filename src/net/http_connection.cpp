@@ -76,7 +76,7 @@ http_connection::~http_connection() {
   if (is_linked()) unlink();
 }
 
-/// The timer stays where it is when a deadline is moved on, as with each request, and is looked at when it fires.
+/// The timer is not re-armed when a deadline moves to a later time, as with each request; it is checked when it fires.
 void http_connection::wait_until(wait what, time_point deadline) noexcept {
   waits_for_ = what;
   deadline_ = deadline;
@@ -106,8 +106,8 @@ void http_connection::fired(timer& self) noexcept {
     late.end_read();
 }
 
-/// What has come by now is still read. A read of TLS may be sending instead, to a client that does not read: that is
-/// cut.
+/// Bytes that have arrived by now are still read. A TLS read may be sending instead, to a client that does not read:
+/// that is cut.
 void http_connection::end_read() noexcept {
   socket_->end_read_waits();
   cut_at_ = after(by_->on.now(), std::max(by_->options.linger_timeout, min_before_cut));
@@ -181,8 +181,9 @@ void http_connection::wait_for_request() noexcept {
   if (by_->stopping || by_->wants_room) close_idle();
 }
 
-/// Nothing has come until a deadline, or until the server wanted the connection to close. False where it goes on
-/// waiting: for the rest of a request that has begun, or because the deadline was that of an earlier wait.
+/// Called if nothing has arrived until a deadline, or until the server wanted the connection to close. Returns false if
+/// the connection continues to wait: for the rest of a request that has begun, or because the deadline belonged to an
+/// earlier wait.
 auto http_connection::give_up_head() -> bool {
   const bool late = is_late();
   if (!late && (work_ || !close_requested_)) {
@@ -222,7 +223,7 @@ void http_connection::begin_request() {
   const char* const was_at = input_.view().data();
   input_.hold(size, more_comes ? room_for_body : 0);
   if (input_.held().data() != was_at)
-    static_cast<void>(work_->parser.parse(input_.held()));  // the views are where the bytes are now
+    static_cast<void>(work_->parser.parse(input_.held()));  // the views now refer to the moved bytes
   work_->match = by_->routes.find(head().method, head().path);
   keep_ = head().keep_alive;
   answer_ = answer::none;
@@ -326,7 +327,7 @@ void http_connection::end_pieces() {
   if (work_->framing.how == kind::length && work_->written != work_->framing.length) answer_ = answer::broken;
 }
 
-/// False where the connection ends.
+/// Returns false if the connection ends.
 auto http_connection::after_request() -> bool {
   discard_body();
   if (!work_->body.finished()) keep_ = false;
@@ -339,8 +340,8 @@ auto http_connection::after_request() -> bool {
   return true;
 }
 
-/// Whether it has to wait before it is read from again. The time since the last bytes came is that of their answers,
-/// unless a handler waited: then it is the time since that.
+/// Returns whether it must wait before the connection is read again. The time since the last bytes arrived was spent on
+/// their answers, unless a handler waited; then only the time since that counts.
 auto http_connection::is_held_back() noexcept -> bool {
   if (!std::exchange(paced_, false)) return false;
   const time_point sent = by_->on.now();

@@ -31,7 +31,7 @@ namespace braid::detail {
 
 class http_connection;
 
-/// What the connections of a server share. Touched on its loop only.
+/// The state that the connections of a server share. Used only on its loop.
 struct http_service {
   http_service(loop& l, const http_router& r, http_server::options o)
       : on(l),
@@ -190,7 +190,7 @@ class http_connection : public list_hook {
   bool is_reading_ = false;    // a task of the handler waits for the body
   bool is_sending_ = false;    // a task of the handler waits for bytes to be sent
   bool continue_due_ = false;  // the client waits for leave to send
-  bool paced_ = false;         // among the answers that are kept for sending is one that refuses
+  bool paced_ = false;         // the answers that are waiting to be sent include a refusal
   std::optional<time_point> head_deadline_;
   unsigned in_succession_ = 0;  // requests served without waiting
 

@@ -15,7 +15,7 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t copied_piece = 8 * 1024;  // a larger one is sent from where it lies
+constexpr std::size_t copied_piece = 8 * 1024;  // a larger piece is sent without a copy
 constexpr std::size_t max_lingering = 256 * 1024;
 constexpr unsigned max_consecutive = 64;
 
@@ -128,7 +128,8 @@ auto http_connection_over<Stream>::flush() -> task<result<void>> {
   co_return sent;
 }
 
-/// An idle connection that is closed says so, where its transport has a word for it: it was not cut.
+/// If the transport can announce its end, an idle connection announces it when it is closed, so that it does not look
+/// cut.
 template <transport Stream>
 auto http_connection_over<Stream>::announce_end() -> task<void> {
   wait_until(wait::linger, after(by_->on.now(), by_->options.linger_timeout));

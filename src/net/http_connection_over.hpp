@@ -16,7 +16,8 @@ class http_connection_over final : public http_connection {
  public:
   http_connection_over(http_service& by, Stream stream);
 
-  /// Serves until either side is done. Errors: throws where there is no memory; then it is to be broken off.
+  /// Serves until either side is done.
+  /// Errors: throws if there is no memory; then the connection must be broken off.
   auto run() -> task<void>;
   /// The connection breaks instead of ending, so that the peer does not take what was sent for all.
   void break_off() const noexcept;
@@ -25,7 +26,7 @@ class http_connection_over final : public http_connection {
   auto write(std::string_view piece) -> task<result<void>> override;
 
  private:
-  /// Whether the end of a connection can be distinguished from one that is cut.
+  /// Whether the end of a connection can be distinguished from a cut.
   static constexpr bool announces_its_end = std::same_as<Stream, tls_stream>;
 
   [[nodiscard]] static auto cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t>;

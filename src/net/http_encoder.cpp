@@ -14,7 +14,7 @@ namespace {
 using namespace detail;
 
 constexpr std::size_t max_number = 20;
-/// Of what stands in any head beside the texts that it is made of: names, the version, numbers, ends of lines.
+/// The maximum size of the fixed parts of a head: names, the version, numbers, line ends.
 constexpr std::size_t max_around = 128;
 
 /// Writes into room that was made for it: a head is many small pieces, and a string would look for room before each.
@@ -60,7 +60,7 @@ void head_writer::framing(const http_framing& body, http_persistence connection)
   if (connection == http_persistence::keep_alive) text("Connection: keep-alive\r\n");
 }
 
-/// What `write(head_writer)` writes, and gives back, comes behind what is there; it is `max_count` bytes or less.
+/// Appends what `write(head_writer)` writes, at most `max_count` bytes, and returns its result.
 template <typename Write>
 void append_written(std::string& out, std::size_t max_count, Write write) {
   const std::size_t before = out.size();

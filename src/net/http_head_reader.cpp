@@ -119,7 +119,7 @@ auto http_head_reader::add_field(std::string_view input, std::string_view line) 
 }
 
 auto http_head_reader::note(std::string_view name, std::string_view value) -> std::optional<http_errc> {
-  switch (name.size()) {  // most fields are none of these, and have another length
+  switch (name.size()) {  // most fields are different and have another length
     case 4: return equals_lower(name, "host") ? note_host(value) : std::nullopt;
     case 6:
       if (!equals_lower(name, "expect")) return std::nullopt;

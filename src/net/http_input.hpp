@@ -15,7 +15,7 @@ class http_input {
   [[nodiscard]] auto empty() const noexcept -> bool { return begin_ == end_; }
   [[nodiscard]] auto held() const noexcept -> std::string_view { return {bytes_.get() + held_at_, held_size_}; }
 
-  /// Where to receive more. What is held stays in its place, unless there is none left.
+  /// Returns the space for received bytes. The held bytes do not move, unless there is no space left.
   auto room() -> std::span<std::byte>;
   void received(std::size_t bytes) noexcept { end_ += bytes; }
   void consume(std::size_t bytes) noexcept { begin_ += bytes; }

@@ -47,7 +47,7 @@ void http_pacer::open() noexcept {
   while (!queue_.empty()) leave(queue_.front());
 }
 
-/// The connection that has waited longest is released even where the account is overdrawn.
+/// The connection that has waited longest is released even if the account is overdrawn.
 void http_pacer::tick() noexcept {
   const time_point now = on_->now();
   for (std::size_t left = due(now); !queue_.empty(); left -= left == 0 ? 0U : 1U) {
@@ -58,7 +58,8 @@ void http_pacer::tick() noexcept {
   if (!queue_.empty()) on_->arm(tick_, now + between_ticks);
 }
 
-/// As many as the account can pay for, should all of them be refused, and those that will not be.
+/// Returns as many connections as the account can pay for if all of them are refused, plus those that will not be
+/// refused.
 auto http_pacer::due(time_point now) noexcept -> std::size_t {
   refill(now);
   const std::size_t paid = account_ < 0 ? 0 : 1 + static_cast<std::size_t>(account_ / mean_);

@@ -23,7 +23,8 @@ constexpr std::size_t max_connections = 65'536;  // to one host; there is a plac
 constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets take it, though the peer does not read
 constexpr int first_refusing = 300;  // a server that gives such an answer does not want the rest of the call
 
-/// Makes the context of a client that was given none. Blocks: to read the authorities of the system.
+/// Creates the context of a client that has none.
+/// Blocks: to read the authorities of the system.
 struct usual_context {
   executor* handshakes;  // what lies in folders is read when a certificate is verified
 
@@ -223,7 +224,8 @@ auto http_lease::send_and_receive(std::string_view head_and_body, const http_cli
   co_return co_await std::move(whole);
 }
 
-/// What the server sends while it receives is kept, as much as an answer may have: otherwise both would wait for room.
+/// Bytes that the server sends while it receives are stored, up to the limit of an answer: otherwise both would wait
+/// for room.
 auto http_lease::receive_beside() -> task<void> {
   receives_beside_ = true;
   while (sends_on_ && !end_of_input_ && line_->input.view().size() < pool_->options().limits.body_bytes) {
@@ -282,7 +284,7 @@ auto http_lease::receive_head(http_method asked) -> task<result<void>> {
   co_return fail(http_errc::too_many_responses);
 }
 
-/// The head moves out of the way of the body, to where it stays.
+/// Moves the head out of the way of the body, to its final place.
 auto http_lease::keep_head(http_method asked) -> result<void> {
   head_text_ = line_->input.view().substr(0, parser_.size());
   line_->input.consume(parser_.size());
@@ -317,7 +319,7 @@ auto http_lease::read_some() -> task<result<std::string_view>> {
   }
 }
 
-/// The connection goes back to the pool where the next answer can only be one to the next call.
+/// Returns the connection to the pool if the next answer on it can only belong to the next call.
 void http_lease::settle() noexcept {
   if (line_ == nullptr) return;
   const bool is_free =

@@ -36,13 +36,14 @@ class http_line : public list_hook {
   explicit http_line(tls_stream secure) noexcept : stream_(std::move(secure)) {}
   http_line(const http_line&) = delete;
   auto operator=(const http_line&) -> http_line& = delete;
-  /// Notifies the server that nothing more will come, where TLS has a word for that. A call that is half sent was cut,
-  /// and looks so. Blocks: never.
+  /// Notifies the server that nothing more will follow, if the connection uses TLS. A call that was sent in part looks
+  /// cut.
+  /// Blocks: never.
   ~http_line();
 
   auto write(std::string_view text) -> task<result<void>>;
-  /// Puts what comes next behind `input`. 0 is an end that the server has meant.
-  /// Errors: truncated where TLS was cut; the stream's.
+  /// Appends the next bytes to `input`. 0 means that the server has ended the stream deliberately.
+  /// Errors: truncated if TLS was cut; the stream's.
   auto receive() -> task<result<std::size_t>>;
   /// Present and later receives do not wait any more: see `byte_stream::end_read_waits`.
   void end_waits() const noexcept { socket().end_read_waits(); }
@@ -81,7 +82,7 @@ class http_pool {
   [[nodiscard]] auto on() const noexcept -> loop& { return on_; }
   [[nodiscard]] auto options() const noexcept -> const http_client::options& { return options_; }
   [[nodiscard]] auto host(const http_url& url) -> std::shared_ptr<http_host>;
-  /// A connection that is free and still there; null for none.
+  /// Returns a connection that is free and still open, or null.
   [[nodiscard]] auto take(http_host& from) -> std::unique_ptr<http_line>;
   [[nodiscard]] auto connect(http_url to) -> task<result<std::unique_ptr<http_line>>>;
   void give_back(http_host& to, std::unique_ptr<http_line> line);
@@ -127,9 +128,10 @@ class http_lease {
   auto operator=(const http_lease&) -> http_lease& = delete;
   ~http_lease() { settle(); }
 
-  /// Sends the call and receives the head of its answer. What is long is sent while the answer is received: a server
-  /// may say no before it has all, or send while it receives. Errors: those of receiving; where that fails, too, those
-  /// of sending; those of the call's own pieces.
+  /// Sends the call and receives the head of its answer. A long call is sent while the answer is received, because a
+  /// server may refuse before it has everything, or send while it receives.
+  /// Errors: those of receiving; if receiving fails because sending failed, those of sending; those of the call's own
+  /// pieces.
   auto converse(std::string_view head_and_body, const http_client::call& call) -> task<result<void>>;
   auto read_some() -> task<result<std::string_view>>;
 

@@ -1,4 +1,4 @@
-// src/net/http_response_parser.cpp: the line that begins a response, and where its body ends.
+// src/net/http_response_parser.cpp: parses the first line of a response, and determines the end of its body.
 #include <braid/net/detail/http_parser.hpp>
 
 #include <braid/net/detail/http_text.hpp>

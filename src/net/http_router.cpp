@@ -20,7 +20,7 @@ struct http_router::node {
   std::unique_ptr<node> named;
   std::unique_ptr<node> rest;
   std::array<std::unique_ptr<route>, detail::http_methods> routes;
-  http_router::method_set allowed;  // those that have a route, and HEAD where GET has one
+  http_router::method_set allowed;  // the methods with a route, and HEAD if GET has a route
 
   [[nodiscard]] auto find(std::string_view wanted) const noexcept -> node* {
     for (const auto& child : written_out)
@@ -127,7 +127,7 @@ auto http_router::find(http_method method, std::string_view path) const noexcept
   return out;
 }
 
-/// True where the search is over.
+/// Returns true if the search is over.
 auto http_router::try_route(const node& at, http_method method, match& into) noexcept -> bool {
   const auto handler_of = [&](http_method one) { return at.routes[static_cast<std::size_t>(one)].get(); };
   into.allowed_.add(at.allowed);

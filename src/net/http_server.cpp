@@ -17,8 +17,9 @@
 namespace braid {
 namespace {
 
-/// Connections that the kernel has taken before a stop are looked for so long, and so many of them: those that wait,
-/// where the kernel says how many, and a few that come meanwhile. Under a storm of new ones it would not end otherwise.
+/// The limits for accepting connections that the kernel had accepted before a stop: for this time, and as many as wait
+/// if the kernel reports it, plus a few that arrive meanwhile. Otherwise a storm of new connections would keep it from
+/// ending.
 constexpr auto last_look = 1ms;
 constexpr std::size_t few_more = 16;
 constexpr std::size_t max_last_looks = 4096;
@@ -48,7 +49,7 @@ class http_server::state : public detail::http_service {
     state* owner;
   };
 
-  /// A connection that shakes hands. The scope is that of the task that does.
+  /// A connection in its handshake. The scope is that of the handshake's task.
   struct handshake : list_hook {
     handshake(state& s, scope& in) noexcept : of(&s), where(&in) {
       detail::add_to_count(of->counts.handshakes);
@@ -68,7 +69,7 @@ class http_server::state : public detail::http_service {
     scope* where;
   };
 
-  /// Says that it is over, also where `serve` itself is stopped.
+  /// Marks the end of `serve`, also if `serve` itself is stopped.
   struct whole_course {
     explicit whole_course(state& s) noexcept : of(&s) {}
     whole_course(const whole_course&) = delete;
@@ -161,12 +162,12 @@ auto http_server::state::accept_all(stream_listener& listener, scope& all) -> ta
     if (next_) co_await start_next(all);  // left by an error of this process
     result<stream_socket> got = co_await listener.accept();
     if (!got) co_return fail(got.error());
-    next_ = std::move(*got);  // stays there where the task is stopped before there is room
+    next_ = std::move(*got);  // stays there if the task is stopped before there is room
     co_await start_next(all);
   }
 }
 
-/// Closes the connection that has been idle longest, or else the oldest one that is still in its handshake.
+/// Closes the connection that has been idle longest, or otherwise the oldest one that is still in its handshake.
 void http_server::state::make_room() noexcept {
   if (!idle.empty())
     idle.front().close_idle();
@@ -206,7 +207,7 @@ auto http_server::state::accept_last(stream_listener& listener, scope& all) -> t
   }
 }
 
-/// Those that are slow, or speak something else, hold up no others: each is a task of its own, until a deadline.
+/// Each handshake is a task of its own with a deadline, so that slow peers and other protocols do not delay the others.
 auto http_server::state::shake_hands(stream_socket socket) -> task<result<tls_stream>> {
   if (counts.handshakes >= options.handshakes && !handshakes_.empty()) handshakes_.front().give_up();
   auto body = [&](scope& here) -> task<result<tls_stream>> {

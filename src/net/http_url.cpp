@@ -18,7 +18,7 @@ using namespace detail;
 
 auto digit_of(char c) -> int { return is_http(c, is_digit) ? c - '0' : lower(c) - 'a' + 10; }
 
-/// The port behind the host; where there is none, the scheme's.
+/// Returns the port after the host, or the default of the scheme.
 auto port_of(std::string_view digits, std::uint16_t otherwise) -> std::uint16_t {
   std::uint16_t out = otherwise;
   std::from_chars(digits.data(), digits.data() + digits.size(), out);

@@ -43,8 +43,8 @@ struct http_workspace {
   }
 };
 
-/// Workspaces that no task uses. What was given back last is lent first, because it is still in the processor's caches:
-/// so many connections that send alternately touch the memory of few.
+/// Workspaces that no task uses. The one that was returned last is lent first, because it is still in the processor's
+/// caches: many connections that send alternately then use the memory of a few.
 class http_workspaces {
  public:
   explicit http_workspaces(const http_limits& limits) : limits_(limits) { free_.reserve(max_free); }

@@ -58,8 +58,8 @@ void write_commands(byte_buffer& out, const redis_id_batch& batch, std::size_t f
   if (count > std::numeric_limits<std::size_t>::max() / max_count) throw std::bad_alloc();
   char* const begin = out.room(count * max_count);
   char* at = begin;
-  // What stands before and behind the key is the same in all commands: it is spelled in the first, and copied from
-  // there.
+  // The parts before and after the key are the same in all commands: they are encoded once, and copied from the first
+  // command.
   const char* head = nullptr;
   const char* tail = nullptr;
   std::size_t head_size = 0;

@@ -1,4 +1,5 @@
-// src/net/redis_cluster.cpp: the calls of a cluster: encoded, sent where they belong, and their replies read.
+// src/net/redis_cluster.cpp: the calls of a cluster: encodes them, sends them to the right nodes, and reads their
+// replies.
 #include <braid/net/redis_cluster.hpp>
 
 #include <braid/net/detail/redis_commands.hpp>

@@ -1,4 +1,4 @@
-// src/net/redis_cluster_map.cpp: asking the nodes for the map of slots, and why there is none.
+// src/net/redis_cluster_map.cpp: asks the nodes for the map of slots, and finds the reason if there is no map.
 #include "redis_cluster_state.hpp"
 
 #include <braid/base/detail/after.hpp>
@@ -24,8 +24,8 @@ constexpr duration moment = std::chrono::milliseconds(1);
 enum class error_detail : std::uint8_t {
   nothing,      ///< no node has answered, for the time being
   unreachable,  ///< there is no node
-  soon,         ///< one that is not ready
-  no,           ///< one that will not
+  soon,         ///< the node is not ready yet
+  no,           ///< the node will not answer
 };
 
 auto error_detail_of(std::error_code why) noexcept -> error_detail {
@@ -53,9 +53,9 @@ auto ip_in(std::span<const resp_value> node) -> std::string_view {
   return {};
 }
 
-/// The host of a node in CLUSTER SLOTS. A server that prefers names and has none for a node calls it `?`, with its
-/// address in the metadata; one that knows no address of its own gives null or an empty text. Then it is that of the
-/// node that has answered.
+/// Returns the host of a node in CLUSTER SLOTS. A server that prefers names calls a node without a name `?`, with its
+/// address in the metadata; a server that does not know its own address sends null or an empty string. Then the host is
+/// that of the node that has answered.
 auto host_of(std::span<const resp_value> node, std::string_view answered) -> std::string {
   const std::string_view host = node[0].has_text() ? node[0].text() : std::string_view();
   if (!host.empty() && host != "?") return std::string(host);
@@ -84,8 +84,9 @@ void take_reason(std::error_code& why, std::error_code now, redis_access asked) 
   if (!is_less_specific || asked == redis_access::write) why = now;
 }
 
-/// For one question, where so many nodes may still be asked: so short that a node that does not answer leaves time for
-/// the others, and at least what a connection nearby takes. Where all are far, the last one has more.
+/// Returns the time for one question if `nodes` more nodes may have to be asked: short enough that a node that does not
+/// answer leaves time for the others, and at least as long as a connection nearby takes. If all nodes are far away, the
+/// last one gets more time.
 auto redis_cluster_state::share_of(time_point limit, std::size_t nodes) const noexcept -> duration {
   constexpr duration min_time = std::chrono::milliseconds(10);
   constexpr duration max_time = std::chrono::milliseconds(100);
@@ -140,8 +141,8 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
   return true;
 }
 
-/// The nodes that are asked for the map, one after the other: those of the map, each time another one first, and then
-/// those that the cluster was given, in case no node of the map is there any more.
+/// Returns the nodes to ask for the map, in order: those of the map, beginning with another one each time, and then the
+/// configured nodes, in case no node of the map exists any more.
 auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
   std::vector<node_ptr> all(nodes_);
   if (!all.empty()) std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(next_asked_ % all.size()));

@@ -20,8 +20,8 @@ auto access_of(const redis_batch& batch) noexcept -> redis_access {
   return batch.expected() == redis_replies::any ? redis_access::write : redis_access::read;
 }
 
-/// Whether one of the commands that were sent is still open, and a later one of its slot is not: what they write is in
-/// another order then. Requires that both are in ascending order. `slots` are those of all commands.
+/// Returns whether a command is still open while a later command of its slot is done: their writes happen in another
+/// order then. Requires that both lists are in ascending order. `slots` are those of all commands.
 auto is_out_of_order(std::span<const std::uint16_t> slots, std::span<const std::uint32_t> sent,
                      std::span<const std::uint32_t> open) -> bool {
   std::bitset<redis_slots> has_later;
@@ -82,7 +82,8 @@ auto redis_cluster_state::deadline_of(duration timeout) const noexcept -> time_p
   return after(on_->now(), timeout == duration::zero() ? options_.connection.request_timeout : timeout);
 }
 
-/// Until the deadline, as a call takes it: for one that has just passed not zero, which would mean something else.
+/// Returns the time until the deadline in the form that a call expects: not zero if the deadline has just passed,
+/// because zero means something else.
 auto redis_cluster_state::remaining(time_point deadline) const noexcept -> duration {
   return deadline == time_point::max() ? duration::max() : std::max(deadline - on_->now(), duration(1));
 }
@@ -150,8 +151,8 @@ auto redis_cluster_state::choose(const way& of) -> place {
   return owner == nullptr ? place() : place_for(*owner, of);
 }
 
-/// To a master or, for reads, to one of its replicas, round robin: one that is connected, or of which nothing is known
-/// yet. All of them try to connect meanwhile, so a replica that comes back is asked again.
+/// Chooses the master or, for reads, one of its replicas, round robin: one that is connected, or whose state is not
+/// known yet. All replicas try to connect meanwhile, so a replica that recovers is used again.
 auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
   const bool may_be_replica =
       options_.reads == redis_cluster::reads::replicas && of.access == redis_access::read && !of.masters_only;
@@ -184,7 +185,8 @@ void redis_cluster_state::left(const place& asked) noexcept {
 
 // One command
 
-/// What a reply means for the way of its command. Errors: too_many_hops.
+/// Decides from its reply how a command continues.
+/// Errors: too_many_hops.
 auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& from) -> result<verdict> {
   if (!reply.is_error()) return verdict::over;
   const redis_errc code = redis_error_of(reply.text());
@@ -208,10 +210,11 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
   return verdict::again;
 }
 
-/// What it means for the way of a command that there is no reply.
+/// Decides how a command continues that has no reply.
 auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
   const bool has_left = error == errc::closed && !is_closed_;  // the node, before the command was sent to it
-  // The reply may have met exhausted memory; where the command met it, a write is given up though it was not sent.
+  // The reply may have failed for lack of memory. If the command itself did, a write is abandoned although it was not
+  // sent.
   const bool was_sent = error == redis_errc::connection_lost || error.category() == resp_category() ||
                         error == redis_errc::unexpected_reply || error == std::errc::not_enough_memory;
   const bool is_final = error.category() == make_error_code(errc::closed).category() ||
@@ -278,10 +281,10 @@ struct redis_cluster_state::part {
   std::span<std::uint16_t> slots;  // of all commands of the batch
   std::span<resp_value> replies;
   arena* memory = nullptr;
-  time_point limit;  // the deadline, or that of the scope
+  time_point limit;  // the deadline of the call or of the scope
   place asked;
-  std::vector<std::uint32_t> commands;  // those that are not answered yet; empty at the end where all are
-  std::error_code error;                // that of the whole batch
+  std::vector<std::uint32_t> commands;  // the commands that are not answered yet; empty at the end if all are
+  std::error_code error;                // the error of the whole batch
   std::error_code why;                  // the last reason why something is not answered
   bool waits = false;                   // before they are sent again
   bool is_sent_on = false;              // some of them
@@ -338,7 +341,7 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
   if (!of.error && is_out_of_order(of.slots, commands, of.commands)) of.error = redis_errc::out_of_order;
 }
 
-/// Asks for commands where a slot moves to. Those that have no answer there begin their way again.
+/// Sends commands to the node to which their slot moves (ASK). Commands that are not answered there start again.
 auto redis_cluster_state::run_asking(part& of, node_ptr target, std::vector<std::uint32_t> commands,
                                      time_point deadline) -> task<void> {
   const place there{.connection = &connection_of(*target), .node = target};

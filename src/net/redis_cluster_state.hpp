@@ -21,8 +21,8 @@ namespace braid::detail {
 /// Whether the same question may have another answer later.
 auto is_transient(redis_errc code) noexcept -> bool;
 
-/// Why there is no reply. Where the time was over while the node could not be reached at all, that is why. One that was
-/// given up for its silence has shown no more than one that was not.
+/// Returns the reason why there is no reply. If the time was over while the node was unreachable, that is the reason. A
+/// node that was abandoned because it was silent counts as unreachable as well.
 auto reason_of(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code;
 
 /// A node stays while the map of slots names it, or a call waits for it.
@@ -64,7 +64,7 @@ class redis_cluster_state {
  private:
   using node_ptr = std::shared_ptr<redis_node>;
 
-  /// The node that is asked; `connection` is null where no node is known to own the slot.
+  /// The node to ask; `connection` is null if no node is known to own the slot.
   struct place {
     redis_shared_connection* connection = nullptr;
     node_ptr node;
@@ -74,7 +74,7 @@ class redis_cluster_state {
   struct way {
     std::uint16_t slot = 0;
     redis_access access = redis_access::write;
-    node_ptr target = nullptr;  // where a redirection leads; null: by the map
+    node_ptr target = nullptr;  // the target of a redirection; null to use the map
     bool asking = false;
     bool masters_only = false;  // a replica has failed
     std::uint32_t hops = 0;
@@ -113,13 +113,14 @@ class redis_cluster_state {
 
   loop* on_;
   redis_cluster::options options_;
-  std::vector<node_ptr> nodes_;  // those of the map, and others that redirections have named since; at first the given
+  // the nodes of the map, and nodes that redirections have named since; at first the configured nodes
+  std::vector<node_ptr> nodes_;
   std::array<redis_node*, redis_slots> owners_{};
   time_point refreshed_{};
   std::size_t next_asked_ = 0;
   std::uint64_t redirections_ = 0;
   std::error_code map_error_ = errc::deadline_exceeded;  // why a slot has no owner
-  bool is_refused_ = false;  // every node has said why there is no map, and none that there will be one soon
+  bool is_refused_ = false;  // every node has said why there is no map, and none said that there will be one soon
   bool has_map_ = false;     // perhaps a stale one
   bool is_stale_ = true;
   bool is_refreshing_ = false;

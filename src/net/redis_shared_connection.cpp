@@ -94,7 +94,7 @@ auto redis_shared_connection::submit(redis_request& request) noexcept -> std::er
   if (request.timeout == duration::zero()) by_due_.push_back(request);
 }
 
-/// As much of it as the window has room for.
+/// Encodes as much of the request as the window has room for.
 void redis_shared_connection::encode(redis_request& request) noexcept {
   const std::size_t begin = out_.size();
   std::uint32_t count = 0;
@@ -226,7 +226,7 @@ void redis_shared_connection::read_ready() noexcept {
   try {
     read_replies(transport_->received());
   } catch (const std::bad_alloc&) {
-    // Nothing of the user's is between here and where it was thrown, so the link is still there.
+    // No user code is between here and the throw, so the link still exists.
     const auto why = std::make_error_code(std::errc::not_enough_memory);
     state_ == state::ready ? lose(why, why) : attempt_failed(why);
   }
@@ -237,7 +237,7 @@ void redis_shared_connection::read_ready() noexcept {
   flush();
 }
 
-/// The bytes stay where they are while their wire reads, even after the connection is over.
+/// The bytes do not move while they are being read, even after the connection is over.
 void redis_shared_connection::read_replies(byte_buffer& in) {
   while (!in.empty()) {
     if (reply_ == reply_slot::none) {
@@ -347,7 +347,7 @@ auto redis_shared_connection::deliver(redis_request& who, resp_value reply) -> n
   return is_expected ? next::go_on : refuse_remaining();
 }
 
-/// What follows an unexpected reply cannot be attributed to its command.
+/// Replies after an unexpected one cannot be matched with their commands.
 auto redis_shared_connection::refuse_remaining() noexcept -> next {
   lose(redis_errc::unexpected_reply);
   return next::stop;
@@ -424,8 +424,8 @@ void redis_shared_connection::expire() noexcept {
   if (next != time_point::max()) on_->arm(due_timer_, next);
 }
 
-/// Those that were encoded; gives when the next of them is due. They stand in the order of their calls, except for
-/// those that share an earlier entry.
+/// Expires requests that were encoded, and returns the time at which the next one is due. They are in the order of
+/// their calls, except for requests that share an earlier entry.
 auto redis_shared_connection::expire_sent(time_point now) noexcept -> time_point {
   time_point next = time_point::max();
   window_.for_each([&](redis_request& first) {
@@ -442,15 +442,16 @@ auto redis_shared_connection::expire_sent(time_point now) noexcept -> time_point
   return next;
 }
 
-/// When a server that says nothing is given up; sooner where no task waits any more for what it should say next. Where
-/// a task does, the command may well take its time, and those behind it have left for that.
+/// Returns the time at which a silent server is abandoned; it is sooner if no task waits for the next reply. If a task
+/// does wait, the command may be slow, and those behind it have given up for that reason.
 auto redis_shared_connection::silence_due() noexcept -> time_point {
   const bool is_left = window_.front().who == nullptr;
   return after(last_heard_, is_left ? std::min(options_.silence, options_.silence_when_left) : options_.silence);
 }
 
-/// A server that owes replies and says nothing at all is given up, even where the system still believes in it. A loop
-/// that was busy for long has not read what has come meanwhile: therefore the first check gives up no server.
+/// A server that owes replies and is completely silent is abandoned, even if the system still considers it connected. A
+/// loop that was busy for long has not read the bytes that have arrived meanwhile, so the first check abandons no
+/// server.
 void redis_shared_connection::look_for_silence() noexcept {
   if (state_ != state::ready || window_.empty()) return;
   const time_point due = silence_due();

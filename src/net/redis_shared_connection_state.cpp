@@ -131,8 +131,8 @@ void redis_shared_connection::broke(std::error_code why) noexcept {
   state_ == state::ready ? lose(why) : attempt_failed(why);
 }
 
-/// What was sent has no reply, a batch of which a part was sent neither; what was not waits for the next connection.
-/// Whose reply is the next one learns `first`.
+/// Requests that were sent, also in part, have no reply; the others wait for the next connection. The request whose
+/// reply is next gets the error `first`.
 void redis_shared_connection::lose(std::error_code why, std::error_code first, std::string_view text) noexcept {
   add_to_count(counts_.lost);
   keep_reason(why, text);

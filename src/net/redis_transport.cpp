@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t read_size = 64U << 10U;
 constexpr int full_reads_in_succession = 4;
 
-/// Says where the tasks run, as long as they do.
+/// Sets the current scope while the tasks run.
 class scoped_scope {
  public:
   scoped_scope(scope*& place, scope& around) noexcept : place_(&place) { *place_ = &around; }

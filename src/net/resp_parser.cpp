@@ -117,7 +117,7 @@ auto resp_parser::read_length(cursor& in, std::int64_t& length) -> step {
   return step::value;
 }
 
-/// False: there is none, or something is wrong with it, and nothing was read.
+/// Returns false, and reads nothing, if there is no short string or if it is invalid.
 auto resp_parser::read_short_bulk(cursor& in) -> bool {
   const auto [text, consumed] = detail::short_text_at(in.at, in.end);
   if (consumed == 0 || !take_budget(text.size())) return false;
@@ -147,7 +147,7 @@ auto resp_parser::read_bulk(cursor& in, resp_type type) -> step {
   return read_payload(in);
 }
 
-/// The bytes of a counted text, or those of them that are there, and CR LF.
+/// Reads the bytes of a counted string, or as many as have arrived, and CR LF.
 auto resp_parser::read_payload(cursor& in) -> step {
   const auto there = static_cast<std::size_t>(in.end - in.at);
   if (payload_left_ > 2) {
@@ -224,7 +224,7 @@ auto resp_parser::read_integer(cursor& in) -> step {
   return put(resp_value::of_integer(static_cast<std::int64_t>(negative ? 0 - value : value)));
 }
 
-/// What lies between the sign and CR LF. Bytes that were searched before are not searched again.
+/// Reads the text between the sign and CR LF. Bytes that were searched before are not searched again.
 auto resp_parser::read_line(cursor& in, std::string_view& text) -> step {
   const char* const first = in.at + 1;
   const char* const from = first + scanned_;

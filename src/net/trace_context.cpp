@@ -45,7 +45,7 @@ void forget_numbers_in_child() noexcept { numbers.reset(); }
 
 constexpr auto is_lower_hex(char c) noexcept -> bool { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
-/// Up to 16 digits; nothing where one is none.
+/// Parses up to 16 digits; returns nothing if one of them is not a digit.
 auto number_of(std::string_view digits) -> std::optional<std::uint64_t> {
   std::uint64_t out = 0;
   for (const char c : digits) {
@@ -132,7 +132,7 @@ auto trace_context::begin() -> trace_context {
   return {.trace_id = {random_number(), random_number()}, .span_id = random_number()};
 }
 
-/// 00-trace_id-span_id-flags, where a later version may go on after another dash.
+/// Parses 00-trace_id-span_id-flags; a later version may continue after another dash.
 auto trace_context::parse(std::string_view traceparent) -> std::optional<trace_context> {
   constexpr std::size_t size = 55;
   if (traceparent.size() < size) return std::nullopt;

@@ -38,7 +38,7 @@ struct http_url {
   /// Scheme and host, as in `https://name:port`: URLs with the same one may share connections and secrets.
   [[nodiscard]] BRAID_API auto origin() const -> std::string;
 
-  /// Errors: bad_url for what is no URL, or one of another scheme; with a user it is none.
+  /// Errors: bad_url if the text is not a URL, has another scheme, or contains a user.
   [[nodiscard]] BRAID_API static auto parse(std::string_view text) -> result<http_url>;
 
   /// Returns the URL that `reference` leads to when it is found at `base`: `next`, `../up`, `?q`, `//host/x`, or a
@@ -49,8 +49,8 @@ struct http_url {
   /// sign without two digits.
   [[nodiscard]] BRAID_API static auto percent_decoded(std::string_view text) -> result<std::string>;
 
-  /// The first value of `name` in `a=1&b=2`, decoded, with plus signs as spaces. Nothing where there is none, or where
-  /// it cannot be decoded.
+  /// Returns the first value of `name` in `a=1&b=2`, decoded, with plus signs as spaces. Returns nothing if `name` is
+  /// missing or its value cannot be decoded.
   [[nodiscard]] BRAID_API static auto query_value(std::string_view query, std::string_view name)
       -> std::optional<std::string>;
 };
@@ -62,10 +62,11 @@ class http_pool;
 class http_lease;
 }  // namespace detail
 
-/// Keeps connections by scheme, host and port. A call goes over one that is free; where that has died meanwhile and not
-/// a byte came back, it goes over a new one, once, if its method may be repeated. Nothing else is ever sent twice. A
-/// deadline is put around a call: `with_timeout(1s, client.fetch(…))`; what is given up closes its connection. Threads:
-/// the loop's own. Lifetime: outlives its calls.
+/// A client that keeps connections by scheme, host and port. A call uses a free connection. If that connection has
+/// broken meanwhile and no byte was received, the call is sent over a new one, once, if its method may be repeated.
+/// Nothing else is ever sent twice. Set a deadline around a call: `with_timeout(1s, client.fetch(…))`; an abandoned
+/// call closes its connection.
+/// Threads: the loop's own. Lifetime: outlives its calls.
 class BRAID_API http_client {
  public:
   /// The limits of a client, and how it reaches hosts.
@@ -78,14 +79,14 @@ class BRAID_API http_client {
     /// Gives the addresses of names; without it, numbers and `localhost` only, and http_errc::no_resolver for others.
     /// Outlives the client.
     resolver* names = nullptr;
-    /// For `https://`, as a client of this context; without it one that trusts the authorities of the system is made by
-    /// the first such call, and the client then has threads of its own that read them and shake hands. Its protocols,
-    /// if any, must have `http/1.1`.
+    /// The context of a client, for `https://`. Without it, the first such call creates a context that trusts the
+    /// authorities of the system, and the client then has its own threads, which read them and perform handshakes. If
+    /// the context names protocols, `http/1.1` must be one of them.
     std::optional<tls_context> tls = {};
   };
 
-  /// What is asked of a server. A task gives it a name before it awaits the call: g++ 12 destroys one that is made
-  /// inside of the awaited expression twice.
+  /// A call to a server. Name the object before you await the call: g++ 12 destroys a temporary in the awaited
+  /// expression twice.
   struct call {
     http_method method = http_method::get;
     std::string url;
@@ -116,7 +117,7 @@ class BRAID_API http_client {
     auto operator=(incoming&&) noexcept -> incoming&;
     ~incoming();
 
-    /// Lifetime of the views: that of this object.
+    /// Lifetime of the views: as this object.
     [[nodiscard]] auto head() const noexcept -> const http_response_head&;
     /// The next piece of the body; empty at its end. Lifetime: until the next call.
     /// Errors: truncated, bad_chunk, body_too_large; the system's.
@@ -135,16 +136,17 @@ class BRAID_API http_client {
   http_client(const http_client&) = delete;
   auto operator=(const http_client&) -> http_client& = delete;
 
-  /// Sends a call, and gives the answer once its head has come. An answer that refuses (from 300) may come before all
-  /// is sent: then the rest is not, and pieces are stopped. Otherwise all is sent first; what the server says meanwhile
-  /// is kept, up to `limits.body_bytes`. Informational answers are passed over, redirects are
-  /// not followed. Errors: bad_target for the URL; bad_field and reserved_field; those of the response's head;
-  /// truncated; too_many_responses; the system's, such as connection_refused; the resolver's; those of a TLS handshake,
-  /// such as tls_errc::wrong_host; errc::deadline_exceeded for the connection.
+  /// Sends a call, and returns the answer once its head has arrived. An answer that refuses (status from 300) may
+  /// arrive before everything is sent: then the rest is not sent, and pieces are stopped. Otherwise everything is sent
+  /// first; what the server sends meanwhile is kept, up to `limits.body_bytes`. Informational answers are skipped,
+  /// redirects are not followed.
+  /// Errors: bad_target for the URL; bad_field and reserved_field; those of the response's head; truncated;
+  /// too_many_responses; the system's, such as connection_refused; the resolver's; those of a TLS handshake, such as
+  /// tls_errc::wrong_host; errc::deadline_exceeded for the connection.
   [[nodiscard]] auto open(call call) -> task<result<incoming>>;
 
-  /// The same, with the whole body. Follows redirects where the options say so, but not from https to http;
-  /// Authorization and Cookie do not go to another host, port or scheme.
+  /// Does the same, and returns the whole body. Follows redirects if the options say so, but not from https to http;
+  /// Authorization and Cookie are not sent to another host, port or scheme.
   [[nodiscard]] auto fetch(call call) -> task<result<answer>>;
 
   /// A GET. Errors: as `fetch`.

@@ -14,7 +14,7 @@
 
 namespace braid {
 
-/// What a request asks for. CONNECT and TRACE are not among them, because nothing here is a proxy.
+/// The method of a request. CONNECT and TRACE are missing, because nothing here is a proxy.
 enum class http_method : std::uint8_t { get, head, post, put, delete_, patch, options };
 
 namespace detail {
@@ -103,17 +103,17 @@ enum class http_errc {
   bad_start_line = 1,   ///< not `METHOD target HTTP/1.x`, or not `HTTP/1.x NNN reason`
   bad_version,          ///< of a version other than 1.x
   unknown_method,       ///< a method that the library does not know
-  bad_target,           ///< the target holds what no URI does, or is none for this method
+  bad_target,           ///< the target contains characters that no URI may contain, or is not allowed for this method
   target_too_long,      ///< longer than `http_limits::target_bytes`
   bad_line_end,         ///< a control character, or a line that does not end in CR LF
   folded_field,         ///< a field that goes on in the next line
   bad_field,            ///< a field without a name, or with white space before its colon
   too_many_fields,      ///< more than `http_limits::fields`
   head_too_large,       ///< longer than `http_limits::head_bytes`
-  bad_host,             ///< no Host in HTTP/1.1, several, or one that names no host
+  bad_host,             ///< no Host in HTTP/1.1, several, or one that is not a valid host
   bad_length,           ///< a Content-Length that is no number, or several
   length_and_encoding,  ///< both Content-Length and Transfer-Encoding
-  bad_encoding,         ///< a Transfer-Encoding after which it is unknown where the body ends
+  bad_encoding,         ///< the Transfer-Encoding leaves the end of the body unknown
   unknown_encoding,     ///< a Transfer-Encoding other than chunked
   unknown_expectation,  ///< an Expect other than 100-continue
   body_too_large,       ///< longer than `http_limits::body_bytes`
@@ -123,7 +123,7 @@ enum class http_errc {
   truncated,            ///< the connection ended in the middle of a message
   too_slow,             ///< the message did not come in time; equals std::errc::timed_out
   reserved_field,       ///< a field that the library itself writes
-  too_many_responses,   ///< informational responses without end, or one that no caller asked for
+  too_many_responses,   ///< endless informational responses, or a response without a request
   too_many_redirects,   ///< more than `http_client::options::redirects`
   no_resolver,          ///< the URL names a host, and `http_client::options::names` is not set
   bad_url,              ///< the text is no URL of http or https
@@ -142,7 +142,8 @@ BRAID_API auto http_category() noexcept -> const std::error_category&;
 /// Lets an `http_errc` stand wherever a std::error_code is wanted.
 BRAID_API auto make_error_code(http_errc code) noexcept -> std::error_code;
 
-/// What a server answers to a request that is refused for this reason. Threads: any.
+/// Returns the status with which a server answers a request that it refuses for this reason.
+/// Threads: any.
 BRAID_API auto status_of(http_errc code) noexcept -> http_status;
 
 }  // namespace braid
@@ -233,7 +234,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What exceeds one of these is refused before it is kept.
+/// The limits of a message. Anything that exceeds one is refused before it is stored.
 struct http_limits {
   std::size_t target_bytes = 8 * 1024;
   std::size_t head_bytes = 16 * 1024;  ///< from the first byte to the empty line; the same again for trailers
@@ -262,8 +263,9 @@ struct http_request_head {
   std::string_view target;  ///< as it came
   std::string_view path;    ///< `/` at least, or `*`; percent signs and dots as they came
   std::string_view query;   ///< behind the first question mark
-  std::string_view host;    ///< of an absolute target, else the field's; empty where HTTP/1.0 has none
-  int minor_version = 1;    ///< 0 for HTTP/1.0, otherwise 1
+  /// from an absolute target, otherwise from the field; empty if an HTTP/1.0 request has none
+  std::string_view host;
+  int minor_version = 1;  ///< 0 for HTTP/1.0, otherwise 1
   http_fields fields;
   http_framing body;
   bool keep_alive = true;         ///< the client wants to send further requests

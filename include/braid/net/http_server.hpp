@@ -33,17 +33,18 @@ namespace detail {
 class http_connection;
 }
 
-/// Lives as long as the handler runs, and so does everything that it gives a view of. A handler that ends without an
-/// answer, or by an exception, makes the server answer 500; where its answer has begun, the connection is cut instead,
-/// so that the client does not take a part for the whole. Threads: the server's loop.
+/// A request and its answer. It lives as long as the handler runs, and so does everything to which it returns a view.
+/// If a handler ends without an answer, or by an exception, the server answers 500; if the answer has begun, the server
+/// cuts the connection instead, so that the client does not mistake a part for the whole.
+/// Threads: the server's loop.
 class BRAID_API http_exchange {
  public:
   http_exchange(const http_exchange&) = delete;
   auto operator=(const http_exchange&) -> http_exchange& = delete;
 
   [[nodiscard]] auto request() const noexcept -> const http_request_head&;
-  /// What stands in the path where the pattern has `{name}`; empty where it has no such name. As it came: see
-  /// `http_url::percent_decoded`.
+  /// Returns the segment of the path that matches `{name}` in the pattern, or an empty string if the pattern has no
+  /// such name. The value is not decoded: see `http_url::percent_decoded`.
   [[nodiscard]] auto value(std::string_view name) const noexcept -> std::string_view;
 
   /// Returns the name of the route, or its pattern if it has no name.
@@ -52,19 +53,20 @@ class BRAID_API http_exchange {
   /// not_connected if the client has gone already, so ask before the handler waits.
   [[nodiscard]] auto peer() const -> result<socket_address>;
 
-  /// The next piece of the request's body, as it comes; empty at its end. Lifetime: until the next call.
-  /// Errors: body_too_large, bad_chunk, truncated, too_slow; what is answered where the handler says nothing;
-  /// used_twice if another task of the handler reads at the moment.
+  /// Returns the next piece of the request's body as it arrives; empty at its end.
+  /// Lifetime: until the next call. Errors: body_too_large, bad_chunk, truncated, too_slow, which the server answers if
+  /// the handler does not; used_twice if another task of the handler is reading.
   [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
   /// All of it, or all that is left. Errors: as `read_some`.
   [[nodiscard]] auto read_all() -> task<result<std::string>>;
   /// Whether all of the body has come, as far as that is known without reading it. Where it has not, an answer now ends
   /// the connection.
   [[nodiscard]] auto has_whole_body() const noexcept -> bool;
-  /// What is left of the body, where all of it has come and lies in one piece: at once, without a task. Nothing
-  /// otherwise, and `read_some` gives it then. Lifetime: until the next call.
+  /// Returns the rest of the body at once, without a task, if all of it has arrived and is contiguous. Otherwise
+  /// returns nothing; then use `read_some`.
+  /// Lifetime: until the next call.
   [[nodiscard]] auto read_now() -> std::optional<std::string_view>;
-  /// What came behind the body, once that has ended.
+  /// Returns the fields after the body, once the body has ended.
   [[nodiscard]] auto trailers() const noexcept -> http_fields;
 
   /// Returns true once the answer has begun, by `reply` or by `begin`: then neither may be called again.
@@ -87,9 +89,9 @@ class BRAID_API http_exchange {
   /// Begins an answer of several pieces. Without a length it is sent in chunks, and to HTTP/1.0 up to the end of the
   /// connection. Errors: as `reply`.
   void begin(http_status status, std::string_view type = {}, std::optional<std::uint64_t> length = std::nullopt);
-  /// Sends a piece, and waits until there is room for the next. Errors: the system's where the client has gone or is
-  /// too slow; errc::full for more than the length; errc::finished unless `begin` was called; used_twice if another
-  /// task of the handler writes at the moment.
+  /// Sends a piece, and waits until there is room for the next.
+  /// Errors: the system's if the client has gone or is too slow; errc::full for more than the length; errc::finished
+  /// unless `begin` was called; used_twice if another task of the handler is writing.
   [[nodiscard]] auto write(std::string_view piece) -> task<result<void>>;
 
  private:
@@ -101,18 +103,19 @@ class BRAID_API http_exchange {
 
 class http_exchange;
 
-/// Patterns are paths in which `{name}` stands for one segment that is not empty, and `{name...}` at the end for all
-/// the rest. What is written out wins over a name, and that over a rest. Segments are compared as they come: neither
-/// dots nor percent signs mean anything. Threads: any, once everything is added.
+/// A table of routes. Patterns are paths in which `{name}` matches one segment that is not empty, and `{name...}` at
+/// the end matches the rest. A literal segment takes precedence over a name, and a name over a rest. Segments are
+/// compared without decoding: neither dots nor percent signs have a meaning.
+/// Threads: any, once all routes are added.
 class BRAID_API http_router {
   struct node;
   struct route;
 
  public:
-  /// Answers a request: a coroutine, or a plain function where there is nothing to wait for.
+  /// Answers a request: a coroutine, or a plain function if it waits for nothing.
   using handler = std::variant<std::function<void(http_exchange&)>, std::function<task<void>(http_exchange&)>>;
 
-  /// What holds for the requests of one route.
+  /// The options of one route.
   struct route_options {
     std::string name = {};  ///< for reports, traces and `http_exchange::route`; empty: the pattern
     /// How long a handler may take that is a task. It is stopped then and reported, and the client gets 503 unless the
@@ -144,9 +147,10 @@ class BRAID_API http_router {
   auto operator=(http_router&&) noexcept -> http_router&;
   ~http_router();
 
-  /// `fn(http_exchange&)` answers requests of that method whose path fits the pattern; it gives a task<void> or
-  /// nothing; a task that is empty has ended. A handler of GET answers HEAD as well, where that has none of its own.
-  /// Requires a pattern as above, new for the method, with no name twice. Several requests run at the same time.
+  /// Adds a handler `fn(http_exchange&)` for requests of that method whose path matches the pattern. It returns a
+  /// task<void> or nothing; an empty task counts as ended. A handler of GET answers HEAD as well, if there is no
+  /// handler of HEAD. Requires a pattern as above that is new for the method and contains no name twice. Several
+  /// requests run at the same time.
   template <std::invocable<http_exchange&> Fn>
   auto add(http_method method, std::string_view pattern, route_options options, Fn fn) -> http_router& {
     if constexpr (std::is_void_v<std::invoke_result_t<Fn&, http_exchange&>>)
@@ -200,18 +204,20 @@ class BRAID_API http_router {
     return add(http_method::delete_, pattern, std::move(options), std::move(fn));
   }
 
-  /// What was found for a path. Lifetime: of the router and of the path.
+  /// The match for a path.
+  /// Lifetime: of the router and of the path.
   class match {
    public:
-    /// Null where nothing fits.
+    /// Returns null if no pattern matches.
     [[nodiscard]] auto handler() const noexcept -> const http_router::handler*;
-    /// What stands in the path where the pattern has `{name}`; as it came.
+    /// Returns the segment of the path that matches `{name}` in the pattern, not decoded.
     [[nodiscard]] auto value(std::string_view name) const noexcept -> std::optional<std::string_view>;
-    /// The pattern that fits, as it was added; empty where none does, or has no handler of the method.
+    /// Returns the matching pattern as it was added; empty if no pattern matches, or if it has no handler for the
+    /// method.
     [[nodiscard]] auto pattern() const noexcept -> std::string_view;
     /// The options of the route; null if no route fits.
     [[nodiscard]] auto options() const noexcept -> const http_router::route_options*;
-    /// The methods that the path has handlers for; empty where no pattern fits it.
+    /// Returns the methods for which the path has handlers; empty if no pattern matches.
     [[nodiscard]] auto allowed() const noexcept -> http_router::method_set { return allowed_; }
 
    private:
@@ -243,11 +249,12 @@ class BRAID_API http_server {
   /// A request that no handler answers, as the server answers it by itself.
   struct refusal {
     http_status status = http_status::internal_server_error;
-    std::error_code why = {};  ///< the fault of the request; none for 404, 405, and for a handler that said nothing
-    const http_request_head* request = nullptr;  ///< null where its head could not be read
+    /// the fault of the request; empty for 404, 405, and for a handler that did not answer
+    std::error_code why = {};
+    const http_request_head* request = nullptr;  ///< null if its head could not be read
   };
 
-  /// What stands in the answer to a refusal.
+  /// The body of the answer to a refused request.
   struct refusal_text {
     std::string type = "text/plain";
     std::string body = {};
@@ -288,7 +295,7 @@ class BRAID_API http_server {
     bool activities = true;
   };
 
-  /// What a server has done so far.
+  /// The counters of a server.
   struct totals {
     std::uint64_t accepted = 0;  ///< connections
     std::uint64_t requests = 0;  ///< those that came to a handler, or to 404 or 405
@@ -311,13 +318,13 @@ class BRAID_API http_server {
   /// Takes connections until `stop`, and ends when the last one has. Once. Errors: what `accept` says.
   [[nodiscard]] auto serve(stream_listener listener) -> task<result<void>>;
 
-  /// Takes no more connections, closes idle ones, lets requests that have begun be answered, with `Connection: close`,
-  /// and waits until `serve` has ended. What is left after `grace` is cut. From another thread by `sync_wait` on the
-  /// loop.
+  /// Accepts no more connections, closes idle ones, lets requests that have begun be answered, with `Connection:
+  /// close`, and waits until `serve` has ended. Connections that are left after `grace` are cut. From another thread,
+  /// call it by `sync_wait` on the loop.
   [[nodiscard]] auto stop(duration grace) -> task<void>;
 
-  /// Handshakes that begin from now on are by this context; connections go on with the one that they have. Requires a
-  /// server that has `http_server::options::tls`.
+  /// Uses this context for handshakes that begin from now on; existing connections keep theirs. Requires a server that
+  /// has `http_server::options::tls`.
   void replace_tls(tls_context by);
 
   [[nodiscard]] auto counts() const noexcept -> totals;

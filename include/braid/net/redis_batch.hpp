@@ -20,18 +20,18 @@
 
 namespace braid {
 
-/// What the replies to a batch may be, besides errors. Another one ends the connection, because the replies after it
-/// can no longer be matched with their commands; where anything may come, nothing is noticed. A batch that says what to
-/// expect consists of reads alone.
+/// The replies that a batch expects, besides errors. Another reply ends the connection, because later replies could no
+/// longer be matched with their commands; if any reply is expected, nothing is noticed. A batch that names its expected
+/// replies must consist of reads only.
 enum class redis_replies : std::uint8_t {
   any,
   text,   ///< a text or null: GET, HGET
   texts,  ///< an array, a map or a set: LRANGE, HGETALL, SMEMBERS
 };
 
-/// The same command for many keys that differ by a number: name, `prefix` + id, and the other words, for each id. A
-/// batch that is written where it is sent from, so that nothing is allocated or copied for it. Lifetime: what it points
-/// to stays until the replies are there.
+/// The same command for many keys that differ by a number: for each id, the name, `prefix` + id, and the other words.
+/// It is encoded directly into the send buffer, so nothing is allocated or copied for it.
+/// Lifetime: what it points to must live until the replies have arrived.
 struct redis_id_batch {
   std::string_view name;
   std::string_view prefix;
@@ -78,12 +78,12 @@ class BRAID_API redis_batch {
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ends_.size(); }
   [[nodiscard]] auto empty() const noexcept -> bool { return ends_.empty(); }
-  /// What is sent.
+  /// Returns the encoded commands.
   [[nodiscard]] auto bytes() const noexcept -> std::string_view { return bytes_.bytes(); }
   /// The bytes of `count` commands from the one with number `first` on.
   [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
-  /// False where it would change the connection for others, by a command such as SELECT or by a transaction that does
-  /// not begin and end in it: then it is not sent.
+  /// Returns false if it would change the connection for others, by a command such as SELECT or by a transaction that
+  /// does not begin and end in the batch: then it is not sent.
   [[nodiscard]] auto is_shareable() const noexcept -> bool { return is_shareable_ && !is_open_; }
   /// Whether there is a MULTI.
   [[nodiscard]] auto has_transaction() const noexcept -> bool { return has_transaction_; }
@@ -141,7 +141,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
                      arena& memory, duration timeout);
   ~redis_replies_wait() = default;
 
-  /// What batches are that `Encode` writes.
+  /// A batch that `Encode` writes.
   template <auto Encode>
   static auto kind_for(redis_replies expected, extent much) noexcept -> const kind&;
 

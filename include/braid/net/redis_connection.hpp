@@ -17,10 +17,11 @@
 
 namespace braid {
 
-/// Begins to connect when it is made. Commands are sent in the order of their calls, those of an iteration of the loop
-/// together, and answered in that order. While there is no connection calls wait: when the attempt fails, they fail
-/// with its reason. When a connection ends, what was sent fails with redis_errc::connection_lost, and what was not
-/// waits for the next. Threads: those of one loop, the destructor too. Lifetime: ends before its loop.
+/// A connection to a Redis server. It begins to connect when it is constructed. Commands are sent in the order of their
+/// calls, those of an iteration of the loop together, and answered in that order. While there is no connection, calls
+/// wait; if the attempt to connect fails, they fail with its reason. When a connection ends, commands that were sent
+/// fail with redis_errc::connection_lost, and the others wait for the next connection.
+/// Threads: those of one loop, the destructor too. Lifetime: ends before its loop.
 class redis_connection : public detail::redis_calls<redis_connection> {
  public:
   enum class state : std::uint8_t { connecting, ready, backing_off, closed };
@@ -40,10 +41,11 @@ class redis_connection : public detail::redis_calls<redis_connection> {
     }
   }
   [[nodiscard]] auto counts() const noexcept -> const detail::redis_counts& { return connection_.counts(); }
-  /// Why the last connection, or the last attempt to get one, has ended; none at first.
+  /// Returns the reason why the last connection, or the last attempt to connect, has ended; no error at first.
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return connection_.last_error(); }
-  /// What the server has said when it refused the connection, of a call that has failed with `why`: "WRONGPASS …" or
-  /// "ERR max number of clients reached", without the password that a server may repeat. Empty for every other error.
+  /// Returns what the server said when it refused the connection, for a call that has failed with `why`: "WRONGPASS …"
+  /// or "ERR max number of clients reached", without the password that a server may repeat. Returns an empty string for
+  /// every other error.
   /// Lifetime: until the next attempt to connect has ended.
   [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
     return connection_.refusal_of(why);
@@ -58,10 +60,10 @@ class redis_connection : public detail::redis_calls<redis_connection> {
   detail::redis_shared_connection connection_;
 };
 
-/// Each call takes the connection on which the fewest commands wait, of those that are connected; so calls keep no
-/// order among each other. A batch is sent by one connection. One connection carries what a server's thread can do;
-/// more are for long replies, and for servers far away. Threads: those of one loop, the destructor too. Lifetime: ends
-/// before its loop.
+/// Several connections to one server. Each call uses the connected one on which the fewest commands wait, so calls keep
+/// no order among each other. A batch is sent by one connection. One connection is enough to use one server thread;
+/// more help with long replies and distant servers.
+/// Threads: those of one loop, the destructor too. Lifetime: ends before its loop.
 class redis_pool : public detail::redis_calls<redis_pool> {
  public:
   /// Requires at least one connection. Errors: std::bad_alloc.
@@ -84,7 +86,7 @@ class redis_pool : public detail::redis_calls<redis_pool> {
     return connections_[connection]->counts();
   }
 
-  /// As of a `redis_connection`, of any of them.
+  /// As for a `redis_connection`, for any of them.
   [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
     for (const auto& each : connections_)
       if (const std::string_view text = each->refusal_of(why); !text.empty()) return text;

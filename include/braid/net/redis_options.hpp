@@ -15,8 +15,8 @@
 
 namespace braid {
 
-/// Refusals of a server, by the first word of its error, and those of a client. A connection also reports the system's
-/// errors, `resp_errc` for what is no RESP, errc::deadline_exceeded, errc::closed and errc::full.
+/// Refusals of a server, by the first word of its error, and refusals of the client. A connection also reports the
+/// system's errors, `resp_errc` if the bytes are not valid RESP, errc::deadline_exceeded, errc::closed and errc::full.
 enum class redis_errc : std::uint8_t {
   refused = 1,        ///< ERR and every word that has no code of its own
   wrong_type,         ///< WRONGTYPE: the key holds another kind of value
@@ -70,8 +70,9 @@ struct redis_redirection {
   std::uint16_t port = 0;
 };
 
-/// What an error of the kind `MOVED 3999 127.0.0.1:6381` or `ASK …` says; nothing where it is malformed or another
-/// kind. Threads: any. Lifetime: of the text.
+/// Parses an error of the kind `MOVED 3999 127.0.0.1:6381` or `ASK …`. Returns nothing if it is malformed or of another
+/// kind.
+/// Threads: any. Lifetime: of the text.
 BRAID_API auto redis_redirection_of(std::string_view text) noexcept -> std::optional<redis_redirection>;
 
 }  // namespace detail
@@ -106,27 +107,28 @@ struct redis_backoff {
 
 /// Where a server is, how a connection greets it, and the limits of a connection.
 struct redis_options {
-  std::string host = "127.0.0.1";  ///< an address, IPv4 or IPv6; or a name where there is a resolver
+  std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address, or a name if there is a resolver
   std::uint16_t port = 6379;
-  std::string socket_path = {};  ///< of a Unix socket, which is taken instead where it is not empty
-  /// Asked for the addresses of a name. Lifetime: that of the loop, or until each attempt to connect has ended.
+  std::string socket_path = {};  ///< the path of a Unix socket, which is used in place of the host if it is not empty
+  /// Resolves names.
+  /// Lifetime: that of the loop, or until each attempt to connect has ended.
   resolver* names = nullptr;
 
-  /// The context of a client, for a connection by TLS; nothing for a plain one. What it says of verification holds.
+  /// The context of a client, for a connection by TLS; nothing for a plain connection. Its rules of verification apply.
   std::optional<tls_context> tls = {};
   std::string server_name = {};  ///< the name in the server's certificate; empty: the host
 
   std::string user = {};      ///< with a password; empty for the server's default user
-  std::string password = {};  ///< empty for none
+  std::string password = {};  ///< empty for no password
   std::uint32_t database = 0;
   redis_protocol protocol = redis_protocol::resp2;
   bool reads_from_replica = false;  ///< greets with READONLY, so that a replica of a cluster answers reads
 
   duration connect_timeout = std::chrono::seconds(1);  ///< for the connection and the greeting
-  duration request_timeout = std::chrono::seconds(1);  ///< of a command that says none
+  duration request_timeout = std::chrono::seconds(1);  ///< the timeout of a command without a timeout of its own
   duration silence =
       std::chrono::seconds(5);  ///< without a byte while replies are due, after which the connection is given up
-  /// The same where the call whose reply is next has ended without it; never more than `silence`.
+  /// The same if the call whose reply is next has ended without it; never more than `silence`.
   duration silence_when_left = std::chrono::milliseconds(750);
   redis_backoff backoff = {};
 

@@ -38,8 +38,8 @@ enum class resp_type : std::uint8_t {
   map,            ///< `%`: keys and values, alternating
 };
 
-/// One reply, or one element of it. Copies are shallow: texts and elements stay where they are.
-/// Lifetime: as long as the arena that the reply was read into.
+/// One reply, or one element of it. Copies are shallow: strings and elements stay in the arena.
+/// Lifetime: as long as the arena into which the reply was read.
 class resp_value {
  public:
   constexpr resp_value() noexcept : integer_(0) {}
@@ -80,7 +80,7 @@ class resp_value {
   }
   [[nodiscard]] constexpr auto has_items() const noexcept -> bool { return type_ >= resp_type::array; }
 
-  /// The bytes of a text; those of a verbatim one without its format. Requires `has_text`.
+  /// Returns the bytes of a string; for a verbatim string, without its format. Requires `has_text`.
   [[nodiscard]] auto text() const noexcept -> std::string_view {
     BRAID_EXPECTS(has_text(), "only a text has bytes");
     return type_ == resp_type::verbatim ? std::string_view(text_ + 4, size_ - 4U) : std::string_view(text_, size_);
@@ -183,7 +183,7 @@ struct resp_joined {
 
 namespace detail {
 
-/// What a command is made of: texts of any bytes, integers, reals, and joined ones.
+/// A part of a command: a string of any bytes, an integer, a real number, or a joined part.
 template <typename T>
 concept resp_argument =
     std::convertible_to<const T&, std::string_view> || std::same_as<T, resp_joined> ||

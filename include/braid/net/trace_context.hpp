@@ -24,12 +24,14 @@ struct trace_context {
 
   /// The first span of a new trace, with random numbers. Threads: any.
   [[nodiscard]] BRAID_API static auto begin() -> trace_context;
-  /// The span that the value of a field `traceparent` names. Of a version above 00 what 00 has is read. Threads: any.
-  /// Errors: nothing for a value that the recommendation calls invalid, such as one with upper-case letters.
+  /// Parses the value of a field `traceparent`. For a version above 00 it reads the fields of version 00.
+  /// Threads: any. Errors: nothing for a value that the recommendation calls invalid, such as one with upper-case
+  /// letters.
   [[nodiscard]] BRAID_API static auto parse(std::string_view traceparent) -> std::optional<trace_context>;
-  /// A span for the work on a request that has these fields: a child of the one that they name, or, where they name
-  /// none, or more than one, or it is invalid, the first span of a new trace. A `tracestate` that is invalid is left
-  /// out; of one with more than 512 characters whole members are, as the recommendation says. Threads: any.
+  /// Returns a span for the work on a request with these fields: a child of the span that they name, or the first span
+  /// of a new trace if they name no span, several spans, or an invalid one. An invalid `tracestate` is left out; from
+  /// one with more than 512 characters whole members are left out, as the recommendation says.
+  /// Threads: any.
   [[nodiscard]] BRAID_API static auto of(const http_fields& fields) -> trace_context;
 
   /// A new span of the same trace, inside of this one.

@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// What lies between a protocol and a descriptor. Grows, and never shrinks by itself.
+/// A buffer between a protocol and a descriptor. It grows, and never shrinks by itself.
 /// Threads: one at a time. Errors: std::bad_alloc, and then nothing has changed.
 class BRAID_API byte_buffer {
  public:

@@ -19,7 +19,8 @@ namespace braid::detail {
 /// Threads: one at a time. Cost: some nanoseconds for each piece or chunk.
 class BRAID_API http_body_decoder {
  public:
-  /// What came of some input: `consumed` bytes of it are done with, and `data`, a part of them, belongs to the body.
+  /// The result of a step: `consumed` bytes of the input are done with, and `data`, a part of them, belongs to the
+  /// body.
   struct piece {
     std::size_t consumed = 0;
     std::string_view data;
@@ -31,7 +32,7 @@ class BRAID_API http_body_decoder {
 
   /// Begins with the body that a head has announced.
   void start(http_framing framing) noexcept;
-  /// The same with another limit than that of the limits, from now on.
+  /// Starts a body with a limit that differs from the configured one.
   void start(http_framing framing, std::uint64_t max_bytes) noexcept {
     limits_.body_bytes = max_bytes;
     start(framing);
@@ -50,7 +51,8 @@ class BRAID_API http_body_decoder {
   [[nodiscard]] auto ends_within(std::size_t bytes) const noexcept -> bool {
     return finished() || (state_ == state::plain && left_ <= bytes);
   }
-  /// What came behind the last chunk. Lifetime: until the next `start`.
+  /// Returns the fields after the last chunk.
+  /// Lifetime: until the next `start`.
   [[nodiscard]] auto trailers() const noexcept -> http_fields { return trailer_reader_.fields(trailer_text_); }
 
  private:

@@ -13,37 +13,37 @@
 
 namespace braid::detail {
 
-/// What the head says about the connection.
+/// What the head says about the lifetime of the connection.
 enum class http_persistence : std::uint8_t {
   unsaid,      ///< what goes without saying in HTTP/1.1: it stays
   keep_alive,  ///< sent, for clients of HTTP/1.0
   close,
 };
 
-/// What the head of a response says.
+/// The content of the head of a response.
 struct http_response_start {
   http_status status = http_status::ok;
-  http_framing body = {};  ///< `none` says a length of 0, but for a status that has no body anyway
+  http_framing body = {};  ///< `none` writes a length of 0, unless the status has no body
   http_persistence connection = http_persistence::unsaid;
   std::string_view date = {};  ///< as `http_date` gives it; empty: not said
   std::string_view type = {};  ///< the value of Content-Type; empty: not said here
   std::span<const http_fields::field> fields = {};
 };
 
-/// What the head of a request says.
+/// The content of the head of a request.
 struct http_request_start {
   http_method method = http_method::get;
   std::string_view target = "/";
   std::string_view host = {};
-  http_framing body = {};  ///< `none` says a length of 0 where the method usually has a body
+  http_framing body = {};  ///< `none` writes a length of 0 if the method usually has a body
   http_persistence connection = http_persistence::unsaid;
   std::span<const http_fields::field> fields = {};
 };
 
-/// What a response or a request needs in front of its body, at the end of `out`.
-/// Errors: bad_field for a name or a value that is none, such as one with a line end in it; reserved_field for those
-/// that are written from the other members (Content-Length, Transfer-Encoding, Connection, Date, Host); bad_target;
-/// bad_host. `out` stays as it was.
+/// Appends the head of a response or a request to `out`.
+/// Errors: bad_field for an invalid name or value, such as a value with a line end; reserved_field for fields that are
+/// written from the other members (Content-Length, Transfer-Encoding, Connection, Date, Host); bad_target; bad_host. On
+/// error `out` is unchanged.
 [[nodiscard]] BRAID_API auto append_head(std::string& out, const http_response_start& start)
     -> std::expected<void, http_errc>;
 [[nodiscard]] BRAID_API auto append_head(std::string& out, const http_request_start& start)
@@ -55,7 +55,8 @@ struct http_request_start {
 /// `data` as a chunk; nothing for no data, because an empty chunk is the last one. Errors: std::bad_alloc.
 BRAID_API void append_chunk(std::string& out, std::string_view data);
 
-/// What stands before the data of a chunk; CR LF stands behind it. Errors: std::bad_alloc.
+/// Appends the line before the data of a chunk; CR LF must follow the data.
+/// Errors: std::bad_alloc.
 BRAID_API void append_chunk_size(std::string& out, std::size_t size);
 
 /// The end of a chunked body. Errors: as `append_head`.

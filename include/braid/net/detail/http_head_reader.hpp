@@ -13,7 +13,7 @@
 
 namespace braid::detail {
 
-/// The fields that decide where a message ends, and what comes of its connection.
+/// The fields that determine the end of a message and the persistence of its connection.
 struct http_known_fields {
   enum class encoding : std::uint8_t { none, chunked };
 
@@ -25,13 +25,15 @@ struct http_known_fields {
   bool expects_continue = false;
 };
 
-/// Reads line by line from a text that begins with the same bytes each time and grows. What it decides depends on the
-/// bytes alone, and not on how they came: a line is looked at once its end is there, and its characters before that.
+/// Reads line by line from a text that grows and begins with the same bytes each time. Its results depend on the bytes
+/// alone, and not on the pieces in which they arrived: characters are checked as they arrive, and a line is parsed once
+/// it is complete.
 class BRAID_API http_head_reader {
  public:
   explicit http_head_reader(const http_limits& limits) : limits_(&limits) {}
 
-  /// The next line without its end; nothing while that has not come. `max_count`: where in the text it must have ended.
+  /// Returns the next line without its end, or nothing if the line is incomplete. The line must end within the first
+  /// `max_count` bytes of the text.
   /// Errors: bad_line_end; head_too_large.
   auto next_line(std::string_view input, std::size_t max_count)
       -> std::expected<std::optional<std::string_view>, http_errc>;
@@ -56,8 +58,8 @@ class BRAID_API http_head_reader {
   void note_connection(std::string_view value) noexcept;
 
   const http_limits* limits_;
-  std::size_t line_at_ = 0;     // where the line begins that was not read yet
-  std::size_t scanned_to_ = 0;  // up to where it has no control character
+  std::size_t line_at_ = 0;     // the start of the first unread line
+  std::size_t scanned_to_ = 0;  // no control character before this position
   std::vector<http_field_span> places_;
   http_known_fields known_;
 };

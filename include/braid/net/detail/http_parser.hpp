@@ -20,9 +20,9 @@ enum class http_progress : std::uint8_t {
   refused,
 };
 
-/// Reads one head after the other. What it says of some bytes does not depend on the pieces they came in.
+/// Parses one head after the other. The result does not depend on the pieces in which the bytes arrived.
 /// Threads: one at a time. Cost: about 1 ns for each byte; no allocation once its list of fields has grown.
-/// Source: RFC 9112; where that leaves a choice between lenient and strict, strict.
+/// Source: RFC 9112; if it permits lenient or strict parsing, strict.
 class BRAID_API http_request_parser {
  public:
   explicit http_request_parser(http_limits limits = {}) : limits_(limits) {}
@@ -37,7 +37,8 @@ class BRAID_API http_request_parser {
   [[nodiscard]] auto error() const noexcept -> http_errc { return error_; }
   /// Whether anything of a request has come.
   [[nodiscard]] auto started() const noexcept -> bool { return started_; }
-  /// What was read. Requires that it is complete. Lifetime: views into the last input.
+  /// Returns the parsed head. Requires that it is complete.
+  /// Lifetime: views into the last input.
   [[nodiscard]] auto head() const noexcept -> const http_request_head& { return head_; }
   /// How many bytes of the input were the head.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return reader_.size(); }

@@ -1,4 +1,4 @@
-// braid/net/detail/http_text.hpp: which characters may stand where in a message of HTTP.
+// braid/net/detail/http_text.hpp: the characters that each part of an HTTP message may contain.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace braid::detail {
 /// The places that a character may stand in, as bits.
 enum http_char : std::uint8_t {
   in_token = 1,   // names of fields and methods
-  in_value = 2,   // values of fields: everything but control characters; tab is none
+  in_value = 2,   // values of fields: everything except control characters; tab does not count as one
   in_target = 4,  // targets of requests, without the percent sign
   in_host = 8,    // names of hosts
   is_hex = 16,
@@ -49,8 +49,8 @@ inline constexpr auto http_chars = make_http_chars();
   return !text.empty();
 }
 
-/// The first place from `at` on where a character stands that no value may hold; `end` without one. Eight at a time,
-/// because most of what is received passes here.
+/// Returns the first position from `at` on of a character that no value may contain, or `end`. Checks eight bytes at a
+/// time, because most received bytes pass through here.
 [[nodiscard]] inline auto find_control(const char* text, std::size_t at, std::size_t end) noexcept -> std::size_t {
   constexpr std::uint64_t ones = 0x0101010101010101U;
   constexpr std::uint64_t highs = ones * 0x80U;
@@ -59,7 +59,8 @@ inline constexpr auto http_chars = make_http_chars();
     std::memcpy(&word, text + at, sizeof word);
     if constexpr (std::endian::native == std::endian::big) word = std::byteswap(word);
     const std::uint64_t del = word ^ (ones * 0x7fU);
-    // A byte below 32, or one that became 0. There may be a false alarm behind a true one: the first is true.
+    // Finds a byte below 32, or one that became 0. A false alarm is possible only behind a true one, and the first is
+    // used.
     const std::uint64_t found = (((word - ones * 0x20U) & ~word) | ((del - ones) & ~del)) & highs;
     at += found == 0 ? sizeof(std::uint64_t) : static_cast<std::size_t>(std::countr_zero(found)) / 8;
     if (found == 0) continue;

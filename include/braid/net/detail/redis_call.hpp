@@ -17,7 +17,7 @@
 
 namespace braid::detail {
 
-/// What waits for a request of any kind.
+/// The awaiter of a request of any kind.
 class redis_wait : public awaiter_base, protected redis_request {
  public:
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }

@@ -13,13 +13,14 @@
 
 namespace braid::detail {
 
-/// What derives from it gives a `link()` for each call. Each call gives an awaitable with a `result`: a value, an error
-/// of the server (`redis_errc`), or why there is no reply. Texts lie in `memory`. A call is awaited at once, by a task
-/// of the connection's loop, and until then its arguments stay; a stop or a deadline of its scope ends it, and the
-/// reply is dropped when it comes. An error says nothing of whether a write was done, except where it is a refusal.
-/// `timeout` is counted from the begin of the iteration of the loop; zero takes that of the options, duration::max() is
-/// none. Threads: those of the loop. Lifetime: connection and `memory` outlive the call. Cost: no allocation beyond
-/// `memory`; commands of an iteration are sent by one system call.
+/// The calls of a Redis connection. A derived class provides a `link()` for each call. Each call returns an awaitable
+/// with a `result`: a value, an error of the server (`redis_errc`), or the reason why there is no reply. Strings are
+/// stored in `memory`. A call must be awaited at once, by a task of the connection's loop, and its arguments must live
+/// until then; a stop or a deadline of its scope ends it, and the reply is dropped when it arrives. An error does not
+/// say whether a write was executed, unless it is a refusal. `timeout` counts from the beginning of the loop's
+/// iteration; zero uses the timeout of the options, duration::max() means no timeout.
+/// Threads: those of the loop. Lifetime: connection and `memory` outlive the call. Cost: no allocation except in
+/// `memory`; the commands of an iteration are sent by one system call.
 template <typename Derived>
 class redis_calls {
  public:
@@ -41,16 +42,17 @@ class redis_calls {
   auto hget(std::string_view key, std::string_view field, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_hget{{}, key, field}, &memory, timeout);
   }
-  /// Names and values, alternating, all of them texts: result<std::span<const resp_value>>; empty where there is no
-  /// hash.
+  /// Returns names and values, alternating, all of them strings: result<std::span<const resp_value>>; empty if the hash
+  /// does not exist.
   auto hgetall(std::string_view key, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_hgetall{{}, key}, &memory, timeout);
   }
-  /// Sets a field of a hash: result<std::int64_t>, 1 where it is new.
+  /// Sets a field of a hash: result<std::int64_t>, 1 if the field is new.
   auto hset(std::string_view key, std::string_view field, std::string_view value, duration timeout = default_timeout) {
     return call(detail::redis_hset{{}, key, field, value}, nullptr, timeout);
   }
-  /// Elements of a list, all of them texts: result<std::span<const resp_value>>; empty where there is no list.
+  /// Returns elements of a list, all of them strings: result<std::span<const resp_value>>; empty if the list does not
+  /// exist.
   auto lrange(std::string_view key, std::int64_t first, std::int64_t last, arena& memory,
               duration timeout = default_timeout) {
     return call(detail::redis_lrange{{}, key, first, last}, &memory, timeout);
@@ -60,8 +62,9 @@ class redis_calls {
     return call(detail::redis_rpush{{}, key, value}, nullptr, timeout);
   }
 
-  /// Any command: result<resp_value>. An error of the server is a value here, whose text says more than a code.
-  /// Errors: redis_errc::not_shared for one that would change the connection for others.
+  /// Sends any command: result<resp_value>. An error of the server is a value here, because its text says more than a
+  /// code.
+  /// Errors: redis_errc::not_shared for a command that would change the connection for others.
   auto command(std::span<const std::string_view> words, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_words{words}, &memory, timeout);
   }

@@ -20,7 +20,7 @@ namespace braid::detail {
 /// Returns true if a word of a command is `capitals`, in any case. Threads: any.
 [[nodiscard]] BRAID_API auto is_redis_word(std::string_view text, std::string_view capitals) noexcept -> bool;
 
-/// What a command does to a connection that many callers share.
+/// The effect of a command on a connection that many callers share.
 enum class redis_role : std::uint8_t {
   common,    ///< nothing, and it has one reply
   begins,    ///< MULTI: what comes behind it waits

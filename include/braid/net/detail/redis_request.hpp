@@ -36,10 +36,10 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
     std::uint32_t (*encode)(redis_request& self, byte_buffer& out, std::uint32_t max_count);
     void (*over)(redis_request& self, redis_end how) noexcept;
     std::uint32_t types;  ///< a bit for each type that its replies may have
-    bool is_read;         ///< may share the reply of another one that is the same
+    bool is_read;         ///< may share the reply of an identical request
     bool is_write;        ///< a read that is sent after it sees what it has changed
     bool is_simple;       ///< one command whose error reply is its error
-    bool is_whole;        ///< where a part of it was sent and the rest is not, the connection ends
+    bool is_whole;        ///< if only a part of it was sent, the connection ends
   };
 
   redis_request(const kind& what, arena* replies_in, std::uint32_t count, duration limit) noexcept
@@ -51,16 +51,16 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   };
 
   const kind* how;
-  arena* memory;                            // where replies are put; null: nowhere but for their types
+  arena* memory;                            // stores replies; if null, only their types are kept
   std::uint32_t unsent;                     // commands that are not encoded yet
   std::uint32_t missing;                    // replies to come
   resp_value* replies = nullptr;            // the next one
   duration timeout;                         // zero: the link's own
   time_point due{};                         // by the link's own
   redis_shared_connection* link = nullptr;  // while it is submitted
-  redis_request* same = nullptr;            // the next one that shares the reply
+  redis_request* same = nullptr;            // the next request that shares the reply
   std::error_code error;
-  std::optional<own_timer> deadline;  // where it has a timeout of its own
+  std::optional<own_timer> deadline;  // set if it has a timeout of its own
 };
 
 constexpr auto redis_type_bit(resp_type type) noexcept -> std::uint32_t { return 1U << static_cast<unsigned>(type); }

@@ -30,7 +30,7 @@ namespace braid {
 
 namespace detail {
 
-/// What a connection has done since it was made.
+/// The counters of a connection since its creation.
 struct redis_counts {
   std::uint64_t sent = 0;       ///< commands
   std::uint64_t answered = 0;   ///< replies that a task waited for
@@ -44,7 +44,8 @@ struct redis_counts {
   std::uint64_t failed = 0;     ///< attempts to connect that failed
 };
 
-/// Protocol, states and proof: docs/design/redis.md. Threads: those of the loop.
+/// A connection that many callers share. Protocol, states and proof: docs/design/redis.md.
+/// Threads: those of the loop.
 class BRAID_API redis_shared_connection {
  public:
   enum class state : std::uint8_t { connecting, greeting, ready, backing_off, closed };
@@ -60,22 +61,23 @@ class BRAID_API redis_shared_connection {
   void withdraw(redis_request& request) noexcept;
   /// Ends everything: requests with errc::closed. Again: nothing.
   void close() noexcept;
-  /// Makes no further attempt to connect: closes at once unless replies are due, and else when the connection breaks or
-  /// its owner destroys it. What was not sent yet fails with errc::closed then.
+  /// Makes no further attempt to connect. Closes at once if no replies are due, and otherwise when the connection
+  /// breaks or its owner destroys it. Requests that were not sent fail with errc::closed then.
   void retire() noexcept;
 
   [[nodiscard]] auto is_at_home() const noexcept -> bool { return on_->is_current(); }
   [[nodiscard]] auto status() const noexcept -> state { return state_; }
   [[nodiscard]] auto load() const noexcept -> std::size_t { return window_.due() + waiting_count_; }
   [[nodiscard]] auto counts() const noexcept -> const redis_counts& { return counts_; }
-  /// For how long it has owed replies without a byte; zero where it owes none.
+  /// Returns how long it has been waiting for due replies without receiving a byte; zero if no replies are due.
   [[nodiscard]] auto silence() const noexcept -> duration {
     return window_.empty() ? duration::zero() : on_->now() - last_heard_;
   }
   [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return parser_.fault(); }
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return last_error_; }
-  /// What the server has said when it refused the connection with that error, without the password that it may repeat;
-  /// empty for every other error. Lifetime: until the next attempt has ended.
+  /// Returns what the server said when it refused the connection with that error, without the password that it may
+  /// repeat. Returns an empty string for every other error.
+  /// Lifetime: until the next attempt has ended.
   [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
     return why == last_error_ ? std::string_view(refusal_) : std::string_view();
   }
@@ -153,13 +155,13 @@ class BRAID_API redis_shared_connection {
 
   loop* on_;
   redis_options options_;
-  std::shared_ptr<redis_transport> transport_;  // null while there is none
+  std::shared_ptr<redis_transport> transport_;  // null if there is no connection
   resp_parser parser_;
   byte_buffer out_;  // encoded and not given to the wire
   redis_window window_;
   intrusive_list<redis_request, redis_queue_hook> waiting_;  // to be encoded, in order
   intrusive_list<redis_request, redis_due_hook> by_due_;     // of those, the ones with the link's own timeout
-  redis_request* begun_ = nullptr;  // of `waiting_` the first, where a part of it was encoded already
+  redis_request* begun_ = nullptr;  // the first of `waiting_`, if a part of it was already encoded
   std::size_t waiting_count_ = 0;
   redis_same_reads same_reads_;
   arena
@@ -190,11 +192,11 @@ class BRAID_API redis_shared_connection {
   bool in_iteration_ = false;  // reading: what is encoded is flushed at its end
   enum class reply_slot : std::uint8_t {
     none,    // no reply has begun
-    own,     // the arena of the request at the front of the window, or nowhere where no task waits
+    own,     // the arena of the request at the front of the window; dropped if no task waits
     shared,  // `shared_`
     push,    // nowhere: it is no reply
   } reply_ = reply_slot::none;
-  bool* gone_ = nullptr;  // where to say that the link has gone, while it is reading
+  bool* gone_ = nullptr;  // set to true if the link is destroyed while it is reading
   metric_source counted_{on_, &redis_shared_connection::add_metrics, this};  // the last member: what it reads is there
 };
 

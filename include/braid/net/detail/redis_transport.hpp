@@ -18,9 +18,9 @@ namespace braid::detail {
 
 class redis_shared_connection;
 
-/// Outlives the link that made it for as long as the kernel has its buffers: its tasks belong to the loop, and hold it.
-/// The connection is notified of what happens until it gives the transport up. Protocol: docs/design/redis.md
-/// Threads: those of the loop.
+/// The transport of a link. It outlives the link for as long as the kernel uses its buffers: its tasks belong to the
+/// loop and hold it. The connection is notified of events until it abandons the transport.
+/// Protocol: docs/design/redis.md Threads: those of the loop.
 class redis_transport {
  public:
   redis_transport(redis_shared_connection& owner, loop& on, const redis_options& options)
@@ -32,9 +32,9 @@ class redis_transport {
   /// the loop.
   static auto run(std::shared_ptr<redis_transport> self) -> task<void>;
 
-  /// Has what the link has encoded sent, at once where nothing is on its way.
+  /// Sends the bytes that the link has encoded, at once if no write is in progress.
   void send() noexcept;
-  /// What was received and not consumed.
+  /// Returns the bytes that were received and not consumed.
   [[nodiscard]] auto received() noexcept -> byte_buffer& { return in_; }
   /// The connection is not notified of anything any more, and the server learns of the end now.
   void give_up() noexcept;

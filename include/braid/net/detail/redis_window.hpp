@@ -56,7 +56,7 @@ class redis_window {
     return who;
   }
 
-  /// No task waits for the entries of `who` any more; one that it shares goes to the next.
+  /// Removes `who` as the waiting task of its entries; an entry that it shares passes to the next one.
   void leave(const redis_request& who) noexcept;
 
   /// Calls `look(who)` for each entry that a task waits for, in the order of sending, until it gives false. `look`

@@ -12,7 +12,7 @@
 
 namespace braid::detail {
 
-/// What a reply may be at most.
+/// The limits of a reply.
 struct resp_limits {
   static constexpr std::uint32_t max_depth = 64;
 
@@ -38,8 +38,8 @@ class BRAID_API resp_parser {
 
   explicit resp_parser(const resp_limits& limits = {}) noexcept;
 
-  /// The next bytes are those of a new reply, which is put into `memory`; into none where it is null: then the reply is
-  /// checked all the same, and `value` has the right type and nothing in it.
+  /// Begins a new reply, which is stored in `memory`. If `memory` is null, the reply is still checked, and `value` has
+  /// the right type and no content.
   void begin(arena* memory) noexcept;
 
   /// From here on the reply that is being read goes nowhere, and its arena is not touched any more.
@@ -51,12 +51,12 @@ class BRAID_API resp_parser {
   /// The reply that is complete.
   [[nodiscard]] auto value() const noexcept -> const resp_value& { return root_; }
 
-  /// What is wrong with the reply that is wrong.
+  /// Returns the fault of an invalid reply.
   [[nodiscard]] auto fault() const noexcept -> const resp_fault& { return fault_; }
 
  private:
   struct frame {
-    resp_value* next;    // where its next element goes; null where they are dropped
+    resp_value* next;    // the place of its next element; null if elements are dropped
     std::uint32_t left;  // elements to come
     bool is_attribute;
   };
@@ -93,7 +93,7 @@ class BRAID_API resp_parser {
   resp_limits limits_;
   arena* memory_ = nullptr;
   resp_value root_;
-  char* payload_ = nullptr;         // the current text, null where it is dropped
+  char* payload_ = nullptr;         // the current string; null if it is dropped
   std::uint32_t payload_size_ = 0;  // its bytes
   std::uint32_t payload_left_ = 0;  // bytes to come, with CR LF; 0 outside of a payload
   resp_type payload_type_ = resp_type::null;
