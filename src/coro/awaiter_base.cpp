@@ -125,8 +125,8 @@ void awaiter_base::complete_later() noexcept {
   where().post_resumption(*this);
 }
 
-/// A wait that becomes ready within the slice was stopped: so a trace says it. That holds also where the kernel has yet
-/// to give the operation back: what brings the end about is the stop.
+/// A wait that becomes ready within the slice was stopped, and a trace reports it as stopped. That is right even if the
+/// kernel has yet to return the operation, because the stop causes its end.
 void awaiter_base::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<awaiter_base&>(self);
   scope& in = *waiting.promise_->where();

@@ -24,7 +24,7 @@ namespace braid::detail {
 
 constinit const void* first_home_part = nullptr;
 
-// The types have no standard layout: the offsets are those of this compiler, which is what is asked for.
+// The types have no standard layout, so the offsets are those of this compiler, which is what is needed here.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
@@ -108,7 +108,7 @@ struct debug_layout {
   }
 
 #if !defined(BRAID_MODEL)  // whose atomics are objects of the explorer, and whose programs no debugger reads
-  // What the script takes for granted beside the table.
+  // The assumptions that the script makes in addition to the table.
   static_assert(sizeof(stop_flag) == 1 && sizeof(std::source_location) == sizeof(void*));
   static_assert(sizeof(std::coroutine_handle<>) == sizeof(void*) && sizeof(time_point) == sizeof(std::uint64_t));
   static_assert(std::is_same_v<decltype(task_id::number), std::uint64_t> && sizeof(std::string) == 32);
@@ -121,7 +121,7 @@ constinit const wait_layout sleep_wait_layout = debug_layout::sleep<at_time>();
 constinit const wait_layout lock_wait_layout = debug_layout::lock();
 constinit const wait_layout future_wait_layout = debug_layout::future<void>();
 
-// What a sleep is for, and what a future gives, does not move these.
+// The offsets do not depend on the purpose of a sleep or the type of a future.
 static_assert(debug_layout::sleep<at_time>() == debug_layout::sleep<after_span<std::chrono::years>>());
 static_assert(debug_layout::future<void>() == debug_layout::future<std::string>());
 

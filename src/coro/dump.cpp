@@ -22,7 +22,7 @@
 
 namespace braid::detail {
 
-/// Shared by the asker and its questions: one that is answered late finds it.
+/// Shared by the caller and its questions, because a question may be answered late.
 struct dump_answers {
   std::mutex lock;  // around what follows
   std::vector<std::optional<seen_home>> given;
@@ -32,7 +32,7 @@ struct dump_answers {
   parker all_given;  // the asker's
 };
 
-/// What a home was asked, and what is known of it without an answer.
+/// A home that was asked, and what is known about it without an answer.
 struct asked_home {
   std::size_t number = 0;  // in `dump_answers`
   ::pid_t thread = 0;
@@ -77,7 +77,7 @@ auto name_of_thread(::pid_t number) -> std::string {
 /// Protocol: docs/design/dump.md
 class dump_round {
  public:
-  /// Of all homes, where `where` is empty.
+  /// Asks all homes if `where` is empty.
   explicit dump_round(std::span<const executor_id> where) : where_(where) {}
 
   [[nodiscard]] auto run(time_point end) -> task_dump {
@@ -124,7 +124,7 @@ class dump_round {
     while (are_missing() && all_->all_given.park_until(end)) {}
   }
 
-  /// What may fail for lack of memory comes before the question is on its way.
+  /// Allocations come first, because nothing may fail once the question is on its way.
   void ask(home& each) {
     if (!is_wanted(each)) return;
     const std::size_t number = asked_.size();
@@ -210,8 +210,8 @@ class dump_round {
 
 namespace {
 
-/// A cycle across homes may be made of waits that were not at the same time. One that is there is there later as well,
-/// and none of its locks has been granted anew: a lock that is in use gives the same words both times.
+/// A cycle across homes may consist of waits that were not at the same time. A real cycle is still there later, and
+/// none of its locks has been granted anew: a lock that is in use has the same description both times.
 auto confirmed(const std::vector<seen_deadlock>& cycles, std::span<const executor_id> where, time_point end)
     -> std::vector<std::string> {
   std::vector<seen_deadlock> again;

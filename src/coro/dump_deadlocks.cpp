@@ -33,7 +33,7 @@ struct wait_node {
   const seen_task* seen = nullptr;
   std::size_t home = 0;
   std::size_t in = none;
-  std::size_t needs = none;  // a scope; none: something else ends it
+  std::size_t needs = none;  // the scope that it needs; `none` if something else ends it
   bool is_lock = false;
   bool may_end = false;
 };
@@ -138,8 +138,8 @@ class wait_graph {
     free_all(scopes_[at].wanted_by);
   }
 
-  /// One of the waits that this one waits for; each of them is stuck as well. Of a task that holds a lock rather one
-  /// that says more than that it waits for its own tasks.
+  /// Returns one of the waits that this one depends on; each of them is stuck as well. If a task that holds a lock has
+  /// several waits, prefers one that says more than that it waits for its own tasks.
   [[nodiscard]] auto next(std::size_t number) const -> std::size_t {
     const scope_node& needed = scopes_[waits_[number].needs];
     if (!waits_[number].is_lock) return needed.first;

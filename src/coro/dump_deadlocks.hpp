@@ -19,9 +19,9 @@ struct seen_deadlock {
   auto operator==(const seen_deadlock&) const -> bool = default;
 };
 
-/// What no task of these homes can end: each wait of the cycle is for a lock of the next task, its value or its end.
-/// Tasks that were not seen, as they run or are away, may end any wait. Errors: std::bad_alloc. Cost: linear in tasks
-/// and scopes.
+/// Returns the cycles that no task of these homes can end: each wait of a cycle is for a lock of the next task, its
+/// value or its end. Tasks that were not seen, because they run or are away, may end any wait.
+/// Errors: std::bad_alloc. Cost: linear in tasks and scopes.
 [[nodiscard]] auto find_deadlocks(std::span<const seen_home* const> homes) -> std::vector<seen_deadlock>;
 
 }  // namespace braid::detail

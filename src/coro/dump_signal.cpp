@@ -48,7 +48,7 @@ auto write_dumps(void* /*nothing*/) -> void* {
   }
 }
 
-/// The thread takes SIGQUIT and nothing else, so that there is one that does.
+/// The thread handles SIGQUIT and nothing else, so that one thread is always able to handle it.
 auto start_thread() noexcept -> bool {
   ::sigset_t all;
   ::sigset_t before;

@@ -3,7 +3,7 @@
 
 namespace braid::detail {
 
-/// Starts the thread that waits for the signal, where the variable asks for it. Once, with the first home.
+/// Starts the thread that waits for the signal, if the variable asks for it. Called once, with the first home.
 void begin_dumps_by_signal() noexcept;
 
 }  // namespace braid::detail

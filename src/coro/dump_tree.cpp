@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::size_t none = seen_scope::none;
 
-/// A coroutine that the library puts between those of the program.
+/// Returns whether the library inserts this coroutine between those of the program.
 auto is_of_the_library(std::string_view name) -> bool {
   const std::size_t arguments = name.find('(');
   return name.substr(0, arguments).find("braid::detail::") != std::string_view::npos ||
          name.find("::kept_until_end<") != std::string_view::npos;
 }
 
-/// What lies in a scope, by places in `seen_home`.
+/// The contents of a scope, as indexes in `seen_home`.
 struct contents {
   std::vector<std::size_t> tasks;
   std::vector<std::size_t> scopes;  // inside of it, that no task is known to hold
@@ -26,7 +26,7 @@ struct contents {
   std::size_t known = 0;            // of those that the scope counts
 };
 
-/// What belongs to what.
+/// The relations between scopes and tasks.
 class relations {
  public:
   explicit relations(const seen_home& seen) : in(seen.scopes.size()), held_by(seen.tasks.size()), seen_(&seen) {

@@ -1,4 +1,4 @@
-// src/coro/fiber.cpp: stackful coroutines: switching between the stack of a home and those of its fibers.
+// src/coro/fiber.cpp: stackful coroutines: switches between the stack of a home and those of its fibers.
 #include "fiber_stack.hpp"
 #include "stack_notes.hpp"
 
@@ -127,8 +127,8 @@ struct fiber_frame::stacks {
   }
 
   fiber_stack memory;
-  fcontext_t inside;            // where the fiber goes on
-  fcontext_t caller = nullptr;  // where its resumer goes on
+  fcontext_t inside;            // the point at which the fiber continues
+  fcontext_t caller = nullptr;  // the point at which its resumer continues
   exception_state exceptions;   // of the fiber, while it does not run
   stack_note note_of_fiber;
   stack_note note_of_caller;

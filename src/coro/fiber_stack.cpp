@@ -39,7 +39,7 @@ struct stack_lists {
   fork_safe_mutex lock;
   std::array<stack_list, sizes_kept> all;  // under the lock
 
-  /// The free list for this size, or null where all lists are in use for other sizes.
+  /// Returns the free list for this size, or null if all lists are in use for other sizes.
   auto of_size(std::size_t bytes) noexcept -> stack_list* {
     for (stack_list& each : all) {
       if (each.bytes == 0) each.bytes = bytes;

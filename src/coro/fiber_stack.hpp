@@ -5,7 +5,7 @@
 
 namespace braid::detail {
 
-/// What a fiber may use, from its lowest byte on.
+/// The memory that a fiber may use, from its lowest byte on.
 struct fiber_stack {
   std::byte* lowest = nullptr;
   std::size_t bytes = 0;
@@ -16,11 +16,12 @@ struct fiber_stack {
 inline constexpr std::size_t guard_bytes = std::size_t{64} * 1024;
 inline constexpr std::size_t min_stack_bytes = std::size_t{32} * 1024;
 
-/// A stack of so many bytes, rounded up to pages: one that was given back, or a new one. Threads: any.
-/// Errors: std::bad_alloc. Cost: a lock; three system calls for a new one.
+/// Returns a stack of at least `bytes` bytes, rounded up to pages: a used one or a new one.
+/// Threads: any. Errors: std::bad_alloc. Cost: a lock; three system calls for a new one.
 [[nodiscard]] auto take_fiber_stack(std::size_t bytes) -> fiber_stack;
 
-/// Keeps the stack for the next fiber of this size, or unmaps it where enough are kept. Threads: any.
+/// Keeps the stack for the next fiber of this size, or unmaps it if enough are kept.
+/// Threads: any.
 void give_back_fiber_stack(fiber_stack stack) noexcept;
 
 }  // namespace braid::detail

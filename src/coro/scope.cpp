@@ -54,7 +54,7 @@ void scope::spawn(task<void> child) {
   if (is_stopped_from_outside_) is_cut_short_ = true;
 }
 
-/// Of a task that was spawned. A call of its own would be a nanosecond of the eleven that such a task takes.
+/// The end of a spawned task. A separate call would cost a nanosecond of the eleven that such a task takes.
 [[gnu::always_inline]] inline void scope::root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept {
   std::exception_ptr error;
   if (frame.promise().result().has_exception()) error = frame.promise().result().exception();

@@ -15,8 +15,8 @@
 namespace braid {
 namespace {
 
-/// The homes whose steps this thread runs, the innermost first: steps nest where a worker helps while it waits, or
-/// where an executor has refused a job.
+/// The homes whose steps this thread runs, innermost first: steps nest if a worker helps while it waits, or if an
+/// executor has refused a job.
 struct home_run {
   explicit home_run(const serial_executor& of) noexcept;
   home_run(const home_run&) = delete;
@@ -119,7 +119,7 @@ void serial_executor::post_resumption(job& step) noexcept {
   if (queue_.push(step) == detail::strand_push::first && !repost_drain()) drop_drain();
 }
 
-/// False where the executor refuses: then the caller has to run the drain itself.
+/// Returns false if the executor refuses: then the caller has to run the drain itself.
 auto serial_executor::repost_drain() noexcept -> bool {
   if (!refused_.load(relaxed) && detail::try_post_to(where_, drain_step_)) return true;
   refused_.store(true, relaxed);
@@ -198,7 +198,7 @@ void serial_executor::report(std::exception_ptr error) noexcept {
   executor::report(std::move(error));
 }
 
-/// A step of a task runs also where it is dropped: what waits for it would hang.
+/// A step of a task runs even if it is dropped, because everything that waits for it would hang otherwise.
 void serial_executor::run(job& work) noexcept {
   if (drops_jobs_) return work.drop();
   try {
@@ -226,7 +226,7 @@ auto serial_executor::no_task_left(void* self) noexcept -> std::coroutine_handle
   return {};
 }
 
-/// False where there is neither memory nor a thread for those of the process.
+/// Returns false if there is neither memory nor a thread for the timers of the process.
 auto serial_executor::has_timers() noexcept -> bool {
   try {
     if (timers_ == nullptr) timers_ = &detail::timers_of_process();

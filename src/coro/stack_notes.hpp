@@ -28,21 +28,21 @@
 
 namespace braid::detail {
 
-/// What the address sanitizer knows of a stack: where it lies, and what it has put aside for it.
+/// What the address sanitizer knows about a stack: its address range, and the state that it has saved for it.
 struct stack_note {
   const void* lowest = nullptr;
   std::size_t bytes = 0;
   void* put_aside = nullptr;
 };
 
-/// Directly before the switch. `from` is null where nothing comes back to that stack.
+/// Called directly before the switch. `from` is null if nothing returns to that stack.
 inline void note_departure([[maybe_unused]] stack_note* from, [[maybe_unused]] const stack_note& to) noexcept {
 #if defined(BRAID_ADDRESS_SANITIZER)
   __sanitizer_start_switch_fiber(from != nullptr ? &from->put_aside : nullptr, to.lowest, to.bytes);
 #endif
 }
 
-/// Directly after it, on the other stack; says where the one lies that was left.
+/// Called directly after the switch, on the other stack; stores the address range of the stack that was left.
 inline void note_arrival([[maybe_unused]] const stack_note& here, [[maybe_unused]] stack_note& left) noexcept {
 #if defined(BRAID_ADDRESS_SANITIZER)
   __sanitizer_finish_switch_fiber(here.put_aside, &left.lowest, &left.bytes);

@@ -24,7 +24,7 @@ constinit const char task_info_key = 0;
 task_control::task_control(std::string&& name)
     : info_{.id = {.number = last_number.fetch_add(1, relaxed) + 1}, .name = std::move(name)} {}
 
-/// Not with the lock held: a stop may run steps of the task here, where an executor has refused its home.
+/// Called without the lock: a stop may run steps of the task here, if an executor has refused its home.
 void task_control::request_stop(errc reason) noexcept {
   scope* running = nullptr;
   {

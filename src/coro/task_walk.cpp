@@ -51,7 +51,7 @@ void task_walk::enter(scope& found, std::size_t around) {
   found_.push_back(&found);
 }
 
-/// What a stop callback is shows in what it calls. Others than these are the program's own.
+/// The function that a stop callback calls identifies its kind. Unknown functions belong to the program.
 void task_walk::visit(scope& at, std::size_t place) {
   const auto look = [&](stop_callback& each) {
     if (each.code() == &scope::parent_stopped) return enter(static_cast<scope&>(each), place);

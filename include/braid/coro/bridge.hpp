@@ -1,4 +1,4 @@
-// braid/coro/bridge.hpp: where futures and tasks meet: a task that awaits a future; starting a task with one.
+// braid/coro/bridge.hpp: the bridge between futures and tasks: a task awaits a future; a spawned task has a future.
 #pragma once
 
 #include <braid/base/error.hpp>

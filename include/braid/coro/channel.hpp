@@ -16,14 +16,14 @@
 
 namespace braid {
 
-/// Bounded MPMC channel. A sender waits while there is no room, a receiver while there is nothing; both are served in
-/// the order in which they came, and values arrive in the order in which they were sent. With room for none it is a
-/// rendezvous: a sender waits until a receiver has taken its value. After `close` nothing can be sent; values that are
-/// there are still received.
-/// A stop loses nothing: a value that was handed to a receiver is received by it, also where the stop came before it
-/// could go on; a sender that is stopped while it waits keeps its value, which dies with it.
-/// Threads: any. Lifetime: outlives the waiting tasks. Cost: all memory when it is made; a lock for each call; for each
-/// task that waited a post to its home.
+/// A bounded MPMC channel. A sender waits while there is no room, a receiver while there is no value. Both are served
+/// in the order in which they came, and values arrive in the order in which they were sent. With a capacity of 0 it is
+/// a rendezvous: a sender waits until a receiver has taken its value. After `close` nothing can be sent; values that
+/// are in the channel are still received. A stop loses nothing: a value that was handed to a receiver is received, even
+/// if the stop came before the receiver resumed; a sender that is stopped while it waits keeps its value, which is
+/// destroyed with it.
+/// Threads: any. Lifetime: outlives the waiting tasks. Cost: all memory at construction; a lock for each call; for each
+/// task that waited, a post to its home.
 /// Protocol: docs/design/coroutine_sync.md
 template <typename T>
 class channel {
@@ -64,15 +64,15 @@ class channel {
   /// The next value, if there is one.
   [[nodiscard]] auto try_receive() noexcept -> std::optional<T>;
 
-  /// Refuses what is sent from now on, that of waiting senders included, and wakes all waiting tasks. Repeated calls
-  /// change nothing.
+  /// Refuses values that are sent from now on, including those of waiting senders, and wakes all waiting tasks.
+  /// Repeated calls have no effect.
   void close() noexcept;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool {
     const std::lock_guard guard(lock_);
     return closed_;
   }
-  /// How many values have been sent and not received, without those of waiting senders.
+  /// Returns the number of values that were sent and not received, without those of waiting senders.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::lock_guard guard(lock_);
     return size_;
@@ -87,7 +87,7 @@ class channel {
   const std::size_t capacity_;
   mutable std::mutex lock_;  // around all that follows
   std::unique_ptr<std::optional<T>[]> ring_;
-  std::size_t first_ = 0;  // where the oldest value lies
+  std::size_t first_ = 0;  // the index of the oldest value
   std::size_t size_ = 0;
   bool closed_ = false;
   detail::wait_queue senders_;    // only while the ring is full
@@ -230,9 +230,10 @@ class oneshot_receiver;
 template <typename T>
 auto make_oneshot() -> std::pair<oneshot_sender<T>, oneshot_receiver<T>>;
 
-/// Sends one value, once. Destroyed without a value, it notifies the receiver that none will come.
-/// Threads: one at a time; the other end may be with another. Cost: a lock; a post to its home where the receiver
-/// waits.
+/// The sending end of a channel for one value. If it is destroyed without a value, it notifies the receiver that there
+/// will be none.
+/// Threads: one at a time; the other end may be used by another thread. Cost: a lock; a post to its home if the
+/// receiver waits.
 template <typename T>
 class [[nodiscard]] oneshot_sender {
  public:

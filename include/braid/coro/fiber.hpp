@@ -23,7 +23,8 @@ struct fiber_options {
   std::size_t stack_bytes = std::size_t{256} * 1024;
 };
 
-/// Whether this build has fibers. It has, where Boost.Context was found when it was made. Threads: any.
+/// Returns whether this build has fibers, which it has if Boost.Context was found at build time.
+/// Threads: any.
 [[nodiscard]] BRAID_API auto has_fibers() noexcept -> bool;
 
 namespace detail {
@@ -33,16 +34,16 @@ namespace detail {
 
 }  // namespace detail
 
-/// Calls `fn()` on a stack of its own, at home, and gives what it returns. Whatever `fn` calls, at any depth, may wait
-/// by `fiber_await`: code with callbacks, libraries that call back, deep recursion. A fiber is a task like any other:
-/// it lives in the scope of its caller, with its deadline, and `fn` is destroyed at home when it has ended.
+/// Calls `fn()` on a stack of its own, at home, and returns its result. Anything that `fn` calls, at any depth, may
+/// wait by `fiber_await`: code with callbacks, libraries that call back, deep recursion. A fiber is a task like any
+/// other: it lives in the scope of its caller, with its deadline, and `fn` is destroyed at home when it has ended.
 ///
-/// A stop reaches it where it waits. There an exception is thrown that is no std::exception, so that its locals are
-/// destroyed, once; a `catch (...)` that gets it must rethrow it. If it is swallowed the next wait throws again.
-/// Threads: any; a task that is away comes home first. Blocks: no thread.
-/// Errors: what `fn` throws; std::bad_alloc; std::system_error with std::errc::function_not_supported where the build
-/// has no fibers, std::errc::operation_not_supported at a home that changes its thread (a `serial_executor`).
-/// Cost: a stack from a list of used ones, which keeps 256 of a size; else three system calls.
+/// A stop reaches it while it waits: the wait throws an exception that is not a std::exception, so that the locals are
+/// destroyed. A `catch (...)` that catches it must rethrow it. If it is swallowed, the next wait throws again.
+/// Threads: any; a task that is away comes home first. Blocks: no thread. Errors: what `fn` throws; std::bad_alloc;
+/// std::system_error with std::errc::function_not_supported if the build has no fibers,
+/// std::errc::operation_not_supported at a home that changes its thread (a `serial_executor`). Cost: a stack from a
+/// list of used ones, which keeps 256 of a size; otherwise three system calls.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
 auto run_fiber(fiber_options how, Fn fn) -> task<std::invoke_result_t<Fn&>> {
@@ -59,11 +60,12 @@ BRAID_COROUTINE_WRAPPER auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>>
   return run_fiber(fiber_options{}, std::move(fn));
 }
 
-/// Waits on a fiber for whatever a task can `co_await`, and gives what that gives. The thread goes on with other work
-/// of the home meanwhile. Requires a fiber, and that no exception is on its way: destructors and `noexcept` functions
-/// do not wait, because a stop throws here. Threads: the fiber's. Blocks: no thread. Errors: what awaiting `what`
-/// throws; the exception of a stop, as above. Cost: two switches, unless there is nothing to wait for; the lock of an
-/// async_mutex costs them also where it is free, because only a suspension says which task takes it.
+/// Waits on a fiber for anything that a task can `co_await`, and returns its result. The thread continues with other
+/// work of the home meanwhile. Requires a fiber, and that no exception is being handled: destructors and `noexcept`
+/// functions must not wait, because a stop throws here.
+/// Threads: the fiber's. Blocks: no thread. Errors: what awaiting `what` throws; the exception of a stop, as above.
+/// Cost: two switches, unless there is nothing to wait for; an async_mutex costs them even if it is free, because only
+/// a suspension says which task locks it.
 template <typename Awaitable>
 auto fiber_await(Awaitable&& what, detail::await_place at = detail::await_place::current()) -> decltype(auto) {
   detail::fiber_frame& self = detail::fiber_frame::that_may_wait();

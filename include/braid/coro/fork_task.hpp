@@ -24,10 +24,10 @@
 
 namespace braid {
 
-/// A coroutine that computes a `T` (a value, an lvalue reference or void). It does nothing until it is awaited by
-/// another one of the kind, forked by it (`fork_join`, `fork_each`), or given to a pool (`run_in`, `spawn`); it
-/// is awaited at most once. What it throws is rethrown there. It has no home: it awaits what computes, and nothing
-/// else, and after each await it may be on another worker of its pool.
+/// A coroutine that computes a `T` (a value, an lvalue reference or void). It does nothing until another fork_task
+/// awaits it, forks it (`fork_join`, `fork_each`), or it is passed to a pool (`run_in`, `spawn`); it is awaited at most
+/// once. Exceptions are rethrown there. It has no home: it awaits only other computations, and after each await it may
+/// be on another worker of its pool.
 /// Threads: moved and destroyed only before it runs. Cost: one frame from the thread's free lists.
 template <typename T = void>
 class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
@@ -89,20 +89,20 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
   std::coroutine_handle<promise_type> frame_;
 };
 
-/// `co_await fork_join(a(), b(), …)` runs all of them and gives all values, as `fork_join` of functions does: nothing
-/// is a std::monostate there, and where none gives anything, nothing is given. The first runs here and now; what comes
-/// after it, the next ones and then the caller, may be taken by another worker meanwhile. So the caller goes on where
-/// the last one ends. Errors: what one of them threw first, when those that had begun have ended; the others are not
-/// begun then. Threads: any worker of a pool. Cost: no lock and no memory, and no read-modify-write while no thief asks
-/// for work.
+/// `co_await fork_join(a(), b(), …)` runs all of them and returns all values, as `fork_join` of functions does: void
+/// becomes std::monostate, and if all are void, the result is void. The first one runs here and now; the continuation
+/// (the next ones and then the caller) may be taken by another worker meanwhile. So the caller continues on the worker
+/// on which the last one ends.
+/// Errors: the exception that was thrown first, when those that had begun have ended; the others are not begun then.
+/// Threads: any worker of a pool. Cost: no lock and no memory, and no read-modify-write while no thief asks for work.
 template <typename... T>
   requires(sizeof...(T) > 1)
 [[nodiscard]] auto fork_join(fork_task<T>... work) {
   return detail::forked_tasks<detail::never_stopped, T...>({}, work.release()...);
 }
 
-/// As above, except that those which have not begun when a stop is requested are left out, and then there are no
-/// values. Errors: in the result: errc::stopped, or the reason of the flag.
+/// Does the same, but leaves out those which have not begun when a stop is requested; then there are no values.
+/// Errors: in the result: errc::stopped, or the reason of the flag.
 template <stop_signal Signal, typename... T>
   requires(sizeof...(T) > 1)
 [[nodiscard]] auto fork_join(Signal&& stop, fork_task<T>... work) {
@@ -149,19 +149,20 @@ concept forks_elements =
 
 }  // namespace detail
 
-/// `co_await fork_each(range, fn)` runs the fork_task<void> that `fn(element)` gives for each element. Each is made
-/// just before it begins, so that there are about as many as workers at a time. `fn` is moved into the frame, lives
-/// until the end, and may be called by several workers at a time; the range is referred to where it is an lvalue, else
-/// moved. Requires random access, and a size that is known. Threads: any worker of a pool. Errors: what a task or `fn`
-/// threw first, when those that had begun have ended; the others are not begun then.
+/// `co_await fork_each(range, fn)` runs, for each element, the fork_task<void> that `fn(element)` returns. Each task is
+/// created just before it begins, so that there are about as many as workers at a time. `fn` is moved into the frame,
+/// lives until the end, and may be called by several workers at a time; an lvalue range is stored by reference, another
+/// one is moved. Requires random access, and a known size.
+/// Threads: any worker of a pool. Errors: the exception that a task or `fn` threw first, when those that had begun have
+/// ended; the others are not begun then.
 template <detail::divisible_range Range, std::move_constructible Fn>
   requires detail::forks_elements<Fn, Range>
 BRAID_COROUTINE_WRAPPER auto fork_each(Range&& range, Fn fn) -> fork_task<void> {
   return detail::fork_elements(detail::never_stopped{}, std::views::all(std::forward<Range>(range)), std::move(fn));
 }
 
-/// As above, except that tasks which have not begun when a stop is requested are left out. Errors: in the result:
-/// errc::stopped, or the reason of the flag, if any were.
+/// Does the same, but leaves out tasks which have not begun when a stop is requested.
+/// Errors: in the result: errc::stopped, or the reason of the flag, if tasks were left out.
 template <stop_signal Signal, detail::divisible_range Range, std::move_constructible Fn>
   requires detail::forks_elements<Fn, Range>
 BRAID_COROUTINE_WRAPPER auto fork_each(Signal&& stop, Range&& range, Fn fn) -> fork_task<result<void>> {
@@ -169,10 +170,11 @@ BRAID_COROUTINE_WRAPPER auto fork_each(Signal&& stop, Range&& range, Fn fn) -> f
                                std::move(fn));
 }
 
-/// What `work` gives, run on workers of `where`; whatever it forks is run there. References stay references.
-/// Threads: any. Blocks: until it has ended; a worker of this very pool begins with it, and runs forks of others while
+/// Runs `work`, and everything that it forks, on workers of `where`, and returns its result. References stay
+/// references.
+/// Threads: any. Blocks: until it has ended; a worker of the same pool begins with it, and runs forks of others while
 /// it waits. In a pool without threads all of it runs on the calling thread. Errors: what it throws; std::system_error
-/// with errc::closed when the pool takes nothing more, and with errc::dropped when a shutdown drops it.
+/// with errc::closed if the pool accepts no more work, and with errc::dropped if a shutdown drops it.
 template <typename T>
 auto run_in(pool& where, fork_task<T> work) -> T {
   detail::awaited_root<T> root(work.release());
@@ -183,8 +185,9 @@ auto run_in(pool& where, fork_task<T> work) -> T {
   return root.take();
 }
 
-/// Runs `work` on workers of `where`, as above, and gives a future of its value. Dropping the future detaches the work.
-/// Tasks await that future, and so come home with the value. Threads: any. Errors: in the future: as above.
+/// Runs `work` on workers of `where`, as above, and returns a future of its value. Dropping the future detaches the
+/// work. Tasks await that future, and so come home with the value.
+/// Threads: any. Errors: in the future: as above.
 template <typename T>
 auto spawn(pool& where, fork_task<T> work) -> future<T> {
   promise<T> made(where);

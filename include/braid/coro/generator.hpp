@@ -50,8 +50,8 @@ elements_of(R&&) -> elements_of<R&&>;
 
 namespace detail {
 
-/// What all generators with one kind of reference share: they can be nested in each other. The outermost one, the
-/// root, knows which coroutine yields now, and where what it has yielded lies.
+/// The part that all generators with one kind of reference share, so that they can be nested. The outermost one, the
+/// root, knows which coroutine yields now, and the address of the yielded value.
 template <typename Yielded>
 class generator_promise {
  public:
@@ -69,7 +69,7 @@ class generator_promise {
     return {};
   }
 
-  /// An lvalue where rvalues are yielded: a copy, which lives until the coroutine goes on.
+  /// An lvalue, if rvalues are yielded, is copied; the copy lives until the coroutine continues.
   auto yield_value(const std::remove_reference_t<Yielded>& value)
     requires std::is_rvalue_reference_v<Yielded> &&
              std::constructible_from<std::remove_cvref_t<Yielded>, const std::remove_reference_t<Yielded>&>
@@ -160,10 +160,10 @@ class generator_promise {
 
 }  // namespace detail
 
-/// A sequence of `Ref`s that is made while it is read; with `Value` as in std::generator, whose place it takes. It is
-/// an input range that is read once. A generator may yield all elements of another one by `co_yield elements_of(…)`, at
-/// a cost that does not depend on how deep they are nested, and without using the stack for it. What the coroutine
-/// throws leaves `begin` or `++`.
+/// A sequence of `Ref`s that is computed while it is read; `Value` is as in std::generator, which it replaces. It is an
+/// input range that is read once. A generator may yield all elements of another one by `co_yield elements_of(…)`, at a
+/// cost that does not depend on the depth of the nesting, and without using the stack. Exceptions of the coroutine
+/// leave `begin` or `++`.
 /// Threads: one at a time. Cost: one frame from the thread's free lists.
 template <typename Ref, typename Value = void>
 class [[nodiscard]] BRAID_COROUTINE_TYPE generator : public std::ranges::view_interface<generator<Ref, Value>> {
@@ -341,8 +341,9 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE async_generator {
     frame_.destroy();
   }
 
-  /// The next element, which may be moved from and lives until the next call; null when there is none, also when asked
-  /// again. Errors: rethrows what the coroutine throws; it has ended then.
+  /// Returns the next element, which may be moved from and lives until the next call; null at the end, also in later
+  /// calls.
+  /// Errors: rethrows what the coroutine throws; it has ended then.
   [[nodiscard]] auto next() noexcept { return awaiter(frame_); }
 
  private:

@@ -1,4 +1,4 @@
-// braid/coro/home.hpp: where a task lives: one thread's executor that also keeps its timers.
+// braid/coro/home.hpp: the executor of a thread on which tasks live, with their timers.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -47,9 +47,10 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   /// Queues a job that looks at the tasks of the home, in whatever state that is. Runs nothing. Threads: any, under the
   /// lock of `home_list`.
   [[nodiscard]] virtual auto ask(job& /*question*/) noexcept -> detail::asked { return detail::asked::refused; }
-  /// The rest of that, where the answer was `to_be_run`. Not under the lock.
+  /// Does the rest, if the answer was `to_be_run`. Called without the lock.
   virtual void run_asked() noexcept {}
-  /// Whether its jobs run on `where`, or are those of `where` itself. Threads: any.
+  /// Returns whether its jobs run on `where`, or are those of `where` itself.
+  /// Threads: any.
   [[nodiscard]] virtual auto runs_on(detail::executor_id where) const noexcept -> bool { return has_id(where); }
   /// The thread that it has for ever, or 0. Threads: any.
   [[nodiscard]] virtual auto own_thread() const noexcept -> ::pid_t { return 0; }

@@ -111,9 +111,10 @@ template <std::move_constructible Fn>
   return detail::offload_awaiter<Fn>(where, std::move(fn));
 }
 
-/// The same for a function with arguments, or one that gives a task: that runs on `where` up to its first wait, and the
-/// value is the task's. Callable and arguments are moved into the frame, live until the end, and are passed as rvalues;
-/// std::ref passes a reference. Threads: as above. Errors: as above, and as `schedule_on`. Cost: two frames.
+/// Does the same for a function with arguments, or one that returns a task: that runs on `where` up to its first wait,
+/// and the result is the task's value. The callable and its arguments are moved into the frame, live until the end, and
+/// are passed as rvalues; std::ref passes a reference.
+/// Threads: as above. Errors: as above, and as `schedule_on`. Cost: two frames.
 template <std::move_constructible Fn, std::move_constructible... Args>
   requires(std::invocable<Fn, Args...> &&
            (sizeof...(Args) > 0 || detail::is_lazy_work<std::invoke_result_t<Fn, Args...>>))
@@ -127,11 +128,12 @@ struct offload_options {
 };
 
 /// Runs `fn()` on `where` and resumes the task at home with its result, or with errc::deadline_exceeded once the
-/// timeout has passed. A function that has not begun by then does not begin; one that has goes on, and its result is
-/// dropped when it ends: `where` counts it as late, and ends only after it. A stop of the task leaves it in the same
-/// way. Threads, blocks: as above. Errors: errc::deadline_exceeded; errc::closed where `where` refused it,
-/// errc::dropped where a shutdown dropped it; rethrows what `fn` throws in time. Lifetime: `fn` may outlive the task:
-/// it owns what it uses. Cost: a block of memory for jobs, a timer.
+/// timeout has passed. A function that has not begun by then does not begin; a function that has begun continues, and
+/// its result is dropped when it ends: `where` counts it as late, and ends only after it. A stop of the task has the
+/// same effect.
+/// Threads, blocks: as above. Errors: errc::deadline_exceeded; errc::closed if `where` refused it, errc::dropped if a
+/// shutdown dropped it; rethrows what `fn` throws in time. Lifetime: `fn` may outlive the task, so it must own what it
+/// uses. Cost: a block of memory for jobs, a timer.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
 [[nodiscard]] auto offload(executor& where, offload_options how, Fn fn) {

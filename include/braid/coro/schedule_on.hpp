@@ -86,12 +86,13 @@ class [[nodiscard, gnu::warn_unused]] home_awaiter final : job {
 
 }  // namespace detail
 
-/// `co_await schedule_on(where)` goes on with the calling task as a job of `where`: the task is away from home. It
-/// comes home by itself before the next wait (a sleep, a lock, a descriptor), at its end, and by `resume_home`; a task
-/// that awaits one which ends away goes on there. What belongs to the home, such as events and scopes, is not touched
-/// while away. A task that never had a home just goes on there. Errors: std::system_error with errc::closed, without
-/// having moved, where `where` refuses; with errc::dropped, at home, where a shutdown of `where` drops it. In a scope
-/// that is stopped the task ends as stopped. Threads: any thread that runs the task. Blocks: no thread.
+/// `co_await schedule_on(where)` continues the calling task as a job of `where`: the task is away from home. It comes
+/// home by itself before the next wait (a sleep, a lock, a descriptor), at its end, and by `resume_home`; a task that
+/// awaits another one which ends away continues there. Things that belong to the home, such as events and scopes, must
+/// not be used while away. A task that never had a home simply continues there.
+/// Errors: std::system_error with errc::closed, without having moved, if `where` refuses; with errc::dropped, at home,
+/// if a shutdown of `where` drops it. In a scope that is stopped the task ends as stopped. Threads: any thread that
+/// runs the task. Blocks: no thread.
 [[nodiscard]] inline auto schedule_on(executor& where) noexcept { return detail::schedule_awaiter(where); }
 
 /// `co_await resume_home()` brings a task home that is away; elsewhere it changes nothing. Threads, blocks: as above.

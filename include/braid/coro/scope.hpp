@@ -35,7 +35,7 @@ class stop_callback : public list_hook {
   explicit stop_callback(stop_fn fn) noexcept : fn_(fn) {}
 
   void call() noexcept { fn_(*this); }
-  /// What it calls, which says what it is.
+  /// Returns the function that it calls, which identifies its kind.
   [[nodiscard]] auto code() const noexcept -> stop_fn { return fn_; }
 
  private:
@@ -58,7 +58,7 @@ class BRAID_API deaf_wait : private stop_callback {
   explicit deaf_wait(const scope& joined) noexcept : stop_callback(&no_stop), joined_(&joined) {}
   ~deaf_wait() { ends(); }
 
-  /// Not shown where the task is away from its home.
+  /// Not shown if the task is away from its home.
   inline void begins(promise_base& promise, std::coroutine_handle<> self, await_place at) noexcept;
   void ends() noexcept {
     if (is_linked()) unlink();
@@ -119,7 +119,7 @@ class BRAID_API scope : private job, private stop_callback {
   /// known to live.
   void request_stop(errc reason = errc::stopped) noexcept;
 
-  /// What long computations poll.
+  /// Returns the flag that long computations poll.
   [[nodiscard]] auto stop() const noexcept -> const stop_flag& { return stop_; }
 
   /// The time at which this scope is stopped by itself; time_point::max() for never.
@@ -128,8 +128,8 @@ class BRAID_API scope : private job, private stop_callback {
   [[nodiscard]] auto tasks() const noexcept -> std::size_t { return tasks_; }
   /// How many tasks failed after the first one did.
   [[nodiscard]] auto further_errors() const noexcept -> std::size_t { return further_errors_; }
-  /// Whether a stop from outside, that of a scope around or of the deadline, has ended one of its tasks early, or kept
-  /// one from starting.
+  /// Returns whether a stop from outside, by a surrounding scope or the deadline, has ended one of its tasks early, or
+  /// kept one from starting.
   [[nodiscard]] auto is_cut_short() const noexcept -> bool { return is_cut_short_; }
   /// Whether the stop of this scope was its own: requested by its `request_stop`, while no stop has come from outside.
   /// A stop of the scope around counts as from outside, also if it came later. Threads: the home's.
@@ -137,9 +137,10 @@ class BRAID_API scope : private job, private stop_callback {
     return stop_.requested() && !is_stopped_from_outside_ && (parent_ == nullptr || !parent_->stop_.requested());
   }
 
-  /// Calls `callback` when a stop comes. Requires that none has come.
+  /// Calls `callback` when a stop is requested. Requires that none was requested.
   void link(stop_callback& callback) noexcept { callbacks_.push_back(callback); }
-  /// Keeps what waits here and hears of no stop, or of none any more, for a dump. It unlinks itself when the wait ends.
+  /// Keeps a waiter that does not react to stops, or does not any more, for dumps. It unlinks itself when the wait
+  /// ends.
   void keep(stop_callback& waiting) noexcept { deaf_.push_back(waiting); }
 
   /// For `schedule_on`: a task of this scope is about to leave. Requires that no stop has come.
@@ -152,17 +153,18 @@ class BRAID_API scope : private job, private stop_callback {
     key_ = key;
     value_ = value;
   }
-  /// The value of `key` in this scope or the nearest one around that has it; null where none has. Threads: any that a
-  /// task of the scope runs on.
+  /// Returns the value of `key` in this scope or the nearest surrounding scope that has one, or null.
+  /// Threads: any on which a task of the scope runs.
   [[nodiscard]] auto bound(const void* key) const noexcept -> void*;
 
-  /// Calls `fn(context)` on the home once no task is left, at once if there is none; it may destroy the scope. What it
-  /// returns is resumed. One caller at a time.
+  /// Calls `fn(context)` on the home once no task is left, at once if there is none; it may destroy the scope. The
+  /// coroutine that it returns is resumed. One caller at a time.
   using idle_fn = std::coroutine_handle<> (*)(void* context) noexcept;
   void when_idle(idle_fn fn, void* context) noexcept;
 
-  /// What `spawn` is made of, for callers that handle the end of a task themselves: when it has ended its home calls
-  /// `owner.root_ended(frame)`, which destroys the frame; the task counts until then. Requires that no stop has come.
+  /// The basis of `spawn`, for callers that handle the end of a task themselves: when it has ended, its home calls
+  /// `owner.root_ended(frame)`, which destroys the frame; the task is counted until then. Requires that no stop was
+  /// requested.
   template <typename T, typename Owner>
   void begin(task<T> child, Owner& owner) noexcept;
 
@@ -347,8 +349,9 @@ class [[nodiscard, gnu::warn_unused]] task_info_awaiter {
 
 }  // namespace detail
 
-/// `co_await this_task()` gives what is known of the calling task, or of the nearest one around it that was started by
-/// `spawn`. Null where there is none. Threads: any. Blocks: never.
+/// `co_await this_task()` returns what is known about the calling task, or about the nearest surrounding task that
+/// `spawn` started. Null if there is none.
+/// Threads: any. Blocks: never.
 [[nodiscard]] inline auto this_task() noexcept { return detail::task_info_awaiter(); }
 
 }  // namespace braid

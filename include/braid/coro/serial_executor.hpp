@@ -25,22 +25,23 @@
 
 namespace braid {
 
-/// Serial executor over another one: what is posted or spawned here runs on whatever worker is free, never two at once,
-/// in the order of its posts, and sees what was done before. So data that only its jobs and tasks touch needs no lock,
+/// A serial executor over another executor: jobs and tasks run on whatever worker is free, never two at once, in the
+/// order of their posts, and each sees what was done before. So data that only its jobs and tasks use needs no lock,
 /// and neither do the timers, scopes and events of the tasks. No lock is held while a job runs. A job that waits for
-/// another one from here waits for itself, and gets an error; a task awaits it. Tasks that shall run at the same time
-/// have homes of their own, which cost little; `spawn(pool, task)` makes one for each.
+/// another job of the same serial executor would wait for itself, and gets an error; a task can await it. Tasks that
+/// should run at the same time need homes of their own, which are cheap; `spawn(pool, task)` creates one for each.
 ///
-/// Where the executor refuses a drain, drops it, or is gone, nothing hangs: jobs that wait are dropped, or run where a
-/// drain of them is at work; the tasks are stopped, and what is left of them runs on the thread that was notified. From
-/// then on `try_post` refuses. The same happens where there is no memory for the first timer: a sleep that could not
-/// end stops.
-/// Threads: `try_post`, `post_resumption` and `is_current` from any; the rest from the tasks that live here. Made on
-/// any thread. Cost: 392 bytes; a compare-exchange for each job and step; a post to the executor when there was nothing
-/// to do. Lifetime: timers that were given outlive it. Protocol: docs/design/serial_executor.md
+/// If the executor refuses a drain, drops it, or is destroyed, nothing hangs: waiting jobs are dropped, or run by a
+/// drain that is in progress; the tasks are stopped, and the rest of them runs on the thread that was notified. From
+/// then on `try_post` refuses. The same happens if there is no memory for the first timer: a sleep that could not end
+/// stops.
+/// Threads: `try_post`, `post_resumption` and `is_current` from any; the rest from the tasks that live here. Created on
+/// any thread. Cost: 392 bytes; a compare-exchange for each job and step; a post to the executor when it was idle.
+/// Lifetime: timers that are passed to it outlive it.
+/// Protocol: docs/design/serial_executor.md
 class BRAID_API serial_executor final : public home {
  public:
-  // What ends a drain, so that other work of the executor goes first:
+  // The limits of a drain, after which other work of the executor goes first:
   static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< jobs and steps of tasks
   static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< about: not all are measured
 
@@ -68,13 +69,15 @@ class BRAID_API serial_executor final : public home {
   void disarm(timer& item) noexcept override;
   [[nodiscard]] auto now() const noexcept -> time_point override;
 
-  /// Runs `first` in the root of a home of its own on `where`; the home goes when no task is left there. False where
-  /// `where` refuses: then `first` was destroyed without having started, as it is where `where` drops it.
-  /// Errors: std::bad_alloc; `where` reports it, if it is the home's own memory that is missing.
+  /// Runs `first` in the root of a home of its own on `where`; the home is destroyed when no task is left in it.
+  /// Returns false if `where` refuses: then `first` was destroyed without having started. The same happens to it if
+  /// `where` drops it.
+  /// Errors: std::bad_alloc; if memory for the home itself is missing, `where` reports it.
   [[nodiscard]] static auto run_alone(executor& where, task<void> first) -> bool;
 
-  /// The same for a job that `where` runs on this thread, where the home is made and has its first drain before this
-  /// returns: it begins with `begin(root, context)`. Errors: std::bad_alloc, and then `begin` was not called.
+  /// Does the same for a job that `where` runs on this thread. The home is created and has its first drain before this
+  /// returns; it begins with `begin(root, context)`.
+  /// Errors: std::bad_alloc, and then `begin` was not called.
   using begin_fn = void (*)(scope& root, void* context) noexcept;
   static void run_here(executor& where, begin_fn begin, void* context);
 
@@ -87,7 +90,7 @@ class BRAID_API serial_executor final : public home {
     explicit wake_timer(serial_executor& h) noexcept : timer(&wake_timer_fired, &wake_timer_fired), owner(&h) {}
     serial_executor* owner;
   };
-  /// What tasks that sleep need.
+  /// The state for tasks that sleep.
   struct timer_state {
     explicit timer_state(serial_executor& h) noexcept : wheel(h.now()), tick(h, &ticked), wake_timer_(h) {}
     timer_wheel wheel;
@@ -133,14 +136,14 @@ class BRAID_API serial_executor final : public home {
   atomic<bool> refused_{false};  // by the executor, or for lack of memory; written by the thread that was refused
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
   step drain_step_{*this, &drain_due};
-  step end_;  // of the home; its beginning, where it runs alone
+  step end_;  // the end of the home; its beginning, if it runs alone
   // For the thread that holds the executor:
   detail::intrusive_queue<job> ready_;  // taken out of the queue
   detail::drain_limit length_;
   bool drops_jobs_ = false;   // the executor does not run them any more
   bool is_alone_ = false;     // deletes itself when it has ended
   bool is_retired_ = false;   // no post comes here by its id any more
-  begin_fn begin_ = nullptr;  // where it is alone
+  begin_fn begin_ = nullptr;  // set if it runs alone
   void* begin_context_ = nullptr;
   std::unique_ptr<timer_state> timer_state_;  // made for the first sleep
   scope root_;

@@ -85,7 +85,7 @@ class [[nodiscard, gnu::warn_unused]] sleep_awaiter final : awaiter_base {
   }
   static constexpr operation how{&start, &withdraw, "sleep", &describe, nullptr, &sleep_wait_layout};
 
-  wake_timer timer_{*this};  // at the same place for each `When`, where debuggers find it
+  wake_timer timer_{*this};  // at the same offset for each `When`, so that debuggers find it
   When when_;
 };
 
@@ -125,7 +125,7 @@ class interval {
   [[nodiscard]] auto next() noexcept { return detail::sleep_awaiter(next_tick{.of = this}); }
 
  private:
-  /// What `sleep_awaiter` waits for, and gives.
+  /// The condition and the result of a `sleep_awaiter` for ticks.
   struct next_tick {
     interval* of;
     time_point when{};
@@ -138,7 +138,7 @@ class interval {
       if (!of->wanted_) of->wanted_ = is_first ? *of->first_ : of->after_last(now);
       const time_point wanted = *of->wanted_;
       when = is_first ? of->rule_.first_due(wanted, now) : of->rule_.due(wanted, now);
-      // As unsigned numbers, because the difference may be more than a duration can hold.
+      // Unsigned, because the difference may be larger than a duration can hold.
       const auto moved = static_cast<std::uint64_t>(when.time_since_epoch().count()) -
                          static_cast<std::uint64_t>(wanted.time_since_epoch().count());
       left_out = moved / static_cast<std::uint64_t>(of->rule_.interval.count());
@@ -163,8 +163,9 @@ class interval {
   std::optional<time_point> wanted_;  // the tick that is waited for, from the first wait on
 };
 
-/// The ticks of an interval, the first one of which comes after the first: `auto ticks = every(1s);`. What is missed is
-/// left out and counted. Errors: throws as `interval` does.
+/// Returns the ticks of an interval: `auto ticks = every(1s);`. The first tick comes after one interval. Missed ticks
+/// are skipped and counted.
+/// Errors: throws as `interval` does.
 [[nodiscard]] inline auto every(detail::time_span span) -> interval { return interval({.interval = span}); }
 
 namespace detail {

@@ -42,13 +42,13 @@ inline constexpr bool is_task<task<T>> = true;
 
 }  // namespace detail
 
-/// What a coroutine may await: a task, a sleep, a lock, a descriptor, a value of a channel.
+/// Something that a coroutine may await: a task, a sleep, a lock, a descriptor, a value of a channel.
 template <typename A>
 concept awaitable = requires { typename detail::awaiter_t<A>; } && detail::awaiter<detail::awaiter_t<A>>;
 
 namespace detail {
 
-/// What awaiting it gives.
+/// The result of awaiting it.
 template <awaitable A>
 using await_result_t = decltype(std::declval<detail::awaiter_t<A>&>().await_resume());
 
@@ -133,20 +133,20 @@ concept task_place = std::derived_from<Where, executor> || std::same_as<Where, s
 
 }  // namespace detail
 
-/// Starts `work` and gives a future of its value. It runs in a scope of its own, so that `future::request_stop` ends it
-/// and what it has spawned, and nothing else; the future is ready when all of that has ended. Dropping the future
-/// detaches the work. What it throws arrives in the future; where that was dropped before, at the error callback of the
-/// home. It does not stop others in the scope around it.
+/// Starts `work` and returns a future of its value. The task runs in a scope of its own, so that `future::request_stop`
+/// ends it and everything that it has spawned, and nothing else; the future is ready when all of that has ended.
+/// Dropping the future detaches the work. An exception arrives in the future or, if that was dropped before, at the
+/// error callback of the home. It does not stop other tasks of the surrounding scope.
 ///
-/// `where` is a home (a loop, a serial_executor), in whose root the task lives; another executor, such as a pool, where
-/// it gets a home of its own, so that tasks run at the same time, and a worker that waits for one that has not begun
-/// runs its beginning; or, on its own thread, a scope, which then joins the task: it begins at once, and the scope ends
-/// no sooner.
+/// `where` is one of three things. A home (a loop, a serial_executor): the task lives in its root. Another executor,
+/// such as a pool: the task gets a home of its own, so that tasks run at the same time, and a worker that waits for a
+/// task that has not begun runs its beginning. On its own thread, a scope: the scope joins the task, which begins at
+/// once, and the scope does not end before it.
 ///
-/// Threads: any; for a scope, that of its home. Blocks: never.
-/// Errors: in the future: what `work` throws; errc::closed where the executor takes nothing more, errc::stopped where
-/// the task ended as stopped, or did not begin for a stop. std::bad_alloc.
-/// Cost: one block of memory for jobs; without a home of its own, another one for that where it begins.
+/// Threads: any; for a scope, that of its home.
+/// Blocks: never. Errors: in the future: what `work` throws; errc::closed if the executor accepts no more work,
+/// errc::stopped if the task ended as stopped, or did not begin because of a stop. std::bad_alloc. Cost: one block of
+/// memory for jobs; if the task gets a home of its own, another one for that.
 template <typename T>
 auto spawn(home& where, spawn_options how, task<T> work) -> future<T> {
   return detail::task_state<T>::post(where, &detail::task_state<T>::begin_at_home, std::move(how), std::move(work))
@@ -165,8 +165,8 @@ auto spawn(Where& where, task<T> work) -> future<T> {
   return spawn(where, spawn_options(), std::move(work));
 }
 
-/// The same for a callable that gives a task: `spawn(where, [text]() -> task<int> { … })`. It is moved into the frame
-/// with its arguments and kept until the task has ended: captures may be used in all of it.
+/// Does the same for a callable that returns a task: `spawn(where, [text]() -> task<int> { … })`. It is moved into the
+/// frame with its arguments and kept until the task has ended, so the task may use its captures.
 template <detail::task_place Where, typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
 auto spawn(Where& where, Fn&& fn, Args&&... args) {
@@ -178,8 +178,8 @@ auto spawn(Where& where, spawn_options how, Fn&& fn, Args&&... args) {
   return spawn(where, std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
-/// As `spawn`, but reports a refusal at once. Threads: any. Errors: errc::closed, and then `work` has been destroyed
-/// without having begun.
+/// Spawns as `spawn` does, but reports a refusal at once.
+/// Threads: any. Errors: errc::closed, and then `work` has been destroyed without having begun.
 template <std::derived_from<executor> Where, typename T>
 [[nodiscard]] auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
   auto tried = detail::task_state<T>::post(where, detail::begin_on<T>(where), spawn_options(), std::move(work));
@@ -187,9 +187,10 @@ template <std::derived_from<executor> Where, typename T>
   return std::move(tried.ahead);
 }
 
-/// Starts `work` without a handle. What it throws goes to the error callback of its home; in a scope it stops the
-/// others and is rethrown by the scope's `join`. Threads, cost: as `spawn`. Errors: errc::closed, or errc::stopped in a
-/// scope that is stopped; then `work` has been destroyed without having begun.
+/// Starts `work` without a handle. An exception goes to the error callback of its home; in a scope it stops the other
+/// tasks and is rethrown by the scope's `join`.
+/// Threads, cost: as `spawn`. Errors: errc::closed, or errc::stopped in a scope that is stopped; then `work` has been
+/// destroyed without having begun.
 template <std::derived_from<executor> Where>
 [[nodiscard]] auto post(Where& where, task<void> work) -> result<void> {
   using state = detail::task_state<void>;
@@ -240,7 +241,7 @@ struct sync_waiter : job {
 inline constexpr const char* instead_of_sync_wait =
     "this thread waits for I/O as well: co_await the task, or sync_wait on the blocking pool";
 
-/// As `sync_wait`. `needs`: an executor without threads whose jobs the task may wait for, or `where`.
+/// Does the work of `sync_wait`. `needs` is an executor without threads whose jobs the task may wait for, or `where`.
 template <typename T>
 auto sync_wait_with(home& where, executor_id needs, task<T> work) -> T {
   if (where.is_current())
@@ -255,12 +256,11 @@ auto sync_wait_with(home& where, executor_id needs, task<T> work) -> T {
 
 }  // namespace detail
 
-/// Runs `work` on `where` and blocks until it has ended; on a worker the other work of its pool goes on meanwhile. If
+/// Runs `work` on `where` and blocks until it has ended. A worker continues with other work of its pool meanwhile. If
 /// `where` is a loop that does not run yet, this waits until another thread runs it.
-/// Threads: any that may block.
-/// Errors: what it throws; std::system_error with errc::closed if the home has stopped, errc::would_deadlock on
-/// the home's own thread (await the task there), in an iteration of any event loop and on workers that have one,
-/// errc::stopped where the task ended as stopped.
+/// Threads: any that may block. Errors: what it throws; std::system_error with errc::closed if the home has stopped,
+/// errc::would_deadlock on the home's own thread (await the task there), in an iteration of any event loop and on
+/// workers that have one, errc::stopped if the task ended as stopped.
 template <typename T>
 auto sync_wait(home& where, task<T> work) -> T {
   return detail::sync_wait_with(where, where.id(), std::move(work));

@@ -17,11 +17,12 @@
 
 namespace braid {
 
-/// Fair (FIFO) counting semaphore for tasks: a permit that is given back goes to the oldest waiting task, and none
-/// overtakes. A task that is stopped leaves the queue; one that was handed its permit before the stop goes on with it
-/// to its next wait, and gives it back with its locals.
+/// A fair (FIFO) counting semaphore for tasks: a permit that is released goes to the task that has waited longest, and
+/// no task overtakes another. A task that is stopped leaves the queue; a task that was handed its permit before the
+/// stop continues with it to its next wait, and releases it with its locals.
 /// Threads: any. Lifetime: outlives its permits and the waiting tasks. Cost: a lock; for each waiting task a post to
-/// its home. Protocol: docs/design/coroutine_sync.md
+/// its home.
+/// Protocol: docs/design/coroutine_sync.md
 class async_semaphore {
   class awaiter;
 
@@ -52,7 +53,7 @@ class async_semaphore {
     free_ += count;
   }
 
-  /// How many permits are free. While a task waits there is none.
+  /// Returns the number of free permits. It is 0 while a task waits.
   [[nodiscard]] auto available() const noexcept -> std::size_t {
     const std::lock_guard guard(lock_);
     return free_;
@@ -72,7 +73,7 @@ class async_semaphore {
 
   mutable std::mutex lock_;     // around all that follows
   std::size_t free_;            // 0 while a task waits
-  std::uint64_t taken_by_ = 0;  // the number of the task with the latest permit, for dumps; 0 where it is not known
+  std::uint64_t taken_by_ = 0;  // the number of the task with the latest permit, for dumps; 0 if it is not known
   std::uint64_t grants_ = 0;    // of permits, ever: a second look at a lock sees whether it was held throughout
   detail::wait_queue waiting_;
 };
@@ -127,9 +128,9 @@ inline auto async_semaphore::try_acquire() noexcept -> std::optional<permit> {
   return permit(*this);
 }
 
-/// Fair (FIFO) mutex for tasks: one at a time holds it; the others, of any home, wait without blocking their threads,
-/// and get it in the order in which they came. A lock that is never held across a wait is better a std::mutex.
-/// Threads: any; it may be given back by another thread than the one that took it. Lifetime: outlives its guards and
+/// A fair (FIFO) mutex for tasks: one task at a time holds it; the others, of any home, wait without blocking their
+/// threads, and get it in the order in which they came. If a lock is never held across a wait, use a std::mutex.
+/// Threads: any; it may be released by another thread than the one that acquired it. Lifetime: outlives its guards and
 /// the waiting tasks. Cost: as an async_semaphore.
 class async_mutex {
  public:
@@ -145,8 +146,8 @@ class async_mutex {
   async_semaphore semaphore_{1};
 };
 
-/// Manual-reset event for tasks of any home: they wait until `set` is called; from then on no task waits, until
-/// `reset` is called. Tasks that `set` has released go on, also where a reset follows at once.
+/// A manual-reset event for tasks of any home: they wait until `set` is called; from then on no task waits, until
+/// `reset` is called. Tasks that `set` has released continue, even if a reset follows at once.
 /// Threads: any. Lifetime: outlives the waiting tasks. Cost: a lock; for each waiting task a post to its home. For the
 /// tasks of one home, `event` needs neither.
 class async_event {
@@ -323,8 +324,8 @@ class [[nodiscard, gnu::warn_unused]] async_barrier::awaiter final : public deta
 
 inline auto async_barrier::arrive_and_wait() noexcept -> awaiter { return awaiter(*this); }
 
-/// Tasks wait until `set` is called; from then on no task waits.
-/// Threads: those of one home, without a lock. Across threads: `async_event`.
+/// An event for the tasks of one home: they wait until `set` is called; from then on no task waits.
+/// Threads: those of one home, without a lock. Across threads, use `async_event`.
 class event {
   class waiter;
 

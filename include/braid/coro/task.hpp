@@ -40,7 +40,7 @@ class [[nodiscard]] outcome {
   [[nodiscard]] auto has_exception() const noexcept -> bool { return state_.index() == 2; }
   [[nodiscard]] auto is_stopped() const noexcept -> bool { return state_.index() == 0; }
 
-  /// What was thrown. Requires `has_exception()`.
+  /// Returns the exception. Requires `has_exception()`.
   [[nodiscard]] auto exception() const noexcept -> std::exception_ptr { return std::get<2>(state_); }
 
   /// The value. Errors: rethrows the exception; std::system_error with errc::stopped when stopped.
@@ -106,13 +106,11 @@ class task_promise<void> final : public task_promise_base<void> {
 
 }  // namespace detail
 
-/// An asynchronous function that gives a `T` (a value, a reference or void). It does nothing until it is awaited,
-/// spawned into a scope or handed to `sync_wait`; it is awaited at most once. What it throws is rethrown by the await.
-/// Where a stop reaches it at a leaf (a sleep, a socket), it never resumes: its locals are destroyed, on its own
-/// thread, and its awaiter is stopped as well, unless that asked for an `outcome`. A destructor that throws there ends
-/// the program.
-/// Threads: moved and destroyed only while it is not running.
-/// Cost: one frame from the thread's free lists.
+/// An asynchronous function that returns a `T` (a value, a reference or void). It does nothing until it is awaited,
+/// spawned into a scope or passed to `sync_wait`; it is awaited at most once. Exceptions are rethrown by the await. If
+/// a stop reaches it at a leaf (a sleep, a socket), it never resumes: its locals are destroyed, on its own thread, and
+/// its awaiter is stopped as well, unless that asked for an `outcome`. A destructor that throws there ends the program.
+/// Threads: moved and destroyed only while it is not running. Cost: one frame from the thread's free lists.
 template <typename T = void>
 class [[nodiscard("a task that nothing awaits or spawns never begins")]] BRAID_COROUTINE_TYPE task {
  public:
@@ -239,8 +237,8 @@ class [[nodiscard, gnu::warn_unused]] outcome_awaiter {
 
 }  // namespace detail
 
-/// Awaits `work` and gives how it ended, a stop included, instead of throwing or being stopped itself. Errors: none; a
-/// failure is in the outcome.
+/// Awaits `work` and returns how it ended, including a stop, instead of throwing or being stopped itself.
+/// Errors: none; a failure is in the outcome.
 template <typename T>
 [[nodiscard]] auto as_outcome(task<T> work) noexcept {
   return detail::outcome_awaiter<T>(std::move(work), nullptr);

@@ -82,7 +82,7 @@ auto held_value(outcome<T>& from) -> held<T> {
   }
 }
 
-/// What tasks of one type give together.
+/// The combined result of tasks of one type.
 template <typename T>
 using all_values = std::conditional_t<std::is_void_v<T>, void, std::vector<held<T>>>;
 
@@ -93,11 +93,12 @@ auto all_held(Each& each, std::index_sequence<Index...> /*each*/) {
 
 }  // namespace detail
 
-/// Runs all tasks in a scope of their own and gives their values: std::monostate for nothing, std::reference_wrapper
-/// for a reference. The first that throws, or ends as stopped, stops the others; all have ended when this does. Each
-/// runs on the home of the caller until its first wait before the next one starts, but where `scope::spawn` queues
-/// first steps. Threads: any; the tasks run at home. Errors: rethrows what the first one threw; std::system_error with
-/// errc::stopped if one of them has stopped their scope. Ends as stopped if one of them did without that.
+/// Runs all tasks in a scope of their own and returns their values: std::monostate for void, std::reference_wrapper for
+/// a reference. The first task that throws, or ends as stopped, stops the others; all have ended when this does. Each
+/// task runs on the home of the caller until its first wait before the next one starts, except in cases in which
+/// `scope::spawn` queues first steps.
+/// Threads: any; the tasks run at home. Errors: rethrows what the first one threw; std::system_error with errc::stopped
+/// if one of them has stopped their scope. Ends as stopped if one of them ended as stopped without that.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
@@ -116,8 +117,9 @@ auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
   co_return detail::all_held(all, std::index_sequence_for<T...>());
 }
 
-/// The same for any number of tasks of one type: a vector of their values in their order, or nothing where they give
-/// nothing. What does not fit a vector comes as `when_all` of several says. Errors: as above.
+/// Does the same for any number of tasks of one type, and returns a vector of their values in their order, or nothing
+/// if they return void. Values that a vector cannot hold are converted as in `when_all` of several tasks.
+/// Errors: as above.
 template <typename T>
 auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
   co_await resume_home();
@@ -171,7 +173,7 @@ struct race {
     all.request_stop();
   }
 
-  /// Ends where no input has won.
+  /// Ends if no input has won.
   auto lost() -> task<void> {
     if (failure != nullptr) std::rethrow_exception(failure);
     co_await stop_here();
@@ -199,12 +201,13 @@ auto value_at(std::size_t index, std::tuple<outcome<T>...>& from, std::index_seq
 
 }  // namespace detail
 
-/// Runs all tasks in a scope of their own until the first gives a value, which comes in a std::variant with one
-/// alternative for each task; its index is the task's. The others are stopped, and have ended when this does; what they
-/// give in spite of it is dropped. Each runs on the home of the caller until its first wait before the next one starts,
-/// but where `scope::spawn` queues first steps; where one has a value by then, those behind it do not start.
-/// Threads: any; the tasks run at home. Errors: where none gives a value, rethrows what the first failure threw, or
-/// std::system_error with errc::stopped if one of them has stopped their scope; without one it ends as stopped.
+/// Runs all tasks in a scope of their own until the first one returns a value. The result is a std::variant with one
+/// alternative for each task; its index is the task's. The others are stopped, and have ended when this does; values
+/// that they return nevertheless are dropped. Each task runs on the home of the caller until its first wait before the
+/// next one starts, except in cases in which `scope::spawn` queues first steps; once one has a value, those after it do
+/// not start.
+/// Threads: any; the tasks run at home. Errors: if no task returns a value, rethrows what the first failure threw, or
+/// std::system_error with errc::stopped if one of them has stopped their scope; without a failure it ends as stopped.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>...>>> {
@@ -223,7 +226,8 @@ auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>..
   co_return result{*race.winner, detail::value_at<variant>(*race.winner, ended, std::index_sequence_for<T...>())};
 }
 
-/// The same for any number of tasks of one type. Errors: as above; errc::invalid_argument when there is none.
+/// Does the same for any number of tasks of one type.
+/// Errors: as above; errc::invalid_argument if there are no tasks.
 template <typename T>
 auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
   if (work.empty()) throw std::system_error(make_error_code(errc::invalid_argument), "when_any of no tasks");

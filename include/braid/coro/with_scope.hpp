@@ -79,7 +79,7 @@ struct limited_value<result<T>> {
   using type = result<T>;
 };
 
-/// What work that gives a `T` gives under a deadline.
+/// The result, under a deadline, of work that returns a `T`.
 template <typename T>
 using limited_t = typename limited_value<T>::type;
 
@@ -107,11 +107,11 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
   co_return end.ended.take();
 }
 
-/// Runs `work` until `when` at the latest. Gives a result<T> with its value, or errc::deadline_exceeded once it has
-/// ended by the stop that the deadline caused; work that gives a result<T> by itself gives just that. What it throws is
-/// rethrown; a value that it gives in spite of the stop wins, unless the stop has ended tasks that it spawned into its
-/// own scope. These are joined, as in `with_scope`. If `work` stops its own scope, this gives errc::stopped. Threads:
-/// any; `work` runs at home. Errors: errc::deadline_exceeded, errc::stopped; what `work` throws.
+/// Runs `work` until `when` at the latest. Returns a result<T> with its value, or errc::deadline_exceeded once it has
+/// ended by the stop that the deadline caused; if `work` returns a result<T>, returns that type unchanged. Exceptions
+/// are rethrown; a value that it returns in spite of the stop wins, unless the stop has ended tasks that it spawned
+/// into its own scope. These are joined, as in `with_scope`. If `work` stops its own scope, this returns errc::stopped.
+/// Threads: any; `work` runs at home. Errors: errc::deadline_exceeded, errc::stopped; what `work` throws.
 template <typename T>
 auto with_deadline(time_point when, task<T> work) -> task<detail::limited_t<T>> {
   co_await resume_home();
@@ -135,7 +135,8 @@ auto with_deadline(time_point when, task<T> work) -> task<detail::limited_t<T>> 
   }
 }
 
-/// As `with_deadline`, counted from now. Errors: as `with_deadline`.
+/// Does the same as `with_deadline`, with a deadline that is counted from now.
+/// Errors: as `with_deadline`.
 template <typename Rep, typename Period, typename T>
 auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task<detail::limited_t<T>> {
   scope& around = co_await this_scope();

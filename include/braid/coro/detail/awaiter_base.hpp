@@ -23,10 +23,10 @@ enum class withdrawal : std::uint8_t {
   runs,      ///< another thread runs it to its end: `complete_from_elsewhere` follows, and the coroutine goes on then
 };
 
-/// What a wait does not end without, for dumps.
+/// What a wait depends on, for dumps.
 struct needed_task {
-  std::uint64_t task = 0;      ///< its number, or 0 where that is not known
-  const void* lock = nullptr;  ///< that it holds; null where its value is waited for
+  std::uint64_t task = 0;      ///< the number of the task, or 0 if it is not known
+  const void* lock = nullptr;  ///< the lock that the task holds; null if its result is awaited
   std::uint64_t grant = 0;     ///< of that lock: how often it was taken or handed on before, and by this task
 
   auto operator==(const needed_task&) const -> bool = default;
@@ -50,7 +50,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     void (*describe)(const awaiter_base& self, std::string& text) = nullptr;
     /// For dumps: the task without which it does not end. Called at home.
     auto (*needs)(const awaiter_base& self) noexcept -> needed_task = nullptr;
-    /// The same two for a debugger, which calls nothing: where they lie.
+    /// The same information for a debugger, which calls no functions: offsets of the data.
     const wait_layout* layout = nullptr;
   };
 
@@ -123,11 +123,13 @@ class BRAID_API later_completions {
   ~later_completions();
 };
 
-/// Takes one from the thread's budget of awaits that complete at once. False when none is left: then the task lets the
-/// other work of its home go first, even though it need not wait. Each step from the queue of a home has a new budget.
+/// Uses up one unit of the thread's budget of awaits that complete at once. Returns false if the budget is empty: then
+/// the task lets other work of its home run first, although it need not wait. Each step from the queue of a home has a
+/// new budget.
 [[nodiscard]] BRAID_API auto may_go_on() noexcept -> bool;
 
-/// Appends "of task 17", with the word `how` for "of"; nothing where the number is 0. Errors: std::bad_alloc.
+/// Appends "of task 17", with the word `how` for "of"; nothing if the number is 0.
+/// Errors: std::bad_alloc.
 BRAID_API void describe_task(std::string& text, const char* how, std::uint64_t number);
 
 /// Appends "3.2 s left" to a description. Errors: std::bad_alloc.

@@ -1,4 +1,4 @@
-// braid/coro/detail/debug_layout.hpp: where a debugger finds the tasks of a process, or of what is left of one.
+// braid/coro/detail/debug_layout.hpp: the data from which a debugger finds the tasks of a process or of a core file.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -20,14 +20,15 @@ struct wait_layout {
   enum class kind : std::uint64_t {
     time = 1,    ///< the value is the time_point that ends it
     descriptor,  ///< the number of a descriptor, and the flag an io_interest
-    lock,        ///< the number of the task that has it, where the flag says that the wait is queued
-    future,      ///< the address of what is awaited: of a `task_state` where a task makes it
+    lock,        ///< the number of the task that holds it, if the flag says that the wait is queued
+    future,      ///< the address of the awaited state: a `task_state` if a task produces the value
   };
 
   kind what;
-  std::uint64_t flag;  ///< of a byte, from the awaiter_base on; 0 where there is none
+  std::uint64_t flag;  ///< the offset of a byte from the awaiter_base; 0 if there is none
   std::uint64_t hops;  ///< how many pointers lead to the value: 0 or 1
-  /// Of the first pointer from the awaiter_base on, and of the value from where that points to; or of the value alone.
+  /// The offset of a pointer from the awaiter_base, and the offset of the value from the address in it; or the offset
+  /// of the value alone.
   std::array<std::uint64_t, 2> path;
 
   auto operator==(const wait_layout&) const -> bool = default;
@@ -38,8 +39,9 @@ struct wait_layout {
 
 extern "C" {
 
-/// What share/braid/gdb/braid.py needs to walk from the list of homes to the tasks, without debug information. Its
-/// order, and that of `wait_layout`, is the version: a change of either side changes the number. Offsets are in bytes.
+/// The data that share/braid/gdb/braid.py needs to walk from the list of homes to the tasks, without debug information.
+/// Its layout, together with that of `wait_layout`, has a version number, which changes with either of them. Offsets
+/// are in bytes.
 struct braid_debug_table {
   std::array<char, 8> magic;  ///< "braidtab"
   std::uint64_t version;

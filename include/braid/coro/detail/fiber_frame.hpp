@@ -32,9 +32,10 @@ struct fiber_wait {
   await_place at;
 };
 
-/// One fiber. It is `resume`d by its coroutine, the driver, whenever it can go on, and comes back when it waits for
-/// something, which the driver then awaits in its place.
-/// Threads: those of its home. Protocol: docs/design/fiber.md
+/// One fiber. Its coroutine, the driver, calls `resume` whenever the fiber can continue. `resume` returns when the
+/// fiber waits for something, which the driver then awaits in its place.
+/// Threads: those of its home.
+/// Protocol: docs/design/fiber.md
 class BRAID_API fiber_frame {
  public:
   /// Errors: std::bad_alloc; std::system_error with std::errc::function_not_supported in a build without fibers, and
@@ -47,15 +48,15 @@ class BRAID_API fiber_frame {
 
   /// The fiber that the caller runs on, or null.
   [[nodiscard]] static auto current() noexcept -> fiber_frame*;
-  /// The same; ends the program with a sentence where there is none, or an exception is on its way.
+  /// Returns the same; ends the program with a sentence if there is no fiber, or if an exception is being handled.
   [[nodiscard]] static auto that_may_wait() -> fiber_frame&;
 
   /// Begins it, or goes on with it, until it waits or has ended.
   void resume() noexcept;
   [[nodiscard]] auto has_ended() const noexcept -> bool { return state_ == state::ended; }
 
-  /// Goes on with it for the last time: what it waits for throws, and so does everything that it waits for then.
-  /// True where that ended it; false where it ended by itself in spite of it.
+  /// Resumes it for the last time: its current wait throws, and so does every later wait. Returns true if the exception
+  /// ended it, and false if it returned normally in spite of that.
   [[nodiscard]] auto unwind() noexcept -> bool;
 
   /// On the fiber: leaves until it is resumed. Errors: `fiber_unwind`.
@@ -67,7 +68,7 @@ class BRAID_API fiber_frame {
 
   [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
 
-  /// What is switched: stacks, and what sanitizers know of them.
+  /// The parts of a switch: stacks, and what sanitizers know about them.
   struct stacks;
 
  private:

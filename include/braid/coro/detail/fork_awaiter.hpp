@@ -23,7 +23,7 @@
 
 namespace braid::detail {
 
-/// Awaits a fork, which stays where it is: g++ 12 copies awaiters that are named, or come by reference.
+/// Awaits a fork without moving it: g++ 12 copies awaiters that are named, or passed by reference.
 template <typename Fork>
 class fork_awaiter {
  public:
@@ -40,7 +40,7 @@ class fork_awaiter {
   Fork* of_;
 };
 
-/// The result of awaiting several tasks with these results: void where none of them has one.
+/// The result of awaiting several tasks with these results: void if all of them return void.
 template <typename... T>
 using forked_values = std::conditional_t<(std::is_void_v<T> && ...), void, std::tuple<returned<T>...>>;
 
@@ -117,12 +117,12 @@ class forked_tasks final : public fork_point {
   struct nothing {};
 
   [[no_unique_address]] Stop stop_;
-  // Set where children were left out, by the thread that runs the continuation.
+  // Set if children were left out, by the thread that runs the continuation.
   [[no_unique_address]] std::conditional_t<std::is_same_v<Stop, never_stopped>, nothing, std::optional<errc>> why_{};
   std::tuple<std::coroutine_handle<fork_promise<T>>...> children_;
 };
 
-/// What the parts of a range have in common.
+/// The state that the parts of a range share.
 template <typename Stop, typename Iterator, typename Fn>
 struct fork_range {
   /// Whether the next child may begin.
@@ -179,7 +179,7 @@ class fork_loop final : public fork_point {
     return mine;
   }
 
-  /// Null where that has failed.
+  /// Returns null if that failed.
   auto make_child(std::size_t index) noexcept -> std::coroutine_handle<fork_promise<void>> {
     try {
       auto made = std::invoke(all_.fn, at(all_.first, index));

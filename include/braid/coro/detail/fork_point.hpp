@@ -1,4 +1,4 @@
-// braid/coro/detail/fork_point.hpp: a place in a coroutine where it forks: what lies in the deque, and the join.
+// braid/coro/detail/fork_point.hpp: a point in a coroutine at which it forks: the entry in the deque, and the join.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -15,10 +15,10 @@
 
 namespace braid::detail {
 
-/// Continuation stealing, in Cilk's order. Lies in the frame of a coroutine that awaits several children. The eager
-/// child runs at once, and its continuation (the rest) lies in the worker's deque meanwhile, where thieves may take it:
-/// the next child, or where there is none, the coroutine. The thread that ends the child goes on with the continuation,
-/// unless a thief has taken it.
+/// A fork with continuation stealing, in Cilk's order. It is part of the frame of a coroutine that awaits several
+/// children. The eager child runs at once, and its continuation (the next child or, after the last one, the coroutine)
+/// is in the worker's deque meanwhile, where thieves may take it. The thread that ends the child continues with the
+/// continuation, unless a thief has taken it.
 /// Threads: one at a time has the continuation. Lifetime: until all children have ended.
 /// Protocol: docs/design/fork_task.md
 class BRAID_API fork_point : public fork_record {
@@ -69,7 +69,7 @@ class BRAID_API fork_point : public fork_record {
  private:
   static void run_continuation(fork_record& self) noexcept;
 
-  /// False when the worker has no room, or no others beside it.
+  /// Returns false if the worker has no room, or if it is the only worker.
   [[nodiscard]] auto offer(worker& self) noexcept -> bool { return self.exchange != nullptr && push_fork(self, *this); }
 
   // How children end. `Fork::close` looks how one has ended, may free it, and gives its fork.

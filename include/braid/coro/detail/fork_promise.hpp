@@ -65,7 +65,7 @@ class fork_promise_base {
 
   [[nodiscard]] auto context() const noexcept -> void* { return context_; }
 
-  /// What the coroutine threw; null where it did not.
+  /// Returns the exception that left the coroutine, or null.
   [[nodiscard]] auto thrown() const noexcept -> const std::exception_ptr& { return thrown_; }
   void fail(std::exception_ptr with) noexcept { thrown_ = std::move(with); }
 

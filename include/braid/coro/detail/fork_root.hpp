@@ -1,4 +1,4 @@
-// braid/coro/detail/fork_root.hpp: the beginning of a tree of coroutines that fork, and where its result goes.
+// braid/coro/detail/fork_root.hpp: the root of a tree of coroutines that fork, and the destination of its result.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -59,7 +59,7 @@ class awaited_root final : public fork_root {
   fork_promise<T>& promise_;
 };
 
-/// Of a future. Frees itself.
+/// The root whose result is a future. It frees itself.
 template <typename T>
 class future_root final : public fork_root {
  public:
@@ -79,7 +79,8 @@ class future_root final : public fork_root {
     if (thrown != nullptr) static_cast<void>(to.set_exception(std::move(thrown)));
   }
 
-  /// What the coroutine held is gone before any reader sees its result. Gives what the moving of that threw.
+  /// Everything that the coroutine held is destroyed before a reader sees its result. Returns the exception of moving
+  /// the result.
   static auto give(std::unique_ptr<future_root> mine, promise<T>& to) noexcept -> std::exception_ptr {
     try {
       if constexpr (std::is_void_v<T>) {

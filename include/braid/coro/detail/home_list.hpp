@@ -16,7 +16,7 @@ class job;
 
 namespace detail {
 
-/// What became of a question to a home.
+/// The outcome of a question to a home.
 enum class asked : std::uint8_t {
   on_its_way,  ///< the home's thread comes to it
   to_be_run,   ///< the same, once `home::run_asked` was called; until then the home does not end

@@ -7,12 +7,12 @@
 
 namespace braid::detail {
 
-/// Join counter for continuation stealing (the strands of Cilk). A fork is one strand, its continuation, until a thief
-/// takes that from the eager child; then the child is a strand of its own. Each strand ends once, and exactly one of
-/// them learns that it was the last. What the others did before their ends is visible to that one. A fork whose
-/// continuation was never stolen costs no atomic.
-/// Threads: `took`, `is_one` and `continuation_ended`: the one that has the continuation; `child_ended`: any.
-/// Lifetime: until the last one has learnt that it is.
+/// The join counter for continuation stealing (the strands of Cilk). A fork is one strand, its continuation, until a
+/// thief takes the continuation from the eager child; then the child is a strand of its own. Each strand ends once, and
+/// exactly one of them learns that it was the last; it sees everything that the others did before their ends. A fork
+/// whose continuation was never stolen needs no atomic.
+/// Threads: `took`, `is_one` and `continuation_ended`: the thread that has the continuation; `child_ended`: any.
+/// Lifetime: until the last strand has learned that it is the last.
 /// Protocol: docs/design/fork_task.md
 class join_balance {
  public:
@@ -34,7 +34,7 @@ class join_balance {
   }
 
  private:
-  std::int32_t taken_ = 0;  // written by the one that has the continuation; handed on through deques and joins
+  std::int32_t taken_ = 0;  // written by the thread that has the continuation; passed on through deques and joins
   // -1 for each child that has ended; + `taken_` when the rest has: from then on, how many have not.
   atomic<std::int32_t> missing_{0};
 };

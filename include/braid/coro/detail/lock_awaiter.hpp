@@ -16,7 +16,8 @@ namespace braid::detail {
 
 extern BRAID_API const wait_layout lock_wait_layout;
 
-/// Takes the one permit of a semaphore, and says for which task. So it needs the promise, even where the lock is free.
+/// Acquires the single permit of a semaphore, and records for which task. Therefore it needs the promise, even if the
+/// lock is free.
 template <typename Semaphore>
 class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<lock_awaiter<Semaphore>> {
   using base = queue_awaiter<lock_awaiter>;
@@ -39,7 +40,7 @@ class [[nodiscard, gnu::warn_unused]] lock_awaiter final : public queue_awaiter<
   [[nodiscard]] auto try_take(wake_list& /*woken*/) const noexcept -> bool { return of_->take(this->task()); }
   [[nodiscard]] auto queue() const noexcept -> wait_queue& { return of_->waiting_; }
   void describe(std::string& text) const { describe_task(text, "taken by", needs().task); }
-  /// None where it was handed the lock, and has not gone on yet: its own task has the lock then.
+  /// Returns nothing if it was handed the lock and has not resumed yet: then its own task holds the lock.
   [[nodiscard]] auto needs() const noexcept -> needed_task {
     const std::lock_guard guard(of_->lock_);
     if (!this->is_queued()) return {};

@@ -28,7 +28,7 @@ auto call_there(executor& where, Fn& fn, Args&... args) -> task<typename offload
   }
 }
 
-/// The task that `offload` gives where the function has arguments or gives a task.
+/// The task that `offload` returns if the function has arguments or returns a task.
 template <typename Fn, typename... Args>
 auto offload_task(executor& where, Fn fn, Args... args) -> task<typename offload_result<Fn, Args...>::type> {
   using T = typename offload_result<Fn, Args...>::type;

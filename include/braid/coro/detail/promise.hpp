@@ -32,12 +32,11 @@ enum class ending : std::uint8_t {
 /// `co_await`.
 using await_place = std::source_location;
 
-/// Ties a coroutine to the one that awaits it. Two things travel along the tie: the scope goes down to the child when
-/// it is awaited, and the ending comes up. A coroutine that is simply awaited has no `end` function: when it is done
-/// its parent resumes, when it is stopped its parent is stopped as well. Roots, and awaits that want to see the stop,
-/// have one; it says where to go on.
-/// It is a job as well, for a root that ends away from its home and has to go there for its end, or whose first step is
-/// left to the home.
+/// Connects a coroutine to the coroutine that awaits it. When the child is awaited, the scope is passed down to it;
+/// when it ends, the ending is passed up. A coroutine that is simply awaited has no `end` function: when it is done,
+/// its parent resumes, and when it is stopped, its parent is stopped as well. Roots, and awaits that observe a stop,
+/// have an `end` function, which returns the coroutine to resume. It is also a job, for a root that ends away from its
+/// home and must go there to end, or whose first step is left to the home.
 class BRAID_API promise_base : private job {
  public:
   using end_fn = std::coroutine_handle<> (*)(promise_base& self, ending how) noexcept;
@@ -69,8 +68,8 @@ class BRAID_API promise_base : private job {
     scope_ = parent.scope_;
   }
 
-  /// The tie of a child that is simply awaited. `owner` is what its frame is destroyed by at the end of the await,
-  /// where it is not null by then: a stop destroys the frame before.
+  /// Connects a child that is simply awaited. At the end of the await its frame is destroyed through `owner`, if that
+  /// is not null by then: a stop destroys the frame earlier.
   void attach_owned(promise_base& parent, std::coroutine_handle<> continuation,
                     std::coroutine_handle<>& owner) noexcept {
     attach(parent, continuation, nullptr, &owner);
@@ -100,14 +99,14 @@ class BRAID_API promise_base : private job {
   /// its home's next iteration: chains of tasks that begin each other do not use up the stack. Requires a scope.
   void begin(std::coroutine_handle<> self) noexcept;
 
-  /// Where this coroutine belongs; null for one that is waited for by a plain thread.
+  /// Returns the scope of this coroutine; null if a plain thread waits for it.
   [[nodiscard]] auto where() const noexcept -> scope* { return scope_; }
   [[nodiscard]] auto continuation() const noexcept -> std::coroutine_handle<> { return continuation_; }
   [[nodiscard]] auto context() const noexcept -> void* { return context_; }
 
-  /// The coroutine is stopped at a leaf: what to go on with. It, and those above it that do not look at stops, end
-  /// here: their frames are destroyed, the lowest first, up to one that is not simply awaited, or away from home; from
-  /// there on they are left suspended, and destroyed by the awaiter that handles the stop.
+  /// Stops the coroutine at a leaf, and returns the coroutine to resume. It ends, and so do those above it that do not
+  /// observe stops: their frames are destroyed, the innermost first, up to one that is not simply awaited, or that is
+  /// away from home; from there on they stay suspended, and the awaiter that handles the stop destroys them.
   [[nodiscard]] auto stop() noexcept -> std::coroutine_handle<>;
 
   /// Calls the `end` function of this root once more, at home. Requires a scope.

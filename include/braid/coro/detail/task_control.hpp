@@ -14,9 +14,10 @@
 
 namespace braid::detail {
 
-/// The way from the future of a task to the scope that it runs in. Threads with the future find the scope under the
-/// lock, and count themselves while they stop it; before the task gives its scope up it takes the scope back, and waits
-/// until none of them is under way. Protocol: docs/design/cancellation.md
+/// The connection from the future of a task to the scope in which it runs. Threads with the future find the scope under
+/// the lock, and are counted while they stop it. Before the task destroys its scope, it withdraws the scope, and waits
+/// until no thread is stopping it.
+/// Protocol: docs/design/cancellation.md
 class BRAID_API task_control {
  public:
   explicit task_control(std::string&& name);
@@ -30,7 +31,7 @@ class BRAID_API task_control {
 
   // --- the task, at home ---
 
-  /// From now on a stop goes to this scope; one that was requested before does at once.
+  /// From now on a stop goes to this scope; a stop that was requested before is passed on at once.
   void begin(scope& in) noexcept;
 
   /// From now on a stop changes nothing. True when no thread is about to stop the scope; else `at` runs `last` as soon
@@ -51,8 +52,8 @@ class BRAID_API task_control {
   std::optional<errc> requested_;  // before there was a scope
 };
 
-/// How many tasks of this thread are ending, each inside of the end of one that it was spawned by: chains of them
-/// do not use up the stack.
+/// The number of tasks of this thread that are ending, each within the end of one that it was spawned by. It limits the
+/// depth, so that chains of them do not overflow the stack.
 class BRAID_API ending_depth {
  public:
   ending_depth() noexcept;

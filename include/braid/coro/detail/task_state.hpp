@@ -28,13 +28,14 @@ struct posted_task {
   bool accepted = false;
 };
 
-/// The producer of a future: a task in a scope of its own, inside of the one that it was spawned into. It settles the
-/// future when the frame is gone and no task is left in its scope.
+/// The producer of a future: a task in a scope of its own, inside the scope that it was spawned into. It settles the
+/// future when its frame is destroyed and no task is left in its scope.
 ///
 ///   posted --begin--> running --root_ended--> joining --children_ended--> leaving --left--> settled
 ///      \________________ give_up: refused, dropped, or stopped before it began ______________/
 ///
-/// Leaving waits for threads that are about to stop the scope, then for a stop that one of them has posted.
+/// In the state `leaving` it waits for threads that are about to stop the scope, then for a stop that one of them
+/// posted.
 template <typename T>
 class task_state final : public future_state<T> {
  public:
@@ -49,7 +50,8 @@ class task_state final : public future_state<T> {
     return made_future;
   }
 
-  /// Begins it by `act`, one of the two below, on `where`. Where it `is_detached`, the caller will not use the future.
+  /// Starts it on `where` by `act`, one of the two functions below. If `is_detached`, the caller will not use the
+  /// future.
   [[nodiscard]] static auto post(executor& where, job::act_fn act, spawn_options&& how, task<T>&& work,
                                  bool is_detached = false) -> posted_task<T> {
     auto& made = make_state<task_state>(act, where.id(), std::move(how), std::move(work));
@@ -210,8 +212,9 @@ class task_state final : public future_state<T> {
   bool is_detached_ = false;  // from the beginning; written before it is posted
 };
 
-/// What begins a task whose future has been given out, on a thread that is found later. Where it goes without having
-/// been called the future fails with errc::closed, where the task that it gives does not begin, with errc::stopped.
+/// Starts a task whose future has already been returned, on a thread that is found later. If this object is destroyed
+/// without having been called, the future fails with errc::closed; if the task that it returns does not begin, with
+/// errc::stopped.
 template <typename T>
 class task_start {
  public:

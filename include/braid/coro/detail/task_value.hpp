@@ -5,7 +5,7 @@
 
 namespace braid::detail {
 
-/// For what a function returns: the value itself, or that of the task.
+/// The value of a function's result: the result itself, or the value of the task that it is.
 template <typename R>
 struct task_value {
   static constexpr bool is_task = false;

@@ -30,7 +30,7 @@ struct seen_scope {
   const scope* self = nullptr;
   std::size_t around = none;  ///< place of the scope around it
   std::size_t tasks = 0;      ///< that have not ended
-  task_info owner = {};       ///< of the task that was spawned with this scope; number 0: none
+  task_info owner = {};       ///< the task that was spawned with this scope; number 0 if there is none
 
   [[nodiscard]] auto is_of_a_task() const noexcept -> bool { return owner.id.number != 0; }
   /// Whether its task is one of those that the scope around it counts as well, and so is counted twice.
@@ -43,7 +43,7 @@ struct seen_level {
   await_place at = {};             ///< of its `co_await`
 };
 
-/// A suspended task: its coroutines from the one that waits up to its root.
+/// A suspended task: its coroutines from the waiting one up to its root.
 struct seen_task {
   const scope* in = nullptr;    ///< that its root lives in
   std::size_t first_level = 0;  ///< in `seen_home::levels`

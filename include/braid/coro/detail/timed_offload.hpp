@@ -22,8 +22,7 @@
 
 namespace braid::detail {
 
-/// The function on its way, in a block of its own: the task that waits may be gone before it. Either of both ends
-/// frees it: the one that comes last.
+/// The function and its state, in a block of its own: the waiting task may end first. The side that ends last frees it.
 template <typename Fn>
 class timed_call final : public job {
  public:
@@ -34,7 +33,7 @@ class timed_call final : public job {
   static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
   static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
 
-  /// False where the executor refuses: then it is freed.
+  /// Returns false if the executor refuses it: then it is freed.
   auto try_begin(awaiter_base& waiting, void (*wake)(awaiter_base&) noexcept) noexcept -> bool {
     waiting_ = &waiting;
     wake_ = wake;
@@ -44,7 +43,7 @@ class timed_call final : public job {
   /// The task waits no longer. False when it has been notified already.
   [[nodiscard]] auto try_abandon() noexcept -> bool {
     auto seen = state::awaited;
-    // edge timed_call.left: both, the call frees what the task used; where this fails, the task reads the outcome
+    // edge timed_call.left: both, the call frees what the task used; if this fails, the task reads the outcome
     return state_.compare_exchange_strong(seen, state::abandoned, acq_rel, acquire);
   }
 
@@ -65,7 +64,7 @@ class timed_call final : public job {
     auto seen = state::awaited;
     awaiter_base* const waiting = call.waiting_;
     const auto wake = call.wake_;
-    // edge timed_call.left: both, the task reads the outcome; where this fails, the call is freed after its last use
+    // edge timed_call.left: both, the task reads the outcome; if this fails, the call is freed after its last use
     if (call.state_.compare_exchange_strong(seen, state::over, acq_rel, acquire)) return wake(*waiting);
     call.where_->ran_late();
     delete &call;

@@ -27,7 +27,8 @@ class BRAID_API waiter : public waiter_hook, public awaiter_base {
   ~waiter() = default;
 
   [[nodiscard]] auto lock() const noexcept -> std::mutex& { return *lock_; }
-  /// Whether it waits still: one that was granted its request is on its way home. Threads: under the lock.
+  /// Returns whether it still waits: a waiter whose request was granted is on its way home.
+  /// Threads: under the lock.
   [[nodiscard]] auto is_queued() const noexcept -> bool { return queued_; }
   static auto withdraw(awaiter_base& self) noexcept -> withdrawal;
 
@@ -83,9 +84,9 @@ class wait_queue {
   intrusive_list<waiter, waiter_hook> list_;
 };
 
-/// An awaiter that takes what is there, or else waits in a queue. `Derived` has two functions, which are called under
-/// the lock: `try_take(wake_list&)`, which may be called again where it gave false, and `queue()`; and a literal
-/// `waits_for`, which names the wait. It may have `describe(text)`, `needs()` and `layout`, as
+/// An awaiter that takes something if it is available, and otherwise waits in a queue. `Derived` has two functions,
+/// which are called under the lock: `try_take(wake_list&)`, which may be called again after it has returned false, and
+/// `queue()`; and a literal `waits_for`, which names the wait. It may have `describe(text)`, `needs()` and `layout`, as
 /// `awaiter_base::operation` has.
 template <typename Derived>
 class queue_awaiter : public waiter {
