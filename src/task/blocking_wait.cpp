@@ -45,8 +45,8 @@ union without_destructor {
 };
 constinit without_destructor made_by;
 
-/// In the child of a fork: of the threads only the one that forks is there, and a new one may have the id of another,
-/// for whose executors it would run the jobs of the parent. A fork waits until the list is whole.
+/// In the child of a fork only the forking thread exists, and a new thread may get the id of another one, for whose
+/// executors it would run the jobs of the parent. A fork waits until the list is consistent.
 void forget_waits_of_threads() noexcept {
   helps = 0;
   driven_list& list = made_by.list;
@@ -56,7 +56,7 @@ void forget_waits_of_threads() noexcept {
 
 [[maybe_unused]] const int blocking_wait_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_waits_of_threads);
 
-/// The one of these with this number that the calling thread has made. None where there are not so many.
+/// Returns executor `number` of those that the calling thread has created, or an empty id if there are not so many.
 auto driven_here(std::size_t number) noexcept -> executor_id {
   if (made_by.list.count.load(relaxed) == 0) return {};
   const std::lock_guard lock(made_by.list.lock);
@@ -78,8 +78,8 @@ auto has_stack() noexcept -> bool {
   return known && here > from + size / 2 && here <= from + size;
 }
 
-/// Beyond the nested helps that are free, a worker helps only when nothing has happened for long: one worker must,
-/// where it is the last one and what it waits for needs a job that waits as well.
+/// Beyond the free nested helps, a worker helps only if nothing has happened for long: the last free worker must, if
+/// the wait needs a job that is also waiting.
 auto may_help(duration pause) noexcept -> bool { return helps < free_helps || (pause >= max_pause && has_stack()); }
 
 auto help(executor& own) noexcept -> bool {
@@ -96,8 +96,8 @@ auto run_awaited(worker& self, job& awaited) noexcept -> bool {
   return ran;
 }
 
-/// Runs other jobs of the worker's executor until `wait` is over. Where there are none it sleeps, and looks for new
-/// ones after pauses that grow. False at the deadline.
+/// Runs other jobs of the worker's executor until `wait` is over. If there are none, it sleeps, and checks for new ones
+/// after growing pauses. Returns false at the deadline.
 auto help_until(executor& own, blocking_wait& wait, std::optional<time_point> deadline) noexcept -> bool {
   duration pause = first_pause;
   while (!wait.is_over()) {
@@ -122,8 +122,9 @@ auto sleep_until(blocking_wait& wait, std::optional<time_point> deadline) noexce
   return true;
 }
 
-/// As `help_until`, where others can work in this worker's context meanwhile: what is not awaited itself is for them,
-/// since it may wait for the job that waits here. `awaited`: what it waits for, if that is a job.
+/// Does the same as `help_until`, if other threads can work in this worker's context meanwhile: jobs that are not
+/// awaited are left to them, since they may wait for the job that waits here. `awaited` is the job that it waits for,
+/// if it is one.
 auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept
     -> bool {
   spare_threads& others = *self.spares;
@@ -178,7 +179,7 @@ auto poll_any(executor_id where) noexcept -> bool {
   return false;
 }
 
-/// As `block`, where there are such jobs. The thread is not notified of a new one, so it polls after pauses.
+/// Waits as `block` does, if there are such jobs. The thread is not notified of new ones, so it polls after pauses.
 auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id where) noexcept
     -> bool {
   duration pause = first_pause;
@@ -195,7 +196,7 @@ auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> de
   return true;
 }
 
-/// What an end_signal says.
+/// A wait for an end_signal.
 class end_wait final : public blocking_wait {
  public:
   explicit end_wait(end_signal& of) noexcept : of_(of) {}

@@ -55,7 +55,7 @@ class bounded_executor::wait_for_room final : public detail::blocking_wait {
   bool has_slept_ = false;
 };
 
-/// Until none of the jobs waits.
+/// A wait until none of the jobs waits.
 class bounded_executor::wait_for_none final : public detail::blocking_wait {
  public:
   explicit wait_for_none(bounded_executor& in) noexcept : in_(&in) {}
@@ -127,8 +127,8 @@ auto bounded_executor::enter() noexcept -> entry {
   }
 }
 
-/// Those that wait are woken once half of the room is free, so that not each job wakes a thread. Under the lock: what
-/// waits for the last job may end this object as soon as it has the lock.
+/// Waiting producers are woken once half of the room is free, so that not each job wakes a thread. Called under the
+/// lock: a thread that waits for the last job may destroy this object as soon as it gets the lock.
 void bounded_executor::leave() noexcept {
   const std::lock_guard lock(mutex_);
   --pending_;

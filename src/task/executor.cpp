@@ -1,4 +1,4 @@
-// src/task/executor.cpp: where the tables of the abstract classes of this layer live, and what they do by default.
+// src/task/executor.cpp: the virtual tables and default functions of the abstract classes of this layer.
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>

@@ -85,7 +85,7 @@ void forget_free_slots() noexcept { only.table.free = nullptr; }
 
 }  // namespace
 
-/// Several threads may be the first to ask; one of their slots becomes that of the executor.
+/// Several threads may be the first to ask; the slot of one of them becomes that of the executor.
 auto executor::make_id() const -> detail::executor_id {
   executor_slot& slot = take_slot();
   const detail::executor_id made(slot.number, slot.open(const_cast<executor&>(*this)));
@@ -97,7 +97,7 @@ auto executor::make_id() const -> detail::executor_id {
   return detail::executor_id::from_word(seen);
 }
 
-/// A use on this thread's own stack began before the call and ends after it: it waits for none of these.
+/// A use on this thread's own stack began before the call and ends after it, so it does not wait for those.
 void executor::retire() noexcept {
   const auto id = detail::executor_id::from_word(id_.exchange(0, relaxed));
   if (!id) return;

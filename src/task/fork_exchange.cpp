@@ -80,8 +80,8 @@ auto fork_exchange::help_with_jobs(worker& self) noexcept -> bool {
   return helped;
 }
 
-/// What the thief of the child has forked meanwhile is part of the child: to run it here needs no more stack than to
-/// run the child here.
+/// The forks that the thief of the child has added meanwhile are part of the child: running them here needs no more
+/// stack than running the child here.
 auto fork_exchange::steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record* {
   worker* const thief = stolen.thief.load(relaxed);
   if (thief == nullptr || self.helps >= max_helps) return nullptr;

@@ -27,9 +27,9 @@ constexpr unsigned looks_before_sleep = 100;  // of a thread that is no worker: 
 #endif
 constexpr unsigned pauses_between_looks = 4;
 
-/// How often a thread that is no worker looks again before it sleeps. A short job is done sooner than a sleeper runs
-/// again, and its worker is spared the wake. Not at all where it would keep the only CPU from the worker that is to run
-/// the job.
+/// Returns how often a thread that is not a worker checks again before it sleeps. A short job is done sooner than a
+/// sleeper runs again, and its worker saves the wake. Returns 0 if the thread would keep the only CPU from the worker
+/// that is to run the job.
 auto looks_outside() noexcept -> unsigned {
   static const unsigned looks = std::thread::hardware_concurrency() < 2 ? 0 : looks_before_sleep;
   return looks;

@@ -1,4 +1,4 @@
-// src/task/inline_scheduler.cpp: jobs that run where they are posted, without growing the stack.
+// src/task/inline_scheduler.cpp: runs jobs on the thread that posts them, without growing the stack.
 #include <braid/task/detail/inline_scheduler.hpp>
 
 #include <braid/base/detail/intrusive_queue.hpp>
@@ -11,7 +11,7 @@
 namespace braid::detail {
 namespace {
 
-/// What a thread runs without being a worker, the innermost first.
+/// The jobs that a thread runs without being a worker, innermost first.
 struct inline_run {
   const inline_scheduler* where;
   inline_run* outer;

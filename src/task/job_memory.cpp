@@ -22,7 +22,7 @@ constexpr std::size_t lead = 4;  // a block that another thread has freed is fet
 // to operator delete.
 constexpr std::size_t central_bytes = std::size_t{16} << 20U;
 
-/// Of a class whose chains have so many bytes. Blocks of more than 1 KiB are few: frames that hold requests and
+/// For a class whose chains have so many bytes. Blocks of more than 1 KiB are few: frames that hold requests and
 /// answers.
 constexpr auto min_central_chains(std::size_t bytes) noexcept -> std::size_t { return bytes <= batch << 10U ? 64 : 16; }
 
@@ -62,10 +62,10 @@ void release_all(chain blocks) noexcept {
   while (blocks.first != nullptr) ::operator delete(std::exchange(blocks.first, blocks.first->next));
 }
 
-/// Of a class; those of threads that end are shorter, and count as whole ones.
+/// The bytes of a chain of a class. Chains of threads that have ended are shorter, and count as whole ones.
 constexpr auto chain_bytes(std::size_t index) noexcept -> std::size_t { return batch * free_list_bytes * (index + 1); }
 
-/// What all central free lists hold.
+/// The bytes in all central free lists.
 constinit atomic<std::size_t> central_total{0};
 
 /// Full batches of one class, waiting for a thread that needs them.
@@ -101,8 +101,8 @@ class central_list {
   std::size_t chains_ = 0;
 };
 
-/// Never destroyed: threads may end, and free, after the static objects of the process. Not from operator new: the
-/// first call here may be one that frees.
+/// Never destroyed, because threads may end, and free, after the static objects of the process. Not from operator new,
+/// because the first call here may be one that frees.
 union without_destructor {
   constexpr without_destructor() noexcept : all() {}
   ~without_destructor() {}
@@ -115,7 +115,7 @@ auto central_lists() noexcept -> std::array<central_list, free_list_count>& { re
 
 enum class list_state : unsigned char { unused, live, gone };
 
-/// Beside the lists of a thread.
+/// The data of a thread in addition to its lists.
 struct list_notes {
   std::array<unsigned char, free_list_count>
       passes;  // how often to pass by the central free list, which had nothing the last time
@@ -137,7 +137,7 @@ void empty_lists(void* of_thread) noexcept {
 
 const detail::thread_end at_thread_end(&empty_lists);
 
-/// Whether the thread has lists; it does not where its end cannot be noticed.
+/// Returns whether the thread has lists; it has none if its end cannot be observed.
 auto has_lists() noexcept -> bool {
   if (notes.state == list_state::live) [[likely]]
     return true;

@@ -35,7 +35,7 @@ constinit thread_local std::uint64_t own_number __attribute__((tls_model("initia
 constinit atomic<std::uint64_t> slabs{0};
 constinit atomic<std::uint64_t> numbered_threads{0};
 
-/// Never that of another thread, nor of one that has ended.
+/// Unique: never the number of another thread, or of one that has ended.
 auto number_of_thread() noexcept -> std::uint64_t {
   if (own_number == 0) own_number = numbered_threads.fetch_add(1, relaxed) + 1;
   return own_number;
@@ -53,7 +53,7 @@ auto failure_in(slab_slot& slot) noexcept -> failure& {
 
 void act_on_failure(slab_slot& slot, slab_action) { std::destroy_at(&failure_in(slot)); }
 
-/// What was thrown takes the place of the callable.
+/// The exception replaces the callable.
 void keep_failure(slab_slot& slot, failure thrown) noexcept {
   destroy_callable(slot);
   std::construct_at(reinterpret_cast<failure*>(slot.payload.data()), std::move(thrown));
@@ -167,7 +167,7 @@ auto job_slab::schedule_slowly(job_slab::handle job) -> braid::result<void> {
   return {};
 }
 
-/// Between the claim and the end the callable is this thread's alone, as that of a job that runs.
+/// Between the claim and the end the callable belongs to this thread alone, like that of a running job.
 auto job_slab::discard(job_slab::handle job) -> braid::result<void> {
   if (is_closed()) return fail(errc::closed);
   if (const std::error_code wrong = check(job)) return fail(wrong);
@@ -318,8 +318,8 @@ auto job_slab::anything_queued() noexcept -> bool {
   return std::ranges::any_of(contexts_, [](const auto& context) { return !context->jobs.empty(); });
 }
 
-/// No job is queued or running, and none can be: a thread that still waits would wait for ever. Requires that the slab
-/// is closed.
+/// Returns whether no job is queued or running, and none can be: a thread that still waits would wait for ever.
+/// Requires that the slab is closed.
 auto job_slab::nothing_will_come() noexcept -> bool {
   const auto works = [](const auto& context) {
     return context->working.load(acquire) != 0;  // edge slab_context.working: observe what its last job queued
@@ -441,7 +441,7 @@ auto job_slab::look_around(slab_context& self, const slab_slot* until, std::uint
   return poll_result::nothing;
 }
 
-/// A job to run, in `slot`. False when there will be none, or `until` has finished.
+/// Waits for a job to run, and returns it in `slot`. Returns false if there will be none, or if `until` has finished.
 auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& slot) noexcept -> bool {
   poll_result seen = look_around(self, until, slot, looks_before_search);
   if (seen != poll_result::nothing) return seen == poll_result::job;

@@ -44,7 +44,7 @@ class post_choice {
 
 constinit thread_local post_choice choice;
 
-/// What is known of a timed job. Written by the thread that posts it, read by the one that takes it out of its queue.
+/// The record of a timed job. Written by the thread that posts it, read by the one that takes it out of its queue.
 struct post_note {
   job::act_fn act = nullptr;
   job_times* times = nullptr;
@@ -52,11 +52,10 @@ struct post_note {
   std::uint64_t weight = 0;
 };
 
-/// Of all timed jobs of the process: a hash table by address, whose entries lie within a few places of where they
-/// belong.
+/// All timed jobs of the process: a hash table by address, whose entries are within a few positions of their hash.
 class note_table {
  public:
-  /// False where there is no place.
+  /// Returns false if there is no free entry.
   auto try_add(job& work, const post_note& note) noexcept -> bool {
     entry* const found = place_for(work);
     if (found == nullptr) return false;
@@ -94,7 +93,8 @@ class note_table {
     return nullptr;
   }
 
-  /// One that a job left here which ended neither way, and whose memory is that of this one now; or a free one.
+  /// Returns a free entry, or an entry with the same address, left by a job that neither ran nor was dropped and whose
+  /// memory was reused.
   [[nodiscard]] auto place_for(const job& work) noexcept -> entry* {
     if (entry* const left = entry_of(work); left != nullptr) return left;
     for (std::size_t step = 0; step < places; ++step) {

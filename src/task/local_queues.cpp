@@ -82,13 +82,13 @@ auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job
     count_steal(self);
     return oldest;
   }
-  // The check is a few loads; to enter an inbox takes a heavy barrier, which is much for one that is empty.
+  // The check is a few loads; entering an inbox takes a heavy barrier, which is too much for an empty one.
   if (!victim.box.empty() && self.box.steal_half_of(victim.box, *self.own_producer) != 0) {
     self.should_wake_peer = true;
     count_steal(self);
     return self.box.claim();
   }
-  // What is to run next has been left by a worker that does something else: a thief that gets here knows that.
+  // If a thief gets here, the worker is busy with something else and has left its next job.
   return victim.queue.steal_next(victim.queue.next_mark());
 }
 
@@ -121,8 +121,8 @@ void local_queues::close() noexcept {
   for (const auto& each : workers_) each->box.close();
 }
 
-/// No thread moves jobs any more when the worker contexts are polled. What a queue moves within itself is found by its
-/// `empty`.
+/// When the worker contexts are polled, no thread moves jobs any more. Jobs that a queue moves within itself are found
+/// by its `empty`.
 void local_queues::drop_all() noexcept {
   moves_.fetch_or(dropping, relaxed);
   // edge local_queues.moved: observe, jobs of ended moves are seen in their new queue

@@ -29,10 +29,10 @@ namespace {
 constinit atomic<const pool*> pool_of_offers{nullptr};  // whose offers are counted: there is one default pool as a rule
 constinit atomic<std::int32_t> offers_in_queues{0};     // raised by callers, lowered by workers that come to one
 
-/// Whether a worker may be free. As many offers as there are workers, and none was come to: all workers are busy, and
-/// more offers would only lie in front of other jobs.
+/// Returns whether a worker may be free. If there were as many offers as workers, and no worker accepted one, all
+/// workers are busy, and more offers would only delay other jobs.
 auto is_worth_an_offer(const pool& where) noexcept -> bool {
-  if (pool_of_offers.load(relaxed) != &where) {  // another pool, or that of a child process
+  if (pool_of_offers.load(relaxed) != &where) {  // another pool, or the pool of a child process
     pool_of_offers.store(&where, relaxed);
     offers_in_queues.store(0, relaxed);
   }
@@ -53,7 +53,8 @@ class outside_region::offered {
   auto operator=(const offered&) -> offered& = delete;
   ~offered() { static_cast<void>(close()); }
 
-  /// What the worker threw. Blocks: until it has ended, if it has begun.
+  /// Returns the exception of the worker.
+  /// Blocks: until it has ended, if it has begun.
   [[nodiscard]] auto close() noexcept -> std::exception_ptr {
     region_offer* const mine = std::exchange(offer_, nullptr);
     if (mine == nullptr || mine->try_withdraw()) return nullptr;
@@ -94,9 +95,9 @@ class outside_region::part_size {
   time_point last_;
 };
 
-/// How many numbers each of two threads takes. Each time one of them fetches a cache line from the other, and perhaps
-/// what lies where their parts meet; so a part is a quarter of what is left, but not so short that this counts, nor so
-/// long that the other one may have to wait for it.
+/// Decides how many numbers each of two threads takes. Each time one of them fetches a cache line from the other, and
+/// perhaps another line at the border of their parts. So a part is a quarter of what is left, but not so short that
+/// this matters, nor so long that the other thread may have to wait for it.
 class outside_region::shared_part_size {
  public:
   explicit shared_part_size(time_point begin) noexcept : last_(begin) {}

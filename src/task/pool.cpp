@@ -52,14 +52,14 @@ void print(std::exception_ptr error, const char* who) noexcept {
   }
 }
 
-/// The only CPU of a worker where workers are spread over these.
+/// Returns the only CPU of a worker, if workers are spread over these CPUs.
 auto one_of_these(const cpu_set& cpus, std::size_t index) -> cpu_set {
   if (cpus.empty()) return cpus;
   return {*std::next(cpus.begin(), static_cast<std::ptrdiff_t>(index % cpus.size()))};
 }
 
-/// What a worker of a pool with these options is to have. Called by the worker, whose affinity is that of the thread
-/// that makes the pool.
+/// Returns the settings of a worker of a pool with these options. Called by the worker, whose affinity is that of the
+/// thread that creates the pool.
 auto worker_profile(const pool::options& options, std::size_t index) -> thread_profile {
   thread_profile wanted = options.profile.value_or(thread_profile());
   wanted.name = detail::indexed_thread_name(options.name, index);
@@ -92,8 +92,8 @@ auto victims_of(const pool::options& options, std::size_t index) -> std::vector<
   return detail::steal_order(topology::read(), cpus, index);
 }
 
-/// What the number of workers follows from and may change: BRAID_WORKERS, and the affinity mask of the first thread,
-/// off which the kernel takes the CPUs that are offline or that cgroups do not grant.
+/// The inputs of the number of workers that may change: BRAID_WORKERS, and the affinity mask of the first thread, from
+/// which the kernel removes the CPUs that are offline or that cgroups do not grant.
 struct worker_count_inputs {
   std::string variable;
   std::array<std::uint64_t, cpu_set::limit / 64> mask{};
@@ -108,8 +108,8 @@ struct worker_count_inputs {
   auto operator==(const worker_count_inputs&) const -> bool = default;
 };
 
-/// That of default_worker_count(), which reads its files for longer than it takes to make a pool: they are read again
-/// only where what it follows from has changed.
+/// Caches default_worker_count(), because reading its files takes longer than creating a pool. They are read again only
+/// if an input has changed.
 auto default_workers() -> unsigned {
   struct answer {
     detail::fork_safe_mutex mutex;
@@ -144,8 +144,9 @@ auto with_worker_total(pool::options options, detail::scheduler_factory make) ->
   return options;
 }
 
-/// How often a worker without jobs looks for more, about once a microsecond. Not at all where it would keep the only
-/// CPU from workers that have some. The kernel takes the CPUs of cgroups off the affinity, so that no file is read.
+/// Returns how often a worker without jobs looks for more, about once a microsecond. Returns 0 if it would keep the
+/// only CPU from workers that have jobs. The kernel removes CPUs that cgroups do not grant from the affinity, so no
+/// file is read.
 auto looks_before_sleep(const pool::options& options) -> std::uint32_t {
   if (options.stay_awake <= 0us) return 0;
   const auto usable = options.affinity ? *options.affinity : this_thread::affinity().value_or(cpu_set());
@@ -286,7 +287,7 @@ void pool::work(worker& self) noexcept {
   if (at_work_.fetch_sub(1, acq_rel) == 1) detail::futex_wake(at_work_, INT_MAX);
 }
 
-/// A thread that works in the contexts of others. Without its settings, where there is no memory for them.
+/// The body of a thread that works in the contexts of workers. It has no settings if there is no memory for them.
 void pool::spare_thread(std::size_t number, const std::function<void()>& serve) noexcept {
   const std::size_t index = options_.workers + number;
   std::unique_ptr<registration> registered;
@@ -301,7 +302,7 @@ void pool::spare_thread(std::size_t number, const std::function<void()>& serve) 
   call_hook(options_.on_worker_stop, index);
 }
 
-/// What fails here, such as an allocation, ends the pool's constructor.
+/// A failure here, such as an allocation, ends the pool's constructor.
 auto pool::configure(std::size_t index) noexcept -> std::unique_ptr<registration> {
   try {
     reports_[index] = this_thread::apply(worker_profile(options_, index));

@@ -46,7 +46,7 @@ struct shared_timers::state final : detail::timer_keeper {
   timer_wheel wheel;                        // what is pending
   intrusive_list<timer> due;                // and what is about to be handed out
   timer* handed = nullptr;                  // in whose function `server` is; it may be gone by then
-  std::thread::id server;                   // the thread that fires timers; none, most of the time
+  std::thread::id server;                   // the thread that fires timers; empty most of the time
   time_point looks_at = time_point::min();  // when a thread polls the wheel again without being woken
   bool closed = false;
 };

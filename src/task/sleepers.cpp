@@ -3,15 +3,15 @@
 
 namespace braid::detail {
 
-/// The worker in whose context the job lies does not sleep beside it. Another one is woken where the job is urgent, or
-/// where no thread would notice that a job holds that worker up.
+/// The worker whose context holds the job must not fall asleep. Another worker is woken if the job is urgent, or if no
+/// thread would notice that another job holds that worker up.
 void sleepers::wake_someone(const placement& placed) noexcept {
   if (placed.worker != placement::no_worker && idle_.try_claim(placed.worker)) return wake(*workers_[placed.worker]);
   if (placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0) return;
   if (!someone_searches()) wake_one();
 }
 
-/// The second look is one that the searching worker's `end_search` comes after, if it comes to it.
+/// The second check happens before the searching worker's `end_search`, if there is one.
 auto sleepers::someone_searches() noexcept -> bool {
   if (searching_.load(relaxed) == 0) return false;
   // edge sleepers.searching: both, the searching worker's last poll sees the new job
@@ -46,7 +46,8 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
   bool nothing_left = jobs.may_park(self);
   // edge sleepers.stopping: observe the queues as the closing thread left them
   const bool stopping = phase_.load(acquire) != phase::running;
-  if (stopping) nothing_left = jobs.empty();  // the last job may have come after the poll above; none comes after this
+  // the last job may have come after the poll above; none comes after this
+  if (stopping) nothing_left = jobs.empty();
   if (!nothing_left && idle_.try_cancel(self.index)) return wake_cause::own;
 
   if (nothing_left && stopping) try_quiesce(jobs);
@@ -107,23 +108,24 @@ auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
   return true;
 }
 
-/// Jobs of threads that relied on this monitor are found by the next poll: that of this worker, or, where it has
-/// something else to do first, the poll here on behalf of others.
+/// The next poll finds the jobs of threads that relied on this monitor: the poll of this worker or, if it has something
+/// else to do first, the poll here on behalf of others.
 void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason why) noexcept {
   monitoring_.store(0, relaxed);
   barrier_.heavy();
   if (why == wake_reason::work && !idle_.none()) call_others(self, jobs);
 }
 
-/// False when another worker monitors, or all sleep beside nothing: one that has announced itself may be about to find
-/// a job in its own context.
+/// Returns false if another worker monitors, or if every worker is asleep and no work is left: a worker that has
+/// announced its sleep may be about to find a job in its own context.
 auto sleepers::try_monitor(scheduler_base& jobs) noexcept -> bool {
   if (!jobs.has_monitor() || is_done(jobs)) return false;
   return monitoring_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
 }
 
-/// Whether all have idled from before the poll of the queues until after it: one that announced itself may be about to
-/// find a job, take it before the poll comes to its worker context, and post another where the poll has been.
+/// Returns whether all workers have been idle from before the poll of the queues until after it: a worker that
+/// announced its sleep may be about to find a job, take it before the poll reaches its context, and post another one
+/// behind the poll.
 auto sleepers::is_done(scheduler_base& jobs) noexcept -> bool {
   const auto idle = idle_.all_since();
   return idle && jobs.empty() && idle_.all_since() == idle;

@@ -1,4 +1,4 @@
-// src/task/task_group.cpp: where the functions of a group run, and how their end is signalled.
+// src/task/task_group.cpp: runs the functions of a group, and signals their end.
 #include <braid/task/fork_join.hpp>
 
 #include <braid/base/clock.hpp>
@@ -39,7 +39,7 @@ class posted_task {
 
 }  // namespace
 
-/// What a thread waits for, as an end_signal, but that it comes again.
+/// The condition that a thread waits for; like an end_signal, but it can be used repeatedly.
 struct task_group::end_of_all final : detail::blocking_wait {
   explicit end_of_all(task_group& group) noexcept : of(group) {}
 
@@ -100,7 +100,7 @@ void task_group::start(detail::group_task& task) {
   if (self == nullptr || self->pool != &where_) {
     if (self == nullptr && detail::runs_inline()) return task.run(task);
     has_posts_.store(true, relaxed);
-    return static_cast<void>(post(where_, posted_task(task)));  // one that is refused is dropped
+    return static_cast<void>(post(where_, posted_task(task)));  // a refused one is dropped
   }
   const std::uint32_t position = self->forks.position();
   if (self->exchange == nullptr || !detail::push_fork(*self, task)) return task.run(task);
@@ -144,7 +144,8 @@ void task_group::wait_for_all() noexcept {
   detail::block(end, nullptr, std::nullopt, where_.id());
 }
 
-/// First its own; then what others have forked; and where nothing happens for long, whatever may be in the way.
+/// Runs first its own functions, then forks of other workers, and if nothing happens for long, anything that may block
+/// the group.
 void task_group::wait_on(worker& self) noexcept {
   end_of_all end(*this);
   detail::fork_patience some(self.exchange->looks());
@@ -161,8 +162,8 @@ void task_group::wait_on(worker& self) noexcept {
   }
 }
 
-/// What a function of the group may need to end: it may wait for what the worker has forked before the group; and
-/// functions that were posted may have no other worker to run them.
+/// Runs work that a function of the group may need to end: it may wait for forks that the worker has made before the
+/// group, and posted functions may have no other worker.
 auto task_group::run_other(worker& self) noexcept -> bool {
   if (detail::fork_record* const older = self.forks.pop(); older != nullptr) {
     older->run(*older);
@@ -171,7 +172,7 @@ auto task_group::run_other(worker& self) noexcept -> bool {
   return has_posts_.load(relaxed) && self.exchange->help_with_jobs(self);
 }
 
-/// What the owner has forked since the oldest of the group, which may be more than the group.
+/// Runs what the owner has forked since the oldest function of the group, which may be more than the group.
 void task_group::run_own(worker& self) noexcept {
   if (&self == owner_ && oldest_) detail::run_forks_since(self, *std::exchange(oldest_, std::nullopt));
 }

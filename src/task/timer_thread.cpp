@@ -26,7 +26,7 @@ void wake_on_time() noexcept { static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL,
 
 constinit atomic<timer_thread*> known_timers{nullptr};
 
-/// In the child of a fork the thread of the timers is missing. What they hold is the parent's.
+/// The child of a fork does not have the thread of the timers. Their contents belong to the parent.
 void forget_timers_in_child() noexcept { known_timers.store(nullptr, relaxed); }
 
 [[maybe_unused]] const int timers_fork_handler = ::pthread_atfork(nullptr, nullptr, &forget_timers_in_child);

@@ -17,11 +17,11 @@
 
 namespace braid {
 
-/// A job that a worker posts lies in its own context; one that comes from elsewhere at that of the worker that is being
-/// kept busy. A second worker is woken when the backlog there, in time, exceeds about twice what a wake takes, so that
-/// a stream of short jobs stays on one core. A worker that has nothing takes half of such a backlog. Whatever lies
-/// behind a long job is taken by a worker that sleeps and watches, within about two of its intervals.
-/// Jobs of one worker context start in their order, those of several worker contexts in none. A scheduling policy.
+/// The default policy. A job that a worker posts is queued in its own context; a job from elsewhere is queued at the
+/// worker that is being kept busy. A second worker is woken when the backlog there, in time, exceeds about twice the
+/// cost of a wake, so that a stream of short jobs stays on one core. A worker without work takes half of such a
+/// backlog. Jobs behind a long job are taken by a worker that sleeps and watches, within about two of its intervals.
+/// Jobs of one worker context start in their order; there is no order between contexts. A scheduling policy.
 class BRAID_API work_stealing {
  public:
   static constexpr bool has_monitor = true;
@@ -65,11 +65,11 @@ class BRAID_API work_stealing {
   alignas(cache_line) atomic<worker*> kept_busy_;  // target of remote jobs; written by a worker that takes work over
 };
 
-/// Join the shortest queue: a job goes to the context of the worker with the fewest jobs, counting the one that runs; a
+/// Joins the shortest queue: a job goes to the context of the worker with the fewest jobs, including the running one; a
 /// worker whose job has run for more than a tenth of a millisecond counts as heavily loaded. With more than eight
-/// workers it is the power of two choices: the better of two that are chosen at random. Of those that have nothing to
-/// do, the one that was chosen last is chosen again, so that one worker is kept alone while it suffices. What a worker
-/// posts stays in its context unless another one has at least two jobs less. Workers do not steal, except jobs that
+/// workers it uses the power of two choices: the better of two that are chosen at random. Among idle workers, the one
+/// that was chosen last is chosen again, so that one worker alone is kept busy while it suffices. A job that a worker
+/// posts stays in its context unless another context has at least two jobs less. Workers do not steal, except jobs that
 /// wait behind a long one: the monitor takes half of them, within about two of its intervals, and the workers that it
 /// wakes halve the rest at once. Jobs of one worker context start in their order; there is no order between contexts. A
 /// scheduling policy (`scheduling_policy.hpp`, which states the threads of each member).
@@ -134,7 +134,7 @@ class shared_queue {
     return queue_.try_take(awaited);
   }
 
-  /// What a busy worker looks at now and then for fairness: nothing, because there is one queue only.
+  /// A busy worker calls this now and then for fairness. There is only one queue, so it finds nothing.
   [[nodiscard]] auto tick(worker& /*self*/) noexcept -> found_job { return {}; }
 
   /// The second look of a worker that has announced its sleep.
@@ -158,11 +158,11 @@ class shared_queue {
   detail::common_queue queue_;
 };
 
-/// As `pool`, with this policy instead of those that `pool::options::scheduler` names.
+/// A `pool` with this policy; `pool::options::scheduler` is ignored.
 template <scheduling_policy Policy>
 class basic_pool final : public pool {
  public:
-  /// As `pool`.
+  /// Constructs it as a `pool`.
   explicit basic_pool(pool::options options = {}) : pool(std::move(options), &detail::scheduler_for<Policy>::make) {}
 };
 

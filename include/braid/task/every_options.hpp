@@ -9,14 +9,14 @@
 
 namespace braid {
 
-/// What the time of the next run is counted from.
+/// The time from which the next run is counted.
 enum class every_mode : std::uint8_t {
   fixed_rate,   ///< the first tick: they come at `first + k · interval`, however long a run takes
   fixed_delay,  ///< the end of the run before
 };
 
-/// What becomes of ticks that pass before their run can begin, because the run before takes longer than the interval or
-/// had to wait. With a fixed delay there are none.
+/// What to do with ticks that pass before their run can begin, because the previous run takes longer than the interval
+/// or had to wait. With a fixed delay there are no such ticks.
 enum class missed_ticks : std::uint8_t {
   burst,  ///< each is made up for, one right after the other
   skip,   ///< they are left out; the next run is at the first tick that is still to come
@@ -43,12 +43,12 @@ struct tick_rule {
 
   [[nodiscard]] constexpr auto repeats() const noexcept -> bool { return interval > duration::zero(); }
 
-  /// When the run for `tick` is due, where it is `now` and no run stands in its way. A time that has passed means at
-  /// once.
+  /// Returns when the run for `tick` is due, at the time `now`, if no other run delays it. A time that has passed means
+  /// at once.
   [[nodiscard]] constexpr auto due(time_point tick, time_point now) const noexcept -> time_point {
     if (tick >= now || mode == every_mode::fixed_delay || missed == missed_ticks::burst) return tick;
     if (missed == missed_ticks::delay) return now;
-    // As unsigned numbers, because the difference may be more than a duration can hold.
+    // Unsigned, because the difference may be larger than a duration can hold.
     const auto behind = static_cast<std::uint64_t>(now.time_since_epoch().count()) -
                         static_cast<std::uint64_t>(tick.time_since_epoch().count());
     const auto past_a_tick = static_cast<duration::rep>(behind % static_cast<std::uint64_t>(interval.count()));
@@ -64,7 +64,8 @@ struct tick_rule {
     return due(first, now);
   }
 
-  /// When the next run is due, where the one that was due at `tick` has ended `now`. The end of time is never reached.
+  /// Returns when the next run is due, if the run that was due at `tick` has ended at `now`. The end of time is never
+  /// reached.
   [[nodiscard]] constexpr auto after(time_point tick, time_point now) const noexcept -> time_point {
     const time_point from = mode == every_mode::fixed_delay ? now : tick;
     return due(later(from, interval).value_or(time_point::max()), now);

@@ -22,8 +22,8 @@
 
 namespace braid {
 
-/// Called with what was thrown and, if it takes a second argument, with where. What the callback itself throws does no
-/// harm: both exceptions then go to stderr, as all do where there is no callback.
+/// A callback that is called with the exception and, if it has a second parameter, with the place. If the callback
+/// itself throws, both exceptions go to stderr, as all exceptions do if there is no callback.
 /// Threads: the one that ran the job, so several may call it at a time.
 class error_callback {
  public:
@@ -31,8 +31,9 @@ class error_callback {
   struct origin {
     static constexpr std::size_t no_worker = SIZE_MAX;
 
-    std::size_t worker = no_worker;     ///< the index of the worker; no_worker where the thread is none
-    std::uint64_t job = 0;              ///< which of the jobs that this worker has begun, from 1; 0: it was none
+    std::size_t worker = no_worker;  ///< the index of the worker; no_worker if the thread is not a worker
+    /// the number of the job among those that this worker has begun, from 1; 0 if it was not a job
+    std::uint64_t job = 0;
     const char* what = "a posted job";  ///< what threw, such as `the handler of GET /users`; for the call alone
   };
 
@@ -67,13 +68,13 @@ class error_callback {
   function call_;
 };
 
-/// Number of a spawned task: different for each, for as long as the process lives. 0 is none.
+/// The number of a spawned task: unique for the life of the process. 0 is not a task.
 struct task_id {
   std::uint64_t number = 0;
   friend auto operator<=>(const task_id&, const task_id&) = default;
 };
 
-/// What a spawned task is known by.
+/// The identity of a spawned task.
 struct task_info {
   task_id id;
   std::string name;
@@ -84,9 +85,9 @@ struct spawn_options {
   std::string name = {};  ///< given by `future::name` and `this_task`
 };
 
-/// Jobs of priority `high` start before all others, those of `bulk` when nothing else is there. Neither starves the
-/// rest: a worker that has begun `max_consecutive_high` jobs of priority `high` takes another job if it finds one, and
-/// every `polls_between_low` times that a worker looks for work it takes one of priority `low`.
+/// Jobs of priority `high` start before all others, jobs of priority `low` when no other job is waiting. Neither
+/// starves the rest: a worker that has begun `max_consecutive_high` jobs of priority `high` takes another job if it
+/// finds one, and every `polls_between_low` times that a worker looks for work it takes one of priority `low`.
 enum class priority : std::uint8_t { normal, high, low };
 
 namespace detail {
@@ -98,18 +99,18 @@ inline constexpr std::uint32_t polls_between_low = 256;
 
 }  // namespace detail
 
-/// What becomes of a job for which a `bounded_executor`, or the ring of a `job_slab`, has no room.
+/// What to do with a job if a `bounded_executor`, or the ring of a `job_slab`, is full.
 enum class when_full : std::uint8_t {
   refuse,      ///< it fails with errc::full
   run_inline,  ///< the caller runs it, at once
   wait,        ///< the caller blocks until there is room; not for job slabs
 };
 
-/// A pool, an event loop, or anything else that runs jobs. The one indirect call of a post from outside; a worker's
-/// own push and pop do not go through it.
-/// Threads: any for the members, except where one says otherwise.
-/// Lifetime: futures, scheduled work, serial executors and tasks may outlive it. They name it by its `id`, and what
-/// they still send there is refused with errc::closed.
+/// A pool, an event loop, or any other object that runs jobs. A post from outside makes one indirect call; a worker's
+/// own push and pop make none.
+/// Threads: any for the members, unless one says otherwise. Lifetime: futures, scheduled work, serial executors and
+/// tasks may outlive it. They refer to it by its `id`, and work that they still send there is refused with
+/// errc::closed.
 class BRAID_API executor {
  public:
   executor() = default;
@@ -130,22 +131,25 @@ class BRAID_API executor {
   /// Whether jobs run on threads that poll only: waits for futures, groups and tasks do so.
   [[nodiscard]] virtual auto needs_polls() const noexcept -> bool { return false; }
 
-  /// Runs one job on the calling thread, where the executor needs that. False when there is none, and while another
-  /// thread does the same. Threads: any. Blocks: as the job does; so also `run_one`.
+  /// Runs one job on the calling thread, if the executor needs that. Returns false if there is none, and while another
+  /// thread does the same.
+  /// Threads: any. Blocks: as the job does; so also `run_one`.
   [[nodiscard]] virtual auto poll() noexcept -> bool { return false; }
 
-  /// Runs one job that waits here, on the calling worker, whose own job waits for something meanwhile. False when there
-  /// is none, or the caller is not a worker of this executor.
+  /// Runs one waiting job on the calling worker, whose own job waits for something meanwhile. Returns false if there is
+  /// none, or if the caller is not a worker of this executor.
   [[nodiscard]] virtual auto run_one() noexcept -> bool { return false; }
 
   /// Requested when the executor's work is no longer wanted: what spawned work gets that asks for a token. Without one
   /// here, no stop ever comes.
   [[nodiscard]] virtual auto stop_token() const noexcept -> std::stop_token { return {}; }
 
-  /// Counts a job of this executor that ended late: after its waiter had given up. Threads: the one that ran the job.
+  /// Counts a job of this executor that ended late: after its waiter had stopped waiting.
+  /// Threads: the one that ran the job.
   virtual void ran_late() noexcept {}
 
-  /// Takes what a job threw that has no waiter. Here it goes to stderr. Threads: the one that ran the job.
+  /// Reports the exception of a job that has no waiter. This implementation prints it on stderr.
+  /// Threads: the one that ran the job.
   virtual void report(std::exception_ptr error) noexcept;
 
   /// Names the executor for what may outlive it: see detail::executor_use. Threads: any.
@@ -177,10 +181,9 @@ class BRAID_API executor {
   mutable atomic<std::uint64_t> id_{0};  // written once, by the first thread that asks, and by `retire`
 };
 
-/// Runs `fn` on `where`, some time later, once. Without a handle: what it throws goes to the executor's error report.
-/// Threads: any. Errors: errc::closed, errc::full where a bound says so, and then `fn` has been destroyed without being
-/// called; std::bad_alloc, and then
-/// nothing was posted.
+/// Runs `fn` on `where`, some time later, once. There is no handle: an exception goes to the executor's error report.
+/// Threads: any. Errors: errc::closed, or errc::full if a bound refuses it, and then `fn` has been destroyed without
+/// being called; std::bad_alloc, and then nothing was posted.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(executor& where, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
@@ -198,7 +201,7 @@ class BRAID_API timer_service {
   auto operator=(const timer_service&) -> timer_service& = delete;
   virtual ~timer_service();
 
-  /// Fires `item` at `when`; one that is armed already is moved.
+  /// Fires `item` at `when`; an armed timer is moved.
   virtual void arm(timer& item, time_point when) noexcept = 0;
 
   /// Takes `item` back; it does not fire after this.

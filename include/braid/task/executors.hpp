@@ -1,4 +1,4 @@
-// braid/task/executors.hpp: executors beside the pool: jobs that block, bounded and observed ones.
+// braid/task/executors.hpp: executors other than the pool: for blocking jobs, bounded and observed ones.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -52,7 +52,7 @@ class BRAID_API blocking_pool final : public executor {
   /// Drains.
   ~blocking_pool() override;
 
-  /// False also when there is no thread and the system gives none.
+  /// Also returns false if there is no thread and the system refuses one.
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
@@ -70,9 +70,9 @@ class BRAID_API blocking_pool final : public executor {
   /// Errors: would_deadlock on a thread of this pool.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// As a shutdown that drains, for so long at most. When the time is over pending jobs are dropped, a stop is
+  /// Drains as `shutdown` does, but at most for `limit`. When the time is over, pending jobs are dropped, a stop is
   /// requested, and the call returns while the last jobs still run; the destructor, or a `shutdown`, waits for them.
-  /// Errors: deadline_exceeded when the time was over first; would_deadlock as `shutdown`.
+  /// Errors: deadline_exceeded if the time was over first; would_deadlock as `shutdown`.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  private:
@@ -105,17 +105,16 @@ class BRAID_API blocking_pool final : public executor {
   thread_list ended_;  // threads that ended because there were no jobs, and are still to be joined
 };
 
-/// A way into another executor that lets a bounded number of jobs wait there: what produces faster than it is worked
-/// off has to wait, to help, or to hear of it, in place of memory that fills up. `post`, `spawn` and `spawn_all` take
-/// it as they take a pool.
+/// A layer over another executor that lets a bounded number of jobs wait there. A producer that is faster than the
+/// executor has to wait or to help, or its posts are refused, so memory does not fill up. `post`, `spawn` and
+/// `spawn_all` accept it like a pool.
 ///
-/// Only what is given to this object counts. What follows from it goes to the executor itself: continuations, the
-/// resumptions of a task, and what workers of the executor post here, which so never wait for themselves.
-/// Threads: any. Blocks: `post` and `spawn`, where `when_full::wait` says so: not on an event loop. Errors: errc::full
-/// where `when_full::refuse` says so; errc::closed as the executor.
-/// Lifetime: within that of the executor. The destructor waits until what was posted here has begun, or was dropped.
-/// Cost: a lock and a block of memory for jobs more than the executor; a wake for each half of the room that producers
-/// wait for.
+/// Only work that is passed to this object counts. Its consequences go to the executor itself: continuations, the
+/// resumptions of a task, and posts of the executor's workers, which therefore never wait for themselves.
+/// Threads: any. Blocks: `post` and `spawn` with `when_full::wait`, so do not use it on an event loop. Errors:
+/// errc::full with `when_full::refuse`; errc::closed as the executor. Lifetime: within that of the executor. The
+/// destructor waits until everything that was posted here has begun, or was dropped. Cost: a lock and a block of memory
+/// for jobs more than the executor; a wake for each half of the room that producers wait for.
 class BRAID_API bounded_executor final : public detail::executor_layer {
  public:
   /// How much may wait, and what happens to more.
@@ -154,11 +153,11 @@ class BRAID_API bounded_executor final : public detail::executor_layer {
   bool is_closed_ = false;   // the executor has refused a job
 };
 
-/// A way into another executor that sees each job that is posted or spawned through it: hooks, which may be changed
-/// while jobs run, and counts with times. What does not go through it costs nothing more. Of a task it sees the job
-/// that begins it, up to its first wait; continuations and resumptions go to the executor itself.
-/// Threads: any. Lifetime: within that of the executor. The destructor waits until all that was posted here has ended.
-/// Cost: two looks at the clock, two locks and a block of memory for jobs more than the executor.
+/// A layer over another executor that observes each job that is posted or spawned through it: by hooks, which may be
+/// changed while jobs run, and by counters and times. Work that bypasses it has no extra cost. For a task it observes
+/// the job that begins it, up to its first wait; continuations and resumptions go to the executor itself.
+/// Threads: any. Lifetime: within that of the executor. The destructor waits until everything that was posted here has
+/// ended. Cost: two reads of the clock, two locks and a block of memory for jobs more than the executor.
 class BRAID_API observed_executor final : public detail::executor_layer {
  public:
   /// How a job ended.
@@ -169,10 +168,10 @@ class BRAID_API observed_executor final : public detail::executor_layer {
     dropped,   ///< a shutdown dropped it
   };
 
-  /// What hooks get to know of a job.
+  /// The information about a job for hooks.
   struct job_report {
-    /// The name of the function that was posted or spawned, as in a trace: `main::{lambda()#1}`. Blocks: where the
-    /// table of names is read, the first time for each program and library. Errors: std::bad_alloc.
+    /// Returns the name of the function that was posted or spawned, as in a trace: `main::{lambda()#1}`.
+    /// Blocks: to read the table of names, the first time for each program and library. Errors: std::bad_alloc.
     [[nodiscard]] BRAID_API auto function() const -> std::string;
 
     task_id id;                                                           ///< counted from 1 by its observed_executor
@@ -183,15 +182,15 @@ class BRAID_API observed_executor final : public detail::executor_layer {
     std::exception_ptr error = nullptr;  ///< what it threw, or was left out or dropped for
   };
 
-  /// Called for each job; either may be empty. Threads: those of the executor, several at a time. What they throw is
-  /// reported as what a job throws.
+  /// The functions that are called for each job; either may be empty.
+  /// Threads: those of the executor, several at a time. Exceptions are reported like those of a job.
   struct hooks {
     std::function<void(const observed_executor::job_report&)> on_start =
-        {};  ///< before it runs; not for one that is dropped
+        {};  ///< called before it runs, and not for a dropped job
     std::function<void(const observed_executor::job_report&)> on_end = {};  ///< after its result can be seen
   };
 
-  /// What went through an observed_executor so far.
+  /// The totals of an observed_executor so far.
   struct totals {
     std::uint64_t posted = 0;
     std::uint64_t refused = 0;

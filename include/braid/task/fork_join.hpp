@@ -29,20 +29,20 @@ namespace braid {
 
 namespace detail {
 
-/// What can be forked: callable without arguments.
+/// A callable that can be forked: callable without arguments.
 template <typename Fn>
 concept forkable = std::move_constructible<Fn> && std::invocable<Fn&>;
 
 }  // namespace detail
 
-/// Calls all functions and gives all results as a tuple: nothing is a std::monostate there, an lvalue reference stays
-/// one. Gives nothing where none of them gives anything. The first runs on this thread, the others perhaps on other
-/// workers of its pool; from a thread that is no worker, everything runs in `default_pool`.
-/// That they run at the same time is not promised: none should wait for what another one does, as for a promise that
-/// it sets. A spare thread runs that one where it can (docs/pools.md, "Waits in forks").
-/// Blocks: until all have ended. While it waits for what a thief took, the worker runs forks of others, and no posted
-/// jobs. Errors: what one of them throws, when those that had begun have ended; the others are not called then.
-/// Cost: next to that of the calls, while no thief asks for work.
+/// Calls all functions and returns their results as a tuple: void becomes std::monostate, an lvalue reference stays a
+/// reference. Returns void if all of them do. The first runs on this thread, the others perhaps on other workers of its
+/// pool; from a thread that is not a worker, everything runs in `default_pool`. They need not run at the same time: no
+/// function should wait for what another one does, for instance for a promise that it sets. If one does, a spare thread
+/// runs the other one if possible (docs/pools.md, "Waits in forks").
+/// Blocks: until all have ended. While it waits for functions that a thief took, the worker runs forks of others, and
+/// no posted jobs. Errors: what one of them throws, when those that had begun have ended; the others are not called
+/// then. Cost: close to that of the calls, while no thief asks for work.
 template <detail::forkable First, detail::forkable... Rest>
   requires(sizeof...(Rest) > 0)
 [[gnu::always_inline]] inline auto fork_join(First first, Rest... rest) {
@@ -52,8 +52,8 @@ template <detail::forkable First, detail::forkable... Rest>
     return detail::results_of<First, Rest...>(detail::fork_several(first, rest...));
 }
 
-/// What `combine` makes of both results, where neither is void. Where that is a sum or the like, the compiler may turn
-/// the last call of a recursion into a loop. As `fork_join` in everything else.
+/// Returns `combine` of both results, neither of which may be void. If it is a sum or similar, the compiler may turn
+/// the last call of a recursion into a loop. Otherwise like `fork_join`.
 template <detail::forkable Left, detail::forkable Right, typename Combine>
 [[gnu::always_inline]] inline auto fork_combine(Left left, Right right, Combine combine)
     -> std::invoke_result_t<Combine&, detail::result_of<Left>, detail::result_of<Right>> {
@@ -64,8 +64,9 @@ template <detail::forkable Left, detail::forkable Right, typename Combine>
   return std::invoke(combine, std::forward<decltype(first)>(first), right());
 }
 
-/// As `fork_join`, except that functions which have not begun when a stop is requested are left out, and then there are
-/// no results. Errors: errc::stopped, or the reason of the flag.
+/// Does the same as `fork_join`, but leaves out functions which have not begun when a stop is requested; then there are
+/// no results.
+/// Errors: errc::stopped, or the reason of the flag.
 template <stop_signal Signal, detail::forkable First, detail::forkable... Rest>
   requires(sizeof...(Rest) > 0)
 auto fork_join(Signal&& stop, First first, Rest... rest) {
@@ -132,10 +133,11 @@ class group_task_of final : public group_task {
 
 }  // namespace detail
 
-/// Functions that are `run` from the scope that has the group, or from one another, to any depth. Those that a worker
-/// runs lie in its deque as forks do: the newest is run first, and thieves take the oldest. From a thread that is no
-/// worker of the group's executor they are posted there.
-/// Threads: `run` from any, `wait` from one at a time. Lifetime: nothing is run once the last `wait` has returned.
+/// A group of functions that are `run` from the scope that has the group, or from one another, to any depth. Functions
+/// that a worker runs are in its deque like forks: it runs the newest first, and thieves take the oldest. From a thread
+/// that is not a worker of the group's executor they are posted there.
+/// Threads: `run` from any, `wait` from one at a time. Lifetime: nothing runs any more once the last `wait` has
+/// returned.
 class BRAID_API task_group {
  public:
   /// For the executor of the worker that calls, else for `default_pool`.
@@ -155,7 +157,7 @@ class BRAID_API task_group {
   task_group(const task_group&) = delete;
   auto operator=(const task_group&) -> task_group& = delete;
 
-  /// Waits. What functions threw since the last `wait` is lost.
+  /// Waits. Exceptions of functions since the last `wait` are lost.
   ~task_group();
 
   /// Has `fn` run once, on a worker that has time, or in `wait`. Where a worker has forked all that it can hold, or
@@ -202,11 +204,11 @@ class BRAID_API task_group {
   executor& where_;
   const stop_flag* flag_ = nullptr;
   std::stop_token token_;
-  std::exception_ptr thrown_;            // written by the thread that sets `failed_`, before its function has ended
-  atomic<bool> failed_{false};           // a function has thrown; set by the first that does, cleared by `wait`
-  atomic<bool> has_posts_{false};        // functions have come from other threads; set by those
-  atomic<int> left_out_{0};              // why functions were left out, as an errc; 0: none was
-  worker* owner_;                        // whose stack the group lies on; null where that is no worker's
+  std::exception_ptr thrown_;      // written by the thread that sets `failed_`, before its function has ended
+  atomic<bool> failed_{false};     // a function has thrown; set by the first that does, cleared by `wait`
+  atomic<bool> has_posts_{false};  // functions have come from other threads; set by those
+  atomic<int> left_out_{0};        // the errc of the stop that left functions out; 0 if none was left out
+  worker* owner_;                  // the worker on whose stack the group is; null if it is not on a worker's stack
   std::optional<std::uint32_t> oldest_;  // position of its oldest fork in the owner's deque; written by the owner
   atomic<std::uint32_t> unfinished_{0};  // functions that have not ended; and `awaited`, set by the sleeping owner
 };

@@ -20,22 +20,22 @@ namespace braid {
 template <typename T>
 class shared_future;
 
-/// The result of work that runs elsewhere: a T, nothing, a reference, or what was thrown. Dropping it detaches the
-/// work, and then what that throws is lost.
+/// The result of work that runs elsewhere: a T, void, a reference, or an exception. Dropping it detaches the work, and
+/// then an exception of the work is lost.
 ///
-/// A continuation is called once the value is there. It gets a future of its own, with what it returns; if that is a
-/// future, with the value of that one. If the future fails, continuations are not called and their futures fail alike.
-/// Any number can be attached: `then` on an lvalue leaves the future as it is and shows the value as a const T&; `then`
-/// on an rvalue is the last and gets a T&&, after all others have returned. Where it runs:
+/// A continuation is called once the value is available. It has a future of its own, with its result; if the result is
+/// a future, with the value of that one. If the future fails, continuations are not called and their futures fail
+/// alike. Any number can be attached: `then` on an lvalue leaves the future as it is and passes the value as a const
+/// T&; `then` on an rvalue is the last one and passes a T&&, after all others have returned. Where a continuation runs:
 ///
 ///   then(fn)         on the executor of the work, posted by the thread that fulfilled the future; for a future without
 ///                    an executor as `then_inline`
 ///   then(where, fn)  on `where`
-///   then_inline(fn)  at once, on the thread that fulfils the future or, when it is ready, on the caller's: for small
+///   then_inline(fn)  at once, on the thread that fulfils the future or, if it is ready, on the caller's: for small
 ///                    work that does not block
 ///
-/// An executor that refuses a continuation, or is gone by then, makes its future fail with errc::closed, one that drops
-/// it with errc::dropped.
+/// If an executor refuses a continuation, or is gone by then, the continuation's future fails with errc::closed; if the
+/// executor drops it, with errc::dropped.
 ///
 /// Threads: one at a time. Lifetime: independent of the executors that it names. Cost: a continuation is one block of
 /// memory for jobs, two locked operations, and one post. Protocol: docs/design/future.md
@@ -73,14 +73,15 @@ class [[nodiscard]] future {
   /// has this one to run, in an iteration of any event loop, and on a worker that has one: co_await the future there.
   void wait() const { state().wait(); }
 
-  /// As `wait`, but gives up: false. A worker gives up between two jobs.
+  /// Waits as `wait` does, but returns false after `limit`. A worker gives up between two jobs.
   [[nodiscard]] auto wait_for(duration limit) const -> bool { return state().wait_for(limit); }
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
 
-  /// The value, moved out; the future is left without a state. Blocks: as `wait`, and until the continuations that were
-  /// attached before have returned; a job of a serial executor that has one of them still to run waits for ever.
-  /// Errors: rethrows what the work threw; as `wait`; errc::would_deadlock in an iteration of an event loop, and on a
-  /// worker that has one, also where such a continuation has not returned. The future then stays as it was.
+  /// Moves the value out; the future then has no state.
+  /// Blocks: as `wait`, and until continuations that were attached before have returned; a job of a serial executor
+  /// that itself has to run one of them waits for ever. Errors: rethrows what the work threw; as `wait`;
+  /// errc::would_deadlock in an iteration of an event loop, and on a worker that has one, also if such a continuation
+  /// has not returned. The future is then unchanged.
   auto get() -> T;
 
   /// Asks the work to stop: a task at its next wait, or before it begins. A value that it gives in spite of that
@@ -191,8 +192,8 @@ auto future<T>::get() -> T {
   return own.state.take();
 }
 
-/// A future that can be copied: all copies see the same value, and no thread can take it away. Continuations get a
-/// const T&; where they run, and what becomes of them when the future fails, is as with `future`.
+/// A future that can be copied: all copies see the same value, and none can move it out. Continuations get a const T&;
+/// where they run, and what happens if the future fails, is as with `future`.
 /// Threads: one at a time for one object; copies are independent of each other. Cost: a copy is one locked addition.
 template <typename T>
 class [[nodiscard]] shared_future {
@@ -204,7 +205,7 @@ class [[nodiscard]] shared_future {
 
   /// One without a state.
   shared_future() noexcept = default;
-  /// What `future::share` gives.
+  /// Converts a future, as `future::share` does.
   shared_future(future<T>&& from) noexcept : state_(detail::future_access::consume(from).state) {}
   shared_future(const shared_future& other) noexcept : state_(other.state_) {
     if (state_ != nullptr) state_->add_reference();
@@ -219,7 +220,7 @@ class [[nodiscard]] shared_future {
   [[nodiscard]] auto valid() const noexcept -> bool { return state_ != nullptr; }
   [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
 
-  /// As those of `future`.
+  /// The same functions as in `future`.
   void wait() const { state().wait(); }
   [[nodiscard]] auto wait_for(duration limit) const -> bool { return state().wait_for(limit); }
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
@@ -273,7 +274,7 @@ class promise {
  public:
   /// The future has no executor: `then(fn)` is as `then_inline(fn)`. Errors: std::bad_alloc.
   promise() : promise(detail::executor_id()) {}
-  /// Continuations that name no other place run on `where`.
+  /// Continuations that name no executor run on `where`.
   explicit promise(executor& where) : promise(where.id()) {}
   promise(promise&& other) noexcept : state_(std::exchange(other.state_, nullptr)), future_(std::move(other.future_)) {}
   auto operator=(promise&& other) noexcept -> promise&;

@@ -37,7 +37,8 @@ class job {
   /// exception from here ends the program: no waiter is left for it, and the jobs after this one must be dropped too.
   void drop() noexcept { act_(*this, action::drop); }
 
-  /// Its code, by which a trace names it. Threads: the one that has it, and not while it is in a queue.
+  /// Returns its function, by which a trace names it.
+  /// Threads: the one that owns the job, while it is not in a queue.
   [[nodiscard]] BRAID_API auto code() const noexcept -> act_fn;
 
   job* next = nullptr;  ///< belongs to the queue that holds the job
@@ -57,8 +58,8 @@ namespace detail {
 template <typename R>
 inline constexpr bool is_lazy_work = false;
 
-/// What can be posted: callable once without arguments, as an rvalue. Callables that give tasks are posted by the
-/// overloads of the coroutine layer.
+/// A callable that can be posted: callable once without arguments, as an rvalue. Callables that return tasks are posted
+/// by the overloads of the coroutine layer.
 template <typename Fn>
 concept job_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&> &&
                        !detail::is_lazy_work<std::invoke_result_t<std::decay_t<Fn>&&>>;

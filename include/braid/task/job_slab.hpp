@@ -29,22 +29,22 @@ namespace braid {
 
 namespace detail {
 
-/// What a slab runs: a callable that is called once, as an lvalue, and keeps its state for `result`.
+/// A callable that a slab can run: it is called once, as an lvalue, and keeps its state for `result`.
 template <typename Fn>
 concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&>;
 
 }  // namespace detail
 
-/// Slots of 128 bytes, in a ring for each thread, and threads that run what lies in them. Up to 80 bytes of a callable
-/// lie in the slot, larger ones on the heap; nothing else is allocated after `start`. A callable is destroyed when its
-/// slot is used again, or with the slab.
+/// A fixed number of job slots of 128 bytes, in a ring for each thread, and threads that run the jobs. Callables of up
+/// to 80 bytes are stored in the slot, larger ones on the heap; nothing else is allocated after `start`. A callable is
+/// destroyed when its slot is used again, or with the slab.
 /// Threads: every member from any; `start` and `join` not from a job. Threads with a ring of their own (those of the
-/// slab, and its maker) run other jobs while they wait. `stop`, `join` and the destructor may be called again.
-/// Errors: stale for a handle whose slot was used again; closed after `stop`.
+/// slab, and the thread that created it) run other jobs while they wait. `stop`, `join` and the destructor may be
+/// called again. Errors: stale for a handle whose slot was used again; closed after `stop`.
 /// Protocol: docs/design/job_slab.md
 class BRAID_API job_slab {
  public:
-  /// What becomes of queued jobs when a slab stops.
+  /// What to do with queued jobs when a slab stops.
   enum class stop_mode : std::uint8_t { drain, drop };
 
   /// The size of a slab, and its threads.
@@ -55,9 +55,9 @@ class BRAID_API job_slab {
     unsigned threads =
         all_threads;             ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
     duration idle_sleep = 50us;  ///< how long a thread that has nothing to do looks for more before it sleeps
-    /// What `allocate` does when the next slot is in use: until its job and those that continue it have finished, and a
-    /// moment longer than a wait for the last of them. With `run_inline` the handle names a finished job, whose state
-    /// is not kept.
+    /// What `allocate` does if the next slot is in use: until its job and those that continue it have finished, and a
+    /// moment longer than a wait for the last of them. With `run_inline` the handle refers to a finished job, whose
+    /// state is not kept.
     when_full full = when_full::refuse;
   };
 
@@ -72,7 +72,7 @@ class BRAID_API job_slab {
     handle(std::uint32_t slot, std::uint64_t generation) noexcept : slot_(slot), generation_(generation) {}
 
     std::uint32_t slot_ = detail::no_slot;
-    std::uint64_t generation_ = 0;  // without a slot: 0 no job, 1 one that was run inline and has finished
+    std::uint64_t generation_ = 0;  // without a slot: 0 no job, 1 a job that was run inline and has finished
   };
 
   /// The calling thread is the maker. No thread is started.
@@ -98,19 +98,19 @@ class BRAID_API job_slab {
   /// Cost: about 2 ns; up to microseconds more for a job that another thread has allocated.
   [[nodiscard]] auto schedule(handle job) -> braid::result<void>;
 
-  /// Gives up a job that is not to be scheduled: its callable is destroyed here, its slot may be used again, and it
-  /// counts as one that a stop has dropped for its waiters and its dependents. A handle that is
-  /// forgotten keeps its slot, and so the ring from going on, until the end of the slab. Errors: invalid_argument when
-  /// it is scheduled or continues another; finished for one that was run inline.
+  /// Discards a job that will not be scheduled: its callable is destroyed here, its slot may be used again, and its
+  /// waiters and dependents see it as dropped by a stop. If you drop a handle without this, its slot stays in use until
+  /// the end of the slab, and the ring cannot advance past it.
+  /// Errors: invalid_argument if it is scheduled or continues another job; finished for a job that was run inline.
   [[nodiscard]] auto discard(handle job) -> braid::result<void>;
 
   /// Blocks until the job and all its children have finished. Errors: what the job has thrown; dropped when a stop came
   /// first, or has made it impossible that the job ever runs.
   [[nodiscard]] auto wait(handle job) -> braid::result<void>;
 
-  /// A copy of the callable as it is after its run. One that cannot be copied is moved out, once. Errors: unfinished;
-  /// invalid_argument when the job is no `T`; finished when another call has taken a `T` that cannot be copied; what
-  /// the job has thrown; dropped. Cost: 0.1 to 2 µs where another thread has allocated the job, or a `T` is moved.
+  /// Returns a copy of the callable after its run. If it cannot be copied, it is moved out, once.
+  /// Errors: unfinished; invalid_argument if the job is not a `T`; finished if another call has already moved it out;
+  /// what the job has thrown; dropped. Cost: 0.1 to 2 µs if another thread has allocated the job, or if a `T` is moved.
   template <typename T>
   [[nodiscard]] auto result(handle job) -> braid::result<T>;
 
@@ -118,18 +118,19 @@ class BRAID_API job_slab {
   template <typename T>
   [[nodiscard]] auto wait_result(handle job) -> braid::result<T>;
 
-  /// Lets `next`, which must not be scheduled, run when `first` has finished. Those of one job run one after the other
-  /// in the order of these calls; those that it has when it finishes, and all that come before the last of them has
-  /// ended, on one thread. Errors: invalid_argument when `next` is scheduled or continues a job; cycle where the two
-  /// would wait for each other, as far as a search of 64 jobs finds it.
+  /// Makes `next`, which must not be scheduled, run when `first` has finished. Jobs that continue the same job run one
+  /// after the other in the order of these calls. Those that it has when it finishes, and all that are added before the
+  /// last of them has ended, run on one thread.
+  /// Errors: invalid_argument if `next` is scheduled or continues a job; cycle if the two would wait for each other, as
+  /// far as a search of 64 jobs finds it.
   [[nodiscard]] auto continue_with(handle first, handle next) -> braid::result<void>;
 
   /// Keeps `parent` from finishing before `child` has. Each is scheduled on its own. A child has two parents at most.
   /// Errors: finished when the parent is; full when the child has two; cycle as above.
   [[nodiscard]] auto finish_with(handle child, handle parent) -> braid::result<void>;
 
-  /// Takes nothing more. Queued jobs are run, or dropped with all that continues them: how many were dropped so far.
-  /// Those that are running go on. Does not wait for the threads. Without threads, `join` runs what
+  /// Accepts no more jobs. Queued jobs are run, or dropped with all jobs that continue them; returns the number of jobs
+  /// dropped so far. Running jobs continue. Does not wait for the threads. Without threads, `join` runs the jobs that
   /// `drain` leaves; a `schedule` at the same time as a stop may run jobs itself.
   auto stop(stop_mode mode) -> std::size_t;
 
@@ -290,7 +291,7 @@ class BRAID_API job_slab::looking {
 
  private:
   job_slab& slab_;
-  detail::slab_context* const own_;  // where the slot belongs to this thread's ring
+  detail::slab_context* const own_;  // set if the slot belongs to this thread's ring
   detail::slab_frame frame_;
   errc refused_{};
 };

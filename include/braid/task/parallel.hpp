@@ -41,19 +41,20 @@ auto parallel_for(const Stop& stop, Index first, Index last, Body& body, paralle
 
 }  // namespace detail
 
-/// Calls `body(i)` for each i from `first` to before `last`, of the common type of both, on this worker and on those of
-/// its pool that have nothing else to do; on a thread that is no worker: there, and on workers of `default_pool` when
-/// it lasts longer than a few microseconds. The one body is called by all of them. Threads: any that may block. Blocks:
-/// until all have ended; the worker runs forks of others meanwhile. Errors: what `body` throws, one of it, when the
-/// chunks that had begun have ended; the others are left out. Cost: a few loads for each chunk.
+/// Calls `body(i)` for each i from `first` to before `last`, of the common type of both, on this worker and on idle
+/// workers of its pool. On a thread that is not a worker it runs there, and on workers of `default_pool` if it takes
+/// longer than a few microseconds. All of them call the same body.
+/// Threads: any that may block. Blocks: until all have ended; the worker runs forks of others meanwhile. Errors: one of
+/// the exceptions that `body` throws, when the chunks that had begun have ended; the others are left out. Cost: a few
+/// loads for each chunk.
 template <std::integral First, std::integral Last, std::invocable<std::common_type_t<First, Last>> Body>
 void parallel_for(First first, Last last, Body&& body, parallel_options how = {}) {
   using index = std::common_type_t<First, Last>;
   detail::parallel_for(detail::never_stopped{}, static_cast<index>(first), static_cast<index>(last), body, how);
 }
 
-/// As above, but chunks that have not begun when a stop is requested are left out. Errors: errc::stopped, or the reason
-/// of the flag, if any were.
+/// Does the same, but leaves out chunks that have not begun when a stop is requested.
+/// Errors: errc::stopped, or the reason of the flag, if chunks were left out.
 template <stop_signal Signal, std::integral First, std::integral Last,
           std::invocable<std::common_type_t<First, Last>> Body>
 [[nodiscard]] auto parallel_for(Signal&& stop, First first, Last last, Body&& body, parallel_options how = {})
@@ -98,8 +99,8 @@ void parallel_for_each(Iterator first, Sentinel last, Fn&& fn, Proj proj = {}, p
   detail::parallel_for_each(detail::never_stopped{}, first, count, fn, proj, how);
 }
 
-/// As above, but chunks that have not begun when a stop is requested are left out. Errors: errc::stopped, or the reason
-/// of the flag, if any were.
+/// Does the same, but leaves out chunks that have not begun when a stop is requested.
+/// Errors: errc::stopped, or the reason of the flag, if chunks were left out.
 template <stop_signal Signal, detail::divisible_range Range, typename Fn, typename Proj = std::identity>
 [[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {})
     -> result<void> {
@@ -140,10 +141,10 @@ template <typename Stop, typename Iterator, typename T, typename Combine, typena
 
 }  // namespace detail
 
-/// `init` and all `proj(element)`, joined by `combine`, which gives a T from two and need not commute. In which order
-/// pairs are combined depends on the number of elements and the grain alone: so sums of floating-point numbers are the
-/// same for any number of workers, though not those of a plain loop. Where, and what it throws: as `parallel_for`.
-/// Blocks: as `parallel_for`.
+/// Combines `init` and all `proj(element)` by `combine`, which returns a T from two and need not commute. The order in
+/// which pairs are combined depends only on the number of elements and the grain: so sums of floating-point numbers are
+/// the same for any number of workers, though not the same as those of a plain loop. Threads, errors and blocks: as
+/// `parallel_for`.
 template <detail::divisible_range Range, typename T, typename Combine, typename Proj = std::identity>
 [[gnu::always_inline]] inline auto parallel_reduce(Range&& range, T init, Combine combine, Proj proj = {},
                                                    parallel_options how = {}) -> T {
@@ -159,8 +160,8 @@ auto parallel_reduce(Iterator first, Sentinel last, T init, Combine combine, Pro
   return detail::parallel_reduce(detail::never_stopped{}, first, count, std::move(init), combine, proj, how);
 }
 
-/// As above, but there is no value when a stop was requested before all elements were seen. Errors: errc::stopped, or
-/// the reason of the flag.
+/// Does the same, but returns no value if a stop was requested before all elements were processed.
+/// Errors: errc::stopped, or the reason of the flag.
 template <stop_signal Signal, detail::divisible_range Range, typename T, typename Combine,
           typename Proj = std::identity>
 [[nodiscard]] auto parallel_reduce(Signal&& stop, Range&& range, T init, Combine combine, Proj proj = {},
@@ -189,8 +190,8 @@ auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {
   return *detail::scan_all<T>(detail::never_stopped{}, std::optional<T>(std::move(init)), range, out, combine, how);
 }
 
-/// As above, but parts that have not begun when a stop is requested are left out. Errors: errc::stopped, or the reason
-/// of the flag, if any were.
+/// Does the same, but leaves out parts that have not begun when a stop is requested.
+/// Errors: errc::stopped, or the reason of the flag, if parts were left out.
 template <stop_signal Signal, detail::divisible_range Range, std::random_access_iterator Out,
           typename Combine = std::plus<>>
 [[nodiscard]] auto parallel_inclusive_scan(Signal&& stop, Range&& range, Out out, Combine combine = {},
@@ -212,10 +213,10 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
   return **std::move(done);
 }
 
-/// Sorts the range by `compare(proj(a), proj(b))`; equal elements end up in any order. No memory is
-/// needed. Up to the grain (by default 2048) elements are left to std::ranges::sort.
-/// Errors: what comparisons and moves throw; then elements may have been moved away, as by std::ranges::sort.
-/// Cost: the first division is one worker's, so with n elements the time is never below that of about 2 n comparisons.
+/// Sorts the range by `compare(proj(a), proj(b))`; equal elements end up in any order. No memory is needed. Parts of up
+/// to the grain (by default 2048 elements) are sorted by std::ranges::sort.
+/// Errors: exceptions of comparisons and moves; then elements may have been moved away, as by std::ranges::sort. Cost:
+/// one worker makes the first division, so with n elements the time is never below that of about 2 n comparisons.
 /// Threads, blocks: as `parallel_for`.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
@@ -223,16 +224,16 @@ void parallel_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel
   detail::sort_all(detail::never_stopped{}, detail::quick_sorter{}, range, compare, proj, how);
 }
 
-/// As above, but equal elements keep their order, and all are there when a comparison has thrown. Errors:
-/// std::bad_alloc, too, because memory for half of the elements is needed.
+/// Does the same, but equal elements keep their order, and no element is lost if a comparison throws.
+/// Errors: std::bad_alloc, too, because it needs memory for half of the elements.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
 void parallel_stable_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {}) {
   detail::sort_all(detail::never_stopped{}, detail::merge_sorter{}, range, compare, proj, how);
 }
 
-/// As `parallel_sort`, but parts that have not begun when a stop is requested are left as they are. Errors:
-/// errc::stopped, or the reason of the flag, if any were.
+/// Sorts as `parallel_sort` does, but leaves parts that have not begun when a stop is requested as they are.
+/// Errors: errc::stopped, or the reason of the flag, if parts were left out.
 template <stop_signal Signal, detail::divisible_range Range, typename Compare = std::ranges::less,
           typename Proj = std::identity>
 [[nodiscard]] auto parallel_sort(Signal&& stop, Range&& range, Compare compare = {}, Proj proj = {},

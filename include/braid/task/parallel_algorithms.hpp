@@ -20,13 +20,14 @@
 #include <type_traits>
 #include <utility>
 
-// Each function gives what the one of std::ranges gives that has its name, but for the iterator behind the input where
-// that gives two. Ranges have random access and a known size; `out` has random access, and its elements may be written
-// at the same time, which those of std::vector<bool> may not. Functions, comparisons and projections are called by
-// several workers at the same time.
+// Each function returns what the function of std::ranges with the same name returns, but if that returns two iterators,
+// without the one into the input. Ranges have random access and a known size; `out` has random access, and its elements
+// can be written concurrently, which those of std::vector<bool> cannot. Functions, comparisons and projections are
+// called by several workers at the same time.
 //
 // Threads, blocks, errors: as `parallel_for`. With a stop_flag or std::stop_token as the first argument, parts that
-// have not begun when a stop is requested are left out. Errors: errc::stopped, or the reason of the flag, if any were.
+// have not begun when a stop is requested are left out.
+// Errors: errc::stopped, or the reason of the flag, if parts were left out.
 
 namespace braid {
 
@@ -138,8 +139,8 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
                                out, fn, proj, how);
 }
 
-/// The first element that `pred(proj(element))`, or the end. Cost: elements after the first are looked at, too, where
-/// other workers have begun with them.
+/// Returns the first element with `pred(proj(element))`, or the end.
+/// Cost: elements after the first one are checked, too, if other workers have begun with them.
 template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_find_if(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
     -> std::ranges::iterator_t<Range> {
@@ -166,7 +167,7 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
   return detail::is_there(detail::stopped_by_t<Signal>(stop), range, true, pred, proj, how);
 }
 
-/// The same of all elements, which those of an empty range are.
+/// Returns whether it holds for all elements, which is true for an empty range.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_all_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
   return !detail::is_there(detail::never_stopped{}, range, false, pred, proj, how);
@@ -211,7 +212,7 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
                            proj, how);
 }
 
-/// The first of the least elements by `compare(proj(a), proj(b))`. The end where there is none.
+/// Returns the first of the least elements by `compare(proj(a), proj(b))`, or the end if the range is empty.
 template <detail::lasting_range Range, typename Proj = std::identity,
           detail::order_of<Range, Proj> Compare = std::ranges::less>
 [[nodiscard]] auto parallel_min_element(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {})
@@ -226,7 +227,7 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::min_in(detail::stopped_by_t<Signal>(stop), range, compare, proj, how);
 }
 
-/// The first of the greatest elements. The end where there is none.
+/// Returns the first of the greatest elements, or the end if the range is empty.
 template <detail::lasting_range Range, typename Proj = std::identity,
           detail::order_of<Range, Proj> Compare = std::ranges::less>
 [[nodiscard]] auto parallel_max_element(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {})
@@ -258,7 +259,7 @@ template <stop_signal Signal, detail::divisible_range Range, std::random_access_
                              pred, proj, how);
 }
 
-/// Merges two sorted ranges into `out`, and gives its end. Of equals, those of the first range are first.
+/// Merges two sorted ranges into `out`, and returns its end. Among equals, those of the first range come first.
 /// Cost: two binary searches for each chunk of 4096 elements, or of the grain.
 template <detail::divisible_range First, detail::divisible_range Second, std::random_access_iterator Out,
           typename Compare = std::ranges::less, typename Proj1 = std::identity, typename Proj2 = std::identity>
@@ -279,9 +280,10 @@ template <stop_signal Signal, detail::divisible_range First, detail::divisible_r
                            std::ranges::begin(second), detail::size_of(second), out, compare, proj1, proj2, how);
 }
 
-/// Moves the elements that `pred(proj(element))` to the front, in any order, and gives the first of the others. A
-/// stopped call has lost none, nor has one whose `pred` threw. Errors: std::bad_alloc, too, for a few bytes for each
-/// block of elements. Cost: elements on the wrong side after each block was divided are swapped.
+/// Moves the elements with `pred(proj(element))` to the front, in any order, and returns the first of the others. No
+/// element is lost if the call is stopped or if `pred` throws.
+/// Errors: std::bad_alloc, too, for a few bytes for each block of elements. Cost: elements on the wrong side after each
+/// block was divided are swapped.
 template <detail::lasting_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
   requires std::permutable<std::ranges::iterator_t<Range>>
 auto parallel_partition(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
@@ -297,9 +299,10 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::partition_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, how);
 }
 
-/// Of neighbours for which `equal(proj(a), proj(b))` keeps the first, in order at the front, and gives the end of those
-/// that are kept; what is behind it is unspecified. Requires that `equal` is an equivalence. Errors: std::bad_alloc,
-/// too. Cost: as `parallel_copy_if`; the last pass, which moves whole blocks to their places, is one worker's.
+/// Keeps the first of neighbours for which `equal(proj(a), proj(b))` holds, in order at the front, and returns the end
+/// of the kept elements; the elements after it are unspecified. Requires that `equal` is an equivalence.
+/// Errors: std::bad_alloc, too. Cost: as `parallel_copy_if`; one worker makes the last pass, which moves whole blocks
+/// to their places.
 template <detail::lasting_range Range, typename Proj = std::identity,
           std::indirect_equivalence_relation<std::projected<std::ranges::iterator_t<Range>, Proj>> Equal =
               std::ranges::equal_to>
@@ -320,9 +323,10 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
                              equal, proj, how);
 }
 
-/// Moves the element to `nth` that would be there in a sorted range; none before it is greater, none after it less. At
-/// the end of the range nothing is done. Errors: std::bad_alloc, too. Cost: about three comparisons for each element,
-/// in passes over ever fewer.
+/// Moves to `nth` the element that would be there in a sorted range; no element before it is greater, and none after it
+/// is less. Does nothing at the end of the range.
+/// Errors: std::bad_alloc, too. Cost: about three comparisons for each element, in passes over fewer and fewer
+/// elements.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
 auto parallel_nth_element(Range&& range, std::ranges::iterator_t<Range> nth, Compare compare = {}, Proj proj = {},

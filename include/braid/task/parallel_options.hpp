@@ -7,8 +7,8 @@ namespace braid {
 
 /// How a parallel algorithm divides its elements.
 struct parallel_options {
-  /// Grain: so many elements are handled one after the other before a check for idle workers; 0: by their number, at
-  /// most 512. Worth setting to 1 where elements take long and differ much.
+  /// The grain: the number of elements that are processed in sequence before a check for idle workers; 0 chooses by
+  /// their number, at most 512. Set it to 1 if elements take long and differ much.
   std::size_t grain = 0;
 };
 

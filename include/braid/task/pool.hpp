@@ -49,7 +49,7 @@ enum class scheduler : std::uint8_t {
   least_loaded,    ///< in the context of the worker that has least to do; taken from there only behind a long job
   shared_queue,    ///< in one queue, from which all take in order
   current_thread,  ///< in one queue, whose jobs run on the thread that waits for them: there are no threads
-  run_inline,      ///< nowhere: `post` runs the job; one that a job posts runs when that job has ended
+  run_inline,      ///< no threads: `post` runs the job; a job that another job posts runs when that one has ended
 };
 
 /// Which of their CPUs the workers of a pool use.
@@ -64,7 +64,7 @@ struct worker_registration {
   thread_registry registry = default_registry();
 };
 
-/// What happens to jobs that were accepted and have not started.
+/// What to do with jobs that were accepted and have not started.
 enum class shutdown_mode : std::uint8_t {
   drain,         ///< they run first
   drop_pending,  ///< they are dropped: waiters fail with errc::dropped
@@ -86,8 +86,9 @@ class BRAID_API pool : public executor {
  public:
   /// The workers of a pool, their scheduler and their settings.
   struct options {
-    /// 0: default_worker_count(), whose files are read again only where BRAID_WORKERS or the affinity of the process
-    /// has changed: quotas of cgroups are those of the first time. There is one where the scheduler needs no threads.
+    /// 0 means default_worker_count(). Its files are read again only if BRAID_WORKERS or the affinity of the process
+    /// has changed; quotas of cgroups are read only the first time. There is one worker if the scheduler needs no
+    /// threads.
     unsigned workers = 0;
     std::string name = "braid";  ///< threads are called name-0, name-1, …
     braid::scheduler scheduler = braid::scheduler::work_stealing;
@@ -95,28 +96,28 @@ class BRAID_API pool : public executor {
     /// Called on the worker.
     error_callback on_error = {};
     /// Called by each worker with its index, after it has its name and settings, before its first job and before the
-    /// pool's constructor returns; and as the last thing that it does. Not called where the scheduler needs no threads.
+    /// pool's constructor returns; and as the last thing that it does. Not called if the scheduler needs no threads.
     std::function<void(std::size_t)> on_worker_start = {};
     std::function<void(std::size_t)> on_worker_stop = {};
     std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
-    std::optional<braid::scheduling> scheduling = std::nullopt;  ///< instead of that of the profile
-    std::optional<cpu_set> affinity = std::nullopt;              ///< instead of that of the profile
+    std::optional<braid::scheduling> scheduling = std::nullopt;  ///< overrides that of the profile
+    std::optional<cpu_set> affinity = std::nullopt;              ///< overrides that of the profile
     worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
     refusal on_refused = refusal::ignore;                        ///< of a setting
     std::optional<worker_registration> registration = std::nullopt;
-    /// Maximum of spare threads, which go on with the other jobs of a worker when one blocks on a future, so that no
-    /// job runs on top of the blocked one. As many as there are workers stay when they have nothing to do. They are
-    /// called name-N, … after the N workers, and have their settings, hooks and registration. None are made where there
-    /// is a `make_driver`, and where the scheduler needs no threads.
+    /// The maximum number of spare threads, which continue with the other jobs of a worker when one blocks on a future,
+    /// so that no job runs on top of the blocked one. As many as there are workers stay when they are idle. They are
+    /// called name-N, … after the N workers, and have their settings, hooks and registration. There are none if
+    /// `make_driver` is set, or if the scheduler needs no threads.
     unsigned max_spare_threads = 64;
-    /// How long a worker that has nothing to do looks for more before it sleeps: a wake costs it some five
-    /// microseconds. None is spent where the process has one CPU only.
+    /// How long a worker without work looks for more before it sleeps: a wake costs it some five microseconds. It is 0
+    /// if the process has only one CPU.
     duration stay_awake = 10us;
-    /// What each worker sleeps in, by its index; without it, in a `parking_driver`.
+    /// Creates the object in which each worker sleeps, by its index; by default a `parking_driver`.
     std::function<std::unique_ptr<driver>(std::size_t)> make_driver = {};
   };
 
-  /// What the workers of a pool have done so far, together.
+  /// The totals of all workers of a pool so far.
   struct totals {
     std::uint64_t jobs = 0;            ///< begun
     std::uint64_t steals = 0;          ///< how often a worker has taken jobs from another one
@@ -136,15 +137,16 @@ class BRAID_API pool : public executor {
   pool() : pool(options()) {}
   ~pool() override;
 
-  /// Needs no memory: where an inbox has none left, the job goes to priority `high`.
+  /// Needs no memory: if an inbox has no memory left, the job goes to the queue of priority `high`.
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override { return try_post(work, priority::normal); }
   [[nodiscard]] auto try_post(job& work, priority level) noexcept -> bool;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto run_one() noexcept -> bool override;
 
-  /// Runs one job that waits, where the scheduler is `current_thread`: for programs that turn their pool themselves. A
-  /// wait for a future or a group of the pool does so, too, and so does any wait of the thread that has made the pool.
-  /// False when there is none, and while another thread runs jobs of this pool. Elsewhere it does what `run_one` does.
+  /// Runs one waiting job, if the scheduler is `current_thread`: for programs that drive their pool themselves. A wait
+  /// for a future or a group of the pool does the same, and so does any wait of the thread that has created the pool.
+  /// Returns false if there is none, and while another thread runs jobs of this pool. With other schedulers it does
+  /// what `run_one` does.
   [[nodiscard]] auto poll() noexcept -> bool override;
   [[nodiscard]] auto needs_polls() const noexcept -> bool override {
     return !has_threads_ && options_.scheduler == scheduler::current_thread;
@@ -155,20 +157,22 @@ class BRAID_API pool : public executor {
   void ran_late() noexcept override { late_.fetch_add(1, relaxed); }
   void report(std::exception_ptr error) noexcept override;
 
-  /// What `post` does. Errors: closed, and then `fn` has been destroyed without being called; std::bad_alloc.
+  /// Does the work of `post`.
+  /// Errors: closed, and then `fn` has been destroyed without being called; std::bad_alloc.
   template <detail::job_function Fn>
   [[nodiscard]] auto post_callable(Fn&& fn) -> result<void>;
 
-  /// Whether jobs run by themselves; else on the thread that posts, or on the one that waits for them.
+  /// Returns whether the pool has threads; otherwise jobs run on the thread that posts them, or on the one that waits
+  /// for them.
   [[nodiscard]] auto has_threads() const noexcept -> bool { return has_threads_; }
 
-  /// How many workers there are; 1 where the scheduler needs no threads.
+  /// Returns the number of workers; 1 if the scheduler needs no threads.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return options_.workers; }
 
   /// About, while jobs run.
   [[nodiscard]] auto statistics() const noexcept -> totals;
 
-  /// What became of the name and the settings of each worker. None where the scheduler needs no threads.
+  /// Returns the outcome of the name and the settings of each worker; empty if the scheduler needs no threads.
   [[nodiscard]] auto settings_reports() const noexcept -> std::span<const settings_report> { return reports_; }
 
   /// Blocks until no job is queued or running. Every capture of the jobs that ran has been destroyed by then. Where the
@@ -181,10 +185,10 @@ class BRAID_API pool : public executor {
   /// Errors: would_deadlock on a worker of this pool, which stays usable.
   [[nodiscard]] auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// As a shutdown that drains, for so long at most. When the time is over pending jobs are dropped, a stop is
+  /// Drains as `shutdown` does, but at most for `limit`. When the time is over, pending jobs are dropped, a stop is
   /// requested, and the call returns while the last jobs still run; the destructor, or another shutdown, waits for
-  /// them. When it returns, each job that was accepted has run, or is running, or has been dropped. Errors:
-  /// deadline_exceeded when the time was over first; would_deadlock as `shutdown`.
+  /// them. When it returns, each job that was accepted has run, or is running, or has been dropped.
+  /// Errors: deadline_exceeded if the time was over first; would_deadlock as `shutdown`.
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  protected:
@@ -230,7 +234,7 @@ class BRAID_API pool : public executor {
   std::unique_ptr<detail::fork_exchange> forks_;
   std::unique_ptr<detail::scheduler_base> scheduler_;
   std::unique_ptr<detail::spare_threads>
-      spare_threads_;                             // null where no thread waits on a worker's thread, or none are wanted
+      spare_threads_;  // null if no thread can wait on a worker's thread, or if the maximum is 0
   const atomic<worker*>* busy_worker_ = nullptr;  // the scheduler's; saves posts from outside a call
   detail::local_queues* own_queues_ = nullptr;    // the scheduler's; saves posts by workers a few
   std::vector<settings_report> reports_;          // each written by its worker, before `configured_`
@@ -247,8 +251,9 @@ class BRAID_API pool : public executor {
   detail::job_times job_times_;
 };
 
-/// Runs `fn` on `where`, some time later, once, as the other `post`. From outside, captures of up to 56 bytes lie in
-/// the inbox of a worker; no memory is allocated for them. Threads, errors: as the other.
+/// Runs `fn` on `where`, some time later, once, like the other `post`. From outside, captures of up to 56 bytes are
+/// stored in the inbox of a worker, without an allocation.
+/// Threads, errors: as the other.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(pool& where, Fn&& fn) -> result<void> {
   return where.post_callable(std::forward<Fn>(fn));
@@ -277,7 +282,7 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
   return {};
 }
 
-/// What a worker posts where it lies in its own context.
+/// A job that a worker posts to its own context.
 template <detail::job_function Fn>
 auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));
@@ -325,12 +330,13 @@ BRAID_API void run_root(pool& where, job& root, end_signal& ended);
 
 }  // namespace detail
 
-/// What `fn()` gives, called on a worker of `where`: forks, task groups and parallel algorithms inside of it use that
-/// pool. On a worker of this very pool it is a plain call. References stay references; other results are moved.
-/// Threads: any. Blocks: until it has ended; on a worker of another pool the work of that pool goes on meanwhile, as
-/// where it waits for a future, but not in an iteration of an event loop, which stands until then. Where the scheduler
-/// is `current_thread`, the calling thread runs what is queued there. Errors: what `fn` throws; std::system_error with
-/// errc::closed when the pool takes nothing more, and with errc::dropped when a shutdown drops the call.
+/// Returns `fn()`, called on a worker of `where`: forks, task groups and parallel algorithms inside of it use that
+/// pool. On a worker of the same pool it is a plain call. References stay references; other results are moved.
+/// Threads: any. Blocks: until it has ended. On a worker of another pool the work of that pool continues meanwhile, as
+/// during a wait for a future, but not in an iteration of an event loop, which is blocked until then. If the scheduler
+/// is `current_thread`, the calling thread runs the jobs that are queued there. Errors: what `fn` throws;
+/// std::system_error with errc::closed if the pool accepts no more work, and with errc::dropped if a shutdown drops the
+/// call.
 template <typename Fn>
   requires std::invocable<Fn&>
 auto run_in(pool& where, Fn&& fn) -> detail::kept_result<Fn> {

@@ -47,10 +47,10 @@ class scheduled_task {
     if (state_ != nullptr) state_->let_go();
   }
 
-  /// No run begins after this, and the captures are destroyed as soon as none uses them: the result says when. Unless
-  /// it is `after_run`, the timers have done with the executor as well, which may then be destroyed.
-  /// Threads: any, the function itself included.
-  /// Blocks: while the timers hand the work to its executor on another thread, unless it is `after_run`.
+  /// Cancels the work: no run begins after this, and the captures are destroyed as soon as no run uses them; the result
+  /// says when. Unless the result is `after_run`, the timers do not use the executor any more, and it may be destroyed.
+  /// Threads: any, the function itself included. Blocks: while the timers pass the work to its executor on another
+  /// thread, unless the result is `after_run`.
   auto cancel() const noexcept -> cancellation {
     if (state_ == nullptr) return cancellation::too_late;
     const scheduled_task kept(*this);  // this handle may be among the captures
@@ -63,7 +63,7 @@ class scheduled_task {
   }
   [[nodiscard]] auto is_active() const noexcept -> bool { return status() == schedule_status::active; }
 
-  /// How many runs have begun, the one that runs at this moment included.
+  /// Returns the number of runs that have begun, including the current one.
   [[nodiscard]] auto runs() const noexcept -> std::uint64_t { return state_ == nullptr ? 0 : state_->runs(); }
 
   /// For the scheduling functions: a handle that takes over one reference.
@@ -77,13 +77,13 @@ class scheduled_task {
 
 namespace detail {
 
-/// What can be run once at its time: takes nothing, or the handle of itself.
+/// A callable that can be run once at its time: without arguments, or with its own handle.
 template <typename Fn>
 concept scheduled_function =
     std::move_constructible<std::decay_t<Fn>> &&
     (std::invocable<std::decay_t<Fn>&&, const scheduled_task&> || std::invocable<std::decay_t<Fn>&&>);
 
-/// What can be run again and again: takes nothing, or the handle of itself, by which it can end the series.
+/// A callable that can be run repeatedly: without arguments, or with its own handle, by which it can end the series.
 template <typename Fn>
 concept periodic_function =
     std::move_constructible<std::decay_t<Fn>> &&
@@ -95,7 +95,8 @@ enum class repeats : std::uint8_t { no, yes };
 template <typename Fn, repeats Repeats>
 class scheduled_closure final : public scheduled_state {
  public:
-  /// `now` is the time that `first` was computed from. Errors: errc::closed where the timers are closed.
+  /// `now` is the time from which `first` was computed.
+  /// Errors: errc::closed if the timers are closed.
   template <typename F>
   [[nodiscard]] static auto start(executor& where, const shared_timers& timers, tick_rule rule, time_point first,
                                   time_point now, F&& fn) -> result<scheduled_task>;
@@ -105,7 +106,7 @@ class scheduled_closure final : public scheduled_state {
       : scheduled_state(where, std::move(keeper), rule), fn_(std::forward<F>(fn)) {}
 
  private:
-  // A function that runs once is called as an rvalue, one that repeats is not.
+  // A function that runs once is called as an rvalue, a repeated one as an lvalue.
   using callee = std::conditional_t<Repeats == repeats::yes, Fn&, Fn&&>;
 
   void call() override;
@@ -148,11 +149,10 @@ auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers&
 
 }  // namespace detail
 
-/// Runs `fn` on `where` once, not before `when`; at once where that has passed. What it throws goes to the executor's
-/// error report.
-/// Threads: any. Errors: errc::closed when the timers are closed. That the executor is closed by the time of a run, or
-/// drops it, is seen in the status of the task.
-/// Lifetime: `where` may be gone by then, which ends the task as `refused`.
+/// Runs `fn` on `where` once, not before `when`; at once if that time has passed. Exceptions go to the executor's error
+/// report.
+/// Threads: any. Errors: errc::closed if the timers are closed. If the executor is closed by the time of a run, or
+/// drops it, the status of the task says so. Lifetime: `where` may be gone by then, which ends the task as `refused`.
 /// Cost: one allocation from the lists of `allocate_job`, and one arming of a timer.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& where, detail::shared_timers& timers, time_point when, Fn&& fn)
@@ -161,19 +161,19 @@ template <detail::scheduled_function Fn>
   return closure::start(where, timers, {}, when, timers.now(), std::forward<Fn>(fn));
 }
 
-/// The same by timers that the process starts with their first use, which no program ends. Errors: also
-/// std::system_error where their thread cannot be started.
+/// Does the same with the timers of the process, which start with their first use and which no program ends.
+/// Errors: also std::system_error if their thread cannot be started.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_at(executor& where, time_point when, Fn&& fn) -> result<scheduled_task> {
   return post_at(where, detail::timers_of_process(), when, std::forward<Fn>(fn));
 }
 
-/// Runs `fn(args...)` on `where` once, not before `when`, and gives what it returns, or what it throws. Dropping the
-/// future detaches the work; its `request_stop` keeps a run from beginning, and the future then fails with
-/// errc::stopped. Threads: any. Blocks: `request_stop`, while the timers hand the work to its executor on another
-/// thread. Errors: in the future: errc::closed where the timers or, at its time, the executor are closed or gone,
-/// errc::dropped where one of them drops it. Lifetime: as `post_at`. Cost: one block of memory for jobs, for everything
-/// together, and one arming of a timer.
+/// Runs `fn(args...)` on `where` once, not before `when`, and returns a future of its result. Dropping the future
+/// detaches the work; its `request_stop` keeps a run from beginning, and the future then fails with errc::stopped.
+/// Threads: any. Blocks: `request_stop`, while the timers pass the work to its executor on another thread. Errors: in
+/// the future: errc::closed if the timers or, at its time, the executor are closed or gone, errc::dropped if one of
+/// them drops it. Lifetime: as `post_at`. Cost: one block of memory for jobs, for everything together, and one arming
+/// of a timer.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_at(executor& where, detail::shared_timers& timers, time_point when, Fn&& fn, Args&&... args)
@@ -189,8 +189,9 @@ auto spawn_at(executor& where, time_point when, Fn&& fn, Args&&... args) -> deta
   return spawn_at(where, detail::timers_of_process(), when, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// As `spawn_at`, `delay` from now: a duration of any unit. Threads, lifetime, cost: as there.
-/// Errors: in the future: also errc::invalid_argument for one that is negative or leads beyond the end of time.
+/// Does the same as `spawn_at`, `delay` from now: a duration of any unit.
+/// Threads, lifetime, cost: as there. Errors: in the future: also errc::invalid_argument for a delay that is negative
+/// or leads beyond the end of time.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_after(executor& where, detail::shared_timers& timers, detail::time_span delay, Fn&& fn, Args&&... args)
@@ -210,8 +211,9 @@ auto spawn_after(executor& where, detail::time_span delay, Fn&& fn, Args&&... ar
   return spawn_after(where, detail::timers_of_process(), delay, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// As `post_at`, `delay` from now: a duration of any unit. Threads, lifetime, cost: as there.
-/// Errors: also errc::invalid_argument for one that is negative or leads beyond the end of time.
+/// Does the same as `post_at`, `delay` from now: a duration of any unit.
+/// Threads, lifetime, cost: as there. Errors: also errc::invalid_argument for a delay that is negative or leads beyond
+/// the end of time.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_after(executor& where, detail::shared_timers& timers, detail::time_span delay, Fn&& fn)
     -> result<scheduled_task> {
@@ -226,12 +228,11 @@ template <detail::scheduled_function Fn>
   return post_after(where, detail::timers_of_process(), delay, std::forward<Fn>(fn));
 }
 
-/// Runs `fn` on `where` again and again, until the task is cancelled, the executor refuses or drops a run, or the
-/// timers are closed. A run begins after the one before has ended, whatever the executor. What it throws goes to the
-/// executor's error report, and the series goes on.
-/// Threads, Lifetime, Cost: as `post_at`.
-/// Errors: errc::closed when the timers are closed; errc::bad_interval for an interval that is not positive or
-/// leads beyond the end of time.
+/// Runs `fn` on `where` repeatedly, until the task is cancelled, the executor refuses or drops a run, or the timers are
+/// closed. A run begins after the previous one has ended, on every executor. Exceptions go to the executor's error
+/// report, and the series continues.
+/// Threads, Lifetime, Cost: as `post_at`. Errors: errc::closed if the timers are closed; errc::bad_interval for an
+/// interval that is not positive or leads beyond the end of time.
 template <detail::periodic_function Fn>
 [[nodiscard]] auto post_every(executor& where, detail::shared_timers& timers, every_options how, Fn&& fn)
     -> result<scheduled_task> {
@@ -254,7 +255,7 @@ template <detail::periodic_function Fn>
 /// Threads: any; the destructor not on its own thread. Blocks: the destructor, until the function that fires has ended.
 class BRAID_API timer_thread final : public detail::shared_timers, public detail::thread_control<timer_thread> {
  public:
-  /// The settings of the thread, and where it is registered.
+  /// The settings of the thread, and its registry.
   struct options {
     braid::thread::options thread = {};                ///< without a name: braid-timer
     std::optional<thread_label> label = std::nullopt;  ///< with one, the thread is registered under it
@@ -267,7 +268,7 @@ class BRAID_API timer_thread final : public detail::shared_timers, public detail
   timer_thread() : timer_thread(options()) {}
   ~timer_thread() override;
 
-  /// What became of the name and the settings of the thread.
+  /// Returns the outcome of the name and the settings of the thread.
   [[nodiscard]] auto report() const noexcept -> const settings_report& { return thread_.report(); }
 
   /// Identity of the thread. Errors: no_such_process once the timers are closed and it has ended.

@@ -13,7 +13,7 @@
 namespace braid {
 
 /// What a scheduler found for a worker: nothing, a job, or a callable in an inbox. The owner of this object runs it, on
-/// the worker that it was found for; else the destructor drops it.
+/// the worker that it was found for; otherwise the destructor drops it.
 class found_job {
  public:
   found_job() = default;
@@ -39,7 +39,7 @@ class found_job {
   detail::inbox<>::work posted_;
 };
 
-/// What a scheduler did with a job, and what the pool has to do for it.
+/// What a scheduler did with a job, and what the pool has to do as a consequence.
 struct placement {
   enum class verdict : std::uint8_t {
     refused,    ///< the scheduler is closed; the job still belongs to the caller
@@ -50,7 +50,7 @@ struct placement {
   static constexpr std::size_t no_worker = SIZE_MAX;
 
   verdict how = verdict::refused;
-  std::size_t worker = no_worker;  ///< the worker that must not sleep beside the job; no_worker: any
+  std::size_t worker = no_worker;  ///< the worker that must not fall asleep while the job waits; no_worker means any
 };
 
 /// Why a worker looks for work.

@@ -19,7 +19,7 @@ namespace braid {
 
 namespace detail {
 
-/// What may keep work from beginning that was given no stop: its future or its executor, if it asks for a token.
+/// The source of stops for work that was given none: its future or its executor, if it asks for a token.
 template <typename Fn, typename... Args>
 using own_stop = std::conditional_t<wants_stop<std::stop_token, Fn, Args...>, stopped_by_future, never_stopped>;
 
@@ -37,8 +37,8 @@ concept callable_once =
     (std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> || wants_stop<Seen, Fn, Args...>) &&
     !is_lazy_work<typename call_of<Seen, Fn, Args...>::type>;
 
-/// What can be spawned: callable once with its arguments, all of them as rvalues of the job's own; or with a
-/// std::stop_token ahead of them.
+/// A callable that can be spawned: callable once with its arguments, which the job owns and passes as rvalues; or with
+/// a std::stop_token ahead of them.
 template <typename Fn, typename... Args>
 concept spawnable = detail::callable_once<std::stop_token, Fn, Args...>;
 
@@ -47,22 +47,22 @@ concept spawnable = detail::callable_once<std::stop_token, Fn, Args...>;
 template <typename Signal, typename Fn, typename... Args>
 concept stoppable = stop_signal<Signal> && callable_once<typename stopped_by_t<Signal>::seen, Fn, Args...>;
 
-/// The future of what such a call returns; where that is a future, of its value.
+/// The future of the result of such a call; if the result is a future, of that future's value.
 template <typename Fn, typename... Args>
 using spawned_future = future<detail::future_value<detail::call_result<detail::own_stop<Fn, Args...>, Fn, Args...>>>;
 
-/// The future of what a call with a stop of the caller returns; where that is a future, of its value.
+/// The future of the result of a call with the caller's stop; if the result is a future, of that future's value.
 template <typename Signal, typename Fn, typename... Args>
 using stoppable_future = future<detail::future_value<detail::call_result<detail::stopped_by_t<Signal>, Fn, Args...>>>;
 
 }  // namespace detail
 
-/// Runs `fn(args...)` on `where`, with copies of both that are gone before the result is seen. What it throws arrives
+/// Runs `fn(args...)` on `where`, with copies of both that are destroyed before the result is seen. Exceptions arrive
 /// in the future. Dropping the future detaches the work. Work that can only be called with a std::stop_token first gets
-/// one that a stop of `where` and `future::request_stop` set, and is left out when that was before it began.
-/// Threads: any. Cost: one block of memory for jobs, for everything together; a token is another one.
-/// Errors: in the future: errc::closed when `where` takes nothing more, errc::dropped when a shutdown drops it,
-/// errc::stopped when it was left out.
+/// one that a stop of `where` and `future::request_stop` set, and is left out if that happens before it begins.
+/// Threads: any. Cost: one block of memory for jobs, for everything together; a token is another one. Errors: in the
+/// future: errc::closed if `where` accepts no more work, errc::dropped if a shutdown drops it, errc::stopped if it was
+/// left out.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(executor& where, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -81,10 +81,10 @@ auto spawn(Where& where, priority level, Fn&& fn, Args&&... args) -> detail::spa
       .work;
 }
 
-/// The same, except that the call is left out when a stop was requested by `stop` before it began; that of `where` does
-/// not count. `fn` may take it ahead of its arguments: the std::stop_token, or the flag as a const stop_flag&. Then the
-/// future fails with errc::stopped, or with the reason of the flag. Lifetime: a stop_flag must live until the future is
-/// ready. Threads, Errors: otherwise as above.
+/// Does the same, but leaves the call out if `stop` was requested before it began; a stop of `where` does not count.
+/// `fn` may take the std::stop_token, or the flag as a const stop_flag&, ahead of its arguments. If it is left out, the
+/// future fails with errc::stopped, or with the reason of the flag.
+/// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as above.
 template <stop_signal Signal, typename Fn, typename... Args>
   requires detail::stoppable<Signal, Fn, Args...>
 auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> detail::stoppable_future<Signal, Fn, Args...> {
@@ -93,8 +93,8 @@ auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> detail::s
       .work;
 }
 
-/// As `spawn`, but reports a refusal at once. Threads: any. Errors: errc::closed, and then `fn` has been destroyed
-/// without being called.
+/// Spawns as `spawn` does, but reports a refusal at once.
+/// Threads: any. Errors: errc::closed, and then `fn` has been destroyed without being called.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 [[nodiscard]] auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<detail::spawned_future<Fn, Args...>> {
@@ -116,7 +116,7 @@ template <stop_signal Signal, typename Fn, typename... Args>
 
 namespace detail {
 
-/// The elements of a container that was handed over are moved away; those of anything else are copied.
+/// The elements of an rvalue container are moved; all others are copied.
 template <std::ranges::range R>
 auto handed_over(std::ranges::iterator_t<R> at) -> decltype(auto) {
   if constexpr (!std::is_lvalue_reference_v<R> && !std::ranges::view<std::remove_cvref_t<R>>)
@@ -137,9 +137,9 @@ auto vector_for(R& range) -> std::vector<T> {
 
 }  // namespace detail
 
-/// Runs every callable of `range` on `where`, in no promised order. Those of a container that is an rvalue are moved,
+/// Runs every callable of `range` on `where`, in an unspecified order. The elements of an rvalue container are moved,
 /// others are copied.
-/// Threads: any. Errors: errc::closed as soon as one is refused; those before it were taken, those from it on are not
+/// Threads: any. Errors: errc::closed as soon as one is refused; those before it were accepted, the others are not
 /// called.
 template <std::ranges::input_range R>
   requires detail::job_function<detail::element<R>>
@@ -162,8 +162,9 @@ auto spawn_all(executor& where, R&& range) -> std::vector<detail::spawned_future
   return futures;
 }
 
-/// Spawns `fn(element)` for every element, each with copies of both: let the elements be pointers or spans where they
-/// are large. One future for each, in their order. Threads: any. Errors: in each future, as `spawn`.
+/// Spawns `fn(element)` for every element, each with copies of both, so use pointers or spans if elements are large.
+/// Returns one future for each, in their order.
+/// Threads: any. Errors: in each future, as `spawn`.
 template <std::ranges::input_range R, typename Fn>
   requires detail::spawnable<const std::decay_t<Fn>&, detail::element<R>>
 auto spawn_all(executor& where, R&& range, const Fn& fn)

@@ -22,7 +22,7 @@
 
 namespace braid {
 
-/// How a future ended: with its value, as a std::reference_wrapper where that is a reference, or with what was thrown.
+/// How a future ended: with its value, as a std::reference_wrapper if it is a reference, or with an exception.
 template <typename T>
 using ended = std::expected<std::conditional_t<std::is_void_v<T>, void, detail::held<T>>, std::exception_ptr>;
 
@@ -170,11 +170,11 @@ concept shared_future_range = std::ranges::input_range<R> && is_shared_future<st
 
 }  // namespace detail
 
-/// A future of all values, as a std::tuple: nothing is a std::monostate there, a reference a std::reference_wrapper. If
-/// all of them are futures of nothing, so is the result.
-/// It is ready once all of them are. If some fail, it then fails like the first of those by position, whatever the
-/// timing. Continuations run on the executor of the first one that has one. Cost: one block of memory for jobs.
-/// Threads: any. Blocks: never. Errors: std::bad_alloc.
+/// Returns a future of all values, as a std::tuple: void becomes std::monostate, a reference a std::reference_wrapper.
+/// If all of them are future<void>, so is the result. It is ready once all of them are. If some fail, it then fails
+/// like the first of those by position, whatever the timing. Continuations run on the executor of the first input that
+/// has one.
+/// Cost: one block of memory for jobs. Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(future<T>... all) -> future<typename detail::all_values_as_tuple<T...>::result> {
@@ -293,7 +293,8 @@ void any_state<Inputs, Rule>::win(input<any_state>& one, cascade& more) noexcept
   this->fail(std::move(failure), more);
 }
 
-/// The last input to settle, when none has won, is the producer; the references to the result hold the object then.
+/// If no input has won, the last one to settle is the producer; then the references to the result keep the object
+/// alive.
 template <typename Inputs, typename Rule>
 void any_state<Inputs, Rule>::arrive(cascade& more) noexcept {
   const std::size_t before = holds_.fetch_sub(1, acq_rel);  // edge when_any.input: both, the last sees all inputs
@@ -341,11 +342,11 @@ struct first_of_range {
 
 }  // namespace detail
 
-/// A future of the first value, in a std::variant with one alternative for each future, several of one type included;
-/// its index is that of the future. Nothing is a std::monostate there, a reference a std::reference_wrapper.
-/// Of several that are ready already the first by position counts. The others run on, and what they give is dropped. If
-/// all fail, it fails like the first by position. Continuations run on the executor of the first that has one. Threads:
-/// any. Blocks: never. Errors: std::bad_alloc.
+/// Returns a future of the first value, in a std::variant with one alternative for each future, also if several have
+/// the same type; its index is that of the future. Void becomes std::monostate, a reference a std::reference_wrapper.
+/// If several are ready already, the first by position counts. The others continue, and their results are dropped. If
+/// all fail, it fails like the first by position. Continuations run on the executor of the first input that has one.
+/// Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_any(future<T>... all) -> future<any_result<std::variant<detail::held<T>...>>> {
@@ -353,7 +354,8 @@ auto when_any(future<T>... all) -> future<any_result<std::variant<detail::held<T
   return detail::gather<detail::any_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// The same for any number of futures of one type. Errors: in the future: errc::invalid_argument when there is none.
+/// Does the same for any number of futures of one type.
+/// Errors: in the future: errc::invalid_argument if there are no futures.
 template <detail::future_range R>
 auto when_any(R&& range) -> future<typename detail::first_of_range<detail::element_value<R>>::result> {
   using value = detail::element_value<R>;

@@ -45,7 +45,7 @@ class BRAID_API driver {
   /// Blocks until there is a permit, and takes it.
   virtual void park() noexcept = 0;
 
-  /// As `park`, but gives up at `deadline`. True when a permit was taken.
+  /// Parks as `park` does, but gives up at `deadline`. Returns true if it consumed a permit.
   [[nodiscard]] virtual auto park_until(time_point deadline) noexcept -> bool = 0;
 
   /// Hands out a permit.
@@ -60,8 +60,8 @@ class BRAID_API driver {
   /// Whether this is one of them. Then jobs of the worker must not block for what others do.
   [[nodiscard]] virtual auto has_own_work() const noexcept -> bool { return false; }
 
-  /// As `park_until`, but returns as well when there is something for `work` to do. Does not do it: others still take
-  /// the worker for one that sleeps.
+  /// Sleeps as `park_until` does, but also returns if `work` has something to do. It does not do that work, because
+  /// other threads still consider the worker asleep.
   [[nodiscard]] virtual auto sleep_until(time_point deadline) noexcept -> wake_reason;
 
   /// Whether `work` would find something to do.
@@ -111,19 +111,19 @@ namespace detail {
 class fork_exchange;
 class spare_threads;
 
-/// What a worker has done so far. Written by it, read by any thread.
+/// The counters of a worker. Written by the worker, read by any thread.
 struct worker_counters {
   atomic<std::uint64_t> jobs{0};          ///< begun
   atomic<std::uint64_t> steals{0};        ///< how often it has taken jobs from another worker
   atomic<std::uint64_t> sleeps{0};        ///< how often it has gone to sleep
   atomic<std::uint64_t> wakes_of_own{0};  ///< how often it has woken another worker
   atomic<std::uint64_t> forks_stolen{0};  ///< forks of others that it has run
-  contention_counts contention;           ///< what it has paid where others wanted the same words
+  contention_counts contention;           ///< the cost of accesses to words that other threads access, too
 };
 
 }  // namespace detail
 
-/// A thread that runs the jobs of one pool, and the places where its jobs lie. Lives as long as its pool.
+/// A thread that runs the jobs of one pool, with its queues. It lives as long as its pool.
 struct alignas(cache_line) worker {
   static constexpr std::uint32_t max_backoff = 64;  ///< pauses of the processor: about a microsecond
 
@@ -140,12 +140,12 @@ struct alignas(cache_line) worker {
   std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
   detail::fork_exchange* exchange = nullptr;  ///< of its pool; written before its thread starts; null without a pool
   detail::spare_threads* spares =
-      nullptr;  ///< of its pool; the same; null where no other thread can take the worker context
+      nullptr;  ///< the spare threads of its pool; null if no other thread can take over the worker context
 
   // Its own, on lines that others have no business on.
-  alignas(cache_line) std::uint32_t until_fair = 1;  ///< looks for work until the next one that is a fair one
-  std::uint32_t until_low = 1;                       ///< fair looks until the next one that begins with priority `low`
-  std::uint32_t consecutive_next = 0;                ///< how often it has run what was to run next, ahead of the others
+  alignas(cache_line) std::uint32_t until_fair = 1;  ///< searches for work until the next fair one
+  std::uint32_t until_low = 1;             ///< fair searches until the next one that begins with priority `low`
+  std::uint32_t consecutive_next = 0;      ///< how often it has run what was to run next, ahead of the others
   std::uint32_t consecutive_high = 0;      ///< how often it has run jobs of priority `high`, ahead of the others
   std::uint32_t between_own_work = 1;      ///< jobs that it runs before it asks its driver again whether there is work
   std::uint32_t since_look = 0;            ///< how many posted jobs it has run since it last looked for more of them
@@ -196,12 +196,13 @@ namespace detail {
 /// suspension that may change the thread. Threads: any.
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
 
-/// Whether the calling thread waits for I/O as well: it is in an iteration of an event loop, or a worker that has a
-/// loop. What blocks it would hold that up, and perhaps wait for it: waits for futures and tasks are refused there with
-/// errc::would_deadlock. Threads: any.
+/// Returns whether the calling thread also waits for I/O: it is in an iteration of an event loop, or a worker that has
+/// a loop. Blocking it would block the loop, on which the wait may depend: waits for futures and tasks are refused
+/// there with errc::would_deadlock.
+/// Threads: any.
 [[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
 
-/// What `current_worker` returns, for code that does not suspend between this and the use: one load.
+/// The value that `current_worker` returns, for code that does not suspend before it uses it: one load.
 extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));
 
 /// Whether the calling thread is in an iteration of an event loop.

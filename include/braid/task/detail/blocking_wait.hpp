@@ -14,7 +14,7 @@
 
 namespace braid::detail {
 
-/// What a thread waits for.
+/// A condition that a thread waits for.
 class blocking_wait {
  public:
   [[nodiscard]] virtual auto is_over() const noexcept -> bool = 0;
@@ -25,16 +25,16 @@ class blocking_wait {
   ~blocking_wait() = default;
 };
 
-/// Blocks until `wait` is over, or until `deadline`: then false. On a worker the other work of its pool goes on
-/// meanwhile: in its context, which it leaves, or on its stack where no other thread can take the worker context.
-/// `awaited`: the job that is waited for, if it is one; the worker runs it itself where it lies in its context.
-/// `where`: the executor that the end of the wait comes from, if it is known. Where that has no threads, its jobs run
-/// here; and so do, on a thread that is no worker, those of pools without threads that this thread has made. Protocol:
-/// docs/design/future.md
+/// Blocks until `wait` is over, or until `deadline`, and then returns false. On a worker the other work of its pool
+/// continues meanwhile: in its context, which it leaves, or on its stack if no other thread can take over the context.
+/// `awaited` is the job that is waited for, if it is one; the worker runs it itself if it is in its context. `where` is
+/// the executor that will end the wait, if it is known. If that executor has no threads, its jobs run here; on a thread
+/// that is not a worker, so do the jobs of pools without threads that this thread has created.
+/// Protocol: docs/design/future.md
 BRAID_API auto block(blocking_wait& wait, job* awaited = nullptr, std::optional<time_point> deadline = std::nullopt,
                      executor_id where = {}) noexcept -> bool;
 
-/// As `block`, until `ended` is set.
+/// Blocks as `block` does, until `ended` is set.
 BRAID_API void block_until_set(end_signal& ended, executor_id where = {}) noexcept;
 
 /// Has the calling thread run the jobs of this executor, which has no threads, wherever it waits, until
@@ -42,13 +42,15 @@ BRAID_API void block_until_set(end_signal& ended, executor_id where = {}) noexce
 BRAID_API void run_while_waiting(executor_id where);
 BRAID_API void end_run_while_waiting(executor_id where) noexcept;
 
-/// Whether a wait of the calling thread for what `where` does, or for something else, has jobs to run: see `block`.
+/// Returns whether the calling thread has jobs to run while it waits for the work of `where`, or for something else:
+/// see `block`.
 [[nodiscard]] BRAID_API auto runs_while_waiting(executor_id where) noexcept -> bool;
 
 /// Errors: std::system_error with errc::would_deadlock and `sentence` on a thread that waits for I/O as well.
 BRAID_API void expect_to_block(const char* sentence);
 
-/// As `block`, until `holds()`, a condition that no thread signals: polled, with pauses that grow to a millisecond.
+/// Blocks as `block` does, until `holds()` returns true: a condition that no thread signals. It is polled, with pauses
+/// that grow to a millisecond.
 template <typename Fn>
 void block_until(Fn holds, executor_id where = {}) noexcept {
   class polled final : public blocking_wait {

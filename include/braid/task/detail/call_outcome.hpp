@@ -10,8 +10,8 @@
 
 namespace braid::detail {
 
-/// What the caller of several functions gets of one that returns R: nothing is a std::monostate, an lvalue reference
-/// stays one, everything else is a value.
+/// The result for a caller of several functions, of a function that returns R: void becomes std::monostate, an lvalue
+/// reference stays a reference, everything else is a value.
 template <typename R>
 using returned = std::conditional_t<std::is_void_v<R>, std::monostate,
                                     std::conditional_t<std::is_lvalue_reference_v<R>, R, std::remove_cvref_t<R>>>;
@@ -19,11 +19,11 @@ using returned = std::conditional_t<std::is_void_v<R>, std::monostate,
 template <typename Fn>
 using result_of = std::invoke_result_t<Fn&>;
 
-/// What the caller of one function gets of it: as `returned`, but nothing stays nothing.
+/// The result for the caller of one function: like `returned`, but void stays void.
 template <typename Fn>
 using kept_result = std::conditional_t<std::is_void_v<result_of<Fn>>, void, returned<result_of<Fn>>>;
 
-/// Calls, and gives something even where the function gives nothing.
+/// Calls the function, and returns a value even if the function returns void.
 template <typename Fn>
 [[gnu::always_inline]] inline auto call(Fn& fn) -> returned<result_of<Fn>> {
   if constexpr (std::is_void_v<result_of<Fn>>) {

@@ -9,13 +9,14 @@ namespace braid::detail {
 
 class cascade;
 
-/// What hangs on a future until that settles. It is notified once; until then its link belongs to the future.
+/// A job that is attached to a future until the future settles. It is notified once; until then its link belongs to the
+/// future.
 class continuation : public job {
  public:
   using job::job;
 
-  /// The future has settled. What is to be notified because of this goes to `more`, instead of being notified from
-  /// here.
+  /// Called when the future has settled. Continuations that are to be notified as a consequence are added to `more`,
+  /// and not notified from here.
   virtual void fire(cascade& more) noexcept = 0;
 
  protected:

@@ -9,8 +9,8 @@
 
 namespace braid::detail {
 
-/// Elements that are copied at no more cost than a jump that was not foreseen, which is what a division pays for half
-/// of its elements where it decides by a jump whether one is moved.
+/// Types whose copy is cheaper than a mispredicted branch, which a division pays for half of its elements if it decides
+/// by a branch whether to move one.
 template <typename T>
 concept cheap_to_copy =
     std::copyable<T> && std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && sizeof(T) <= 16;
@@ -29,7 +29,8 @@ auto gather_front(Iterator first, Iterator last, Belongs belongs) -> Iterator {
   return end;
 }
 
-/// Of nine that lie anywhere, the same ones in each run: nine at equal distances are bad for what repeats itself.
+/// The median of nine elements at irregular distances, the same in each run: equal distances would be bad for periodic
+/// data.
 template <typename Iterator, typename Sorting>
 auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
   const auto count = static_cast<std::uint64_t>(last - first);

@@ -9,10 +9,10 @@
 
 namespace braid::detail {
 
-/// Limits a drain to so many jobs and so much time. Reading the clock costs as much as two or three short jobs. It is
-/// therefore read after the first, second, fourth job and so on, because jobs may be long; and where drains have used
-/// up their count, because jobs are short, in every fourth drain only, after the 16th and the 32nd job. The time before
-/// the first reading is not measured: most drains are a job or two, and read no clock.
+/// Limits a drain by the number of jobs and by time. Reading the clock costs as much as two or three short jobs, so it
+/// is read after the first, second, fourth job and so on, because jobs may be long. If previous drains have reached the
+/// limit by number, jobs are short: then the clock is read in every fourth drain only, after the 16th and the 32nd job.
+/// The time before the first reading is not measured: most drains are a job or two, and read no clock.
 /// Threads: the one that drains.
 class drain_limit {
  public:
@@ -23,7 +23,7 @@ class drain_limit {
   /// run in this drain. Nothing is touched behind the last question.
   template <typename Now, typename Fn>
   auto in_drain(Now now, Fn drain) noexcept {
-    // A number that the compiler knows, where the clock is not read: half a nanosecond a job.
+    // A constant for the compiler, if the clock is not read: half a nanosecond a job.
     if (first_look_ == max_consecutive)
       return drain([this](std::size_t ran) {
         if (ran < max_consecutive) return false;
@@ -39,10 +39,11 @@ class drain_limit {
   }
 
  private:
-  static constexpr std::size_t short_jobs = 16;           // so many run before the clock is read, where jobs were short
+  // the number of jobs that run before the clock is read, if jobs were short
+  static constexpr std::size_t short_jobs = 16;
   static constexpr std::size_t drains_between_looks = 4;  // at the clock, there
 
-  /// Behind how many jobs to ask again; the same number where the drain is over.
+  /// Returns the number of jobs after which to ask again; the same number if the drain is over.
   template <typename Now>
   [[gnu::noinline]] auto next_look(std::size_t ran, Now& now, time_point& first_seen) noexcept -> std::size_t {
     if (ran >= max_consecutive) {

@@ -10,9 +10,9 @@
 
 namespace braid::detail {
 
-/// One-shot event. What was done before `set` is visible to a thread that has seen it set.
-/// Threads: `set` from one, once; waiting from one other.
-/// Lifetime: may be destroyed as soon as it is seen set: what is left of `set` then is at most a wake for its address.
+/// A one-shot event. Everything that was done before `set` is visible to a thread that has seen it set.
+/// Threads: `set` from one, once; waiting from one other. Lifetime: may be destroyed as soon as it is seen set: the
+/// rest of `set` is then at most a wake for its address.
 /// Protocol: docs/design/fork_join.md
 class end_signal {
  public:
@@ -40,7 +40,7 @@ class end_signal {
   static constexpr std::uint32_t awaited_ = 1;  // a thread sleeps, is about to, or gave up at its deadline
   static constexpr std::uint32_t set_ = 2;
 
-  atomic<std::uint32_t> state_{open_};  // awaited: written by the waiting thread; set: by the one that calls `set`
+  atomic<std::uint32_t> state_{open_};  // awaited: written by the waiting thread; set: by the thread that calls `set`
 };
 
 }  // namespace braid::detail

@@ -75,7 +75,7 @@ class alignas(64) executor_slot {
 
   // --- any holder of a handle ---
 
-  /// The executor, which stays until `leave`; null where it is gone, and then there is nothing to leave.
+  /// Returns the executor, which stays until `leave`, or null if it is gone; then do not call `leave`.
   [[nodiscard]] auto try_enter(std::uint32_t generation) noexcept -> executor* {
     const std::uint64_t before = state_.fetch_add(1, acquire);  // edge executor_slot.owner: observe the owner's address
     if (generation_of(before) == generation) return owner_.load(relaxed);
@@ -97,9 +97,9 @@ class alignas(64) executor_slot {
   atomic<std::uint64_t> state_{one_generation};
 };
 
-/// Keeps an executor alive while it is used by its id: its destructor waits for the end of this. Empty where the
-/// executor is gone, or none was named. Lies on a stack. Cost: two locked additions; on a worker of that pool, which
-/// keeps the pool anyway, a comparison.
+/// Keeps an executor alive while it is used by its id: the executor's destructor waits for the end of this object. It
+/// is empty if the executor is gone, or if the id is empty. It must be on a stack.
+/// Cost: two locked additions; on a worker of that pool, which keeps the pool alive anyway, a comparison.
 class BRAID_API executor_use {
  public:
   explicit executor_use(executor_id of) noexcept;
@@ -114,13 +114,14 @@ class BRAID_API executor_use {
  private:
   friend class braid::executor;
 
-  executor_slot* slot_ = nullptr;  // where it counts; null on a worker of that pool
+  executor_slot* slot_ = nullptr;  // the slot with its count; null on a worker of that pool
   executor* found_ = nullptr;
   executor_use* outer_ = nullptr;  // of the same thread
 };
 
-/// Posts to the executor that `where` names. False where that is closed or gone: then the job still belongs to the
-/// caller. Threads: any. Cost: the post, and that of an executor_use.
+/// Posts to the executor that `where` names. Returns false if it is closed or gone: then the job still belongs to the
+/// caller.
+/// Threads: any. Cost: the post, and that of an executor_use.
 BRAID_API auto try_post_to(executor_id where, job& work) noexcept -> bool;
 
 }  // namespace detail

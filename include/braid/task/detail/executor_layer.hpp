@@ -1,4 +1,4 @@
-// braid/task/detail/executor_layer.hpp: what an executor has in common with one that lies in front of it.
+// braid/task/detail/executor_layer.hpp: an executor that is a layer over another one.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -14,8 +14,9 @@
 
 namespace braid::detail {
 
-/// A way into another executor, whose name it has: continuations, resumptions and timers that name the one go to the
-/// other. Lifetime: within that of the other.
+/// A layer over another executor, whose id it shares: continuations, resumptions and timers for the layer go to the
+/// other executor.
+/// Lifetime: within that of the other.
 class executor_layer : public executor {
  public:
   [[nodiscard]] auto is_current() const noexcept -> bool override { return over_.is_current(); }
@@ -37,7 +38,8 @@ class executor_layer : public executor {
   executor& over_;
 };
 
-/// A job of a layer that stands for another one in the queue; `free_block<Job>` ends it. Null where there is no memory.
+/// Creates a job of a layer that represents another job in the queue; `free_block<Job>` ends it. Returns null if there
+/// is no memory.
 template <typename Job, typename Layer>
 auto try_make_proxy(Layer& by, job& work) noexcept -> Job* {
   try {

@@ -60,15 +60,15 @@ class pending_child {
   bool is_out_ = true;
 };
 
-/// What the caller of several functions gets.
+/// The result for the caller of several functions.
 template <typename... Fn>
 using results_of = std::tuple<returned<result_of<Fn>>...>;
 
 template <typename Left, typename Right>
 using both_of = std::pair<returned<result_of<Left>>, returned<result_of<Right>>>;
 
-/// What `fn` gives, on a thread that is no worker: called in the default pool, or here where jobs run as they are
-/// posted.
+/// Returns the result of `fn`, on a thread that is not a worker: called in the default pool, or here if jobs run as
+/// they are posted.
 template <typename Fn>
 auto run_elsewhere(Fn&& fn) -> kept_result<Fn> {
   if (runs_inline()) return fn();

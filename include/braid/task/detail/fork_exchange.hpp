@@ -27,7 +27,8 @@ class BRAID_API fork_exchange {
   /// A thief has asked: shares forks, and wakes a sleeping worker.
   void answer(worker& self) noexcept;
 
-  /// Of a worker that waits: answers a thief, and shares also where none has asked, unless something is shared already.
+  /// Called by a waiting worker: answers a thief, and shares even if no thief has asked, unless something is shared
+  /// already.
   void share(worker& self) noexcept;
 
   /// Returns when the record has ended, which a thief has taken. Requires that nothing lies in the worker's deque.
@@ -44,11 +45,11 @@ class BRAID_API fork_exchange {
 
   // --- workers without a job ---
 
-  /// The oldest fork of the nearest worker that has shared one; where none has, all have been asked. Also one of the
-  /// worker's own where a thread is away from it that waits in the middle of a job.
+  /// Steals the oldest fork of the nearest worker that has shared one; if there is none, all workers have been asked.
+  /// It may also return a fork of the worker's own context, if a thread that waits in the middle of a job has left it.
   [[nodiscard]] auto steal(worker& self) noexcept -> fork_record*;
 
-  /// What was stolen, and what that left behind in the worker's deque.
+  /// Runs the stolen fork, and what it left in the worker's deque.
   static void run_stolen(worker& self, fork_record& stolen) noexcept;
 
   /// Whether no worker has shared anything, nor leaves a question unanswered though there is something to share.

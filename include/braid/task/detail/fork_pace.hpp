@@ -8,9 +8,9 @@
 
 namespace braid::detail {
 
-/// A fork that is left out, two plain calls, saves nanoseconds, and costs a leaf where the leaf is long and a worker
-/// idle: its second call is where no thief can find it. So forks are left out only after a row of them that came back
-/// within a few nanoseconds each, and no more once a thief has asked.
+/// Decides whether to skip a fork. Skipping one, so that it is two plain calls, saves nanoseconds, but costs the time
+/// of a leaf if the leaf is long and a worker is idle, because no thief can find the second call. So forks are skipped
+/// only after a series of forks that returned within a few nanoseconds each, and no more once a thief has asked.
 /// Threads: the worker.
 class fork_pace {
  public:

@@ -16,11 +16,11 @@ namespace braid::detail {
 
 /// Where a continuation runs.
 enum class continuation_mode : std::uint8_t {
-  posted,  // on its executor, where it has one
-  inside,  // on the thread that settles the future, or that attaches it to one that has settled
+  posted,  // on its executor, if it has one
+  inside,  // on the thread that settles the future, or that attaches it to a settled future
 };
 
-/// What a continuation is called with.
+/// The argument of a continuation.
 enum class continuation_takes : std::uint8_t {
   view,     // the value, as a reader
   value,    // the value, as its consumer
@@ -58,7 +58,7 @@ struct continuation_call<Fn, T, continuation_takes::failure> : handler_call<Fn, 
 template <typename Fn>
 struct continuation_call<Fn, void, continuation_takes::failure> : handler_call<Fn, void> {};
 
-/// What can be a continuation of a future<T>.
+/// A callable that can be a continuation of a future<T>.
 template <typename Fn, typename T, continuation_takes Gets>
 concept continuation_function =
     std::constructible_from<std::decay_t<Fn>, Fn> && continuation_call<std::decay_t<Fn>, T, Gets>::possible;
@@ -70,7 +70,8 @@ using continuation_result = typename continuation_call<std::decay_t<Fn>, T, Gets
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 class future_continuation final : public produced_state<continuation_result<Fn, T, Gets>> {
   using result = continuation_result<Fn, T, Gets>;
-  enum class stage : std::uint8_t { waits, forwards };  // for the future; for the one that the callable gave
+  // waits for the future; forwards the future that the callable returned
+  enum class stage : std::uint8_t { waits, forwards };
   struct no_stage {};
 
  public:
@@ -127,7 +128,7 @@ void future_continuation<T, Fn, Place, Gets>::fire(cascade& more) noexcept {
 
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
 void future_continuation<T, Fn, Place, Gets>::run(cascade& more) noexcept {
-  future_state<T>& from = source();  // where it is noted is where the result goes
+  future_state<T>& from = source();  // the result is stored in the place that holds the source
   if constexpr (is_future<result>) stage_ = stage::forwards;
   const auto clean_up = [this, &from, &more] {
     std::destroy_at(std::addressof(fn_));

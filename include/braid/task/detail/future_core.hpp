@@ -34,8 +34,8 @@ enum class verdict : std::uintptr_t { value = 4, failure = 6 };
 /// is notified when it is the last. Protocol: docs/design/future.md
 class BRAID_API future_core : public continuation {
  public:
-  /// Where the producer runs, and continuations that name no other place; that may be gone. None: nowhere in
-  /// particular.
+  /// Returns the executor of the producer and of continuations that name no executor; it may be gone. Returns an empty
+  /// id if there is none.
   [[nodiscard]] auto where() const noexcept -> executor_id { return where_; }
 
   [[nodiscard]] auto is_settled() const noexcept -> bool {
@@ -70,21 +70,21 @@ class BRAID_API future_core : public continuation {
   /// Gives up a reference. Notifies the consumer that waited for this one.
   void drop_reference(cascade& more) noexcept;
 
-  /// Blocks until it has settled, or until `deadline`: then false. On a worker other jobs run meanwhile.
-  /// Errors: std::system_error with errc::would_deadlock on the thread that is to settle it, and on one that waits for
-  /// I/O as well.
+  /// Blocks until it has settled, or until `deadline`, and then returns false. On a worker other jobs run meanwhile.
+  /// Errors: std::system_error with errc::would_deadlock on the thread that is to settle it, and on a thread that also
+  /// waits for I/O.
   auto wait(std::optional<time_point> deadline = std::nullopt) -> bool { return is_settled() || wait_slowly(deadline); }
 
   auto wait_for(duration limit) -> bool;
 
-  /// Blocks until no reader needs the value. Requires that it has settled, and the reference of the only future.
-  /// Errors: would_deadlock, where it would block a thread that waits for I/O as well; then nothing has changed.
+  /// Blocks until no reader needs the value. Requires that it has settled, and that the caller holds the only future.
+  /// Errors: would_deadlock if it would block a thread that also waits for I/O; then nothing has changed.
   void wait_for_readers();
 
-  /// Asks the producer to stop. Nothing happens where it cannot be stopped, or has settled. The caller has a reference.
+  /// Asks the producer to stop. Does nothing if it cannot be stopped, or has settled. The caller holds a reference.
   virtual void request_stop(errc /*reason*/) noexcept {}
 
-  /// What the producer is known by; null where it is no task.
+  /// Returns the identity of the producer, or null if it is not a task.
   [[nodiscard]] virtual auto info() const noexcept -> const task_info* { return nullptr; }
 
  protected:
@@ -127,7 +127,7 @@ class BRAID_API future_core : public continuation {
   atomic<std::uintptr_t> head_{pending};
   executor_id where_;
   atomic<std::uint32_t> refs_{2};    // references, and `deferred`; written by all holders of one
-  atomic<std::uint32_t> signal_{0};  // 1: settled; written by the producer where the head is watched
+  atomic<std::uint32_t> signal_{0};  // 1 if settled; written by the producer if the head is watched
 };
 
 static_assert(alignof(continuation) >= 8, "the low bits of its address are free");
@@ -158,11 +158,11 @@ inline void future_core::drop_reference(cascade& more) noexcept {
 
 /// False when it has settled: then the caller goes on by itself.
 inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexcept -> bool {
-  std::uintptr_t seen = head_.load(acquire);  // edge future.result: observe, the caller reads it where this fails
+  std::uintptr_t seen = head_.load(acquire);  // edge future.result: observe, the caller reads it if this fails
   do {
     if ((seen & settled) != 0) return false;
     node.next = node_of(seen);
-    // edge future.continuation: publish the node; edge future.result: observe, the caller reads it where this fails
+    // edge future.continuation: publish the node; edge future.result: observe, the caller reads it if this fails
   } while (!head_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&node) | as | (seen & watched), release,
                                         acquire));
   return true;

@@ -1,4 +1,4 @@
-// braid/task/detail/future_state.hpp: a result that is to come, with its type; and that of a promise.
+// braid/task/detail/future_state.hpp: a future result with its type, and the state of a promise.
 #pragma once
 
 #include <braid/task/detail/future_core.hpp>
@@ -37,7 +37,7 @@ class future_state : public future_core {
       return static_cast<T&&>(value_);
   }
 
-  /// What was thrown. Requires that it failed.
+  /// Returns the exception. Requires that it failed.
   [[nodiscard]] auto failure() const noexcept -> const std::exception_ptr& { return failure_; }
   [[nodiscard]] auto take_failure() noexcept -> std::exception_ptr { return std::move(failure_); }
 

@@ -38,7 +38,7 @@ class idle_set {
     return advertised_[index].exchange(0, relaxed) != 0;
   }
 
-  /// Whether no worker can be claimed: none sleeps, nor is about to.
+  /// Returns whether no worker can be claimed: none sleeps or is about to sleep.
   [[nodiscard]] auto none() const noexcept -> bool { return idle_in(count_.load(relaxed)) == 0; }
 
   /// Whether this worker may be picked.
@@ -49,7 +49,8 @@ class idle_set {
   /// Whether this worker had announced itself; then the caller must wake it.
   [[nodiscard]] auto try_claim(std::size_t index) noexcept -> bool { return is_advertised(index) && try_cancel(index); }
 
-  /// A worker that had announced itself, and that the caller must wake. Nothing when none sleeps.
+  /// Claims a worker that had announced that it sleeps, and that the caller must wake. Returns nothing if no worker
+  /// sleeps.
   [[nodiscard]] auto claim_any() noexcept -> std::optional<std::size_t> {
     if (none()) return std::nullopt;
     for (std::size_t index = 0; index < advertised_.size(); ++index)

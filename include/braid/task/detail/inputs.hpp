@@ -76,7 +76,7 @@ class input final : public continuation {
   readers others_ = readers::none;
 };
 
-/// The executor of the first one that has one.
+/// Returns the executor of the first input that has one.
 template <typename... T>
 auto first_executor(const future<T>&... all) noexcept -> executor_id {
   executor_id found;
@@ -143,7 +143,7 @@ struct range_inputs {
   };
 };
 
-/// The failure of the first one, by position, that failed. Null where none did.
+/// Returns the failure of the first input, by position, that failed, or null.
 template <typename Inputs>
 auto first_failure(Inputs& inputs) noexcept -> std::exception_ptr {
   std::exception_ptr found;

@@ -11,7 +11,7 @@ namespace braid::detail {
 /// The alignment of the blocks of `allocate_job`.
 inline constexpr std::size_t job_alignment = 16;
 
-/// Memory for a `T`, from `allocate_job`; for one that is aligned beyond that, from operator new.
+/// Allocates memory for a `T`, from `allocate_job` or, if its alignment is larger, from operator new.
 /// Threads: any. Errors: std::bad_alloc.
 template <typename T>
 [[nodiscard]] auto allocate_block() -> void* {

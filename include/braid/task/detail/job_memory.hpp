@@ -12,8 +12,9 @@ namespace braid::detail {
 /// A block that lies in a free list.
 struct listed_block {
   listed_block* next;
-  listed_block* ahead;  ///< to be fetched when this one is taken; the block itself where there is nothing to fetch
-  // Of the first in a chain that lies in a central free list:
+  /// the block to prefetch when this one is taken; the block itself if there is nothing to prefetch
+  listed_block* ahead;
+  // For the first block of a chain in a central free list:
   listed_block* next_chain;
   std::size_t count;
 };
@@ -21,7 +22,7 @@ struct listed_block {
 /// One free list of a thread: the newest block first.
 struct free_list {
   listed_block* first = nullptr;
-  std::size_t room = 0;  ///< so many more blocks may come; none where the thread has no lists
+  std::size_t room = 0;  ///< the number of blocks that still fit; 0 if the thread has no lists
 
   void push(void* memory) noexcept {
     auto* const item = static_cast<listed_block*>(memory);
@@ -47,8 +48,8 @@ inline constexpr std::size_t free_list_count = 40;
 extern BRAID_API constinit thread_local std::array<free_list, free_list_count> free_lists
     __attribute__((tls_model("initial-exec")));
 
-/// What the two functions below do where the list of the thread is empty, full, or not used. `index` is that of the
-/// list; where there is no such list, the block comes from operator new.
+/// The slow paths of the two functions below, if the list of the thread is empty, full, or not in use. `index` is the
+/// list's index; if there is no such list, the block comes from operator new.
 [[nodiscard]] BRAID_API auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void*;
 BRAID_API void free_job_elsewhere(void* block, std::size_t index) noexcept;
 
@@ -65,13 +66,14 @@ inline constexpr bool uses_free_lists = false;
 inline constexpr bool uses_free_lists = true;
 #endif
 
-/// The list of blocks of that size. Of no bytes: a number beyond all lists.
+/// Returns the index of the list for blocks of that size. For size 0, returns a number beyond all lists.
 constexpr auto free_list_of(std::size_t size) noexcept -> std::size_t { return (size - 1) / free_list_bytes; }
 
-/// Bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come in classes of 64 bytes from a free list of
-/// the thread, refilled in batches from a process-wide central free list; larger ones from operator new.
-/// Threads: any; a block may be freed by another thread than the one that took it. Errors: std::bad_alloc.
-/// Cost: a few ns while the thread's list has a block.
+/// Allocates bytes for one job or frame, aligned to 16. Blocks of up to 2.5 KiB come in classes of 64 bytes from a free
+/// list of the thread, which is refilled in batches from a process-wide central free list; larger ones come from
+/// operator new.
+/// Threads: any; a block may be freed by another thread than the one that allocated it. Errors: std::bad_alloc. Cost: a
+/// few ns while the thread's list has a block.
 [[nodiscard, gnu::always_inline]] inline auto allocate_job(std::size_t size) -> void* {
   const std::size_t index = free_list_of(size);
   if (uses_free_lists && index < free_list_count) {

@@ -30,10 +30,10 @@ class job_pace {
   /// How many more jobs belong to the same batch.
   [[nodiscard]] auto left_in_batch() const noexcept -> std::uint32_t { return left_ - 1; }
 
-  /// So many of them have begun, beside those that `job_begins` was called for.
+  /// Notes that `jobs` more jobs have begun, in addition to those for which `job_begins` was called.
   void have_begun(std::uint32_t jobs) noexcept { left_ -= std::min(jobs, left_ - 1); }
 
-  /// Calls `rest` in the middle of a batch; the time that it takes is not that of the jobs.
+  /// Calls `rest` in the middle of a batch; its time is not counted as time of the jobs.
   template <typename Fn>
   void back_off_in(Fn&& back_off) noexcept {
     const time_point begin = clock_->now();
@@ -42,8 +42,8 @@ class job_pace {
     if (began != 0) began_ns_.store(began + (clock_->now() - begin).count(), relaxed);
   }
 
-  /// Calls `other`, which is none of the jobs that are measured. The worker counts as busy meanwhile. Gives the time
-  /// when it has ended.
+  /// Calls `other`, which is not one of the measured jobs. The worker counts as busy meanwhile. Returns the time at
+  /// which it ended.
   template <typename Fn>
   auto beside_jobs(Fn&& other) noexcept -> time_point {
     const std::int64_t begin = clock_->now().time_since_epoch().count();
@@ -56,7 +56,7 @@ class job_pace {
     return ended;
   }
 
-  /// When the batch began, or what is called beside it.
+  /// Returns the time at which the batch, or the call outside of it, began.
   [[nodiscard]] auto batch_began() const noexcept -> time_point {
     return time_point(duration(began_ns_.load(relaxed)));
   }
@@ -64,13 +64,13 @@ class job_pace {
   /// How long that was ago. Cost: a read of the clock.
   [[nodiscard]] auto elapsed() const noexcept -> duration { return clock_->now() - batch_began(); }
 
-  /// The worker has nothing to run: the time until its next job is charged to none.
+  /// Notes that the worker has nothing to run: the time until its next job is not charged to any job.
   void paused() noexcept {
     began_ns_.store(0, relaxed);
     left_ = 1;
   }
 
-  /// Of a job, with its way through the queues.
+  /// Returns the average time per job, including the overhead of the queues.
   [[nodiscard]] auto average() const noexcept -> duration { return duration(average_ns_.load(relaxed)); }
 
   /// Whether the worker has something to run.
@@ -107,7 +107,7 @@ class job_pace {
   const clock_source* clock_;
   std::uint32_t left_ = 1;  // jobs until the next read of the clock
   std::uint32_t batch_ = 1;
-  std::int64_t last_ns_ = 0;  // of a job in the batch before; 0: there was none
+  std::int64_t last_ns_ = 0;  // the time per job in the previous batch; 0 if there was none
   // On a line that others may read with each post, because it is written once in a batch. Jobs of which nothing is
   // known yet count as long, so that the first of them wake workers.
   alignas(cache_line) atomic<std::uint32_t> average_ns_{100'000};  // written by the worker

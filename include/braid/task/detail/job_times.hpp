@@ -14,8 +14,9 @@ namespace braid::detail {
 /// it is the next job.
 extern BRAID_API constinit thread_local std::int32_t posts_until_timed __attribute__((tls_model("initial-exec")));
 
-/// Counts a post. True where its job is to be timed, and until one is. A callable that is posted without a job becomes
-/// one then. Cost: a decrement and a branch.
+/// Counts a post. Returns true if its job is to be timed, and until a job is. A callable that is posted without a job
+/// is then wrapped in one.
+/// Cost: a decrement and a branch.
 [[nodiscard]] inline auto is_post_timed() noexcept -> bool {
 #if defined(BRAID_NO_TRACE_HOOKS)
   return false;
@@ -24,13 +25,13 @@ extern BRAID_API constinit thread_local std::int32_t posts_until_timed __attribu
 #endif
 }
 
-/// Histograms of the times of an executor's jobs. Few of them are timed: each thread chooses among its posts, so that
-/// about one in 250 microseconds is, and at least one in 2047. What was measured of one counts for all that the thread
-/// has posted since the one before.
+/// Histograms of the times of an executor's jobs. Only a sample of them is timed: each thread chooses among its posts,
+/// so that about one in 250 microseconds is timed, and at least one in 2047. A sample counts for all jobs that the
+/// thread has posted since the previous sample.
 ///
-/// A job has no room for a time. One that is timed gets another function, which finds the time of the post and the
-/// function that the job had in a table of the process, by the address of the job. Where the table has no place left
-/// the job is not timed, and the next one stands for it.
+/// A job has no room for a time. A job that is timed gets another function, which finds the time of the post and the
+/// original function in a table of the process, by the address of the job. If the table is full, the job is not timed,
+/// and the next one represents it.
 /// Threads: any. Blocks: never. Lifetime: until the last job that was posted has run.
 /// Protocol: docs/design/job_times.md
 class BRAID_API job_times {
@@ -38,7 +39,8 @@ class BRAID_API job_times {
   /// `clock` outlives it.
   explicit job_times(const clock_source& clock = steady_time()) noexcept : clock_(&clock) {}
 
-  /// Before a job is queued. Cost: where it is not timed, that of `is_post_timed`.
+  /// Called before a job is queued.
+  /// Cost: if it is not timed, that of `is_post_timed`.
   void posted(job& work) noexcept {
     if (is_post_timed()) [[unlikely]]
       begin(work);
@@ -50,7 +52,8 @@ class BRAID_API job_times {
       forget(work);
   }
 
-  /// The function of a job, whether it is timed or not. Threads: the one that has taken the job out of its queue.
+  /// Returns the function of a job, whether it is timed or not.
+  /// Threads: the one that has taken the job out of its queue.
   [[nodiscard]] static auto code_of(const job& work) noexcept -> job::act_fn;
 
   [[nodiscard]] auto queued() const noexcept -> const time_histogram& { return queued_; }

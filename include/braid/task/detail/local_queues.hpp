@@ -26,17 +26,18 @@ inline constexpr auto max_stolen = static_cast<duration::rep>(inbox<>::producer:
 class BRAID_API local_queues {
  public:
   explicit local_queues(const worker_list& workers) : workers_(workers) {
-    for (const auto& each : workers) each->seen.resize(workers.size());  // here, where bad_alloc reaches the caller
+    // here, because a bad_alloc reaches the caller
+    for (const auto& each : workers) each->seen.resize(workers.size());
   }
 
   [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
     return &at == poster ? place_own(at, work) : place_for(at, work);
   }
 
-  /// What a worker posts for itself.
+  /// Places a job that a worker posts for itself.
   [[nodiscard]] auto place_own(worker& self, job& work) noexcept -> placement;
 
-  /// What other threads post for a worker.
+  /// Places a job that another thread posts for a worker.
   [[nodiscard]] auto place_for(worker& at, job& work) noexcept -> placement;
 
   /// The worker's own jobs: what is to run next, a few times in a row at most; its queue; its inbox.
@@ -57,15 +58,15 @@ class BRAID_API local_queues {
   /// in their order.
   [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool;
 
-  /// What others have posted, ahead of the worker's own jobs; and the other way round the next time.
+  /// Returns a remote job if it is their turn, ahead of the worker's own jobs; the next time it is the other way round.
   [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }
 
   /// The oldest of the jobs of another worker, whose older half the thief moves to its own context. Nothing once
   /// everything is being dropped.
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
-  /// Whether the jobs of the victim wait for long: it has begun none since the thief watched it last, or has more than
-  /// it has begun since; where its jobs are as short as they were, ten times as many.
+  /// Returns whether the jobs of the victim have to wait for long: it has begun none since the thief watched it last,
+  /// or it has more jobs than it has begun since then; if its jobs are still short, ten times as many.
   [[nodiscard]] auto is_held_up(worker& self, const worker& victim) noexcept -> bool;
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
@@ -96,21 +97,21 @@ class BRAID_API local_queues {
   const worker_list& workers_;
   atomic<bool> closed_{false};     // written once
   atomic<bool> quiescent_{false};  // true: written by each thread that has found that
-  /// How many thieves move jobs between worker contexts, where no poll of one worker context after the other would find
-  /// them; `dropping`, which stays; and above, how many have ever begun to. Written by thieves, and by the thread in
-  /// `drop_all`.
+  /// The number of thieves that are moving jobs between worker contexts, during which a poll of one context after the
+  /// other could miss them; the bit `dropping`, which stays set; and in the upper bits the number of such moves ever
+  /// begun. Written by thieves, and by the thread in `drop_all`.
   alignas(cache_line) atomic<std::uint64_t> moves_{0};
 };
 
-/// Whether so many jobs of this worker are so long that it is worth the wake of another one. However many there are,
-/// jobs that are run faster than they are moved are best left where they are.
+/// Returns whether `count` jobs of this worker take so long that it is worth waking another one. However many there
+/// are, jobs that run faster than they can be moved should stay.
 [[nodiscard]] inline auto is_worth_a_wake(const worker& of, std::size_t jobs) noexcept -> bool {
   const duration each = of.pace.average();
   return static_cast<duration::rep>(jobs) * each >= worth_a_wake && max_stolen * each >= worth_a_steal;
 }
 
-/// What follows from a job that was placed in this context. A single job of a known length is enough to know; how many
-/// there are the worker itself looks at, because others would take its cache lines away for that.
+/// Returns what to do after a job was placed in this context. The length of the jobs is enough to decide; only the
+/// worker itself counts them, because another thread would take its cache lines away.
 [[nodiscard]] inline auto placed_at(const worker& at) noexcept -> placement {
   using enum placement::verdict;
   return {.how = is_worth_a_wake(at, 1) ? urgent : can_wait, .worker = at.index};

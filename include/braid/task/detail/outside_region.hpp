@@ -14,8 +14,9 @@
 
 namespace braid::detail {
 
-/// Whether algorithms begin on the calling thread, which is no worker, and are shared with the default pool when they
-/// last: not within an iteration of an event loop, and not where the pool has no threads. Errors: as `default_pool`.
+/// Returns whether algorithms begin on the calling thread, which is not a worker, and are shared with the default pool
+/// if they take long. Returns false within an iteration of an event loop, and if the pool has no threads.
+/// Errors: as `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 
 /// Whether no other thread takes part in algorithms that the calling thread begins.
@@ -55,7 +56,7 @@ enum class region_part : std::uint8_t {
   divisible,  ///< on a worker: thieves take their share
 };
 
-/// What is done with the numbers below `count`.
+/// The work that is done for the numbers below `count`.
 struct region_work {
   using run_fn = auto (*)(void* loop, std::size_t first, std::size_t last, region_part how) -> bool;
 

@@ -15,14 +15,15 @@
 
 namespace braid::detail {
 
-/// Calls `work`, whose passes may begin on this thread; where they may not, on a worker.
+/// Calls `work`, whose passes may begin on this thread; if they may not, calls it on a worker.
 template <typename Work>
 auto on_worker(Work&& work) -> decltype(auto) {
   if (worker_of_thread != nullptr || begins_here()) return work();
   return run_elsewhere(work);
 }
 
-/// One pass: calls `chunk(first, last)` for parts of the numbers below `count`. False where a stop has left out some.
+/// Runs one pass: calls `chunk(first, last)` for parts of the numbers below `count`. Returns false if a stop has left
+/// out some of them.
 template <typename Stop, typename Chunk>
 [[nodiscard]] auto pass(std::size_t count, std::size_t grain, const Stop& stop, const Chunk& chunk) -> bool {
   if constexpr (std::is_same_v<Stop, never_stopped>) {
@@ -33,7 +34,7 @@ template <typename Stop, typename Chunk>
   }
 }
 
-/// What the caller gets: the value, or why it was stopped.
+/// The result for the caller: the value, or the reason why it was stopped.
 template <typename Stop, typename T>
 auto unless_left_out(const Stop& stop, bool is_whole, T&& value) -> unless_stopped<Stop, std::remove_cvref_t<T>> {
   if constexpr (!std::is_same_v<Stop, never_stopped>)

@@ -98,7 +98,7 @@ auto divide_all(const Stop& stop, const Iterator& first, std::size_t count, cons
   return unless_left_out(stop, is_whole, middle);
 }
 
-/// The element by which others are divided: a copy where that is cheap, so that no store can change it.
+/// The pivot: a copy if that is cheap, so that no store can change it.
 template <typename Iterator>
 struct pivot {
   static constexpr bool is_copy = cheap_to_copy<std::iter_value_t<Iterator>>;
@@ -120,8 +120,8 @@ struct pivot {
   std::conditional_t<is_copy, std::iter_value_t<Iterator>, Iterator> held;
 };
 
-/// Quickselect: moves what belongs to `place` in a sorted range there, nothing greater before it, nothing less after
-/// it. False where a stop has come.
+/// Quickselect: moves the element that belongs to `place` in a sorted range there, with no greater element before it
+/// and no smaller one after it. Returns false if a stop was requested.
 template <typename Stop, typename Iterator, typename Compare, typename Proj>
 auto select_nth(const Stop& stop, Iterator first, Iterator last, const Iterator place, Compare& compare, Proj& proj,
                 parallel_options how) -> bool {

@@ -18,7 +18,7 @@
 
 namespace braid::detail {
 
-/// A bit for each element, set where it is kept; and where the kept elements of each block go.
+/// A bit for each element, set if it is kept, and the positions of the kept elements of each block.
 class kept_elements {
  public:
   explicit kept_elements(const blocks& all)
@@ -45,7 +45,7 @@ class kept_elements {
     for (std::size_t block = 1; block < starts_.size(); ++block) starts_[block] += starts_[block - 1];
   }
 
-  /// Of the kept elements of a block, the place of the first among all that are kept.
+  /// Returns the position of a block's first kept element among all kept elements.
   [[nodiscard]] auto start(std::size_t block) const noexcept -> std::size_t { return starts_[block]; }
   [[nodiscard]] auto total() const noexcept -> std::size_t { return starts_.back(); }
 
@@ -75,7 +75,7 @@ class kept_elements {
   std::vector<std::size_t> starts_;  // before `add_up`, behind each block: how many it keeps
 };
 
-/// Marks all blocks. False where a stop has left out some.
+/// Marks all blocks. Returns false if a stop has left out some of them.
 template <typename Stop, typename IsKept>
 auto mark_all(kept_elements& kept, const blocks& all, const Stop& stop, const IsKept& is_kept) -> bool {
   const bool is_whole = pass(all.number(), 1, stop, [&](std::size_t block, std::size_t last) {
@@ -132,7 +132,7 @@ auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equ
                  parallel_options how) -> unless_stopped<Stop, Iterator> {
   if (count == 0) return first;
   return on_worker([&]() -> unless_stopped<Stop, Iterator> {
-    const Iterator others = first + 1;  // the first stays where it is
+    const Iterator others = first + 1;  // the first one does not move
     const blocks all(count - 1, how);
     kept_elements kept(all);
     const auto is_kept = [&](std::size_t i) {
@@ -142,7 +142,8 @@ auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equ
     for_chunks(all.number(), 1, never_stopped{}, [&](std::size_t block, std::size_t last) {
       for (; block != last; ++block) gather_kept(kept, block, others, all.begin(block));
     });
-    for (std::size_t block = 1; block < all.number(); ++block) {  // each to where the one before has just left
+    // each moves into the space that the previous one has just left
+    for (std::size_t block = 1; block < all.number(); ++block) {
       const Iterator from = after(others, all.begin(block));
       const Iterator to = after(others, kept.start(block));
       if (to != from) std::ranges::move(from, after(from, kept.start(block + 1) - kept.start(block)), to);

@@ -1,4 +1,4 @@
-// braid/task/detail/parallel_merger.hpp: merge path: where a part of the merged range begins in both inputs.
+// braid/task/detail/parallel_merger.hpp: merge path: finds the beginning of a part of the merged range in both inputs.
 #pragma once
 
 #include <braid/task/detail/parallel_blocks.hpp>
@@ -11,9 +11,9 @@
 
 namespace braid::detail {
 
-/// Of the first `count` elements of the merged range, the number that are from the first input. `is_less(b, a)`
-/// compares elements by their indexes: b of the second input, a of the first. Of equals, those of the first input are
-/// first.
+/// Returns how many of the first `count` elements of the merged range come from the first input. `is_less(b, a)`
+/// compares elements by their indexes: b in the second input, a in the first. If elements are equal, those of the first
+/// input come first.
 template <typename IsLess>
 auto merge_split(std::size_t count, std::size_t first_size, std::size_t second_size, const IsLess& is_less)
     -> std::size_t {

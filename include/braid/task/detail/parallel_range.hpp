@@ -75,7 +75,7 @@ class range_work {
   atomic<int> left_out_{0};     // an errc; set by each call that has left out elements
 };
 
-/// Of a thread that is no worker. What is one chunk cannot be divided.
+/// Runs it for a thread that is not a worker. A single chunk cannot be divided.
 template <typename Stop, typename Chunk>
 void range_work<Stop, Chunk>::run_outside(std::size_t count) {
   if (count == 0) return;
@@ -114,7 +114,7 @@ auto range_work<Stop, Chunk>::run_whole(std::size_t first, std::size_t last) -> 
 
 template <typename Stop, typename Chunk>
 void range_work<Stop, Chunk>::run_part(std::size_t first, std::size_t last) {
-  worker* const self = worker_of_thread;  // null where jobs run as they are posted
+  worker* const self = worker_of_thread;  // null if jobs run as they are posted
   while (first < last && goes_on()) {
     const std::size_t left = last - first;
     if (left > grain_ && self != nullptr && !self->has_fork_at_hand()) [[unlikely]]
@@ -154,7 +154,7 @@ auto for_chunks(std::size_t count, std::size_t grain, const Stop& stop, const Ch
   }
 }
 
-/// What the algorithms go over: elements that are found by their number.
+/// A range for the algorithms: its elements are accessed by number.
 template <typename Range>
 concept divisible_range = std::ranges::random_access_range<Range> && std::ranges::sized_range<Range>;
 

@@ -31,7 +31,7 @@ void join_to(std::optional<T>& total, Combine& combine, Value&& value) {
     total.emplace(T(std::invoke(combine, *std::move(total), std::forward<Value>(value))));
 }
 
-/// What is written for each element: the total with it, or of what was before it.
+/// Whether the total that is written for an element includes the element.
 enum class scan_kind : unsigned char { inclusive, exclusive };
 
 /// Totals that are worked on side by side, each of a part of its own: an addition waits for the one before it in the
@@ -126,7 +126,7 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
       next = Lanes * size;
     }
   }
-  // One after the other: all, where there is one part or nothing before it, or the rest of the last part.
+  // Sequentially: everything, if there is one part or nothing before it, or the rest of the last part.
   std::optional<T> total = std::move(totals[next == 0 ? 0 : parts.used - 1]);
   for (; next != count; ++next) {
     if constexpr (Kind == scan_kind::inclusive) {
@@ -141,9 +141,9 @@ void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out
   totals[parts.used - 1] = std::move(total);
 }
 
-/// What is before each part, by the totals of all parts. Many groups are cut into blocks, about as many as each has
-/// groups, so that additions that last need not all wait for each other: those within a block do, and those of whole
-/// blocks. How they are cut follows from the number of groups alone, and so do the roundings of sums.
+/// Computes what is before each part from the totals of all parts. Many groups are divided into blocks, about as many
+/// as each has groups, so that slow additions need not all wait for each other: only those within a block do, and those
+/// of whole blocks. The division depends on the number of groups alone, and so do the roundings of sums.
 template <typename T, typename Combine>
 class scan_blocks {
  public:
@@ -210,7 +210,7 @@ class scan_blocks {
   std::size_t each_;
   std::size_t groups_;
   Combine* combine_;
-  std::vector<std::optional<T>> all_;  // of each block: its total, and then that of everything up to its end
+  std::vector<std::optional<T>> all_;  // for each block: its total, and later the total up to its end
 };
 
 /// How many elements a group has.
@@ -221,7 +221,7 @@ inline auto scan_grain(std::size_t count, const parallel_options& how) noexcept 
   return std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(count, 1));
 }
 
-/// The total, with `init` where there is one.
+/// Returns the total, including `init` if it is given.
 template <scan_kind Kind, typename T, typename Stop, typename Range, typename Out, typename Combine>
 auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine, parallel_options how)
     -> unless_stopped<Stop, std::optional<T>> {
@@ -235,7 +235,7 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
   };
   const auto size_of = [&](std::size_t group) { return std::min(grain, count - group * grain); };
 
-  // Of each part of a group: its total, and then that of everything before it.
+  // For each part of a group: its total, and later the total of everything before it.
   std::vector<std::optional<T>> totals(groups * lanes);
   const auto sum_up = [&](std::size_t from, std::size_t to) {
     for (std::size_t group = from; group != to; ++group)

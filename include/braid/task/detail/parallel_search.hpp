@@ -38,8 +38,8 @@ class found_place {
   atomic<std::size_t> place_;  // the least index that was reported, by any worker; the number of elements before
 };
 
-/// The index of the first that `is_wanted(proj(element))`, their number where there is none. For any of them it is 0,
-/// and a stop that comes when one was found changes nothing.
+/// Returns the index of the first element for which `is_wanted(proj(element))` holds, or the number of elements. If any
+/// match will do, returns 0 for a match, and a stop after a match has no effect.
 template <search_for What, typename Stop, typename Iterator, typename Pred, typename Proj>
 auto find_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& is_wanted, Proj& proj,
               parallel_options how) -> unless_stopped<Stop, std::size_t> {
@@ -70,8 +70,8 @@ auto count_all(const Stop& stop, const Iterator& first, std::size_t count, Pred&
   return unless_left_out(stop, is_whole, static_cast<distance>(total.load(relaxed)));
 }
 
-/// The best of the elements, the first of equals: `best(from, to)` is that of a part, `is_better(b, a)` says whether a
-/// later element takes the place of an earlier one.
+/// Returns the best element, the first among equals: `best(from, to)` returns that of a part, `is_better(b, a)` says
+/// whether a later element replaces an earlier one.
 template <typename Stop, typename Iterator, typename Best, typename Better>
 auto best_of_all(const Stop& stop, const Iterator& first, std::size_t count, const Best& best, const Better& is_better,
                  parallel_options how) -> unless_stopped<Stop, Iterator> {

@@ -23,7 +23,7 @@
 
 namespace braid::detail {
 
-/// What the parts of one sort share.
+/// The state that the parts of one sort share.
 template <typename Stop, typename Compare, typename Proj>
 struct sorting {
   const Stop& stop;
@@ -81,8 +81,8 @@ auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
   return true;
 }
 
-/// Divides by a middle element, and sorts both parts. When the divisions have been bad too often, the rest is left to
-/// std::ranges::sort. What was in order, or in the reverse order, is found before.
+/// Divides by a middle element, and sorts both parts. If too many divisions were unbalanced, std::ranges::sort sorts
+/// the rest. Ranges that are in order, or in reverse order, are detected first.
 struct quick_sorter {
   template <typename Iterator, typename Sorting>
   void operator()(Iterator first, Iterator last, Sorting& all) const {
@@ -94,7 +94,8 @@ struct quick_sorter {
  private:
   static constexpr std::ptrdiff_t few = 24;  // are sorted by insertion
 
-  /// What is to be sorted. Where it is not the first of the range, nothing in it is less than the element before it.
+  /// A range to sort. If it is not the first part of the whole range, no element in it is less than the element before
+  /// it.
   template <typename Iterator>
   struct part {
     Iterator first;
@@ -232,7 +233,7 @@ struct merge_sorter {
     if (all.goes_on() && all.less(middle, middle - 1)) merge(first, middle, last, all);
   }
 
-  /// Finds the place of each before it is moved, so that none is away when a comparison throws.
+  /// Finds the position of each element before it is moved, so that no element is missing if a comparison throws.
   template <typename Iterator, typename Sorting>
   static void insert_all(Iterator first, Iterator last, Sorting& all) {
     for (Iterator next = first; next != last; ++next) {
@@ -245,7 +246,7 @@ struct merge_sorter {
     }
   }
 
-  /// Elements that were moved away, and where there is room for them: so many as are left of them.
+  /// Elements that were moved away, and the space for as many elements as are left.
   template <typename Iterator>
   struct moved_away {
     std::vector<std::iter_value_t<Iterator>> elements;

@@ -16,14 +16,14 @@ class future;
 
 namespace detail {
 
-/// What is left of a future that was consumed.
+/// The rest of a future that was consumed.
 template <typename T>
 struct consumed {
   future_state<T>* state;
   readers others;
 };
 
-/// What the library may do with a future and its user may not.
+/// Functions on futures that the library may use and users may not.
 struct future_access {
   /// A future that takes over one reference.
   template <typename T>
@@ -53,7 +53,8 @@ struct unwrapped<future<T>> {
   using type = T;
 };
 
-/// What a future keeps of what a function returns: references stay references, other values are kept by value.
+/// The type in which a future stores the result of a function: references stay references, other results are stored by
+/// value.
 template <typename R>
 using kept = std::conditional_t<std::is_lvalue_reference_v<R>, R, std::remove_cvref_t<R>>;
 
@@ -64,7 +65,7 @@ inline constexpr bool is_future = !std::is_same_v<typename unwrapped<kept<R>>::t
 template <typename R>
 using future_value = typename unwrapped<kept<R>>::type;
 
-/// A state whose value is what a callable returns, or where that is a future, its value.
+/// A state whose value is the result of a callable or, if the result is a future, that future's value.
 template <typename R>
 class produced_state : public future_state<future_value<R>> {
   using base = future_state<future_value<R>>;
@@ -85,7 +86,7 @@ class produced_state : public future_state<future_value<R>> {
   void follow(future<future_value<R>> inner, cascade& more) noexcept;
 };
 
-/// What is thrown is handled outside of the handler: nothing that other threads take part in happens inside of one.
+/// The exception is processed after the handler: nothing that involves other threads happens inside a handler.
 template <typename R>
 template <typename Body, typename CleanUp>
 void produced_state<R>::produce(Body&& body, CleanUp&& clean_up, cascade& more) noexcept {

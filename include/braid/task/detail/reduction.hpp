@@ -27,7 +27,7 @@ class reduction {
   reduction(const Stop& stop, Iterator first, Combine& combine, Proj& proj, std::size_t grain) noexcept
       : stop_(stop), first_(std::move(first)), combine_(combine), proj_(proj), grain_(grain) {}
 
-  /// Of at least one element.
+  /// Reduces at least one element.
   [[gnu::always_inline]] auto node(worker* self, std::size_t from, std::size_t to) const -> part {
     const std::size_t step = step_of(to - from);
     if (self != nullptr && !self->has_fork_at_hand() && to - from > step) [[unlikely]]

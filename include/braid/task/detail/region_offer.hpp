@@ -11,10 +11,9 @@
 
 namespace braid::detail {
 
-/// Work that a thread outside of a pool would share with a worker. The one of the two that comes second knows of the
-/// other, and frees the offer: a worker that finds it withdrawn touches nothing else, so the thread need not wait until
-/// the queue comes to it.
-/// Threads: `run` and `drop` from the one that takes the job; the rest from the thread that has made it.
+/// Work that a thread outside of a pool offers to share with a worker. The second of the two to finish frees the offer:
+/// a worker that finds it withdrawn accesses nothing else, so the thread need not wait until the queue reaches it.
+/// Threads: `run` and `drop` from the thread that takes the job; the rest from the thread that created it.
 /// Protocol: docs/design/fork_join.md, "Loops that begin outside"
 class region_offer final : public job {
  public:
@@ -40,7 +39,7 @@ class region_offer final : public job {
   /// Set when `help` has returned, or the job was dropped.
   [[nodiscard]] auto ended() noexcept -> end_signal& { return ended_; }
 
-  /// What `help` threw. Requires that `ended` is set. Frees the offer.
+  /// Returns the exception that `help` threw. Requires that `ended` is set. Frees the offer.
   [[nodiscard]] auto take_failure() noexcept -> std::exception_ptr {
     std::exception_ptr thrown = std::move(thrown_);
     delete this;

@@ -19,8 +19,8 @@
 
 namespace braid::detail {
 
-/// The state of the future holds one of the references of the scheduled work, which frees the block with the last; the
-/// work, until it settles, that of the producer.
+/// The state of the future holds one of the references to the scheduled work, which frees the block with the last one.
+/// Until the work settles, it holds the producer's reference to the state.
 template <typename R, typename Call>
 class scheduled_spawn final : public produced_state<R>, private scheduled_state {
  public:
@@ -62,7 +62,7 @@ class scheduled_spawn final : public produced_state<R>, private scheduled_state 
   }
   void free() noexcept override { destroy_state(*this); }
 
-  /// The only future that it ever waits for is the one that its call gave.
+  /// The only future that it ever waits for is the one that its call returned.
   void fire(cascade& more) noexcept override {
     if constexpr (is_future<R>) this->forward(more);
   }
@@ -75,7 +75,8 @@ class scheduled_spawn final : public produced_state<R>, private scheduled_state 
   std::optional<Call> call_;
 };
 
-/// What can be spawned at a time: callable once with its arguments, all of them as rvalues of the job's own.
+/// A callable that can be spawned at a time: callable once with its arguments, which the job owns and passes as
+/// rvalues.
 template <typename Fn, typename... Args>
 concept spawned_at_a_time =
     std::constructible_from<std::decay_t<Fn>, Fn> && (std::constructible_from<std::decay_t<Args>, Args> && ...) &&

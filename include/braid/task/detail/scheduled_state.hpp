@@ -16,14 +16,14 @@
 
 namespace braid {
 
-/// What `cancel` has come to.
+/// The outcome of `cancel`.
 enum class cancellation : std::uint8_t {
   done,       ///< no run begins any more, and the captures have been destroyed
   after_run,  ///< the function runs at this moment, for the last time; the captures are destroyed when it returns
   too_late,   ///< the task had ended, or another thread is just ending it
 };
 
-/// What scheduled work is up to, or how it has ended.
+/// The state of scheduled work, or how it ended.
 enum class schedule_status : std::uint8_t {
   active,     ///< it waits or runs, or its captures are just being destroyed
   done,       ///< it was to run once, and has
@@ -82,7 +82,7 @@ class BRAID_API scheduled_state : public timer, public job {
   std::shared_ptr<timer_keeper> keeper_;
   tick_rule rule_;
   time_point tick_{};  // of the next or current run; used only by the part that has the work: timers, queue or worker
-  atomic<phase> phase_{phase::pending};  // the protocol says which thread moves it from where to where
+  atomic<phase> phase_{phase::pending};  // the protocol says which thread makes which transition
   atomic<std::uint64_t> runs_{0};        // begun; written by the running thread
   atomic<std::uint32_t> references_{1};  // handles, and one for the way
 };

@@ -20,9 +20,9 @@ namespace detail {
 
 class local_queues;
 
-/// A scheduling policy and the queues of other priorities around it, behind one table. `work` is the loop of a worker,
-/// in which nothing is called through the table; the rest is for posts from elsewhere, and for the moments in which a
-/// worker has nothing to do. As the policy: docs/design/pool.md.
+/// A scheduling policy and the queues of other priorities, behind one virtual interface. `work` is the loop of a
+/// worker, which calls nothing through the interface; the rest is for posts from elsewhere, and for workers that have
+/// nothing to do. For the policy, see docs/design/pool.md.
 class BRAID_API scheduler_base {
  public:
   scheduler_base() = default;
@@ -32,20 +32,22 @@ class BRAID_API scheduler_base {
 
   virtual auto place(job& work, worker* poster, priority level) noexcept -> placement = 0;
 
-  /// The worker in whose context a callable from `poster` is to lie; null where the scheduler has no worker contexts.
+  /// Returns the worker whose context receives a callable from `poster`, or null if the scheduler has no worker
+  /// contexts.
   virtual auto worker_for(worker* poster) noexcept -> worker* = 0;
 
   /// Where `worker_for(nullptr)` can be read, in a scheduler that keeps one worker busy with what comes from outside;
   /// else null.
   [[nodiscard]] virtual auto busy_worker() const noexcept -> const atomic<worker*>* { return nullptr; }
 
-  /// The worker contexts, in a scheduler where what a worker posts always lies at its own; else null.
+  /// Returns the worker contexts, if the jobs that a worker posts always go to its own context; otherwise null.
   [[nodiscard]] virtual auto own_queues() noexcept -> local_queues* { return nullptr; }
 
   /// The loop of a worker, until the pool stops.
   virtual void work(worker& self) noexcept = 0;
 
-  /// Runs one job on the calling worker; false when it finds none. `why` decides from which workers it may take jobs.
+  /// Runs one job on the calling worker; returns false if it finds none. `why` decides from which workers it may take
+  /// jobs.
   virtual auto run_one(worker& self, search why) noexcept -> bool = 0;
 
   /// Runs this job on the calling worker if it lies in its context, or in a queue of all, and is soon found there.

@@ -27,7 +27,7 @@ namespace braid::detail {
 /// Waits for so many pauses of the processor.
 BRAID_API void back_off(std::uint32_t pauses) noexcept;
 
-/// A scheduling policy, with the queues of high and low priority beside it.
+/// A scheduling policy together with the queues of high and low priority.
 template <scheduling_policy Policy>
 class scheduler_for final : public scheduler_base {
  public:
@@ -173,7 +173,7 @@ void scheduler_for<Policy>::work(worker& self) noexcept {
       self.between_own_work = 1;
       if (self.absent != 0) {
         owner_.spare_threads_->pause(self);
-        woken = wake_cause::monitored;  // such a context never announces its sleep: none relies on it to monitor
+        woken = wake_cause::monitored;  // no worker relies on this context to monitor: it never announces its sleep
         continue;
       }
       if (has_own_work(self))
@@ -201,8 +201,8 @@ void scheduler_for<Policy>::work(worker& self) noexcept {
   }
 }
 
-/// What others have posted, ahead of what the worker has posted itself, which has had its time: now they have as much.
-/// Each counts as a poll, so that priority `low` is served in its share.
+/// Runs remote jobs for one time slice, because the worker's own jobs have just had theirs. Each counts as a poll, so
+/// that priority `low` gets its share.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::run_posted(worker& self) noexcept {
   self.remote_slice_due = false;
@@ -224,8 +224,8 @@ auto scheduler_for<Policy>::is_slice_over(worker& self, std::uint32_t ran) noexc
   return self.pace.elapsed() >= (self.has_own_work ? quantum_beside_driver : quantum);
 }
 
-/// What lay there at the last poll; then what lies there now, where the last poll was worth it: a producer may be
-/// writing there, and loses its cache lines to each poll.
+/// Runs the jobs that were there at the last poll. Polls again only if the last poll was worth it, because a producer
+/// may be writing there, and each poll takes its cache lines away.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look) noexcept -> found_job {
   if (found_job seen = self.box.claim_seen()) {
@@ -237,8 +237,8 @@ auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look)
   return policy_.tick(self);
 }
 
-/// What lies at the worker's own context, while nothing else asks for a poll: what `next` would find, without
-/// the way there. False when nothing is left there.
+/// Runs the jobs in the worker's own context, as long as nothing else requires a poll: the jobs that `next` would
+/// return, without its overhead. Returns false when no job is left there.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::run_own(worker& self) noexcept -> bool {
   std::uint32_t max_count = std::min(self.pace.left_in_batch(), self.until_fair - 1);
@@ -326,9 +326,9 @@ auto scheduler_for<Policy>::run_awaited(worker& self, job& awaited) noexcept -> 
   }
 }
 
-/// A job waits for something that is no fork. What it has forked is for others meanwhile; what they have forked it runs
-/// if nothing of its own is left, so that a thief has nothing in its deque but what belongs to the stolen fork. A spare
-/// thread also runs what the waiting job has forked.
+/// Called when a job waits for something that is not a fork. Other workers may run what it has forked meanwhile. The
+/// worker runs their forks if it has no work of its own, so that a thief's deque contains only work of the stolen fork.
+/// A spare thread also runs what the waiting job has forked.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::help_with_forks(worker& self) noexcept -> bool {
   if (self.forks.private_size() != 0 && self.forks.wanted()) forks_.answer(self);
@@ -372,8 +372,8 @@ auto scheduler_for<Policy>::lingers(worker& self) noexcept -> bool {
   return false;
 }
 
-/// What the driver has to do. Forks that it leaves are run here, as after a job. Whether there is more is asked behind
-/// the next job, because jobs may be long, and then not so often, because they are not.
+/// Runs the driver. Forks that it leaves are run here, as after a job. Whether there is more to do is checked after the
+/// next job, because jobs may be long, and then less often, if they are not.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::work_beside_jobs(worker& self) noexcept {
   const std::uint32_t position = self.forks.position();

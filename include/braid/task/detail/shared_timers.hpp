@@ -14,10 +14,10 @@
 
 namespace braid::detail {
 
-/// A timer service that any thread may use. One thread has to serve it: in `run`, as that of a `timer_thread`, or by
+/// A timer service that any thread may use. One thread has to serve it: in `run`, like that of a `timer_thread`, or by
 /// calls of `run_once` between other work, and in tests that set the clock themselves.
-/// Threads: any; `run` and `run_once` one at a time. Cost: O(1) to arm and to disarm, under a lock that is held for
-/// that long; a wake where the serving thread would sleep too long.
+/// Threads: any; `run` and `run_once` one at a time. Cost: O(1) to arm and to disarm, under a lock that is held only
+/// for that; a wake if the serving thread would sleep too long.
 /// Protocol: docs/design/scheduled.md
 class BRAID_API shared_timers : public timer_service {
  public:
@@ -27,8 +27,8 @@ class BRAID_API shared_timers : public timer_service {
   /// Closes. Not from a function of a timer.
   ~shared_timers() override;
 
-  /// Fires `item` at `when`, from whichever thread serves; one that is pending is moved. After `close` it is dropped at
-  /// once, by the caller.
+  /// Fires `item` at `when`, on the serving thread; a pending timer is moved. After `close` it is dropped at once, by
+  /// the caller.
   void arm(timer& item, time_point when) noexcept override;
 
   /// Takes `item` back: it neither fires nor is dropped after this.
@@ -40,7 +40,7 @@ class BRAID_API shared_timers : public timer_service {
   /// Serves until the timers are closed. Requires the system's clock. Blocks: until then.
   void run() noexcept;
 
-  /// Fires what is due, and gives the time of the next call that is worth making; none where nothing is pending.
+  /// Fires the timers that are due, and returns the time of the next useful call, or nothing if no timer is pending.
   auto run_once() noexcept -> std::optional<time_point>;
 
   /// Ends the service. Nothing fires after this; what is pending is dropped, by the caller, and counted. Repeated calls
@@ -52,8 +52,8 @@ class BRAID_API shared_timers : public timer_service {
   [[nodiscard]] auto keeper() const noexcept -> std::shared_ptr<detail::timer_keeper>;
 
  protected:
-  /// Calls `wake(context)` where the thread that serves is to call `run_once` earlier than it knows; no more
-  /// after `close`. Threads: any, under the lock of the timers, so that it only posts.
+  /// Calls `wake(context)` if the serving thread must call `run_once` earlier than it knows; never after `close`.
+  /// Threads: any, under the lock of the timers, so it must only post.
   using wake_fn = void (*)(void* context) noexcept;
   shared_timers(const clock_source& clock, wake_fn wake, void* context);
 
@@ -63,9 +63,9 @@ class BRAID_API shared_timers : public timer_service {
   std::shared_ptr<state> state_;
 };
 
-/// Those that a program uses which names none: a thread that the first use starts, and anew in the child of a fork,
-/// which has no such thread. Never destroyed: what is armed may live until the end of the process. Threads: any.
-/// Errors: std::system_error where the thread cannot be started.
+/// Returns the timers for programs that name none. The first use starts their thread, also in the child of a fork,
+/// which does not inherit it. Never destroyed, because armed timers may live until the end of the process.
+/// Threads: any. Errors: std::system_error if the thread cannot be started.
 [[nodiscard]] BRAID_API auto timers_of_process() -> shared_timers&;
 
 }  // namespace braid::detail

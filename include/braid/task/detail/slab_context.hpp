@@ -22,9 +22,10 @@ struct slab_frame {
   slab_frame* outer;
 };
 
-/// What a thread remembers of another one that has jobs: whether it had better leave them there. A job that is shorter
-/// than its way to another processor is done earlier where it is; a thread that does nothing else for a microsecond is
-/// no reason to wait. One is watched at a time, until it is known whether it is quick; then it is the next one's turn.
+/// What a thread remembers about another thread that has jobs, to decide whether to leave them there. A job that is
+/// shorter than its transfer to another processor is done earlier if it stays; a thread that is idle for a microsecond
+/// is no reason to wait. One thread is watched at a time, until it is known whether it is quick; then the next one is
+/// watched.
 class slab_watch {
  public:
   /// The index at which a sweep over so many others begins.
@@ -55,11 +56,11 @@ class slab_watch {
   bool is_known_ = false;  // by two looks at the same one
   time_point stole_;       // when it last had jobs of another, or unset once that is judged
   duration way_{};         // what taking them took
-  duration backoff_{};  // for so long it leaves jobs where they are that others begin; 0: the last ones were worth it
+  duration backoff_{};     // how long it leaves jobs to threads that begin them; 0 if taking the last ones was worth it
   time_point backs_off_until_;
 };
 
-/// A thread of the slab, or the one that made it.
+/// The context of a thread of the slab, or of the thread that created it.
 struct alignas(cache_line) slab_context {
   slab_context(std::uint32_t first_slot, std::uint32_t slots, asymmetric_barrier& barrier)
       : first(first_slot), end(first_slot + slots), next(first_slot), jobs(slots, barrier) {}
@@ -82,7 +83,7 @@ struct alignas(cache_line) slab_context {
   bool listed = false;
 };
 
-/// What a thread has found out last: its context in a slab, by the number of the slab, or that it has none there.
+/// The last lookup of a thread: its context in a slab, by the number of the slab, or that it has none there.
 struct known_slab_context {
   std::uint64_t slab;
   slab_context* context;

@@ -39,7 +39,7 @@ class slab_deque {
     return true;
   }
 
-  /// Takes the newest into `entry`. False when there is none.
+  /// Removes the newest entry into `entry`. Returns false if the deque is empty.
   [[nodiscard]] auto pop(std::uint32_t& entry) noexcept -> bool {
     const std::uint64_t bottom = bottom_.load(relaxed);
     if (bottom == taken_seen_) return false;  // all that was pushed is known to be taken
@@ -106,7 +106,7 @@ class slab_deque {
   asymmetric_barrier& barrier_;
   const std::uint64_t mask_;
   const std::unique_ptr<atomic<std::uint32_t>[]> ring_;  // written by the owner
-  alignas(cache_line) atomic<std::uint64_t> bottom_{0};  // where the next entry goes; written by the owner
+  alignas(cache_line) atomic<std::uint64_t> bottom_{0};  // the index of the next entry; written by the owner
   std::uint64_t taken_seen_ = 0;                      // the owner's: all below it were taken, and their slots are free
   alignas(cache_line) atomic<std::uint64_t> top_{0};  // the oldest entry that no thread claims; written under the lock
   atomic<std::uint64_t> taken_{0};                    // slots below it may be filled again; written under the lock

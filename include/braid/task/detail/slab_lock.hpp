@@ -46,7 +46,7 @@ class slab_lock {
 
   void unlock() noexcept { word_.store(revoked, release); }  // edge slab_lock.revoked: publish what was done inside
 
-  /// As `unlock`, but from now on the calling thread is the bias owner again. Requires that no other thread may
+  /// Unlocks as `unlock` does, and makes the calling thread the bias owner again. Requires that no other thread may
   /// `enter`.
   void unlock_and_rebias() noexcept {
     word_.store(0, release);  // edge slab_lock.revoked: publish what was done inside

@@ -31,10 +31,10 @@ enum class slab_action : std::uint8_t { run, destroy };
 /// Which thread enters a slot: the bias owner of its lock (`bias_owner`), or another.
 enum class slab_access : std::uint8_t { bias_owner, other };
 
-/// Slots are named by their number; this names none.
+/// Slots are identified by their number; this is not a slot.
 inline constexpr std::uint32_t no_slot = 0xffffffff;
 
-/// What is left to do after a step of a job. The slot may be gone by then.
+/// The actions that remain after a step of a job. The slot may be gone by then.
 struct slab_step {
   errc refused{};                                          ///< 0: the step was made
   bool finished = false;                                   ///< by this step
@@ -121,8 +121,8 @@ class alignas(cache_line) slab_slot {
   [[nodiscard]] auto end_body(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step;
   /// A child has ended.
   [[nodiscard]] auto end_child(asymmetric_barrier& barrier) noexcept -> slab_step;
-  /// What has been appended since the last call, as a list by `link`; `no_slot` when there is nothing, and then the
-  /// slot is done and belongs to the caller no more.
+  /// Returns what has been appended since the last call, as a list linked by `link`. Returns `no_slot` if there is
+  /// nothing, and then the slot is done and no longer belongs to the caller.
   [[nodiscard]] auto take_followers(asymmetric_barrier& barrier) noexcept -> std::uint32_t;
 
   // --- links, for lists and for the search for cycles ---
@@ -166,7 +166,8 @@ class alignas(cache_line) slab_slot {
   std::array<atomic<std::uint32_t>, 2> parents_{no_slot, no_slot};
 
  public:
-  alignas(16) std::array<std::byte, room> payload;  ///< the callable, or where it is, or what it has thrown
+  /// the callable, its address, or the exception that it has thrown
+  alignas(16) std::array<std::byte, room> payload;
 };
 
 #if !defined(BRAID_MODEL)
@@ -221,7 +222,7 @@ class slab_slot::section {
   return free ? generation : 0;
 }
 
-/// Of a handle, inside.
+/// Called for a handle, inside the slab.
 inline auto slab_slot::refusal(std::uint64_t generation) const noexcept -> errc {
   return generation_of(word_.load(relaxed)) == generation ? errc{} : errc::stale;
 }

@@ -53,7 +53,7 @@ class BRAID_API sleepers {
 
   // --- workers ---
 
-  /// Blocks the worker until it is needed. What woke it decides how it looks for work.
+  /// Blocks the worker until it is needed. The cause of the wake decides how it looks for work.
   auto sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause;
 
   /// Whether a worker that has no jobs, but does not sleep either, is to look for jobs that are held up.

@@ -21,14 +21,15 @@ namespace braid::detail {
 class scheduler_base;
 
 /// Spare threads for blocked workers: ForkJoinPool's compensation, Tokio's `block_in_place`. One thread at a time owns
-/// the context of a worker: the thread that was made with the pool, or a spare one. When a job blocks on a future, its
-/// thread hands the context to a spare thread, so that the worker's other jobs go on. When the future is ready, the
-/// blocked thread asks for the context back, and the owner returns it at the end of its own job, or when that blocks.
-/// No job ever runs on top of a blocked stack frame, so none can deadlock it.
-/// Threads: `self` is a context that the caller owns. Protocol: docs/design/future.md
+/// the context of a worker: the thread that was started with the pool, or a spare one. When a job blocks on a future,
+/// its thread hands the context to a spare thread, so that the worker's other jobs continue. When the future is ready,
+/// the blocked thread asks for the context, and the owner returns it at the end of its own job, or when that blocks. No
+/// job ever runs on top of a blocked stack frame, so none can deadlock it.
+/// Threads: `self` is a context that the caller owns.
+/// Protocol: docs/design/future.md
 class BRAID_API spare_threads {
  public:
-  /// What a spare thread does: it gets its number, the lowest that no other has, and calls the function for its work.
+  /// The body of a spare thread: it gets its number, the lowest free one, and calls the function for its work.
   using thread_body = std::function<void(std::size_t number, const std::function<void()>& serve)>;
 
   /// There are `max_threads` at once, and `max_idle` stay when they have nothing to do.
@@ -44,7 +45,8 @@ class BRAID_API spare_threads {
   /// Whether there is something that a worker of this context would do.
   [[nodiscard]] auto has_work(worker& self) noexcept -> bool;
 
-  /// Another thread gets the context, until `reacquire`. False when there is none: then the caller keeps it.
+  /// Passes the context to another thread until `reacquire`. Returns false if there is no such thread: then the caller
+  /// keeps it.
   [[nodiscard]] auto try_release(worker& self) noexcept -> bool;
 
   /// Blocks until the caller has the context again that it had left. `helps` is what it had there for its stack.
@@ -68,7 +70,7 @@ class BRAID_API spare_threads {
   struct returning;
   struct spare_thread {
     std::thread thread;
-    worker* context = nullptr;          // where it is to work; under mutex_
+    worker* context = nullptr;          // the context in which it is to work; guarded by mutex_
     atomic<std::uint32_t> call{0};      // counts the contexts that it was given, and its end
     bool ends = false;                  // under mutex_
     spare_thread* next_idle = nullptr;  // under mutex_

@@ -85,7 +85,7 @@ class spawned final : public produced_state<R> {
     this->produce([this]() -> R { return std::move(call_)(stop_); }, clean_up, more);
   }
 
-  /// The only future that it ever waits for is the one that its call gave.
+  /// The only future that it ever waits for is the one that its call returned.
   void fire(cascade& more) noexcept override {
     if constexpr (is_future<R>) this->forward(more);
   }
@@ -117,7 +117,7 @@ struct spawn_attempt {
   bool accepted;
 };
 
-/// Posts by `try_post(job)`, which is that of `where`.
+/// Posts by `try_post(job)`, which posts to `where`.
 template <typename Post, typename Stop, typename Fn, typename... Args>
 auto attempt_spawn_by(Post try_post, executor& where, Stop stop, Fn&& fn, Args&&... args)
     -> spawn_attempt<call_result<Stop, Fn, Args...>> {

@@ -11,7 +11,7 @@
 
 namespace braid::detail {
 
-/// What may keep work from beginning, and then says why.
+/// A source of stops that never stops anything. Others can keep work from beginning, and then say why.
 struct never_stopped {
   using seen = void;  // by the callable
   [[nodiscard]] static auto reason() noexcept -> std::optional<errc> { return std::nullopt; }
@@ -79,7 +79,7 @@ struct stopped_by<std::stop_token> {
 template <typename Signal>
 using stopped_by_t = typename stopped_by<std::remove_cvref_t<Signal>>::type;
 
-/// What a call gives back that may be stopped: nothing more where it cannot be.
+/// The return type of a call that may be stopped: unchanged if it cannot be stopped.
 template <typename Stop, typename T>
 using unless_stopped = std::conditional_t<std::is_same_v<Stop, never_stopped>, T, result<T>>;
 

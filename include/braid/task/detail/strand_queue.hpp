@@ -7,14 +7,14 @@
 
 namespace braid::detail {
 
-/// What became of a job that was sent to a strand.
+/// The outcome of a push to a strand.
 enum class strand_push : std::uint8_t {
   queued,  ///< the thread that holds the strand comes to it
   first,   ///< no thread held the strand; now the caller does
 };
 
-/// Lock-free MPSC queue of elements with a member `T* next`. Any thread pushes; the thread that holds the strand takes.
-/// One thread at a time holds it, or none, and sees everything that the holders before it did.
+/// A lock-free MPSC queue of elements with a member `T* next`. Any thread pushes; the thread that holds the strand
+/// takes. At most one thread at a time holds it, and sees everything that the holders before it did.
 /// Threads: `push` and `is_idle` from any; the rest from the thread that holds the strand.
 /// Protocol: docs/design/serial_executor.md
 template <typename T>

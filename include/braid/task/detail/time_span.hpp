@@ -8,8 +8,8 @@
 
 namespace braid::detail {
 
-/// A duration of any unit, rounded up to nanoseconds. One that nanoseconds cannot hold is the longest or the shortest
-/// duration, and one that is not a number the shortest.
+/// A duration of any unit, rounded up to nanoseconds. If nanoseconds cannot hold it, it becomes the longest or the
+/// shortest duration; NaN becomes the shortest.
 class time_span {
  public:
   constexpr time_span() noexcept = default;
@@ -34,7 +34,7 @@ class time_span {
   duration value_ = duration::zero();
 };
 
-/// `when + span`; nothing where no time_point can hold it.
+/// Returns `when + span`, or nothing if no time_point can hold it.
 constexpr auto later(time_point when, duration span) noexcept -> std::optional<time_point> {
   duration::rep sum = 0;
   if (__builtin_add_overflow(when.time_since_epoch().count(), span.count(), &sum)) return std::nullopt;

@@ -8,7 +8,7 @@
 
 namespace braid::detail {
 
-/// What is left of `shared_timers` once they are gone: nothing can be armed, nothing is pending.
+/// The part of `shared_timers` that outlives them: nothing can be armed, nothing is pending.
 /// Threads: any.
 class BRAID_API timer_keeper {
  public:
