@@ -39,7 +39,7 @@ auto ask_process(int process, char question, const question_limits& limits = {})
 /// Returns the sentence for a process whose answer was refused because it is too large.
 auto too_large_problem(int process) -> std::string;
 
-/// The number of a process, where the word is one.
+/// Parses the number of a process; returns nothing if the word is not a number.
 auto process_number(std::string_view word) -> std::optional<int>;
 
 /// The command `braid-doctor tasks`, without its name. Gives the exit status.

@@ -18,7 +18,7 @@ struct piece {
   std::size_t slice;
 };
 
-/// What the thread did from `from` to `to`, without gaps.
+/// Returns what the thread did from `from` to `to`, without gaps.
 auto pieces_of(const recorded_thread& thread, std::uint64_t from, std::uint64_t to) -> std::vector<piece> {
   constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
   const auto& slices = thread.slices;
@@ -81,7 +81,7 @@ class path_walk {
   }
   [[nodiscard]] auto name(std::uint32_t index) const -> const std::string& { return trace_.names[index]; }
 
-  /// The job or coroutine that runs at a place; `no_slice` for none.
+  /// Returns the job or coroutine that runs at a place, or `no_slice`.
   [[nodiscard]] auto unit_at(trace_place place) const -> std::size_t {
     while (place.slice != no_slice && slice_at(place).cause == 0) place.slice = slice_at(place).parent;
     return place.slice;
@@ -151,12 +151,12 @@ class path_walk {
     at_ = wait->at;
   }
 
-  /// The walk goes on in what made it ready, and then where the wait began.
+  /// Continues the walk in the work that made it ready, and then at the point at which the wait began.
   void follow(const recorded_wait& wait) {
     if (wait.at.when > bound()) bounds_.push_back(wait.at);
   }
 
-  /// What stopped it: a timer of the loop, as that of a deadline, or other code.
+  /// Adds the cause of the stop: a timer of the loop, such as that of a deadline, or other code.
   void stopped(const recorded_wait& wait, std::uint64_t from, const std::string& what) {
     const bool by_timer = unit_at(at_) == no_slice && is_called({at_.thread, at_.when, around(at_)}, "timers");
     if (!by_timer) return follow(wait);
@@ -179,8 +179,8 @@ class path_walk {
     add(from, until, path_kind::timer, at_.thread, what);
   }
 
-  /// What a loop brings from the kernel may have been there since it asked the last time. What it did meanwhile,
-  /// instead of asking, is named; where it asked often, all is the kernel's.
+  /// An event that a loop receives from the kernel may have been pending since the loop's last call. If the loop did
+  /// something else meanwhile, that work is named; if it called often, the whole time is the kernel's.
   void polled(std::uint64_t from, std::uint64_t to, std::size_t on, const std::string& what) {
     const recorded_slice* const call = last_call(to, from);
     if (call == nullptr) return add(from, to, path_kind::io, on, what);
@@ -196,7 +196,7 @@ class path_walk {
     add(from, asked, path_kind::io, on, what);
   }
 
-  /// The last call to the kernel of the loop here that began before `to` and ended after `from`; null for none.
+  /// Returns the last call of this loop to the kernel that began before `to` and ended after `from`, or null.
   [[nodiscard]] auto last_call(std::uint64_t to, std::uint64_t from) const -> const recorded_slice* {
     const auto& slices = thread(at_.thread).slices;
     auto at = std::ranges::lower_bound(slices, to, {}, &recorded_slice::begin);
@@ -210,8 +210,8 @@ class path_walk {
     return nullptr;
   }
 
-  /// Adds what the thread of `at_` did since `from`. False where it slept until another thread woke it: then the walk
-  /// goes on there.
+  /// Adds what the thread of `at_` did since `from`. Returns false if it slept until another thread woke it: then the
+  /// walk continues there.
   bool run(std::uint64_t from) {
     const recorded_thread& on = thread(at_.thread);
     auto all = pieces_of(on, from, at_.when);
@@ -248,7 +248,7 @@ class path_walk {
     add(from, to, path_kind::queued, on, is_busy ? "behind " + name : "until " + thread(on).name + " came to it");
   }
 
-  /// What the thread ran longest in that time, and how long it ran anything.
+  /// Returns what the thread ran longest in that time, and how long it ran anything.
   [[nodiscard]] auto busiest(std::size_t on, std::uint64_t from, std::uint64_t to) const
       -> std::pair<std::uint64_t, std::string> {
     std::unordered_map<std::uint32_t, std::uint64_t> times;
@@ -267,7 +267,7 @@ class path_walk {
     return {all, most.second};
   }
 
-  /// What ran at a place: the innermost slice, and the thread.
+  /// Returns what ran at a place: the innermost slice, and the thread.
   [[nodiscard]] auto doer(const trace_place& place) const -> std::string {
     const std::size_t unit = unit_at(place);
     if (unit == no_slice) return "thread " + thread(place.thread).name;
@@ -291,7 +291,7 @@ class path_walk {
     return after != found->second.begin() ? &*std::prev(after) : nullptr;
   }
 
-  /// Steps come from the last to the first, and each ends where the one before begins.
+  /// Steps are added from the last to the first, and each ends at the time at which the one added before begins.
   void add(std::uint64_t from, std::uint64_t to, path_kind kind, std::size_t on, std::string what) {
     from = std::max(from, bound());
     if (from >= to) return;

@@ -11,7 +11,7 @@
 
 namespace braid::doctor {
 
-/// What goes on from one time to another, in a trace: a request of rankd, an activity, a task, a span.
+/// A part of a trace with a beginning and an end: a request of rankd, an activity, a task, or a span.
 struct traced_request {
   std::string name;
   trace_place first;
@@ -36,14 +36,15 @@ struct path_step {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   path_kind kind = path_kind::unknown;
-  std::size_t thread = 0;  ///< where
+  std::size_t thread = 0;  ///< the thread on which it happened
   std::string what;        ///< the function or span; what it waited for; what was before it in the queue
 
   [[nodiscard]] auto length() const noexcept -> std::uint64_t { return end - begin; }
 };
 
-/// The requests whose name is `id`, or has it as a word; else activities and tasks, else spans of threads. Without an
-/// id those of rankd, else all activities, else all tasks. The slowest come first.
+/// Returns the requests whose name is `id`, or contains it as a word; otherwise activities and tasks, otherwise spans
+/// of threads. Without an id, returns the requests of rankd, otherwise all activities, otherwise all tasks. The slowest
+/// come first.
 auto find_requests(const trace_file& trace, std::string_view id) -> std::vector<traced_request>;
 
 /// The steps of the request in order, without gaps: they add up to its length, to the nanosecond.

@@ -7,7 +7,8 @@
 
 namespace braid::doctor {
 
-/// The bytes of the character at the front of `text`; 0 where they are not UTF-8. Requires text.
+/// Returns the length in bytes of the character at the front of `text`, or 0 if the bytes are not valid UTF-8. Requires
+/// that `text` is not empty.
 auto utf8_length(std::string_view text) -> std::size_t;
 
 /// The text with control characters and bytes that are not UTF-8 as `\x1b`, and all else as it is.

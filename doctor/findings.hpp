@@ -17,9 +17,9 @@ struct build_facts {
   std::string compiler;
   std::string library;    ///< shared or static
   std::string checks;     ///< on or off
-  std::string sanitizer;  ///< as the compiler calls it, or none
+  std::string sanitizer;  ///< the compiler's name of it; empty if there is none
   std::string hwloc;
-  std::string fibers;  ///< yes, or why there are none
+  std::string fibers;  ///< yes, or the reason why there are none
 };
 
 /// A variable whose name begins with BRAID_.
@@ -33,13 +33,13 @@ struct variable {
 struct attempt {
   std::string what;        ///< for people
   std::string key;         ///< for programs
-  std::error_code result;  ///< zero where it was allowed
+  std::error_code result;  ///< zero if it was allowed
 };
 
-/// What this user may do.
+/// The rights of this user.
 struct rights {
   std::vector<attempt> attempts;
-  std::string loops;     ///< the backend that event loops get, or why they get none
+  std::string loops;     ///< the backend of event loops, or the reason why there is none
   std::string rtprio;    ///< RLIMIT_RTPRIO: a number or unlimited
   std::string nice;      ///< RLIMIT_NICE: the lowest nice value that may be set
   std::string cap_nice;  ///< CAP_SYS_NICE: yes, no or unknown
@@ -55,7 +55,7 @@ struct findings {
   std::optional<rights> user;
 };
 
-/// Of this machine, or of one whose files lie below another root.
+/// Examines this machine, or another one whose files are below `root`.
 auto gather(const std::filesystem::path& root) -> findings;
 
 /// The parts that the running process alone can tell.

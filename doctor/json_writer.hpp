@@ -15,7 +15,7 @@
 
 namespace braid::doctor {
 
-/// One value, written from left to right, in UTF-8: a byte that is none becomes U+FFFD, so that the text is always
+/// Writes one value from left to right, in UTF-8. An invalid byte becomes U+FFFD, so that the text is always
 /// well-formed.
 class json_writer {
  public:

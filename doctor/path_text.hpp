@@ -8,8 +8,8 @@
 
 namespace braid::doctor {
 
-/// What `trace` says of requests, the slowest first: their steps with times in microseconds, and sums by kind. Steps
-/// that are short beside the request are put together.
+/// Returns the output of `trace` for requests, slowest first: their steps with times in microseconds, and sums by kind.
+/// Steps that are short compared with the request are merged.
 auto to_text(const trace_file& trace, std::span<const traced_request> requests) -> std::string;
 
 /// Packets for the end of the file: a track for each request, on which its steps are slices.

@@ -64,7 +64,7 @@ auto backend_of_loops() -> std::string {
   return made ? std::string((*made)->name()) : "none: " + made.error().message();
 }
 
-/// Zero where the call gave no error.
+/// Returns zero if the call succeeded.
 auto code_of(long status) -> std::error_code { return status < 0 ? last_system_error() : std::error_code(); }
 
 /// On a thread that ends at once, so that nothing else runs with that priority.

@@ -142,7 +142,7 @@ auto reason(const tasks_options& options, int status, const std::string& tasks, 
   return "gdb gives no tasks: " + last_line_of(rest);
 }
 
-/// What a program says is not to be trusted: its lines are shown, and nothing that a terminal would obey.
+/// The output of another program is not trusted: its lines are shown without characters that a terminal would obey.
 auto write_lines(std::string_view lines) -> int {
   std::string text;
   while (!lines.empty()) {

@@ -50,12 +50,12 @@ auto read(std::span<const std::string> words, top_options& options) -> std::opti
   return std::nullopt;
 }
 
-/// What tasks wait for is asked once a second, because all homes have to answer for it.
+/// The waits of tasks are requested once a second, because all homes have to answer.
 class looks {
  public:
   explicit looks(int process) noexcept : process_(process) {}
 
-  /// False where the process does not answer.
+  /// Returns false if the process does not answer.
   auto look() -> bool {
     const bool asks_tasks = clock::now() >= next_waits_;
     const process_answer given = ask_process(process_, asks_tasks ? 'w' : 'm');

@@ -185,7 +185,7 @@ void write_waits(std::string& text, const two_looks& of) {
   write_rows(text, rows);
 }
 
-/// Counters of what has no table of its own, by family, where they grow or are gauges of something.
+/// Writes the metrics that no other table shows, by family, if they grow or are gauges.
 void write_rest(std::string& text, const two_looks& of) {
   std::set<std::string_view> known{waiting};
   const auto note = [&known](std::span<const column> columns) {

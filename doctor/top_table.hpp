@@ -17,7 +17,7 @@ struct top_sample {
   double value = 0;
 };
 
-/// Reads metrics as OpenMetrics text. Lines that are none are left out.
+/// Parses metrics in the OpenMetrics text format. Other lines are ignored.
 auto parse_samples(std::string_view text) -> std::vector<top_sample>;
 
 /// Workers, loops, queues, what tasks wait for, and rates of the rest by the difference of two looks, which are

@@ -30,7 +30,8 @@ class message_reader {
  public:
   explicit message_reader(std::string_view bytes) noexcept : rest_(bytes) {}
 
-  /// None at the end. Errors: std::runtime_error where the bytes are no message.
+  /// Returns nothing at the end.
+  /// Errors: std::runtime_error if the bytes are not a valid message.
   auto next() -> std::optional<field> {
     if (rest_.empty()) return std::nullopt;
     const std::uint64_t key = varint();

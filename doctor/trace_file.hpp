@@ -18,10 +18,10 @@ inline constexpr std::size_t no_slice = ~std::size_t{0};
 struct trace_place {
   std::size_t thread = 0;        ///< position in `trace_file::threads`
   std::uint64_t when = 0;        ///< in nanoseconds
-  std::size_t slice = no_slice;  ///< the innermost one that is open there: position in `recorded_thread::slices`
+  std::size_t slice = no_slice;  ///< the innermost slice that is open there: an index in `recorded_thread::slices`
 };
 
-/// What a thread did from one time to another. Slices of a thread nest.
+/// A slice of a thread, with a beginning and an end. Slices of a thread nest.
 struct recorded_slice {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -46,14 +46,14 @@ struct recorded_thread {
 struct recorded_wait {
   trace_place at;
   std::uint32_t name = 0;
-  std::uint64_t due = 0;  ///< nanoseconds until its timer; 0 where it has none
+  std::uint64_t due = 0;  ///< nanoseconds until its timer; 0 if it has none
 };
 
 /// Something with a track of its own: an activity, as a request of rankd, or a spawned task.
 struct recorded_track {
   std::string name;
-  trace_place first;  ///< where it began
-  trace_place last;   ///< where it ended
+  trace_place first;  ///< the place at which it began
+  trace_place last;   ///< the place at which it ended
   bool is_activity = false;
   std::int64_t open = 0;  ///< states without an end: of a trace that was cut
 };
@@ -62,13 +62,13 @@ struct trace_file {
   std::vector<std::string> names;
   std::vector<recorded_thread> threads;
   std::unordered_map<std::uint64_t, recorded_track> tracks;
-  // What arrows begin at, by their numbers and by time:
+  // The starting points of arrows, by their numbers and by time:
   std::unordered_map<std::uint64_t, std::vector<trace_place>> posts;
   std::unordered_map<std::uint64_t, std::vector<trace_place>> readies;
   std::unordered_map<std::uint64_t, std::vector<trace_place>> wakes;
   std::unordered_map<std::uint64_t, std::vector<recorded_wait>> waits;
   std::uint64_t lost = 0;  ///< records that the trace does not have
-  bool is_cut = false;     ///< it ends within a packet, as that of a killed program
+  bool is_cut = false;     ///< the file ends within a packet, as after the program was killed
   bool has_paths = false;  ///< the paths of requests were added to it
 };
 
@@ -76,7 +76,8 @@ struct trace_file {
 inline constexpr std::uint64_t first_path_track = std::uint64_t{1} << 60U;
 inline constexpr std::uint32_t first_path_sequence = 0x7000'0000;
 
-/// Reads the bytes of a trace. Errors: std::runtime_error with a sentence where they are none.
+/// Parses the bytes of a trace.
+/// Errors: std::runtime_error with a sentence if they are not a trace.
 auto parse_trace(std::string_view bytes) -> trace_file;
 
 }  // namespace braid::doctor

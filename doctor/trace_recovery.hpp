@@ -5,8 +5,9 @@
 
 namespace braid::doctor {
 
-/// Adds to the trace in `file` what FILE.rings has beyond it, and removes that. What was done, as a line.
-/// Errors: std::runtime_error with a sentence; std::system_error; std::bad_alloc. Both files are then as they were.
+/// Appends to the trace in `file` the records that only FILE.rings contains, and removes FILE.rings. Returns a line
+/// that says what was done.
+/// Errors: std::runtime_error with a sentence; std::system_error; std::bad_alloc. Both files are then unchanged.
 auto recover_trace(const std::string& file) -> std::string;
 
 }  // namespace braid::doctor
