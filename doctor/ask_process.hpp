@@ -32,8 +32,8 @@ struct process_answer {
   std::string text = {};  ///< without its last line, by which it is whole; empty if there is no answer
 };
 
-/// Asks the socket of the process. Blocks: for `limits.time` at most. Errors: std::system_error if no socket can be
-/// made.
+/// Sends a question to the socket of the process, and returns the answer.
+/// Blocks: for `limits.time` at most. Errors: std::system_error if a socket cannot be created.
 auto ask_process(int process, char question, const question_limits& limits = {}) -> process_answer;
 
 /// Returns the sentence for a process whose answer was refused because it is too large.

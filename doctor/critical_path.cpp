@@ -40,7 +40,7 @@ auto pieces_of(const recorded_thread& thread, std::uint64_t from, std::uint64_t 
   return found;
 }
 
-/// How a wait by that name is shown. Others are for what other tasks or threads do, which the walk follows.
+/// Returns the kind of a wait with this name. Other names are waits for other tasks or threads, which the walk follows.
 auto kind_of_wait(std::string_view name) -> std::optional<path_kind> {
   if (name == "sleep") return path_kind::timer;
   if (name == "I/O" || name == "readiness" || name == "Redis reply") return path_kind::io;
@@ -52,7 +52,7 @@ class path_walk {
  public:
   path_walk(const trace_file& trace, const traced_request& of) : trace_(trace), bounds_{of.first}, at_(of.last) {}
 
-  /// Each step goes back in time, or to the slice around.
+  /// Each step leads back in time, or to the surrounding slice.
   auto steps() -> std::vector<path_step> {
     constexpr unsigned max_steps_at_a_time = 1000;  // a trace that is damaged may lead round in a circle
     unsigned steps_here = 0;
@@ -167,7 +167,7 @@ class path_walk {
   /// The slice around the innermost one of a place.
   [[nodiscard]] auto around(const trace_place& place) const -> std::size_t { return slice_at(place).parent; }
 
-  /// Whether the innermost slice of a place is one of the library's own by that name.
+  /// Returns whether the innermost slice of a place is a slice of the library with this name.
   [[nodiscard]] auto is_called(const trace_place& place, std::string_view text) const -> bool {
     return place.slice != no_slice && slice_at(place).cause == 0 && name(slice_at(place).name) == text;
   }
@@ -304,12 +304,12 @@ class path_walk {
   }
 
   const trace_file& trace_;
-  std::vector<trace_place> bounds_;  // the walk does not go back over the last one: it goes on there
+  std::vector<trace_place> bounds_;  // the walk stops at the last one and continues there
   trace_place at_;
   std::vector<path_step> steps_;
 };
 
-/// Whether `id` is the text or a word of it.
+/// Returns whether `id` is the text or one of its words.
 auto has_word(std::string_view text, std::string_view id) -> bool {
   for (std::size_t at = text.find(id); at != std::string_view::npos; at = text.find(id, at + 1)) {
     const bool begins = at == 0 || text[at - 1] == ' ';

@@ -23,7 +23,7 @@ struct traced_request {
 /// Why the request was not over yet.
 enum class path_kind : std::uint8_t {
   cpu,      ///< a thread ran it, or what it waited for
-  queued,   ///< it could run, and no thread had come to it
+  queued,   ///< it was ready, and no thread had started it
   io,       ///< the kernel, or a server
   lock,     ///< a semaphore that another task had
   timer,    ///< a sleep, or a timeout

@@ -1,4 +1,4 @@
-// doctor/escape.hpp: text that came from elsewhere, made fit for a terminal or for JSON.
+// doctor/escape.hpp: escapes untrusted text for a terminal or for JSON.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// doctor/findings.cpp: asks the library.
+// doctor/findings.cpp: collects the findings from the library.
 #include <doctor/findings.hpp>
 
 namespace braid::doctor {

@@ -12,7 +12,7 @@
 
 namespace braid::doctor {
 
-/// How the program was built, and what it was given.
+/// How the program was built, and with which options.
 struct build_facts {
   std::string compiler;
   std::string library;    ///< shared or static

@@ -100,7 +100,7 @@ class json_writer {
   }
 
   std::string text_;
-  bool first_ = true;  // what comes next needs no comma before it
+  bool first_ = true;  // the next item needs no comma before it
 };
 
 }  // namespace braid::doctor

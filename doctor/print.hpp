@@ -13,7 +13,7 @@ auto to_text(const findings& found) -> std::string;
 /// One JSON object on one line. Sets of CPUs are strings such as `0-3,8`; positions count from 0.
 auto to_json(const findings& found) -> std::string;
 
-/// How a kind of core, or a source, is called.
+/// Returns the name of a kind of core, or of a source.
 auto name_of(topology::core_kind kind) -> const char*;
 auto name_of(topology_source source) -> const char*;
 

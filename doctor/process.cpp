@@ -67,7 +67,7 @@ auto backend_of_loops() -> std::string {
 /// Returns zero if the call succeeded.
 auto code_of(long status) -> std::error_code { return status < 0 ? last_system_error() : std::error_code(); }
 
-/// On a thread that ends at once, so that nothing else runs with that priority.
+/// Uses a thread that ends at once, so that nothing else runs with that priority.
 auto try_real_time() -> std::error_code {
   int status = 0;
   std::thread([&] {

@@ -95,7 +95,7 @@ auto gdb_words(const tasks_options& options) -> std::vector<std::string> {
   return words;
 }
 
-/// Gives its status, as of `waitpid`.
+/// Returns its status in the format of `waitpid`.
 auto run_gdb(const tasks_options& options, const inherited_file& tasks, const inherited_file& rest) -> int {
   constexpr unsigned limit_s = 300;
   std::vector<std::string> words = gdb_words(options);

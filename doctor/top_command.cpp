@@ -74,7 +74,7 @@ class looks {
     return true;
   }
 
-  /// How the last look ended.
+  /// Returns how the last request ended.
   [[nodiscard]] auto became() const noexcept -> process_answer::how { return became_; }
   [[nodiscard]] auto table() const -> std::string { return to_table(before_, now_, seconds_); }
 
@@ -89,7 +89,7 @@ class looks {
   std::vector<top_sample> waits_;
 };
 
-/// On a terminal each table takes the place of the one before.
+/// On a terminal, each table replaces the previous one.
 auto write(const std::string& table, bool is_first) -> bool {
   const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
   const char* const before = is_terminal ? "\x1b[H\x1b[2J" : is_first ? "" : "\n";

@@ -38,7 +38,7 @@ struct recorded_thread {
   std::vector<recorded_slice> slices;            ///< by begin
   std::map<std::uint64_t, std::uint64_t> woken;  ///< when, and the number of the worker
 
-  /// The innermost slice that goes on after `when`.
+  /// Returns the innermost slice that continues after `when`.
   [[nodiscard]] auto innermost(std::uint64_t when) const noexcept -> std::size_t;
 };
 

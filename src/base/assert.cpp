@@ -17,7 +17,7 @@ namespace {
 void print_stack(std::span<void* const> frames) noexcept {
   try {
     symbol_table symbols;
-    for (void* const frame : frames)  // an address to return to: the call stands before it
+    for (void* const frame : frames)  // a return address: the call is before it
       std::fprintf(stderr, "    %s\n", symbols.name(reinterpret_cast<std::uintptr_t>(frame) - 1).c_str());
   } catch (...) {
     ::backtrace_symbols_fd(frames.data(), static_cast<int>(frames.size()), 2);

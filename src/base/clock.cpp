@@ -22,7 +22,8 @@ auto steady_time() noexcept -> const clock_source& {
 
 namespace {
 
-/// Made when the library is loaded: a thread that made it during a fork would leave its lock held in the child.
+/// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
+/// child.
 [[maybe_unused]] const clock_source& made_early = steady_time();
 
 }  // namespace

@@ -62,7 +62,8 @@ auto detail::braid_category() noexcept -> const std::error_category& {
 
 namespace {
 
-/// Made when the library is loaded: a thread that made it during a fork would leave its lock held in the child.
+/// Constructed when the library is loaded: a thread that constructed it during a fork would leave its lock held in the
+/// child.
 [[maybe_unused]] const std::error_category& made_early = detail::braid_category();
 
 }  // namespace

@@ -43,7 +43,7 @@ auto is_there(dl_phdr_info* info, std::size_t /*size*/, void* wanted) -> int {
   return 0;
 }
 
-/// Where an object lies, from its first segment to its last one.
+/// The address range of an object, from its first segment to its last.
 auto is_one_more(dl_phdr_info* info, std::size_t /*size*/, void* to) -> int {
   symbol_table::loaded made{.path = info->dlpi_name, .base = info->dlpi_addr, .begin = ~std::uint64_t{0}, .end = 0};
   for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
@@ -80,7 +80,7 @@ class elf_file {
     return end == std::string::npos ? std::string() : bytes_.substr(offset, end - offset);
   }
 
-  /// Where in the file lies what is loaded to an address of the object.
+  /// Returns the offset in the file of an address of the object.
   [[nodiscard]] auto offset_of(std::uint64_t address) const -> std::optional<std::uint64_t> {
     const auto header = at<ElfW(Ehdr)>(0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
@@ -244,7 +244,7 @@ auto public_name(std::string_view job) -> std::string {
   return std::string(called_by(job));
 }
 
-/// Jobs by which a task goes on.
+/// Returns whether the job resumes a task.
 auto is_resumption(std::string_view job) -> bool {
   constexpr std::string_view inner = "braid::detail::";
   constexpr std::string_view parameters = "(braid::job&, braid::job::action)";

@@ -7,11 +7,11 @@
 
 namespace braid {
 
-// A timer lies in the level of the highest 6-bit digit in which its tick differs from elapsed_, in the slot of that
-// digit. So a slot that is in use lies ahead of elapsed_ within its level, everything in a level is due before
-// anything in the next one, and the first used slot of the lowest used level is the next to look at. When elapsed_
-// reaches the start of a slot, its timers differ in a lower digit only and move down. A jump of elapsed_ passes no
-// start of a used slot without emptying it, so the rule keeps holding for the slots that stay.
+// A timer is in the level of the highest 6-bit digit in which its tick differs from elapsed_, in the slot of that
+// digit. So a used slot is ahead of elapsed_ within its level, everything in a level is due before anything in the next
+// one, and the first used slot of the lowest used level is the next to process. When elapsed_ reaches the start of a
+// slot, its timers differ in a lower digit only and move down. A jump of elapsed_ passes no start of a used slot
+// without emptying it, so the rule remains true for the other slots.
 
 auto timer_wheel::tick_before(time_point when) noexcept -> std::uint64_t {
   const auto ns = std::max<duration::rep>(when.time_since_epoch().count(), 0);

@@ -78,7 +78,7 @@ struct debug_layout {
     };
   }
 
-  /// Where the awaiter_base of a wait lies, from which offsets count: it begins with its `next`.
+  /// The offset of the awaiter_base of a wait, from which other offsets count: it begins with its `next`.
   template <typename Awaiter>
   static constexpr std::uint64_t base = offsetof(Awaiter, next);
   static_assert(offsetof(awaiter_base, next) == 0);

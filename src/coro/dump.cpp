@@ -88,7 +88,7 @@ class dump_round {
   /// Cycles of waits, after `run`.
   [[nodiscard]] auto cycles() const -> const std::vector<seen_deadlock>& { return cycles_; }
 
-  /// The same alone.
+  /// The same without the rest of the dump.
   [[nodiscard]] auto cycles(time_point end) -> std::vector<seen_deadlock> {
     ask_all(end);
     const std::lock_guard guard(all_->lock);
@@ -177,7 +177,7 @@ class dump_round {
     {
       const std::lock_guard guard(all_->lock);
       are_dropped = all_->are_dropped;
-      given.resize(all_->given.size());  // those that come late find their place
+      given.resize(all_->given.size());  // late answers find their place
       given.swap(all_->given);
     }
     cycles_ = cycles_of(given);

@@ -17,14 +17,14 @@ constexpr std::size_t none = seen_scope::none;
 /// A scope of any home.
 struct scope_node {
   std::size_t around = none;
-  std::size_t owner = none;            // the nearest scope, itself included, that was made for a spawned task
+  std::size_t owner = none;            // the nearest scope, itself included, that was created for a spawned task
   const task_info* info = nullptr;     // of an owner
   std::size_t known = 0;               // tasks that were seen, of those that it counts
   std::size_t all = 0;                 // tasks that it counts
   std::vector<std::size_t> tasks;      // of an owner: those nearest to it
   std::size_t first = none;            // a wait in it, at any depth
   bool may_go_on = false;              // something in it, at any depth
-  bool may_release = false;            // of an owner: something nearest to it may go on, and give a lock back
+  bool may_release = false;            // of an owner: something directly in it may continue, and release a lock
   std::vector<std::size_t> joined_by;  // waits for all that is in it
   std::vector<std::size_t> wanted_by;  // of an owner: waits for its lock
 };
@@ -65,7 +65,7 @@ class wait_graph {
 
   [[nodiscard]] auto cycles() const -> std::vector<seen_deadlock> {
     std::vector<seen_deadlock> found;
-    std::vector<std::size_t> walk(waits_.size(), 0);  // the number of the walk that came there
+    std::vector<std::size_t> walk(waits_.size(), 0);  // the number of the walk that arrived there
     for (std::size_t from = 0; from < waits_.size(); ++from) {
       if (waits_[from].may_end || walk[from] != 0) continue;
       std::size_t at = from;
@@ -148,7 +148,7 @@ class wait_graph {
     return found != needed.tasks.end() ? *found : needed.tasks.front();
   }
 
-  /// From the task with the lowest number on, so that the same cycle has the same text.
+  /// Begins with the task with the lowest number, so that the same cycle has the same text.
   [[nodiscard]] auto cycle(std::size_t begin) const -> seen_deadlock {
     std::size_t from = begin;
     for (std::size_t at = next(begin); at != begin; at = next(at))

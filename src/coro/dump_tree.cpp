@@ -22,7 +22,7 @@ auto is_of_the_library(std::string_view name) -> bool {
 struct contents {
   std::vector<std::size_t> tasks;
   std::vector<std::size_t> scopes;  // inside of it, that no task is known to hold
-  std::size_t owner = none;         // the task that the scope was made for
+  std::size_t owner = none;         // the task for which the scope was created
   std::size_t known = 0;            // of those that the scope counts
 };
 
@@ -41,7 +41,7 @@ class relations {
     }
   }
 
-  /// How many tasks of a scope do not wait here.
+  /// Returns the number of tasks of a scope that do not wait here.
   [[nodiscard]] auto others(std::size_t scope) const noexcept -> std::size_t {
     const std::size_t all = seen_->scopes[scope].tasks;
     return all - std::min(all, in[scope].known);
@@ -110,7 +110,7 @@ auto dump_tree::shown(const seen_home& seen, const seen_task& task, unsigned dep
   return made;
 }
 
-/// By a stack of its own: tasks may lie in each other to any depth.
+/// Uses its own stack, because tasks may be nested to any depth.
 auto dump_tree::of(const seen_home& seen) -> std::vector<task_dump::entry> {
   struct branch {
     std::size_t task = none;

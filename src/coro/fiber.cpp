@@ -91,7 +91,7 @@ struct fiber_frame::stacks {
     give_back_fiber_stack(memory);
   }
 
-  /// On the fiber's stack, for the first time.
+  /// Called on the fiber's stack, for the first time.
   static void enter(transfer_t from) noexcept {
     fiber_frame& self = *static_cast<fiber_frame*>(from.data);
     stacks& of = *self.stacks_;

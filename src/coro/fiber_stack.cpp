@@ -19,7 +19,7 @@
 namespace braid::detail {
 namespace {
 
-/// Lies at the end of a kept stack, which is in use already.
+/// Stored at the end of a kept stack, in a page that is already in use.
 struct kept_stack {
   kept_stack* next;
   fiber_stack self;

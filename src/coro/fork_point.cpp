@@ -16,8 +16,8 @@ void fork_point::run_continuation(fork_record& self) noexcept {
   resume(fork.next_(fork));
 }
 
-/// A child has ended, and its parent's continuation is not the newest entry of the deque: a thief has it, or takes it
-/// later. The entry that was popped instead goes back.
+/// Called if a child has ended, and its parent's continuation is not the newest entry of the deque: a thief has it, or
+/// takes it later. The entry that was popped is pushed back.
 auto fork_point::ended_alone(worker& self, fork_record* newest) noexcept -> std::coroutine_handle<> {
   if (newest != nullptr) {
     static_cast<void>(self.forks.try_push_privately(*newest));  // there is room: it was popped just now

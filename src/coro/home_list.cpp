@@ -48,8 +48,8 @@ auto part_of(const home& one) -> home_part& {
 
 }  // namespace
 
-/// In the child of a fork: nothing runs the homes of the parent there, and a question to one would be written to
-/// descriptors that may be other files by now.
+/// In the child of a fork nothing runs the homes of the parent, and a question to one would be written to descriptors
+/// that may be other files by now.
 void home_list::forget_parent(home_part& in) noexcept {
   const std::uint64_t now = forks.load(relaxed);
   if (std::exchange(in.forks, now) == now) return;

@@ -36,7 +36,7 @@ void resume_left() noexcept {
 /// Coroutines of clang leave nothing: for them it is a call and two loads.
 void resume(std::coroutine_handle<> first) noexcept {
   if (next_to_resume) [[unlikely]] {
-    // A resume inside of another one must not take the handle that the outer one is about to go on with.
+    // A nested resume must not take the handle that the outer one will resume next.
     const auto outer = std::exchange(next_to_resume, nullptr);
     resume(first);
     next_to_resume = outer;

@@ -83,7 +83,7 @@ auto scope::idle_continuation() noexcept -> std::coroutine_handle<> {
   return std::exchange(idle_, nullptr)(idle_context_);  // the scope may be gone after this
 }
 
-/// Whether no other thread refers to this scope. Where one does, its posted job is marked as awaited: the job then
+/// Returns whether no other thread refers to this scope. If one does, its posted job is marked as awaited: the job then
 /// arrives even at a home that refuses other work.
 auto scope::remote_is_over() noexcept -> bool {
   auto seen = remote_stop::posted;
@@ -117,8 +117,8 @@ void scope::request_stop(errc reason) noexcept {
 /// The scope may be gone when this returns.
 void scope::post_stop() noexcept {
   if (home_->try_post(*this)) return;
-  // The home does not run, or it stops: then its own stop reaches the tasks. But a task of it may wait for this scope
-  // already, and that home takes the job.
+  // The home does not run, or it is stopping: then its own stop reaches the tasks. But one of its tasks may already
+  // wait for this scope, and that home accepts the job.
   auto seen = remote_stop::posted;
   // edge scope.remote_stop: publish, the scope may be destroyed once this is seen
   if (remote_.compare_exchange_strong(seen, remote_stop::arrived, release, relaxed)) return;

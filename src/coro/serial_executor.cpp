@@ -87,7 +87,7 @@ auto serial_executor::run_alone(executor& where, task<void> first) -> bool {
   return post(where, std::move(begin)).has_value();
 }
 
-/// On the thread that is to run the task: its memory is near there, and no other task knows of the home before it
+/// Runs on the thread that will run the task: its memory is near there, and no other task knows the home before it
 /// waits.
 void serial_executor::run_here(executor& where, begin_fn begin, void* context) {
   (new serial_executor(where, begin, context))->drain();
@@ -256,7 +256,7 @@ void serial_executor::disarm(timer& item) noexcept {
   if (timer_state_ != nullptr) timer_state_->wheel.disarm(item);
 }
 
-/// One timer of the service stands for all of the home.
+/// One timer of the service represents all timers of the home.
 void serial_executor::arm_wake_timer() noexcept {
   const auto next = timer_state_->wheel.next_event();
   if (!next || *next >= timer_state_->armed_until) return;

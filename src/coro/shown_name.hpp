@@ -1,4 +1,4 @@
-// src/coro/shown_name.hpp: names that the program gave, made fit for one line of a text.
+// src/coro/shown_name.hpp: escapes names of the program for one line of text.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace braid::detail {
 
-/// The name with line ends and other control characters as `\x0a`: a name makes no lines of its own. Errors:
-/// std::bad_alloc.
+/// Returns the name with line ends and other control characters as `\x0a`, so that a name cannot add lines.
+/// Errors: std::bad_alloc.
 [[nodiscard]] inline auto shown_name(std::string_view name) -> std::string {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string shown;

@@ -26,7 +26,7 @@ auto task_walk::through(home& where) noexcept -> seen_home {
   try {
     task_walk walk(where);
     try {
-      // The list grows meanwhile; scopes may lie in each other to any depth.
+      // The list grows meanwhile, because scopes may be nested to any depth.
       for (std::size_t place = 0; place < walk.found_.size(); ++place) walk.visit(*walk.found_[place], place);
     } catch (const std::bad_alloc&) {
       walk.all_.is_whole = false;

@@ -6,7 +6,7 @@
 namespace braid::detail {
 namespace {
 
-/// Where the parts of a block begin behind the values.
+/// The offsets of the parts of a block, behind the values.
 struct block_layout {
   block_layout(const flow_plan& plan, const clock_source* clock) noexcept
       : present(plan.values_end), times(up_to(present + plan.values.size(), alignof(node_times))) {
@@ -50,7 +50,7 @@ flow_state::flow_state(std::shared_ptr<const flow_plan> plan, const clock_source
       rest_(block_.get() + block_layout(*plan_, clock).rest,
             block_layout(*plan_, clock).end - block_layout(*plan_, clock).rest) {}
 
-/// Backwards, because a value may point into those that it was made of.
+/// In reverse order, because a value may point into values from which it was computed.
 flow_state::~flow_state() {
   for (std::size_t index = plan_->values.size(); index-- > 0;) {
     const flow_value_slot& each = plan_->values[index];

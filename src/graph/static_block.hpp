@@ -56,7 +56,7 @@ class static_block {
   auto operator=(const static_block&) -> static_block& = delete;
   ~static_block();
 
-  /// How many were given.
+  /// Returns the number of nodes that were given.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return given_; }
   [[nodiscard]] auto entry() noexcept -> static_node& { return nodes_[0]; }
   [[nodiscard]] auto nodes() noexcept -> static_node* { return nodes_; }
@@ -73,7 +73,7 @@ class static_block {
     return **reinterpret_cast<static_run**>(reinterpret_cast<std::byte*>(&node - node.place) - sizeof(static_node));
   }
 
-  /// From here on `run` has the nodes. Requires that no other one has them.
+  /// From now on `run` has the nodes. Requires that no other run has them.
   void take(static_run& run) noexcept {
     // edge static_graph.run: observe, the nodes are seen as the last run left them
     const bool is_taken = taken_.exchange(true, acquire);
@@ -93,7 +93,7 @@ class static_block {
   static_node* nodes_ = nullptr;  // in memory_
   std::vector<node_index> targets_;
   std::vector<boxed_call> boxes_;
-  atomic<bool> taken_{false};  // whether a run is under way; written by the running thread
+  atomic<bool> taken_{false};  // whether a run is in progress; written by the running thread
 };
 
 }  // namespace braid::detail

@@ -49,7 +49,8 @@ class static_run {
   /// Returns whether more than one walk has begun. It may miss walks that other threads have just begun.
   [[nodiscard]] auto has_several_walks() const noexcept -> bool { return several_.load(relaxed); }
 
-  /// How it ended. Errors: rethrows.
+  /// Returns how it ended.
+  /// Errors: rethrows.
   auto take() -> result<void> {
     if (failed_.load(relaxed)) std::rethrow_exception(std::exchange(thrown_, nullptr));
     if (const int why = left_out_.load(relaxed); why != 0) return braid::fail(static_cast<errc>(why));
@@ -127,7 +128,7 @@ class walk {
   static_block& block_;
   static_node* const nodes_;
   worker* const self_;
-  std::uint32_t base_;       // what lies above this position of the deque is of this walk
+  std::uint32_t base_;       // entries above this position of the deque belong to this walk
   std::int32_t pushed_ = 0;  // and was not popped; also what a walk that waits in this context had pushed
   std::uint32_t spare_ = static_node::none;  // place of the newest node that the deque had no room for
 };
@@ -150,7 +151,7 @@ auto walk::go(static_node& from) noexcept -> std::int32_t {
   return pushed_;
 }
 
-/// The node to go on with.
+/// Returns the next node.
 [[gnu::always_inline]] inline auto walk::after(const static_node& done) noexcept -> static_node* {
   static_node* next = nullptr;
   if (done.second == static_node::none) {
@@ -193,7 +194,8 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
   return arrive_first(at);
 }
 
-/// In the first walk of a run, on a worker. Pinned, so that no thief begins a walk between the check and the change.
+/// Used in the first walk of a run, on a worker. The deque is pinned, so that no thief begins a walk between the check
+/// and the change.
 [[gnu::always_inline]] inline auto walk::arrive_first(static_node& at) noexcept -> bool {
   if (!self_->forks.try_pin()) [[unlikely]]
     return at.waiting_for.arrive(at.predecessors);
@@ -202,8 +204,8 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
   return ready;
 }
 
-/// Whether no other thread can have begun a walk: nothing that this one has pushed is shared, or was and was taken.
-/// Requires that the deque is pinned, and the first walk.
+/// Returns whether no other thread can have begun a walk: none of the entries that this walk has pushed is or was
+/// shared. Requires that the deque is pinned, and the first walk.
 [[gnu::always_inline]] inline auto walk::is_alone() const noexcept -> bool {
   const std::uint32_t border = self_->forks.position() - static_cast<std::uint32_t>(self_->forks.private_size());
   return static_cast<std::int32_t>(border - base_) <= 0;
@@ -211,7 +213,7 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
 
 [[gnu::always_inline]] inline void walk::push(static_node& ready) noexcept {
   if (self_ == nullptr) return spare(ready);
-  // A node that waited may have run what lay below.
+  // A node that waited may have run the entries below.
   if (const std::uint32_t position = self_->forks.position(); static_cast<std::int32_t>(position - base_) < 0)
     base_ = position;
   if (!self_->forks.try_push_privately(ready)) [[unlikely]]
@@ -266,7 +268,8 @@ void walk::leave_out() noexcept {
   while (pop() != nullptr) {}
 }
 
-/// Waits for walks of others. Nothing lies in the worker's deque then: what they took lay above all that was there.
+/// Waits for walks of other threads. The worker's deque is empty then, because the entries that they took were above
+/// all others.
 void wait_for_others(worker& self, static_run& run) noexcept {
   fork_patience some(self.exchange->looks());
   while (!run.ended.is_set()) {
@@ -285,7 +288,7 @@ void run_all(static_run& run) noexcept {
   if (!run.walks.end(taken)) wait_for_others(*self, run);
 }
 
-/// Gives the nodes back at the end of a run, ready for the next one.
+/// Returns the nodes at the end of a run, ready for the next one.
 class taken_nodes {
  public:
   explicit taken_nodes(static_run& run) noexcept : run_(run) { run_.block.take(run_); }

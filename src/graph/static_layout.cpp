@@ -9,7 +9,7 @@ namespace {
 
 constexpr node_index none = std::numeric_limits<node_index>::max();
 
-/// Where the successors of each node begin, in a list of all; one more than there are nodes.
+/// The start of each node's successors in one list; it has one more entry than there are nodes.
 auto begins_of(std::size_t nodes, std::span<const graph_shape::edge> edges) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> begins(nodes + 1, 0);
   for (const auto [from, to] : edges) ++begins[from + 1];

@@ -31,7 +31,7 @@ class static_layout {
     return std::span(targets_).subspan(lists_[node].first, lists_[node].count);
   }
   [[nodiscard]] auto predecessors(node_index node) const noexcept -> std::uint32_t { return predecessors_[node]; }
-  /// Whether it is one of the graph's own.
+  /// Returns whether it is one of the graph's own nodes.
   [[nodiscard]] auto is_given(node_index node) const noexcept -> bool { return node < given_; }
 
  private:

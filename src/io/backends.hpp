@@ -29,7 +29,8 @@ struct event_ends {
   descriptor read;
   descriptor write;  // not open for an eventfd, which has one descriptor for both
 
-  /// Makes an event whose ends do not block. Errors: the system's.
+  /// Creates an event whose ends do not block.
+  /// Errors: the system's.
   [[nodiscard]] static auto create() -> result<event_ends>;
 
   [[nodiscard]] auto writable() const noexcept -> int { return write ? write.number() : read.number(); }

@@ -1,4 +1,4 @@
-// src/io/byte_stream.cpp: how far a read or a write has come.
+// src/io/byte_stream.cpp: the progress of a read or a write.
 #include <braid/io/byte_stream.hpp>
 
 #include <braid/base/config.hpp>
@@ -93,7 +93,7 @@ write_operation<Value>::write_operation(write_operation&& other) noexcept
   gather();
 }
 
-/// Lists what comes next, as far as there is room.
+/// Lists the next parts, as far as there is room.
 template <typename Value>
 void write_operation<Value>::gather() noexcept {
   std::size_t count = 0;

@@ -57,7 +57,7 @@ class killed_process {
     if (process_ != nullptr) static_cast<void>(see_end(0));
   }
 
-  /// Whether it has ended; without WNOHANG it waits for that.
+  /// Returns whether it has ended; without WNOHANG it waits for that.
   [[nodiscard]] auto see_end(int flags) const noexcept -> bool {
     const detail::child_look seen = detail::look_at({.process = process_->number(), .id = id_}, flags);
     return seen.error != 0 || seen.ended;
@@ -65,7 +65,7 @@ class killed_process {
 
   void forget() noexcept { process_.reset(); }
 
-  /// On the loop, for as long as that runs.
+  /// Runs on the loop, as long as the loop runs.
   static auto await_end(killed_process of) -> task<void> {
     const detail::child_look seen = co_await exit_operation(of.process_.get(), of.id_);
     if (seen.ended || seen.error == ECHILD) of.forget();  // else the loop cannot wait for it, and the destructor does
@@ -76,14 +76,14 @@ class killed_process {
   pid_t id_;
 };
 
-/// The system takes words up to their first zero.
+/// The system reads words up to their first zero.
 auto has_zero(const child_process::options& how) -> bool {
   const auto holds = [](const std::string& word) { return word.find('\0') != std::string::npos; };
   return holds(how.program) || holds(how.folder) || std::ranges::any_of(how.arguments, holds) ||
          (how.environment && std::ranges::any_of(*how.environment, holds));
 }
 
-/// Whether the system forgets a child of this process at once when it ends.
+/// Returns whether the system discards a child of this process as soon as it ends.
 auto loses_statuses() noexcept -> bool {
   struct sigaction now{};
   if (::sigaction(SIGCHLD, nullptr, &now) != 0) return false;

@@ -43,7 +43,7 @@ class epoll_backend final : public io_backend {
   [[nodiscard]] auto has_watches() const noexcept -> bool override { return watches_ != 0; }
 
   void wait(std::optional<duration> timeout) noexcept override {
-    const std::size_t files = files_.size();  // more may come while they are called
+    const std::size_t files = files_.size();  // more may arrive while they are called
     const int count = poll(files == 0 ? timeout : duration::zero());
     if (count < 0 && errno != EINTR) cannot_wait("epoll_wait(2)", errno);
     const auto reported = std::span(events_).first(static_cast<std::size_t>(std::max(count, 0)));
@@ -220,9 +220,9 @@ class epoll_backend final : public io_backend {
     return static_cast<int>(static_cast<std::uint32_t>(event.data.u64));
   }
 
-  /// Where many connections are served alternately, what belongs to one has left the nearer caches by the next time:
-  /// its entry, its registration, and its transfer, each found through the one before. They are fetched while those
-  /// ahead of it are served.
+  /// If many connections are served alternately, the data of one has left the nearer caches by the next time: its
+  /// entry, its registration, and its transfer, each found through the previous one. They are prefetched while the
+  /// connections before it are served.
   void look_ahead(std::span<const epoll_event> coming) noexcept {
     constexpr std::size_t for_transfer = 1;
     constexpr std::size_t for_registration = 3;

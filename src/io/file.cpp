@@ -23,7 +23,7 @@
 namespace braid {
 namespace {
 
-/// `call()`, which gives a result, on the executor.
+/// Runs `call()`, which returns a result, on the executor.
 template <typename Call>
 auto there(executor& blocking, Call call) -> task<std::invoke_result_t<Call&>> {
   try {
@@ -46,7 +46,7 @@ auto flags_of(file::mode mode) noexcept -> int {
   return O_RDONLY;
 }
 
-/// The system takes a path up to its first zero.
+/// The system reads a path up to its first zero.
 auto is_whole(const std::string& path) noexcept -> bool { return path.find('\0') == std::string::npos; }
 
 auto open_with(const std::string& path, int flags) -> result<descriptor> {
@@ -133,7 +133,7 @@ auto write_whole(const std::string& path, std::span<const std::byte> bytes) -> r
   return write_now(opened->number(), 0, bytes);
 }
 
-/// `call(path)`, which gives 0 or sets errno.
+/// Runs `call(path)`, which returns 0 or sets errno.
 template <typename Call>
 auto act_on(const std::string& path, Call call) -> result<void> {
   if (!is_whole(path)) return fail(errc::invalid_argument);
@@ -149,7 +149,7 @@ auto kind_of(unsigned char type) noexcept -> file::kind {
   }
 }
 
-/// Where the file system does not say the kind, the file does.
+/// If the file system does not report the kind, the file is examined.
 auto kind_of(int folder, const dirent& entry) noexcept -> file::kind {
   if (entry.d_type != DT_UNKNOWN) return kind_of(entry.d_type);
   struct stat about{};

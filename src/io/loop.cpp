@@ -200,7 +200,7 @@ void loop::run_job(job& item) noexcept {
   }
 }
 
-/// The next iteration is timed, from the first answer of the system that comes now: tasks go on there already.
+/// The next iteration is timed from the first answer of the system: tasks already resume there.
 void loop::time_next_iteration() noexcept {
   backend_->clock_of_next_answer_ = clock_;
   backend_->answered_ = {};
@@ -239,15 +239,15 @@ void loop::wait_for_work(blocking wait, time_point start) noexcept {
   backend_->is_answering_.store(false, relaxed);
 }
 
-/// Whether a step would find something to do, as far as the loop knows without asking the system. The last task of a
-/// stopping loop may have ended after the check whether it has finished.
+/// Returns whether a step would find something to do, as far as the loop knows without asking the system. The last task
+/// of a stopping loop may have ended after the check whether the loop has finished.
 auto loop::is_ready() const noexcept -> bool {
   if (!ready_.empty() || inbox_.has_any()) return true;
   if (const auto next = wheel_.next_event(); next && *next <= now()) return true;
   return status() == state::stopping && (root_.tasks() == 0 || !root_.stop().requested());
 }
 
-/// Requires that `is_ready` said no. False when a post has come since; later ones wake the backend.
+/// Requires that `is_ready` returned false. Returns false if a post has arrived since; later posts wake the backend.
 auto loop::try_arm() noexcept -> bool {
   ready_.push_chain(inbox_.take());  // disarms: it may have been armed before, and nothing was posted since
   return ready_.empty() && inbox_.try_arm();
@@ -263,7 +263,7 @@ void loop::wait(time_point deadline) noexcept {
     timeout = std::min(left, timeout.value_or(left));
   }
   if (until_timed_ == 1) [[unlikely]]
-    time_next_iteration();  // what came before this wait says nothing any more
+    time_next_iteration();  // times before this wait are no longer meaningful
   const detail::later_completions here;
   detail::add_to_count(waits_);
   backend_->wait(timeout);
@@ -367,7 +367,7 @@ void loop::arm(timer& item, time_point when) noexcept {
   wheel_.arm(item, when);
 }
 
-/// On a stopped loop any thread that destroys the timer's owner may call it: no other thread is there.
+/// On a stopped loop any thread that destroys the timer's owner may call it: no other thread uses it.
 void loop::disarm(timer& item) noexcept {
   BRAID_ASSERT(is_current() || status() == state::stopped, "timers are disarmed on the loop's own thread");
   if (item.is_armed()) detail::take_from_count(armed_);

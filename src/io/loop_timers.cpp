@@ -30,7 +30,7 @@ class loop_timers::server final : public clock_source, private job, private time
     if (!posted_.load(relaxed)) delete this;  // no thread posts after the timers were closed
   }
 
-  /// Where the loop refuses it has stopped, or is about to.
+  /// If the loop refuses, it has stopped, or is about to.
   static void wake(void* self) noexcept {
     server& mine = *static_cast<server*>(self);
     // edge loop_timers.step: observe, the job is queued again only after its dequeue

@@ -65,7 +65,7 @@ auto openssl_engine::open() -> result<void> {
   return expect_host();
 }
 
-/// Gives OpenSSL the name whose certificate is expected, and asks the server for it.
+/// Sets the name whose certificate OpenSSL expects, and sends it to the server.
 auto openssl_engine::expect_host() -> result<void> {
   // OpenSSL takes a dot at the begin for a wish: for the certificate of any name below it.
   if (host_.starts_with('.') || host_.contains("..")) return fail(errc::invalid_argument);
@@ -140,7 +140,7 @@ auto openssl_engine::end() noexcept -> result<void> {
   return {};
 }
 
-/// Notes why OpenSSL does not go on.
+/// Notes why OpenSSL cannot continue.
 auto openssl_engine::failed(int returned) noexcept -> std::error_code {
   const long verdict = ::SSL_get_verify_result(ssl_.get());
   const unsigned long cause = ::ERR_peek_error();

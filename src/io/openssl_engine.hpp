@@ -73,7 +73,7 @@ class openssl_engine final : public tls_engine {
   std::size_t replies_ = 0;          // of them
   std::vector<std::byte> sending_;   // does not change while it is being sent
   std::size_t sent_ = 0;             // of it
-  std::error_code failure_;          // after which nothing goes on
+  std::error_code failure_;          // once set, nothing continues
   bool ended_ = false;
   bool out_of_memory_ = false;
 };

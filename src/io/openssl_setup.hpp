@@ -16,7 +16,7 @@
 
 namespace braid::detail {
 
-/// The SSL_CTX has locks of its own, and so have the sessions.
+/// The SSL_CTX has its own locks, and so do the sessions.
 class openssl_setup final : public tls_setup, public std::enable_shared_from_this<openssl_setup> {
  public:
   static auto of_client(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>>;

@@ -70,7 +70,7 @@ class poll_backend final : public io_backend {
   /// Returns true for errors that a repeated call does not meet again.
   static auto passes(int error) noexcept -> bool { return error == EINTR || error == EAGAIN || error == ENOMEM; }
 
-  /// By ppoll(2), whose timeouts are exact, or by poll(2) from the first time that the system refuses the former.
+  /// Uses ppoll(2), whose timeouts are exact, or poll(2) after the system has refused the former once.
   auto ask(std::optional<duration> timeout) noexcept -> int {
     const trace_slice slice = trace_wait(timeout);
     if (has_nanosecond_wait_) {
@@ -133,7 +133,7 @@ class poll_backend final : public io_backend {
     ready_.reserve(count);  // the last one, so that its capacity implies that of the others
   }
 
-  /// Takes an entry out of the list. The last one moves to its place.
+  /// Removes an entry from the list. The last one moves to its place.
   auto taken(std::size_t at) noexcept -> asker {
     const asker item = items_[at];
     const pollfd question = asked_[at];

@@ -106,7 +106,7 @@ BRAID_IN_CHILD auto try_to_become(const child_view& plan) noexcept -> int {
   return execute(plan);
 }
 
-/// The child, on a stack of its own; the thread that has made it waits until it has become the program or has ended.
+/// The child, on a stack of its own; its parent thread waits until it has executed the program or has ended.
 BRAID_IN_CHILD auto become(void* context) noexcept -> int {
   auto& plan = *static_cast<child_view*>(context);
   plan.error = try_to_become(plan);
@@ -130,7 +130,7 @@ class signals_blocked {
   sigset_t before_{};
 };
 
-/// Where one of our own streams is closed, a pipe could get its number, and be taken for it.
+/// If one of our own streams is closed, a pipe could get its number, and be mistaken for it.
 auto above_streams(descriptor end) -> result<descriptor> {
   if (end.number() > STDERR_FILENO) return end;
   descriptor moved(::fcntl(end.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));

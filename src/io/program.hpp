@@ -1,4 +1,4 @@
-// src/io/program.hpp: the start of a program in a process of its own, whose descriptor comes with it.
+// src/io/program.hpp: starts a program in its own process, and returns a descriptor of the process.
 #pragma once
 
 #include <braid/base/error.hpp>

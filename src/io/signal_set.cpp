@@ -102,7 +102,7 @@ void close_owned(place& of) noexcept {
   if (const int owned = std::exchange(of.owned, -1); owned >= 0) ::close(owned);
 }
 
-/// From its return on no handler knows the descriptor. A set of the parent of a fork has no place in the child.
+/// After its return no handler uses the descriptor. In the child of a fork, a set of the parent has no place.
 void leave(std::size_t ticket) noexcept {
   const std::lock_guard guard(changes);
   if (ticket >> place_bits != generation) return;
@@ -127,8 +127,8 @@ void block_during_fork() noexcept {
 
 void unblock_after_fork() noexcept { ::pthread_sigmask(SIG_SETMASK, &mask_before_fork, nullptr); }
 
-/// In the child of a fork: signals do what they did before the first set that had them. The tasks that waited for them
-/// are the parent's, as is what the descriptors mean that the handler would write to.
+/// In the child of a fork signals do what they did before the first set that had them. The tasks that waited for them
+/// belong to the parent, and the descriptors that the handler would write to may be other files.
 void forget_sets_in_child() noexcept {
   for (place& each : places) {
     each.signals.store(0, relaxed);
@@ -149,7 +149,7 @@ void forget_sets_in_child() noexcept {
 [[maybe_unused]] const int set_fork_handlers =
     ::pthread_atfork(&block_during_fork, &unblock_after_fork, &forget_sets_in_child);
 
-/// `ends.read` has gone to a stream with the number `read`.
+/// `ends.read` was moved to a stream with the number `read`.
 auto enter(std::initializer_list<int> wanted, const detail::event_ends& ends, int read) -> result<std::size_t> {
   const std::lock_guard guard(changes);
   std::size_t index = 0;

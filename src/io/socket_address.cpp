@@ -77,7 +77,7 @@ auto ipv4(in_addr_t address, std::uint16_t port) noexcept -> socket_address {
   return *of(made);
 }
 
-/// Takes `%N` from the end of an IPv6 address.
+/// Removes `%N` from the end of an IPv6 address.
 auto taken_zone(std::string& host) -> std::optional<std::uint32_t> {
   const std::size_t at = host.find('%');
   if (at == host.npos) return 0;

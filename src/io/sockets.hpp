@@ -15,7 +15,7 @@ auto set_stream_options(int number, int family, const stream_socket::options& op
 auto local_address_of(int number) -> result<socket_address>;
 auto peer_address_of(int number) -> result<socket_address>;
 
-/// Takes a system call's result: 0 or more, or -1 with errno.
+/// Converts a system call's result: 0 or more, or -1 with errno.
 auto checked(int status) noexcept -> result<void>;
 
 }  // namespace braid::detail

@@ -47,8 +47,8 @@ auto own_folder() -> std::filesystem::path {
   return (failed ? found : file).parent_path();
 }
 
-/// By its path: the loader's search path need not have the folder, and a sanitizer's `dlopen` hides the calling
-/// library.
+/// Loads it by its path: the loader's search path need not contain the folder, and a sanitizer's `dlopen` hides the
+/// calling library.
 auto load() -> const tls_backend* {
   void* const library = ::dlopen((own_folder() / file_name).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;

@@ -12,8 +12,8 @@
 
 namespace braid::detail {
 
-/// Everything that calls OpenSSL lies behind these: src/io/openssl_*. In the shared form that is a library of its own,
-/// libbraid_tls, so that a program that does not use TLS has nothing of it in its memory.
+/// The functions behind which all calls of OpenSSL are: src/io/openssl_*. In the shared form that is a separate
+/// library, libbraid_tls, so that a program that does not use TLS does not load it.
 struct tls_backend {
   auto (*client)(const tls_context::client_options& options) -> result<std::shared_ptr<const tls_setup>>;
   auto (*server)(const tls_context::server_options& options) -> result<std::shared_ptr<const tls_setup>>;

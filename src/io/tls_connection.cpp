@@ -170,7 +170,7 @@ auto tls_connection::send() -> task<result<void>> {
     if (!moved) co_return fail(moved.error());
     engine_->sent(*moved);
   }
-  static_cast<void>(engine_->output());  // gives memory back
+  static_cast<void>(engine_->output());  // frees memory
   co_return result<void>();
 }
 

@@ -15,10 +15,10 @@
 
 namespace braid::detail {
 
-/// How far a call has come that may need more of the peer.
+/// The progress of a call that may need more bytes from the peer.
 enum class tls_step : std::uint8_t {
   done,
-  hungry,  ///< goes on when more has been received
+  hungry,  ///< continues when more bytes have been received
 };
 
 /// Received bytes enter through `room` and `received`; bytes to be sent leave through `output` and `sent`. Owners of
@@ -30,7 +30,7 @@ class BRAID_API tls_engine {
   auto operator=(const tls_engine&) -> tls_engine& = delete;
   virtual ~tls_engine();
 
-  /// One step of the handshake: as far as what was received goes.
+  /// Performs one step of the handshake, as far as the received bytes allow.
   [[nodiscard]] virtual auto shake_hands() noexcept -> result<tls_step> = 0;
   struct amount {
     tls_step step = tls_step::done;
@@ -41,24 +41,25 @@ class BRAID_API tls_engine {
   [[nodiscard]] virtual auto read(std::span<std::byte> into) noexcept -> result<amount> = 0;
   /// Encrypts the front of `bytes`, which is not empty, in one record, and gives how much of it.
   [[nodiscard]] virtual auto write(std::span<const std::byte> bytes) noexcept -> result<std::size_t> = 0;
-  /// Writes the notice that nothing more will come. Again: nothing.
+  /// Writes the notice that nothing more will follow. Repeated calls write nothing.
   [[nodiscard]] virtual auto end() noexcept -> result<void> = 0;
   [[nodiscard]] virtual auto has_ended() const noexcept -> bool = 0;
 
-  /// Where to receive more. Stays in its place until `received`.
+  /// Returns the space for received bytes. It does not move until `received`.
   [[nodiscard]] virtual auto room() -> std::span<std::byte> = 0;
   virtual void received(std::size_t bytes) noexcept = 0;
   /// Returns whether a step would make progress: a complete record, or something that is not a record, was received and
   /// not processed.
   [[nodiscard]] virtual auto is_worth_a_step() const noexcept -> bool = 0;
 
-  /// Whether all that was received has been read, and neither the peer has ended nor anything failed.
+  /// Returns whether everything that was received has been read, and neither the peer has ended nor anything has
+  /// failed.
   [[nodiscard]] virtual auto is_drained() const noexcept -> bool = 0;
 
   /// Returns the bytes to be sent next. They do not move until all of them are sent.
   [[nodiscard]] virtual auto output() noexcept -> std::span<const std::byte> = 0;
   virtual void sent(std::size_t bytes) noexcept = 0;
-  /// How much waits to be sent.
+  /// Returns the number of bytes that wait to be sent.
   [[nodiscard]] virtual auto unsent() const noexcept -> std::size_t = 0;
 
   /// Returns the number of bytes that reading has produced in addition to the bytes being sent. The peer determines

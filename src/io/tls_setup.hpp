@@ -1,4 +1,4 @@
-// src/io/tls_setup.hpp: what a tls_context stands for.
+// src/io/tls_setup.hpp: the implementation of a tls_context.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -16,7 +16,7 @@ class tls_engine;
 
 enum class tls_side : std::uint8_t { client, server };
 
-/// Does not change once it is made, but for the sessions that it keeps.
+/// Immutable once it is constructed, except for the sessions that it keeps.
 class BRAID_API tls_setup {
  public:
   tls_setup(const tls_setup&) = delete;

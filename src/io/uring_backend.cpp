@@ -208,7 +208,7 @@ class uring_backend final : public io_backend {
     if (!passes(status)) cannot_wait("io_uring_enter(2)", -status);
   }
 
-  /// A number stands for one registration or for watches.
+  /// A number refers either to one registration or to watches.
   [[nodiscard]] auto add(io_registration& registration) noexcept -> result<void> {
     const result<entry*> found = table_.at(registration.descriptor());
     if (!found) return fail(found.error());
@@ -220,7 +220,7 @@ class uring_backend final : public io_backend {
     return {};
   }
 
-  /// Whether the kernel moves the bytes, or reports readiness.
+  /// Returns whether the kernel moves the bytes, or reports readiness.
   [[nodiscard]] auto moves_bytes(const io_transfer& item) const noexcept -> bool {
     return item.wants_bytes() && item.registration().is_socket() && recv_waits_;
   }

@@ -189,7 +189,7 @@ auto http_body_decoder::end_of_size() noexcept -> std::optional<http_errc> {
   return std::nullopt;
 }
 
-/// Trailers are rare, so they are copied until the empty line has come.
+/// Trailers are rare, so they are copied until the empty line has arrived.
 auto http_body_decoder::take_trailers(std::string_view input) -> std::expected<std::size_t, http_errc> {
   const std::size_t before = trailer_text_.size();
   const std::size_t room = limits_.head_bytes - before;

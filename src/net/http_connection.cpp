@@ -142,7 +142,7 @@ void http_connection::received(std::size_t bytes) {
   if (!work_) work_ = by_->workspaces.take();
 }
 
-/// Everything has been answered that has come whole. Where nothing else has come, others may have the workspace.
+/// Every request that has arrived completely was answered. If nothing else has arrived, others may use the workspace.
 void http_connection::rest() noexcept {
   if (work_ && input_.empty()) by_->workspaces.give_back(std::move(work_));
 }

@@ -41,7 +41,7 @@ struct http_service {
         workspaces(options.limits),
         counted_(&l, &http_service::add_metrics, this) {}
 
-  /// The date of today, made anew each second.
+  /// Returns the current date, formatted once per second.
   auto date(time_point now) -> std::string_view;
   void report(std::exception_ptr error) noexcept;
   /// A handler has thrown; the message names the request, and the route if that has a name.
@@ -103,7 +103,7 @@ class http_connection : public list_hook {
     http_connection* owner;
   };
 
-  /// How a handler ended, or what is left of it to be awaited.
+  /// How a handler ended, or the task that is still to be awaited.
   struct called {
     outcome<void> ended;
     task<void> rest;

@@ -143,8 +143,8 @@ void http_connection_over<Stream>::break_off() const noexcept {
   static_cast<void>(::setsockopt(socket_of(stream_).number(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
 }
 
-/// Sends what is left, and lets the client read it: a connection that is closed while something comes in is reset, and
-/// takes the answer with it.
+/// Sends the rest, and lets the client read it: a connection that is closed while bytes arrive is reset, and the answer
+/// is lost with it.
 template <transport Stream>
 auto http_connection_over<Stream>::linger() -> task<void> {
   if (answer_ == answer::broken) {

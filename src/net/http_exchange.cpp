@@ -1,4 +1,4 @@
-// src/net/http_exchange.cpp: what handlers ask of a connection.
+// src/net/http_exchange.cpp: the interface of a connection for handlers.
 #include <braid/net/http_server.hpp>
 
 #include "http_connection.hpp"

@@ -22,7 +22,7 @@ auto number_of(std::string_view text) -> std::optional<std::uint64_t> {
   return out;
 }
 
-/// Takes the first element of a list with commas from its front.
+/// Removes the first element of a comma-separated list from its front.
 auto next_element(std::string_view& list) -> std::string_view {
   const std::size_t comma = std::min(list.find(','), list.size());
   const std::string_view out = trimmed(list.substr(0, comma));

@@ -10,7 +10,7 @@ namespace {
 using nanoseconds = std::chrono::duration<double, std::nano>;
 
 constexpr auto between_ticks = 1ms;
-constexpr auto saved_for = 10ms;  // what the share leaves in so long is kept for a burst
+constexpr auto saved_for = 10ms;  // the unused share of this time is kept for a burst
 constexpr auto unseen = 4us;      // the kernel's part before a head is read; nothing of ours can see it
 constexpr auto max_step = 10ms;   // of an interruption, which counts: on a shared processor all takes longer
 constexpr std::size_t max_at_once = 256;

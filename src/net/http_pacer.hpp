@@ -23,7 +23,7 @@ class http_pacer {
   http_pacer(const http_pacer&) = delete;
   auto operator=(const http_pacer&) -> http_pacer& = delete;
 
-  /// Answers that refuse were sent with one write; it took so long to make and send them. True: their connection is to
+  /// Charges the time that refusing answers took, which were sent with one write. Returns true if their connection must
   /// wait for a turn.
   [[nodiscard]] auto charge(duration took, time_point now) noexcept -> bool;
   /// From now on no task waits.

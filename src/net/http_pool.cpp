@@ -20,13 +20,13 @@ namespace {
 
 constexpr int max_informational = 8;
 constexpr std::size_t max_connections = 65'536;  // to one host; there is a place for each
-constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets take it, though the peer does not read
-constexpr int first_refusing = 300;  // a server that gives such an answer does not want the rest of the call
+constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets hold it, even if the peer does not read
+constexpr int first_refusing = 300;  // a server that sends such an answer does not want the rest of the call
 
 /// Creates the context of a client that has none.
 /// Blocks: to read the authorities of the system.
 struct usual_context {
-  executor* handshakes;  // what lies in folders is read when a certificate is verified
+  executor* handshakes;  // certificate folders are read when a certificate is verified
 
   auto operator()() const -> result<tls_context> {
     tls_context::client_options options;

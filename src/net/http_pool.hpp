@@ -48,7 +48,7 @@ class http_line : public list_hook {
   /// Present and later receives do not wait any more: see `byte_stream::end_read_waits`.
   void end_waits() const noexcept { socket().end_read_waits(); }
   void allow_waits() const noexcept { socket().allow_read_waits(); }
-  /// Whether nothing has come, not even an end: so it is with a connection that is free and well.
+  /// Returns whether nothing has arrived, not even an end: the state of a healthy free connection.
   [[nodiscard]] auto is_silent() const noexcept -> bool;
 
   http_input input;
@@ -68,8 +68,9 @@ class http_line : public list_hook {
 struct http_host {
   explicit http_host(std::size_t connections) : room(connections) { free.reserve(connections); }
 
-  async_semaphore room;                          // for those that are in use
-  std::vector<std::unique_ptr<http_line>> free;  // the one used last at the end; as many as may be in use
+  async_semaphore room;  // for those that are in use
+  // the last used one at the end; reserved for as many as may be in use
+  std::vector<std::unique_ptr<http_line>> free;
 };
 
 class http_pool {
@@ -98,19 +99,19 @@ class http_pool {
   void close_idle() noexcept;
   auto addresses_of(const http_url& url) -> task<result<socket_address::list>>;
   auto make_line(http_url to) -> task<result<std::unique_ptr<http_line>>>;
-  /// The one of the options, or the usual one.
+  /// Returns the context of the options, or the default one.
   auto context() -> task<result<tls_context>>;
   auto shake_hands(stream_socket socket, std::string name) -> task<result<std::unique_ptr<http_line>>>;
   void forget_unused();
 
   loop& on_;
   std::optional<blocking_pool> blocking_;  // what the usual context needs threads for; ends after the connections
-  http_client::options options_;           // has the usual context as soon as it is made
+  http_client::options options_;           // contains the default context once it is created
   async_mutex making_context_;
   std::map<std::string, std::shared_ptr<http_host>> hosts_;  // by origin
-  std::size_t many_hosts_ = 64;                              // with so many, those without connections are forgotten
-  intrusive_list<http_line> free_;                           // of all hosts, the longest first
-  idle_timer idle_{*this};                                   // armed while any is free, for the first or earlier
+  std::size_t many_hosts_ = 64;     // from this number on, hosts without connections are forgotten
+  intrusive_list<http_line> free_;  // of all hosts, the longest first
+  idle_timer idle_{*this};          // armed while any is free, for the first or earlier
 };
 
 /// A call that has been sent, on the connection that it has for itself.
@@ -136,9 +137,9 @@ class http_lease {
   auto read_some() -> task<result<std::string_view>>;
 
   [[nodiscard]] auto head() const noexcept -> const http_response_head& { return parser_.head(); }
-  /// Whether the connection was free before, and has died without an answer to this call.
+  /// Returns whether the connection was free before, and has broken without an answer to this call.
   [[nodiscard]] auto came_too_late() const noexcept -> bool { return line_->used_before && line_->nothing_came; }
-  /// Gives the right to have a connection on to another one.
+  /// Passes the permit for a connection on to another call.
   [[nodiscard]] auto take_permit() noexcept -> async_semaphore::permit { return std::move(permit_); }
 
  private:
@@ -157,8 +158,8 @@ class http_lease {
   std::unique_ptr<http_line> line_;  // null once it is the pool's again
   http_response_parser parser_;
   http_body_decoder body_;
-  std::string head_text_;                            // what the views of the head lie in
-  bool in_order_ = false;                            // the answer came as it should, so far
+  std::string head_text_;                            // the text to which the views of the head refer
+  bool in_order_ = false;                            // the answer has been valid so far
   bool is_sent_ = false;                             // all of the call
   bool sends_on_ = true;                             // unless it is sent, has failed, or was given up
   bool has_no_pieces_ = false;                       // the call has not given what was to be sent

@@ -32,7 +32,7 @@ auto parse_version(std::string_view text) -> std::expected<int, http_errc> {
   return text[7] == '0' ? 0 : 1;
 }
 
-/// Where the authority begins in an absolute target; 0 in any other.
+/// Returns the start of the authority in an absolute target; 0 for any other target.
 auto authority_of(std::string_view target) -> std::size_t {
   for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")})
     if (equals_lower(target.substr(0, scheme.size()), scheme)) return scheme.size();

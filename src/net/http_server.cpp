@@ -23,7 +23,7 @@ namespace {
 constexpr auto last_look = 1ms;
 constexpr std::size_t few_more = 16;
 constexpr std::size_t max_last_looks = 4096;
-/// Where an error of this process, such as exhausted memory, keeps it from accepting.
+/// The pause if an error of this process, such as exhausted memory, keeps it from accepting.
 constexpr auto pause_after_error = 10ms;
 
 }  // namespace
@@ -126,7 +126,7 @@ auto http_server::state::serve(stream_listener listener) -> task<result<void>> {
     try {
       co_await accept_last(listener, all);
     } catch (...) {
-      report(std::current_exception());  // those that are served come to their end
+      report(std::current_exception());  // connections that are being served continue to their end
     }
     next_.reset();
     listener.close();
@@ -253,7 +253,7 @@ auto http_server::state::serve_one(Stream stream, async_semaphore::permit place)
     co_await std::move(running);
   } catch (...) {
     connection.break_off();
-    report(std::current_exception());  // the others go on
+    report(std::current_exception());  // the others continue
   }
 }
 

@@ -44,7 +44,7 @@ auto is_scheme(std::string_view text) -> bool {
   return !text.empty() && !is_http(text[0], is_digit) && !marks.contains(text[0]) && std::ranges::all_of(text, fits);
 }
 
-/// Removes what stands behind the first `mark`, and returns it.
+/// Removes the text after the first `mark`, and returns it.
 auto take_behind(std::string_view& text, char mark) -> std::optional<std::string_view> {
   const std::size_t at = text.find(mark);
   if (at == text.npos) return std::nullopt;

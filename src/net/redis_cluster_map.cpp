@@ -20,7 +20,7 @@ namespace {
 
 constexpr duration moment = std::chrono::milliseconds(1);
 
-/// How much an error explains why there is no map.
+/// How well an error explains why there is no map.
 enum class error_detail : std::uint8_t {
   nothing,      ///< no node has answered, for the time being
   unreachable,  ///< there is no node
@@ -151,7 +151,7 @@ auto redis_cluster_state::nodes_to_ask() const -> std::vector<node_ptr> {
   return all;
 }
 
-/// One at a time asks.
+/// Only one task at a time asks.
 auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
   while (is_refreshing_) {
     if (on_->now() >= deadline) co_return fail(errc::deadline_exceeded);

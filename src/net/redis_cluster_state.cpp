@@ -35,7 +35,7 @@ auto is_out_of_order(std::span<const std::uint16_t> slots, std::span<const std::
   return false;
 }
 
-/// Goes before a command that an ASK has led elsewhere, in the same batch.
+/// Sent before a command that follows an ASK redirection, in the same batch.
 constexpr std::string_view asking = "*1\r\n$6\r\nASKING\r\n";
 
 }  // namespace

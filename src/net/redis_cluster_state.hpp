@@ -18,7 +18,7 @@
 
 namespace braid::detail {
 
-/// Whether the same question may have another answer later.
+/// Returns whether the same command may have another result later.
 auto is_transient(redis_errc code) noexcept -> bool;
 
 /// Returns the reason why there is no reply. If the time was over while the node was unreachable, that is the reason. A
@@ -70,7 +70,7 @@ class redis_cluster_state {
     node_ptr node;
     bool is_replica = false;
   };
-  /// Where a command goes next, and how often it was sent on.
+  /// The next target of a command, and how often it was redirected.
   struct way {
     std::uint16_t slot = 0;
     redis_access access = redis_access::write;

@@ -28,7 +28,8 @@ auto type_only(const resp_value& reply) noexcept -> resp_value {
   return reply.has_items() ? resp_value::of_items(reply.type(), {}) : reply;
 }
 
-/// Whether an error is no reply to a command: the server says it to a connection, and ends that.
+/// Returns whether an error is not a reply to a command: the server refuses the whole connection with it, and closes
+/// it.
 auto refuses_connections(redis_errc code) noexcept -> bool {
   return code == redis_errc::too_many_clients || code == redis_errc::protected_mode;
 }
@@ -215,7 +216,7 @@ auto redis_shared_connection::take_encoded(byte_buffer& into) noexcept -> bool {
 
 // Reading
 
-/// Takes the replies that the wire has received.
+/// Processes the replies that have been received.
 void redis_shared_connection::read_ready() noexcept {
   bool gone = false;
   gone_ = &gone;
@@ -267,7 +268,7 @@ auto redis_shared_connection::read_short_texts(byte_buffer& in) -> next {
     char* const place = static_cast<char*>(who->memory->bytes(text.size(), 1));
     copy_text(place, text.data(), text.size());
     in.removed(consumed);
-    same_reads_.clear();  // no task joins those whose reply has come
+    same_reads_.clear();  // no task joins reads whose reply has arrived
     has_answered_ = true;
     if (deliver(*who, resp_value::of_text(resp_type::bulk_string, {place, text.size()})) == next::stop)
       return next::stop;
@@ -316,7 +317,7 @@ auto redis_shared_connection::end_reply() -> next {
   return deliver(reply);
 }
 
-/// Gives a reply to the requests that wait for it.
+/// Passes a reply to the requests that wait for it.
 auto redis_shared_connection::deliver(const resp_value& reply) -> next {
   const reply_slot place = std::exchange(reply_, reply_slot::none);
   redis_request* const who = window_.front().who;
@@ -333,7 +334,7 @@ auto redis_shared_connection::deliver(const resp_value& reply) -> next {
   return is_expected ? next::go_on : refuse_remaining();
 }
 
-/// Gives a reply to one request. Its task may go on at once, and do anything, such as destroying this object.
+/// Passes a reply to one request. Its task may resume at once, and do anything, such as destroying this object.
 auto redis_shared_connection::deliver(redis_request& who, resp_value reply) -> next {
   failures_ = 0;
   window_.take();

@@ -143,8 +143,8 @@ void redis_shared_connection::lose(std::error_code why, std::error_code first, s
   back_off();
 }
 
-/// The server takes no connections, and has said so when this one seemed to be ready. It has run nothing of what was
-/// sent, so all of that has failed for this reason.
+/// The server accepts no connections, and said so when this one seemed to be ready. It has executed nothing of what was
+/// sent, so all of it fails for this reason.
 void redis_shared_connection::turned_away(std::string_view text) noexcept {
   const std::error_code why = redis_error_of(text);
   fail_due(why, why);

@@ -37,8 +37,8 @@ class scoped_scope {
 
 }  // namespace
 
-/// Where the writer waits. The caller that wakes it goes on when the writer waits again, for the wake-up event or for
-/// the socket.
+/// The event for which the writer waits. The caller that sets it continues when the writer waits again, for this event
+/// or for the socket.
 class redis_transport::wake_event final : public awaiter_base {
  public:
   explicit wake_event(redis_transport& of) noexcept : awaiter_base(how), of_(&of) {}

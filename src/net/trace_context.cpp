@@ -79,7 +79,7 @@ auto is_member(std::string_view text) -> bool {
   return equals != std::string_view::npos && is_key(text.substr(0, equals)) && is_value(text.substr(equals + 1));
 }
 
-/// The members of a list, without empty ones.
+/// Returns the members of a list, without empty ones.
 auto members_of(std::string_view list) -> std::vector<std::string_view> {
   std::vector<std::string_view> out;
   while (!list.empty()) {

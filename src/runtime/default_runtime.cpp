@@ -35,7 +35,7 @@ struct process_runtime {
   bool has_ended = false;             // with the process; read and written by its last thread
   atomic<bool> has_finalized{false};  // as `at` is ended or over; written under the lock
 
-  // Runtimes that programs have made, and that live:
+  // The living runtimes that the program has created:
   std::mutex list_mutex;
   atomic<runtime*> first{nullptr};            // the oldest; written under the lock of the list
   atomic<std::uint64_t> workers_of_first{0};  // the id of its pool, as a word; written before `first`, under the lock
@@ -49,17 +49,17 @@ union without_destructor {
 
 constinit without_destructor only;
 
-/// In the child of a fork: the threads have stayed in the parent, whatever they held. That this thread is no worker and
-/// runs no loop, each layer sees to.
+/// In the child of a fork: the threads have stayed in the parent, whatever they held. Each layer makes sure that this
+/// thread is not a worker and runs no loop.
 void forget_parent() noexcept {
   const bool ends_with_process = only.state.ends_with_process;
   process_runtime& state = *::new (static_cast<void*>(&only.state)) process_runtime;
   state.ends_with_process = ends_with_process;
 }
 
-/// With the static objects: before those that were there when the runtime was made. A job that ends the process by
-/// `std::exit` cannot wait for itself, and leaves the threads running. Once: the child of a fork in the middle of
-/// `make` may have registered it again.
+/// Called with the static objects: before those that existed when the runtime was created. A job that ends the process
+/// by `std::exit` cannot wait for itself, and leaves the threads running. Called once: the child of a fork in the
+/// middle of `make` may have registered it again.
 void end_with_process() noexcept {
   if (std::exchange(only.state.has_ended, true)) return;
   if (!finalize(shutdown_mode::drain)) return;
@@ -111,7 +111,7 @@ auto workers_of_default() -> pool& {
 [[maybe_unused]] const detail::default_pool_source before = detail::set_default_pool(&workers_of_default);
 [[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &forget_parent);
 
-/// Where `shut_down(runtime)` fails, there is still one to be ended.
+/// If `shut_down(runtime)` fails, the runtime still has to be ended.
 template <typename Fn>
 auto finalize_by(Fn shut_down) -> result<void> {
   using phase = process_runtime::phase;

@@ -49,7 +49,7 @@ auto watch_for_stalls(pool& made) -> std::unique_ptr<stall_watch> {
   return watch;
 }
 
-/// A pool goes on without what cannot be had.
+/// If something is unavailable, the pool continues without it.
 void add(pool& made) noexcept {
   if (runtimes_in_the_making != 0) return;
   begin_top_socket();

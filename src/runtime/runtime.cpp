@@ -152,19 +152,19 @@ auto runtime::post(task<void> work) -> result<void> {
   return post_made([work = std::move(work)]() mutable noexcept { return std::move(work); });
 }
 
-/// Where tasks from outside are posted.
+/// Returns the executor to which tasks from outside are posted.
 auto runtime::entrance() noexcept -> executor& {
   if (loop_ != nullptr) return *loop_;
   return *pool_;  // the pool of a merged runtime, or of a runtime that has ended with the process and refuses work
 }
 
-/// In a job of the entrance.
+/// Runs in a job of the entrance.
 void runtime::start(task<void> work) {
   if (shape_ == runtime_shape::separate) return loop_->spawn(std::move(work));
   start_here(std::move(work));
 }
 
-/// On a worker that has come to it, and so has time.
+/// Runs on a worker that has taken the job, and so has time.
 void runtime::start_here(task<void> work) {
   const std::size_t here = detail::current_worker()->index;
   if (!loops_[here]->is_current()) return;  // it has stopped already, as the task would
@@ -219,7 +219,7 @@ void runtime::stop_loops() {
   if (loop_thread_.joinable()) loop_thread_.join();
 }
 
-/// Where jobs are to run, tasks of the loops may wait for them, so the loops end first. Where they are not, tasks learn
+/// If jobs are to run, tasks of the loops may wait for them, so the loops end first. If they are dropped, tasks learn
 /// of that sooner when the jobs are dropped first; a worker that has no jobs any more stops its own loop. Workers may
 /// wait for jobs of the blocking pool, so that ends last.
 auto runtime::shutdown(shutdown_mode mode) -> result<void> {
@@ -231,7 +231,8 @@ auto runtime::shutdown(shutdown_mode mode) -> result<void> {
   return {};
 }
 
-/// Whether all have ended. A way out is not worth a signal from each loop: it looks every quarter of a millisecond.
+/// Returns whether all have ended. A signal from each loop is not worth its cost here: it polls every quarter of a
+/// millisecond.
 auto runtime::stop_loops_until(time_point deadline) -> bool {
   for (loop* const each : loops_) each->stop();
   const auto has_ended = [](const loop* each) { return each->status() == loop::state::stopped; };

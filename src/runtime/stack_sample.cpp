@@ -25,7 +25,7 @@ constexpr std::uint32_t asked_for = 1;
 constexpr std::uint32_t answering = 2;
 constexpr std::uint32_t answered = 3;
 
-/// From `asked_for` on the thread that is named there may take it to `answering`, and the asker back to `unused`.
+/// In the state `asked_for`, the named thread may change it to `answering`, and the asking thread back to `unused`.
 struct {
   atomic<std::uint32_t> at{unused};         // written by the asker, and by the thread that answers
   atomic<::pid_t> thread{0};                // written by the asker
@@ -67,7 +67,7 @@ void write_down(int /*number*/) {
   errno = before;
 }
 
-/// Whether the handler is there.
+/// Returns whether the handler is installed.
 auto install() noexcept -> bool {
   struct sigaction known{};
   if (::sigaction(SIGURG, nullptr, &known) != 0) return false;

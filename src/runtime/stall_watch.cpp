@@ -76,7 +76,7 @@ void stall_watch::work() {
   }
 }
 
-/// Where this thread was late itself, the machine was busy or stood still: what it cannot know does not count.
+/// If this thread was late itself, the machine was busy or suspended, and the sample does not count.
 void stall_watch::look() {
   const time_point now = clock_->now();
   const duration since = std::min(now - std::exchange(looked_, now), interval_);

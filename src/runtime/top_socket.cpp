@@ -66,8 +66,8 @@ void add_waits(metric_list& to) {
   }
 }
 
-/// One byte asks: `m` for metrics, `w` for what tasks wait for as well, `t` for a dump of the tasks. A client has a
-/// second for its question, and then five to take the answer: others that ask wait for it.
+/// The question is one byte: `m` for metrics, `w` for the waits of tasks as well, `t` for a dump of the tasks. A client
+/// has one second for its question, and then five to read the answer; other clients wait meanwhile.
 void answer(int client) {
   const user_code_section section;
   char asked = 0;
@@ -103,7 +103,7 @@ auto serve(void* /*nothing*/) -> void* {
   }
 }
 
-/// The thread takes no signals: they are for the program's own.
+/// The thread handles no signals: they are for the program's own threads.
 auto start_thread() noexcept -> bool {
   ::sigset_t all;
   ::sigset_t before;

@@ -29,7 +29,7 @@ struct fork_handlers {
     known.all.mutex.lock();
     for (fork_safe_mutex* each = known.all.first; each != nullptr; each = each->next_) each->mutex_.lock();
   }
-  /// On both sides: in the child by the thread that has locked them in the parent.
+  /// Called on both sides; in the child, by the thread that has locked them in the parent.
   static void after() noexcept {
     for (fork_safe_mutex* each = known.all.first; each != nullptr; each = each->next_) each->mutex_.unlock();
     known.all.mutex.unlock();

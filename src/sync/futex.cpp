@@ -20,7 +20,7 @@ auto address(const atomic<std::uint32_t>& word) noexcept -> const void* { return
 
 auto futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected, std::optional<time_point> deadline) noexcept
     -> futex_wait_status {
-  if (deadline == time_point::max()) deadline.reset();  // which the explorer would take for any time
+  if (deadline == time_point::max()) deadline.reset();  // the explorer would treat it as any other time
 #if defined(BRAID_MODEL)
   if (detail::model_active())
     return detail::model_wait(word, expected, deadline) ? futex_wait_status::woken : futex_wait_status::timed_out;

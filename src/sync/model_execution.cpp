@@ -165,7 +165,7 @@ void model_execution::switch_to(std::size_t thread) {
   ::swapcontext(&from, &running().context);
 }
 
-/// The running thread cannot go on, or need not.
+/// Called if the running thread cannot continue, or need not.
 void model_execution::leave_to_another() {
   const std::size_t ended = with_state(model_state::ended).count;
   if (ended + 1 == fibers_.size() && fibers_[0]->state == model_state::joining) fibers_[0]->state = model_state::ready;
@@ -202,7 +202,7 @@ void model_execution::yield() {
 void model_execution::fail(std::string what) {
   failure_ = std::move(what);
   ::swapcontext(&running().context, &explorer_);
-  std::terminate();  // control never comes back here
+  std::terminate();  // control never returns here
 }
 
 auto model_execution::deadlock() const -> std::string {

@@ -41,8 +41,8 @@ class random_decider final : public model_decider {
 
  private:
   random_source random_;
-  std::uint64_t calm_steps_;  // one in so many chances to preempt is taken
-  std::uint64_t calm_loads_;  // and one in so many to surprise
+  std::uint64_t calm_steps_;  // one in this many chances to preempt is used
+  std::uint64_t calm_loads_;  // and one in this many chances to read an older value
   std::vector<std::size_t> decisions_;
 };
 

@@ -20,9 +20,9 @@ using namespace std::chrono_literals;
 /// The record of a thread. It is in the list from the thread's first section until the thread ends.
 struct marked_thread {
   code_marker marker;
-  std::uint32_t sections = 0;  // that the thread is in; its own
-  bool is_listed = false;      // its own
-  bool has_ended = false;      // its thread-local objects are being destroyed; its own
+  std::uint32_t sections = 0;  // the sections that the thread is in; used only by it
+  bool is_listed = false;      // used only by the thread
+  bool has_ended = false;      // its thread-local objects are being destroyed; used only by the thread
   std::uint64_t id = 0;        // never used again; under the lock
   marked_thread* next = nullptr;
   marked_thread** link = nullptr;  // to itself
@@ -49,7 +49,7 @@ void leave_list() noexcept {
   own.is_listed = false;
 }
 
-/// Takes the thread out of the list when the thread ends.
+/// Removes the thread from the list when the thread ends.
 struct end_of_thread {
   end_of_thread() = default;
   end_of_thread(const end_of_thread&) = delete;
@@ -60,7 +60,7 @@ struct end_of_thread {
   }
 };
 
-/// Destructors of thread-local objects that come after the end of this one run unseen.
+/// Destructors of thread-local objects that run after this one are not observed.
 void enter_list() noexcept {
   if (own.has_ended) return;
   static thread_local const end_of_thread at_end;
@@ -118,7 +118,7 @@ user_code_section::user_code_section() noexcept : marker_(nullptr) {
   marker_->enter();
 }
 
-/// In the child of a fork, the sections that the thread was in before the fork are over already.
+/// In the child of a fork, the sections that the thread was in before the fork are already over.
 user_code_section::~user_code_section() {
   if (own.sections != 0) --own.sections;
   if (marker_ != nullptr) marker_->leave();

@@ -22,7 +22,7 @@
 namespace braid::detail {
 namespace {
 
-constexpr unsigned free_helps = 30;     // so many may be nested whatever happens
+constexpr unsigned free_helps = 30;     // the number of helps that may always be nested
 constexpr duration first_pause = 10us;  // of a worker that finds no job to help with
 constexpr duration max_pause = 1ms;
 
@@ -65,7 +65,8 @@ auto driven_here(std::size_t number) noexcept -> executor_id {
   return {};
 }
 
-/// Whether less than half of the thread's stack is in use. Not on a stack that the system does not know.
+/// Returns whether less than half of the thread's stack is in use. Returns false on a stack that the system does not
+/// know.
 auto has_stack() noexcept -> bool {
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return false;

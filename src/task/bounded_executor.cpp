@@ -11,7 +11,7 @@
 
 namespace braid {
 
-/// Stands in the executor's queue for a job, and makes room when its turn has come.
+/// Represents a job in the executor's queue, and frees room when its turn has come.
 class bounded_executor::counted_job final : public job {
  public:
   counted_job(bounded_executor& by, job& work) noexcept : job(&act), by_(&by), work_(&work) {}

@@ -20,7 +20,7 @@ namespace {
 
 using detail::executor_slot;
 
-constexpr std::size_t first_chunk = 64;  // slots; each chunk has twice as many as the one before
+constexpr std::size_t first_chunk = 64;  // slots; each chunk has twice as many as the previous one
 constexpr std::size_t chunk_count = 27;  // for each number that an id can have
 
 /// The table of the process. Nothing of it is ever freed: a handle may be older than everything else.
@@ -40,11 +40,11 @@ union without_destructor {
 constinit without_destructor only;
 constinit thread_local detail::executor_use* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// Names an executor that has gone: slots are counted from 1.
+/// The id of an executor that is gone: slots are counted from 1.
 constexpr detail::executor_id of_the_gone(0, 1);
 
-/// A thread that has a number has seen the slot made. Null for a number that no slot has: `of_the_gone`,
-/// or what is read from the memory of an executor that has gone.
+/// A thread that has a number has seen the slot constructed. Returns null for a number without a slot: `of_the_gone`,
+/// or one that was read from the memory of a destroyed executor.
 auto find_slot(std::uint32_t number) noexcept -> executor_slot* {
   const std::size_t index = number - 1;
   const std::size_t chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk + 1)) - 1;
@@ -78,7 +78,7 @@ void give_back(executor_slot& slot) noexcept {
   slot.next_free = std::exchange(only.table.free, &slot);
 }
 
-/// In the child of a fork: a thread of the parent may count as inside of a slot that is free, for ever.
+/// In the child of a fork a thread of the parent may count as inside of a free slot for ever.
 void forget_free_slots() noexcept { only.table.free = nullptr; }
 
 [[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &forget_free_slots);

@@ -86,7 +86,7 @@ auto fork_exchange::steal_back(worker& self, const fork_record& stolen) noexcept
   worker* const thief = stolen.thief.load(relaxed);
   if (thief == nullptr || self.helps >= max_helps) return nullptr;
   if (fork_record* const shared = thief->forks.steal(); shared != nullptr) return shared;
-  if (thief == &self || self.helps < max_helps_elsewhere) return nullptr;  // `steal` takes, after a pause
+  if (thief == &self || self.helps < max_helps_elsewhere) return nullptr;  // `steal` takes it after a pause
   return thief->forks.take();
 }
 

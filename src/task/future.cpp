@@ -61,7 +61,7 @@ class last_reader final : public continuation {
   [[nodiscard]] auto end() noexcept -> end_signal& { return end_; }
 
  private:
-  void fire(cascade& /*more*/) noexcept override { end_.set(); }  // the last touch: the thread may go on
+  void fire(cascade& /*more*/) noexcept override { end_.set(); }  // the last access: the thread may continue
 
   end_signal end_;
 };
@@ -85,7 +85,8 @@ class future_core::sleeper final : public blocking_wait {
   bool announced_ = false;
 };
 
-/// From now on the producer wakes sleeping threads. False when it has settled already, as `is_settled` says then, too.
+/// From now on the producer wakes sleeping threads. Returns false if it has settled already; then `is_settled` returns
+/// true, too.
 auto future_core::announce_sleep() noexcept -> bool { return (head_.fetch_or(watched, relaxed) & settled) == 0; }
 
 void future_core::wake_sleepers() noexcept {
@@ -114,8 +115,8 @@ auto future_core::wait_for(duration limit) -> bool {
   return wait(limit > time_point::max() - now ? time_point::max() : now + limit);
 }
 
-/// Whether the future is the only reference within a moment: the thread that settled it gives up its own a few steps
-/// later, which is no reason to refuse anything.
+/// Returns whether the future is the only reference within a moment: the thread that settled it drops its own a few
+/// steps later, which is no reason to refuse anything.
 auto future_core::is_alone_soon() const noexcept -> bool {
   constexpr duration patience = 100ms;
   const time_point limit = steady_time().now() + patience;

@@ -14,12 +14,12 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t batch = 32;  // blocks that go to or come from the central free list at once
+constexpr std::size_t batch = 32;  // blocks that are moved to or from the central free list at once
 constexpr unsigned char max_passes =
     15;                          // a central free list that is empty costs a lock; so often it is not asked again
 constexpr std::size_t lead = 4;  // a block that another thread has freed is fetched when so many are before it
-// All central free lists together keep about so much, but so many chains of each class in any case; the rest goes back
-// to operator delete.
+// The approximate maximum of all central free lists together, except that a number of chains of each class is always
+// kept; the rest is returned to operator delete.
 constexpr std::size_t central_bytes = std::size_t{16} << 20U;
 
 /// For a class whose chains have so many bytes. Blocks of more than 1 KiB are few: frames that hold requests and
@@ -39,7 +39,7 @@ struct chain {
   }
 };
 
-/// A list that may have so many blocks gives half of them away when one more comes.
+/// A list of this size returns half of its blocks when one more is added.
 constexpr std::size_t list_room = 2 * batch - 1;
 
 auto size_of(const free_list& list) noexcept -> std::size_t { return list_room - list.room; }

@@ -28,7 +28,7 @@ using detail::slab_step;
 constexpr unsigned looks_before_search = 64;
 constexpr unsigned looks_at_a_time = 16;  // between two looks at the clock
 constexpr unsigned pauses_beside_others = 64;
-constexpr std::uint64_t fair_every = 64;  // jobs, of one's own before the shared ones have their turn
+constexpr std::uint64_t fair_every = 64;  // the number of own jobs before the shared ones have their turn
 
 constinit thread_local std::uint64_t own_number __attribute__((tls_model("initial-exec"))) = 0;
 
@@ -217,7 +217,7 @@ auto job_slab::finish_with(job_slab::handle child, job_slab::handle parent) -> b
   if (child == parent) return fail(errc::cycle);
   errc refused = slots_[parent.slot_].add_child(barrier_, parent.generation_, standing(parent.slot_));
   if (refused != errc{}) return fail(refused);
-  // From here on the parent cannot finish, so what depends on it stays as it is.
+  // From here on the parent cannot finish, so the jobs that depend on it do not change.
   refused = leads_to(parent.slot_, child.slot_)
                 ? errc::cycle
                 : slots_[child.slot_].add_parent(barrier_, child.generation_, parent.slot_, standing(child.slot_));
@@ -227,7 +227,7 @@ auto job_slab::finish_with(job_slab::handle child, job_slab::handle parent) -> b
   return fail(refused);
 }
 
-/// Whether the end of `to` has to wait for the end of `from`, through jobs that do not finish meanwhile.
+/// Returns whether the end of `to` has to wait for the end of `from`, through jobs that do not finish meanwhile.
 auto job_slab::leads_to(std::uint32_t from, std::uint32_t to) const noexcept -> bool {
   constexpr std::size_t max_count = 64;
   std::array<std::uint32_t, max_count> open{from};
@@ -305,7 +305,7 @@ auto job_slab::steal(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   return false;
 }
 
-/// From a thread that is about to deal with all that is queued.
+/// Called by a thread that is about to process everything that is queued.
 auto job_slab::take_anything(std::uint32_t& slot) noexcept -> bool {
   if (take_shared(slot)) return true;
   return std::ranges::any_of(contexts_,
@@ -501,7 +501,7 @@ void job_slab::help_until(slab_context& self, slab_slot& slot) noexcept {
     run(found);
   }
   if (--self.depth != 0) {
-    self.working.store(1, relaxed);  // the job that waits goes on
+    self.working.store(1, relaxed);  // the waiting job continues
     return;
   }
   self.working.store(0, release);  // edge slab_context.working: publish what the last job queued

@@ -27,7 +27,7 @@ class post_choice {
     posts_until_timed = static_cast<std::int32_t>(gap_);
   }
 
-  /// How many posts no timed job stands for.
+  /// Returns the number of posts that no timed job represents.
   [[nodiscard]] auto owed() const noexcept -> std::uint64_t { return owed_; }
   void settle() noexcept { owed_ = 0; }
 
@@ -75,11 +75,11 @@ class note_table {
 
  private:
   struct entry {
-    atomic<const job*> key{nullptr};  // null: free; written by the thread that claims it, or takes the note
+    atomic<const job*> key{nullptr};  // null if free; written by the thread that claims it, or takes the note
     post_note note;
   };
   static constexpr std::size_t size = 512;
-  static constexpr std::size_t places = 8;  // that an entry may lie in
+  static constexpr std::size_t places = 8;  // the number of places in which an entry may be
 
   [[nodiscard]] auto at(const job& work, std::size_t step) noexcept -> entry& {
     constexpr std::uint64_t odd = 0x9e3779b97f4a7c15U;  // 2^64 by the golden ratio: Knuth's multiplicative hashing

@@ -43,8 +43,8 @@ auto least_loaded::better_of_two() noexcept -> worker& {
   return load_of(other) < load_of(one) ? other : one;
 }
 
-/// A worker that was woken has not watched. It goes by the job that the victim runs, so that all workers that a rescue
-/// wakes take part at once, and not each after two intervals of its own.
+/// A worker that was woken has not watched. It decides by the job that the victim runs, so that all workers that a
+/// rescue wakes take part at once, and not each after two intervals of its own.
 auto least_loaded::waits_for_long(worker& self, const worker& victim, search why) noexcept -> bool {
   if (why == search::monitor) return local_queues_.is_held_up(self, victim);
   return why == search::woken && victim.backlog() != 0 && victim.pace.is_held_up();

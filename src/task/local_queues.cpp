@@ -10,7 +10,7 @@
 namespace braid::detail {
 namespace {
 
-/// A job that lies in an inbox by its address.
+/// A job that is stored in an inbox by its address.
 struct posted_job {
   job* item;
   void operator()() && { run_job(*item); }
@@ -33,7 +33,7 @@ auto local_queues::place_for(worker& at, job& work) noexcept -> placement {
   return placed_at(at);
 }
 
-/// A thief at work. No thread drops everything before it has ended.
+/// Marks a thief that moves jobs. No thread drops everything before it has ended.
 class local_queues::moving {
  public:
   explicit moving(atomic<std::uint64_t>& moves) noexcept

@@ -50,7 +50,7 @@ auto observed_executor::job_report::function() const -> std::string {
   return code != nullptr ? names.name(reinterpret_cast<std::uintptr_t>(code)) : std::string();
 }
 
-/// Stands in the executor's queue for a job.
+/// Represents a job in the executor's queue.
 class observed_executor::seen_job final : public job {
  public:
   seen_job(observed_executor& by, job& work) noexcept

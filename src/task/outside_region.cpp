@@ -27,7 +27,7 @@ auto is_alone() -> bool {
 namespace {
 
 constinit atomic<const pool*> pool_of_offers{nullptr};  // whose offers are counted: there is one default pool as a rule
-constinit atomic<std::int32_t> offers_in_queues{0};     // raised by callers, lowered by workers that come to one
+constinit atomic<std::int32_t> offers_in_queues{0};     // raised by callers, lowered by workers that process an offer
 
 /// Returns whether a worker may be free. If there were as many offers as workers, and no worker accepted one, all
 /// workers are busy, and more offers would only delay other jobs.
@@ -71,8 +71,8 @@ class outside_region::offered {
   region_offer* offer_ = nullptr;  // null: not worth it, refused, or out of memory
 };
 
-/// How many numbers a thread takes that is alone: so many as take a moment, but so few that one which takes long all of
-/// a sudden keeps no more than a small part of the others waiting.
+/// Decides how many numbers a thread takes that works alone: enough to take a moment, but so few that a thread which
+/// suddenly takes long delays only a small part.
 class outside_region::part_size {
  public:
   part_size(const region_work& work, time_point begin) noexcept : max_(max_of(work)), last_(begin) {}
@@ -156,7 +156,7 @@ auto outside_region::run_alone(time_point begin) -> bool {
   return true;
 }
 
-/// Where the thread came to little itself, which says nothing of the loop, the next call may begin alone.
+/// If the thread did little of the work itself, which says nothing about the loop, the next call may begin alone.
 void outside_region::share() {
   const executor_use pool_stays(id_);
   if (!pool_stays) return run_rest();
@@ -181,7 +181,7 @@ void outside_region::share() {
   if (const std::exception_ptr thrown = rest.close()) std::rethrow_exception(thrown);
 }
 
-/// All that is left, by this thread: the pool is gone.
+/// Runs everything that is left on this thread: the pool is gone.
 void outside_region::run_rest() {
   while (const auto mine = take(part_size::max_of(work_)))
     if (!run_part(*mine, region_part::whole)) return;
@@ -196,8 +196,8 @@ void outside_region::run_on_workers() {
   });
 }
 
-/// A worker has come. It takes all that is left, of which others steal, so that the caller is one of them no longer.
-/// With two workers it and the caller are two threads already, and each takes part after part.
+/// Runs on a worker. It takes everything that is left, and others steal from it, so that the caller is not one of them
+/// any longer. With two workers it and the caller are two threads already, and each takes part after part.
 void outside_region::help() {
   if (where_.size() > 2) {
     if (const auto rest = take(work_.count)) static_cast<void>(run_part(*rest, region_part::divisible));

@@ -116,7 +116,7 @@ auto default_workers() -> unsigned {
     worker_count_inputs inputs;
     unsigned workers = 0;
   };
-  static answer& last = *new answer;  // never freed, because pools may be made while statics are destroyed
+  static answer& last = *new answer;  // never freed, because pools may be created while statics are destroyed
   const worker_count_inputs inputs = worker_count_inputs::read();
   {
     const std::lock_guard lock(last.mutex);
@@ -207,7 +207,8 @@ pool::pool(pool::options options, detail::scheduler_factory make)
   scheduler_ = (make != nullptr ? make : factory_for(options_.scheduler))(*this, workers_);
   busy_worker_ = scheduler_->busy_worker();
   own_queues_ = scheduler_->own_queues();
-  const detail::executor_id known_as = id();  // made early, so that nothing that names the pool later needs memory
+  // created early, so that nothing that refers to the pool later needs memory
+  const detail::executor_id known_as = id();
   if (needs_polls()) detail::run_while_waiting(known_as);
   if (!has_threads_) {
     detail::note_pool_made(*this);

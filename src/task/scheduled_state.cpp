@@ -45,7 +45,7 @@ void scheduled_state::end_as(phase how) noexcept {
   }
 }
 
-/// Called by the thread that forwards the work: it goes no further.
+/// Called by the thread that forwards the work: it is not forwarded any further.
 void scheduled_state::give_up(phase from, phase how) noexcept {
   if (try_leave(from)) end_as(how);
   let_go();
@@ -97,7 +97,7 @@ void scheduled_state::after_run() noexcept {
   if (!try_arm(now))
     give_up(phase::pending, phase::dropped);
   else if (phase_.load(relaxed) >= phase::ending && keeper_->retract(*this))
-    let_go();  // a cancel came before the timer was armed, and could not take it back
+    let_go();  // a cancel came before the timer was armed, and could not disarm it
   let_go();
 }
 

@@ -14,9 +14,9 @@ void slab_watch::has_stolen(time_point begin) noexcept {
   way_ = stole_ - begin;
 }
 
-/// Whether it may take jobs again. Where running the last ones took less time than fetching them, their first owner
-/// would have been done with them sooner, and is kept waiting for them. That may last: each rest is longer than the one
-/// before, until a try pays.
+/// Returns whether it may take jobs again. If running the last ones took less time than fetching them, their first
+/// owner would have been done with them sooner. That may last: each pause is longer than the one before, until a try
+/// pays.
 auto slab_watch::pays(time_point now) noexcept -> bool {
   if (stole_ != time_point()) {
     const bool paid = now - stole_ > 2 * way_;
@@ -65,7 +65,7 @@ void slab_sleepers::wake_one() noexcept {
   picked->place.unpark();
 }
 
-/// A woken thread stays listed until it runs, and takes itself out.
+/// A woken thread stays listed until it runs, and removes itself.
 void slab_sleepers::wake_all() noexcept {
   {
     const std::lock_guard lock(lock_);

@@ -27,7 +27,7 @@ auto sleepers::wake_one() noexcept -> bool {
 void sleepers::wake(worker& claimed) noexcept {
   if (is_traced()) [[unlikely]]
     trace_note(trace_group::jobs, trace_kind::wakes, trace_number(&claimed));
-  searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back after its first poll
+  searching_.fetch_add(1, relaxed);  // on behalf of the woken worker, which undoes this after its first poll
   claimed.sleep->unpark();
 }
 
@@ -36,8 +36,7 @@ void sleepers::call_others(worker& self, scheduler_base& jobs) noexcept {
   if (wake_one()) count_one(self.counters.wakes_of_own);
 }
 
-/// Every unpark goes to a worker that was picked, and every worker that was picked parks until it comes: so no permit
-/// is left over.
+/// Every unpark is for a claimed worker, and every claimed worker parks until it arrives: so no permit is left over.
 auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   if (is_quiescent()) return leave(self);
   idle_.advertise(self.index);

@@ -24,7 +24,7 @@ constexpr duration max_pause = 1ms;
 struct spare_threads::returning {
   worker* context;
   returning* next = nullptr;
-  atomic<std::uint32_t> has_it{0};  // 1: the context is its own; written by the owner before
+  atomic<std::uint32_t> has_it{0};  // 1 if it owns the context; written by the previous owner
 };
 
 auto spare_threads::run_awaited(worker& self, job& awaited) noexcept -> bool {
@@ -76,7 +76,7 @@ auto spare_threads::try_release(worker& self) noexcept -> bool {
   return left;
 }
 
-/// Threads that have come back go first: they need no further thread.
+/// Threads that have returned go first: they need no further thread.
 auto spare_threads::hand_over(worker& self, spare_list& done) noexcept -> bool {
   const std::lock_guard lock(mutex_);
   done.swap(ended_);
@@ -166,12 +166,13 @@ auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
   }
 }
 
-/// Until a thread has come back for the context: some thread is away from it as long as this one has it. The thread
-/// that takes it finds the spare thread free from that moment on. False: it will not be needed again.
+/// Works until a thread has returned for the context: some thread is away from it as long as this one has it. The
+/// thread that takes the context finds the spare thread free from that moment on. Returns false if it will not be
+/// needed again.
 auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool {
   const worker_scope here(context);
   context.thread.store(::gettid(), relaxed);
-  context.helps = 0;  // nothing lies on this stack
+  context.helps = 0;  // this stack is empty
   duration pause = first_pause;
   auto why = search::routine;
   code_marker* const marker = outermost_code_marker();

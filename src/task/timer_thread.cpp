@@ -36,7 +36,7 @@ void forget_timers_in_child() noexcept { known_timers.store(nullptr, relaxed); }
 auto detail::timers_of_process() -> shared_timers& {
   timer_thread* known = known_timers.load(acquire);  // edge scheduled.timers: observe, the timers are seen made
   if (known != nullptr) return *known;
-  timer_thread::options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
+  timer_thread::options usual;  // named, because g++ 12 considers members of a temporary uninitialised
   auto mine = std::make_unique<timer_thread>(std::move(usual));
   // edge scheduled.timers: publish, observe, the timers are seen made
   if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return *mine.release();

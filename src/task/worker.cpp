@@ -15,7 +15,7 @@ constinit thread_local bool thread_runs_a_loop __attribute__((tls_model("initial
 
 namespace {
 
-/// In the child of a fork: its thread is no worker, and runs no loop, whatever it did in the parent.
+/// In the child of a fork: its thread is not a worker, and runs no loop, whatever it did in the parent.
 void forget_worker_in_child() noexcept {
   detail::worker_of_thread = nullptr;
   detail::thread_runs_a_loop = false;
@@ -42,7 +42,7 @@ worker::worker(executor& owner, std::size_t number, detail::asymmetric_barrier& 
       fork_pace(clock),
       pace(clock),
       box(barrier),
-      own_producer(box.open_producer()),  // before any other thread can ask for one
+      own_producer(box.open_producer()),  // before any other thread can request one
       forks(first_forks, barrier, max_forks) {}
 
 namespace detail {

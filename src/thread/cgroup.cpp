@@ -26,7 +26,7 @@ using detail::under;
 
 enum class version : std::uint8_t { v1, v2 };
 
-/// Where a hierarchy is mounted, and which of its cgroups is seen there.
+/// The mount point of a hierarchy, and the cgroup that is visible there.
 struct mount {
   version kind = version::v2;
   std::string controllers;  // options of the file system, including the controllers of version 1
@@ -48,7 +48,7 @@ struct cgroup_location {
   fs::path below;
 };
 
-/// Longer paths than the system takes are not followed.
+/// Paths that are longer than the system's limit are not followed.
 constexpr std::size_t max_path = 4096;
 constexpr std::size_t max_mountinfo = std::size_t{1} << 20U;
 
@@ -58,7 +58,7 @@ auto lists(std::string_view controllers, std::string_view wanted) -> bool {
   return false;
 }
 
-/// Spaces and backslashes stand in mountinfo as three octal digits.
+/// In mountinfo, spaces and backslashes are written as three octal digits.
 auto unescaped(std::string_view text) -> std::string {
   std::string plain;
   const auto digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '7'; };
@@ -132,8 +132,8 @@ auto usual_locations(const membership& of, std::string_view controller) -> std::
   return {{of.kind, usual / of.controllers, below}, {of.kind, usual / controller, below}};
 }
 
-/// Where the cgroup is found. A container may see the hierarchy from a cgroup below the top, or not see the path that
-/// the host gave it: then the place of the mount is all there is.
+/// Returns the locations of the cgroup. A container may see the hierarchy from a cgroup below the top, or not see the
+/// path that the host gave it: then only the mount point is known.
 auto locations_of(const membership& of, std::string_view controller, const std::vector<mount>& mounts)
     -> std::vector<cgroup_location> {
   const mount* first = nullptr;

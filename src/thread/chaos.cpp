@@ -34,8 +34,8 @@ auto with_nice(const scheduling& policy, nice_value nice) -> scheduling {
 
 auto nice_of(int value) -> nice_value { return *nice_value::from(std::min(value, nice_value::largest)); }
 
-/// Whether a thread that has been given a larger nice value can be given this one again. Tried on the calling thread,
-/// which may be left with the larger one.
+/// Returns whether a thread with a larger nice value can be set back to this one. It tries this on the calling thread,
+/// which may be left with the larger value.
 auto can_return_to(nice_value nice) -> bool {
   return this_thread::set_nice(nice_of(nice.value() + 1)) && this_thread::set_nice(nice);
 }
@@ -97,7 +97,7 @@ detail::chaos_sequence::chaos_sequence(std::uint64_t seed, std::size_t index) no
 
 auto detail::chaos_sequence::next(const detail::disturbed_settings& before) -> detail::disturbed_settings {
   detail::disturbed_settings given{.affinity = some_of(before.affinity, random_), .scheduling = before.scheduling};
-  const std::uint64_t more = random_();  // drawn in any case, so that a policy does not shift what comes later
+  const std::uint64_t more = random_();  // always drawn, so that a policy does not change the later numbers
   if (const auto nice = before.scheduling.nice()) {
     const auto room = static_cast<std::uint64_t>(nice_value::largest - nice->value()) + 1;
     given.scheduling = with_nice(before.scheduling, nice_of(nice->value() + static_cast<int>(more % room)));

@@ -203,7 +203,8 @@ auto defaults() -> default_registries& {
   return only;
 }
 
-/// Made when the library is loaded: a thread that made them during a fork would leave their lock held in the child.
+/// Constructed when the library is loaded: a thread that constructed them during a fork would leave their lock held in
+/// the child.
 [[maybe_unused]] const default_registries& made_early = defaults();
 
 }  // namespace

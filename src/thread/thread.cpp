@@ -128,7 +128,7 @@ auto thread::launch(beginning& first) -> result<void> {
   return {};
 }
 
-/// By the C library, because std::thread has no way to choose a stack.
+/// Uses the C library, because std::thread cannot set the size of a stack.
 auto thread::launch_with_stack(beginning& first) -> result<void> {
   attributes wanted;
   if (auto accepted = wanted.set_stack_size(*first.options.stack_size); !accepted) return accepted;

@@ -78,7 +78,7 @@ struct writer {
   nice_value nice;
 };
 
-/// A policy with the number that it takes.
+/// A policy with its number.
 template <typename Policy, typename Number>
 auto policy_with(result<Number> number) -> result<scheduling> {
   if (!number) return fail(number.error());

@@ -16,7 +16,7 @@ constexpr double alike_from = 0.85;
 constexpr unsigned distance_to_itself = 10;
 constexpr unsigned distance_to_others = 20;
 
-/// Position of the group that each CPU lies in.
+/// The index of each CPU's group.
 using positions = std::map<unsigned, unsigned>;
 
 auto position_in(const positions& of, unsigned cpu) -> std::optional<unsigned> {

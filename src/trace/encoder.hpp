@@ -17,7 +17,8 @@
 
 namespace braid::detail {
 
-/// From ticks to nanoseconds since the machine started: measured once, so that what it is wrong by moves all alike.
+/// Converts ticks to nanoseconds since the machine started. It is measured once, so that its error shifts all times
+/// alike.
 class tick_line {
  public:
   explicit tick_line(const trace_clock& clock) noexcept : first_ticks_(clock.ticks()), first_ns_(boot_nanoseconds()) {}
@@ -31,7 +32,7 @@ class tick_line {
   [[nodiscard]] auto nanoseconds(std::uint64_t ticks) const noexcept -> std::uint64_t;
   /// The line begins now, with the speed since it was made: clocks drift apart over days.
   void move_to_now(const trace_clock& clock) noexcept;
-  /// How many ticks so many nanoseconds are.
+  /// Returns the number of ticks in `nanoseconds`.
   [[nodiscard]] auto ticks_in(std::uint64_t nanoseconds) const noexcept -> std::uint64_t;
 
   [[nodiscard]] auto first_ticks() const noexcept -> std::uint64_t { return first_ticks_; }
@@ -53,18 +54,18 @@ struct left_process {
   std::unordered_map<std::uint64_t, std::int64_t> open_states;  ///< by track of a task that the trace has
 };
 
-/// Where the bytes of a trace go.
+/// The destination of the bytes of a trace.
 struct trace_output {
   std::string file;         ///< for messages
-  std::uint64_t max_bytes;  ///< what comes later is left out, except for ends
+  std::uint64_t max_bytes;  ///< later records are left out, except for ends
   std::function<bool(std::string_view bytes)> write;
   std::function<std::string(std::uint64_t task)> take_name;  ///< returns the name of a task, or an empty string
   std::string process_name = {};                             ///< empty: what the system says
   std::optional<left_process> of = {};                       ///< instead of this process
 };
 
-/// Records carry addresses; here they get names, and ticks become nanoseconds. Threads: one.
-/// Errors: std::bad_alloc, std::system_error when the file takes no more.
+/// Replaces the addresses in records by names, and ticks by nanoseconds.
+/// Threads: one. Errors: std::bad_alloc, std::system_error if the file accepts no more.
 class trace_encoder {
  public:
   /// The output state of one thread.
@@ -92,7 +93,7 @@ class trace_encoder {
   /// Notes that `records` records are missing, up to the last one that was written.
   void lost(thread& of, std::uint64_t records);
   void end(thread& of, std::uint64_t ns);
-  /// Tasks that go on end here, by the clock of any thread.
+  /// Ends tasks that are still open, by the clock of any thread.
   void end_tasks(thread& by, std::uint64_t ns);
   void flush();
   [[nodiscard]] auto is_full() const noexcept -> bool { return written_ >= to_.max_bytes; }

@@ -83,7 +83,7 @@ auto flight_recorder::take_new(std::uint64_t now) -> bool {
   return found;
 }
 
-/// Whether the thread has ended is asked first: then there is nothing more after this.
+/// First checks whether the thread has ended: then nothing more follows.
 auto flight_recorder::drain(thread_state& of) -> bool {
   if (of.ring == nullptr) return false;
   const bool has_ended = of.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen
@@ -149,7 +149,7 @@ void flight_recorder::pass(std::span<const trace_record> records, past& of, std:
   }
 }
 
-/// A task goes from thread to thread: what it did last is by the time.
+/// A task moves from thread to thread: its last state is found by the time.
 void flight_recorder::merge(std::vector<task_state> tasks, task_states& into) {
   std::ranges::sort(tasks, {}, &task_state::ticks);
   for (const task_state& each : tasks) {
@@ -163,7 +163,7 @@ void flight_recorder::keep_states(std::vector<task_state> tasks, std::uint64_t n
   merge(std::move(tasks), states_);
   if (is_before(now, forget_at_)) return;
   forget_at_ = now + line_.ticks_in(session_.settings().last_ns) / chunks_in_span;
-  // An end stays as long as a record of another thread may be older: no chunk goes on for so long.
+  // An end is kept as long as a record of another thread may be older: no chunk lasts that long.
   const std::uint64_t old = now - 2 * line_.ticks_in(session_.settings().last_ns);
   std::erase_if(states_, [&](const auto& entry) {
     const bool is_over = entry.second.kind == trace_kind::task_end && is_before(entry.second.ticks, old);

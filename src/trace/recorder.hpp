@@ -28,9 +28,9 @@ class flight_recorder {
   /// Takes what threads have noted since the last call, and drops what was too old at `now`, in ticks. Whether there
   /// was anything.
   auto take_new(std::uint64_t now) -> bool;
-  /// Writes FILE.1, FILE.2, up to FILE.10, then FILE.1 anew, and says so on stderr. One that is asked for while the
-  /// last file's time is not over is left out, unless `by_hand`. `asked_ns` is when, by `boot_nanoseconds`: the writer
-  /// may come to it late.
+  /// Writes FILE.1, FILE.2, up to FILE.10, then FILE.1 again, and reports it on stderr. A request during the time of
+  /// the last file is ignored, unless `by_hand`. `asked_ns` is the time of the request, by `boot_nanoseconds`, because
+  /// the writer may process it late.
   void save(std::string_view reason, std::uint64_t asked_ns, bool by_hand);
   /// The bytes of such a file, of the last `span_ns` before `asked`, in ticks.
   [[nodiscard]] auto read(std::string_view reason, std::uint64_t asked, std::uint64_t span_ns) -> std::string;

@@ -46,7 +46,7 @@ struct ring_file_head {
   atomic<std::uint32_t> commit;             // which of the two states of the file counts, here and in each ring
   std::array<std::uint64_t, 2> file_bytes;  // of the trace
   std::array<kept_object, 128> objects;
-  std::array<kept_name<120>, 4096> names;   // of slices, which are made while the program runs
+  std::array<kept_name<120>, 4096> names;   // of slices, created at run time
   std::array<kept_name<120>, 16384> tasks;  // the newest names; older ones are in the trace
 };
 
@@ -54,7 +54,7 @@ struct ring_file_head {
 /// size.
 inline constexpr std::size_t largest_page = std::size_t{64} * 1024;
 
-/// Whole pages that have room for so many bytes.
+/// Rounds a number of bytes up to whole pages.
 [[nodiscard]] constexpr auto whole_pages(std::size_t bytes) noexcept -> std::size_t {
   constexpr std::size_t page = largest_page;
   return (bytes + page - 1) / page * page;
@@ -69,14 +69,15 @@ struct ring_file_layout {
 /// The writer's side. Threads: one at a time, except that `commit` and `note_objects` are the writer's.
 class ring_file {
  public:
-  /// Makes it anew. Errors: std::system_error.
+  /// Creates the file anew.
+  /// Errors: std::system_error.
   explicit ring_file(std::string path);
   ring_file(const ring_file&) = delete;
   auto operator=(const ring_file&) -> ring_file& = delete;
 
   /// Returns memory for a ring, or null if the disk or the memory is full.
   [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
-  /// All of it is in the trace. Gives its memory back.
+  /// Called when all of it is in the trace. Frees its memory.
   void close_ring(thread_ring& ring) noexcept;
 
   void add_task(std::uint64_t number, std::string_view name) noexcept;
@@ -88,7 +89,7 @@ class ring_file {
   void note_objects();
   /// Which of the two states is to be written next, in each ring.
   [[nodiscard]] auto next_state() const noexcept -> std::size_t;
-  /// From now on that counts: so many bytes of the trace hold all records that the rings say have been read.
+  /// Commits the state: `file_bytes` bytes of the trace contain all records that the rings count as read.
   void commit(std::uint64_t file_bytes) noexcept;
 
   /// The trace is complete, or is another process's.

@@ -40,7 +40,7 @@ constinit trace_session* session = nullptr;  // written before `trace_is_on` is 
 constinit thread_local thread_ring* ring_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit thread_local bool has_no_ring __attribute__((tls_model("initial-exec"))) = false;  // nor will have one
 
-/// Gives the ring up when the thread ends. The writer frees it.
+/// Releases the ring when the thread ends. The writer frees it.
 struct ring_owner {
   thread_ring* ring = nullptr;
   ~ring_owner() {
@@ -115,7 +115,7 @@ auto open_trace_file(const std::string& path) -> int {
   return file;
 }
 
-/// Where BRAID_TRACE asks for it. The trace must be a file, to which what is left in the rings can be added.
+/// Used if BRAID_TRACE requests it. The trace must be a file to which the rest of the rings can be appended.
 auto open_rings(const trace_settings& settings, int file) -> std::unique_ptr<ring_file> {
   if (!settings.recovers) return nullptr;
   struct stat what{};
@@ -207,7 +207,7 @@ void trace_task_begin(std::uint64_t number, std::string_view name) noexcept {
   if (!is_traced() || !session->settings().wants(trace_group::tasks)) return;
   try {
     session->add_task(number, name);
-  } catch (const std::bad_alloc&) {  // it goes by its number then
+  } catch (const std::bad_alloc&) {  // it is shown by its number then
   }
   trace_note(trace_group::tasks, trace_kind::task_begin, number);
 }
@@ -228,7 +228,7 @@ auto trace_activity_begin(std::string_view name) noexcept -> std::uint64_t {
   const std::uint64_t number = next.fetch_add(1, relaxed);
   try {
     session->add_task(number, name);
-  } catch (const std::bad_alloc&) {  // it goes by its number then
+  } catch (const std::bad_alloc&) {  // it is shown by its number then
   }
   return trace_note(trace_group::user, trace_kind::task_begin, number) ? number : 0;
 }
@@ -391,7 +391,7 @@ void trace_session::forget() noexcept {
   file_ = -1;
 }
 
-/// Memory of its own, which the kernel gives page by page as it is used; or part of the file.
+/// Allocates memory, which the kernel provides page by page as it is used, or a part of the file.
 auto trace_session::open_ring() noexcept -> thread_ring* {
   const std::lock_guard guard(lock_);
   try {

@@ -32,13 +32,13 @@ struct trace_record {
 };
 static_assert(sizeof(trace_record) == 16);
 
-/// How much of a ring the trace has.
+/// The part of a ring that is in the trace.
 struct ring_state {
   std::uint64_t read = 0;      ///< records
   std::uint64_t lost = 0;      ///< records that it says are missing
   std::uint64_t open = 0;      ///< slices without an end
   std::uint64_t last_ns = 0;   ///< when its last event was
-  std::uint64_t hidden = 0;    ///< slices, inside of those, for which the trace had no room
+  std::uint64_t hidden = 0;    ///< slices inside of those, for which the trace had no room
   std::uint32_t sequence = 0;  ///< of the thread in the trace; 0: it has nothing of it
 };
 
@@ -90,11 +90,11 @@ void note_trace_name(const char* text) noexcept;
 /// Implements `trace::last`.
 [[nodiscard]] auto read_last_of_trace(std::uint64_t span_ns) -> result<std::string>;
 
-/// Whether all of it could be written.
+/// Returns whether everything was written.
 [[nodiscard]] auto write_whole(int file, std::string_view bytes) noexcept -> bool;
 
-/// From the load of the library to the end of the process. Never destroyed: threads that outlive `finish` may have
-/// looked at `trace_is_on` before.
+/// The trace of the process, from the load of the library to the end of the process. Never destroyed, because threads
+/// that outlive `finish` may have read `trace_is_on` before.
 /// Threads: any, except `finish`, which the thread calls that ends the process.
 class trace_session {
  public:
@@ -107,7 +107,7 @@ class trace_session {
   [[nodiscard]] auto start() -> bool;
   /// Completes the file. Blocks: until what the threads have noted is written.
   void finish() noexcept;
-  /// In the child of a fork: the file is the parent's.
+  /// Called in the child of a fork: the file belongs to the parent.
   void forget() noexcept;
 
   [[nodiscard]] auto settings() const noexcept -> const trace_settings& { return settings_; }
@@ -116,7 +116,7 @@ class trace_session {
   /// A ring for the calling thread; null out of memory.
   [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
   void add_task(std::uint64_t number, std::string_view name);
-  /// A name that is made while the program runs.
+  /// Registers a name that was created at run time.
   void add_name(const char* text) noexcept;
 
   /// The last seconds are to be written, soon, by the writer. Blocks: for a lock. Errors: std::bad_alloc.
@@ -131,7 +131,7 @@ class trace_session {
 
   [[nodiscard]] auto take_rings() -> std::vector<thread_ring*>;
   [[nodiscard]] auto take_tasks() -> task_names;
-  /// False when the file takes no more; the trace then ends.
+  /// Returns false if the file accepts no more; the trace then ends.
   [[nodiscard]] auto write(std::string_view bytes) noexcept -> bool;
   /// The file of the rings, or null.
   [[nodiscard]] auto rings() noexcept -> ring_file* { return rings_.get(); }
@@ -164,7 +164,7 @@ class trace_session {
   const std::unique_ptr<ring_file> rings_;
   std::uint64_t written_ = 0;           // bytes; the writer's
   std::vector<save_request> requests_;  // for the last seconds
-  bool has_ended_ = false;              // the writer: it answers no more of them
+  bool has_ended_ = false;              // the writer has ended, and answers no more requests
 };
 
 }  // namespace braid::detail

@@ -10,7 +10,7 @@ namespace {
 
 using outcome = std::expected<trace_settings, std::string>;
 
-/// Takes the text up to the separator off the front of `rest`.
+/// Removes the text up to the separator from the front of `rest`, and returns it.
 auto take(std::string_view& rest, char separator) -> std::string_view {
   const std::size_t end = rest.find(separator);
   const std::string_view first = rest.substr(0, end);

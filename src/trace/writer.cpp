@@ -61,7 +61,7 @@ auto trace_writer::write_new() -> bool {
   return found;
 }
 
-/// The rings lie in a file: it says what the trace has, all at once.
+/// The rings are in a file, which records at once what the trace contains.
 void trace_writer::commit() {
   ring_file* const rings = session_.rings();
   if (rings == nullptr) return;
@@ -76,7 +76,7 @@ void trace_writer::commit() {
   session_.commit_rings();
 }
 
-/// Whether the thread has ended is asked first: then there is nothing more after this.
+/// First checks whether the thread has ended: then nothing more follows.
 auto trace_writer::drain(thread_state& of) -> bool {
   const bool has_ended = of.ring->ended.load(acquire);  // edge trace.thread_end: observe, all of its records are seen
   const std::size_t count = of.ring->records.drain([&](const trace_record& record) {

@@ -21,7 +21,7 @@ class trace_writer {
 
   /// Writes what threads have noted since the last call. Whether there was anything.
   auto write_new() -> bool;
-  /// The same for the last time: what is open is closed.
+  /// Does the same for the last time, and closes what is open.
   void finish();
 
  private:

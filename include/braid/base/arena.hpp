@@ -70,7 +70,7 @@ class BRAID_API arena final : public std::pmr::memory_resource {
     return {out.data(), out.size()};
   }
 
-  /// One object, made from `args`.
+  /// Constructs an object from `args`.
   template <typename T, typename... Args>
     requires std::is_trivially_destructible_v<T>
   [[nodiscard]] auto make(Args&&... args) -> T* {

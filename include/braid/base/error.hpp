@@ -22,12 +22,12 @@ namespace braid {
 enum class errc {
   stopped = 1,        ///< a stop was requested before the work was done; equals std::errc::operation_canceled
   deadline_exceeded,  ///< the deadline passed before the work was done; equals std::errc::timed_out
-  closed,             ///< the executor, loop or channel takes nothing more
+  closed,             ///< the executor, loop or channel accepts nothing more
   dropped,            ///< accepted work was discarded by a shutdown before it ran
   cycle,              ///< the edges of a graph form a cycle
   would_deadlock,     ///< the caller would wait for itself; equals std::errc::resource_deadlock_would_occur
   invalid_argument,   ///< a value outside of what the call allows; equals std::errc::invalid_argument
-  broken_promise,     ///< the result will not come: its producer has gone
+  broken_promise,     ///< there will be no result, because its producer was destroyed
   already_set,        ///< what is set once has been: the result of a promise, the runtime of the process
   full,               ///< there is no room for more
   stale,              ///< what the handle named has ended, and its place was used again
@@ -36,7 +36,7 @@ enum class errc {
   ended,              ///< the other side has ended the stream before there was all that was to be read
   unknown_host,       ///< no address is known under this name
   unknown_backend,    ///< the variable BRAID_IO names no backend of event loops
-  status_lost,        ///< the status of a child process went elsewhere, or SIGCHLD is ignored
+  status_lost,        ///< other code has collected the status of a child process, or SIGCHLD is ignored
   bad_address,        ///< the text is no address; equals std::errc::invalid_argument
   bad_interval,       ///< the interval is not positive, or leads beyond the end of time; equals the same
   too_long,           ///< a line or a block exceeds the limit of its reader; equals std::errc::message_size
@@ -49,7 +49,7 @@ BRAID_API auto braid_category() noexcept -> const std::error_category&;
 
 }  // namespace detail
 
-/// Lets an `errc` stand wherever a std::error_code is wanted.
+/// Converts an `errc` to a std::error_code, implicitly if one is expected.
 BRAID_API auto make_error_code(errc code) noexcept -> std::error_code;
 
 /// A value, or the reason why there is no value.

@@ -67,7 +67,7 @@ class intrusive_list {
   void push_back(T& element) noexcept { hook(element).link_before(head_); }
   void push_front(T& element) noexcept { hook(element).link_before(*head_.next_); }
 
-  /// Takes the first element out. Null when the list is empty.
+  /// Removes the first element, and returns it. Returns null if the list is empty.
   [[nodiscard]] auto pop_front() noexcept -> T* {
     if (empty()) return nullptr;
     T& first = front();

@@ -23,7 +23,7 @@ class timer : public list_hook {
 
   [[nodiscard]] auto is_armed() const noexcept -> bool { return is_linked(); }
 
-  /// Calls the function that the timer was made with.
+  /// Calls the function that was passed to the constructor.
   void fire() noexcept { fire_(*this); }
 
   /// Notifies it that it will not fire, because the timer service has ended.
@@ -90,7 +90,7 @@ class BRAID_API timer_wheel {
   void mark_empty(unsigned level, unsigned slot) noexcept;
   void empty_slot(const position& at, intrusive_list<timer>& due) noexcept;
 
-  std::uint64_t elapsed_;                           // every timer of a tick up to this one has been handed out
+  std::uint64_t elapsed_;                           // every timer up to this tick has been returned
   std::uint32_t used_levels_ = 0;                   // bit per level that has a timer
   std::array<std::uint64_t, levels> used_slots_{};  // bit per slot that has a timer
   std::array<intrusive_list<timer>, std::size_t{levels} * slots_per_level> slots_;

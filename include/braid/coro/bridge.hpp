@@ -6,7 +6,7 @@
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/task/executor.hpp>
-#include <braid/task/future.hpp>  // code that awaits futures makes some
+#include <braid/task/future.hpp>  // needed by all code that awaits futures
 
 #include <concepts>
 #include <coroutine>
@@ -99,7 +99,7 @@ class [[nodiscard, gnu::warn_unused]] future_awaiter final : public queue_awaite
   awaited_future<T>* of_;
 };
 
-/// Waits for a future of its own, which is ready when the shared one is.
+/// Waits for a future of its own, which becomes ready together with the shared one.
 template <typename T>
 class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
  public:
@@ -123,9 +123,9 @@ class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
 
 }  // namespace detail
 
-/// `co_await std::move(future)` waits for the value and takes it; the task goes on at home. A task that is stopped goes
-/// without the result, as if the future had been dropped. Errors: rethrows what the future failed with, such as
-/// errc::broken_promise. Cost: one block of memory for jobs.
+/// `co_await std::move(future)` waits for the value and moves it out; the task continues at home. A task that is
+/// stopped ends without the result, as if the future had been dropped.
+/// Errors: rethrows the exception of the future, such as errc::broken_promise. Cost: one block of memory for jobs.
 template <typename T>
 [[nodiscard]] auto operator co_await(future<T>&& from) {
   auto* const state = detail::future_access::state_of(from);

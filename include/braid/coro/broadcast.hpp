@@ -63,19 +63,20 @@ class broadcast {
 
   mutable std::mutex lock_;  // around all that follows
   std::vector<std::optional<T>> ring_;
-  std::uint64_t sent_ = 0;  // values so far; number n lies at n modulo the size of the ring
+  std::uint64_t sent_ = 0;  // the number of values so far; number n is stored at n modulo the size of the ring
   bool closed_ = false;
   detail::wait_queue waiting_;
 };
 
-/// Has its own place in the sequence of values. A copy goes on from the same place.
+/// A receiver with its own position in the sequence of values. A copy continues from the same position.
 template <std::copy_constructible T>
 class broadcast<T>::receiver {
   class awaiter;
 
  public:
-  /// Waits for the next value. Gives a result<broadcast_value<T>>. Errors: errc::closed when nothing will come; what
-  /// the copy of a value throws, and the value is there again then.
+  /// Waits for the next value. Returns a result<broadcast_value<T>>.
+  /// Errors: errc::closed if there will be no more values; the exception of copying a value, after which the value can
+  /// be received again.
   [[nodiscard]] auto receive() noexcept { return awaiter(*this); }
 
  private:

@@ -36,12 +36,13 @@ class channel {
   channel(const channel&) = delete;
   auto operator=(const channel&) -> channel& = delete;
 
-  /// `co_await send(value)` waits for room. Gives a result<void>. Errors: errc::closed, and then the value is gone.
+  /// `co_await send(value)` waits for room. Returns a result<void>.
+  /// Errors: errc::closed, and then the value is destroyed.
   [[nodiscard]] auto send(T value) noexcept { return send_awaiter(*this, std::move(value)); }
 
-  /// `co_await emplace(arguments...)` waits for room for a value that is made of the arguments. For aggregates it is
-  /// the form that g++ 12 compiles correctly: that destroys the temporary of `co_await send(item{…})` twice
-  /// (docs/cookbook.md). Gives and errors: as `send`.
+  /// `co_await emplace(arguments...)` waits for room for a value that is constructed from the arguments. Use this form
+  /// for aggregates, because g++ 12 destroys the temporary of `co_await send(item{…})` twice (docs/cookbook.md). Result
+  /// and errors: as `send`.
   template <typename... Args>
     requires std::constructible_from<T, Args...>
   [[nodiscard]] auto emplace(Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args...>) {
@@ -50,7 +51,7 @@ class channel {
 
   /// Sends without waiting. Errors: errc::full, errc::closed; `value` is as it was then.
   [[nodiscard]] auto try_send(T&& value) noexcept -> result<void>;
-  /// The same with a copy.
+  /// Does the same with a copy.
   [[nodiscard]] auto try_send(const T& value) noexcept(std::is_nothrow_copy_constructible_v<T>) -> result<void>
     requires std::copy_constructible<T>
   {
@@ -144,7 +145,7 @@ class [[nodiscard, gnu::warn_unused]] channel<T>::receive_awaiter final
   std::optional<T> value_;
 };
 
-/// To the oldest receiver that waits, or into the ring. False when there is no room.
+/// Passes it to the receiver that has waited longest, or stores it in the ring. Returns false if there is no room.
 template <typename T>
 auto channel<T>::put(T& value, detail::wake_list& woken) noexcept -> bool {
   if (detail::waiter* const oldest = receivers_.pop(); oldest != nullptr) {
@@ -253,7 +254,7 @@ class [[nodiscard]] oneshot_sender {
     return {};
   }
 
-  /// Whether no receiver is left for the value.
+  /// Returns whether the receiver was destroyed.
   [[nodiscard]] auto is_closed() const noexcept -> bool {
     if (state_ == nullptr) return true;
     const std::lock_guard guard(state_->lock);
@@ -265,7 +266,7 @@ class [[nodiscard]] oneshot_sender {
   friend auto make_oneshot() -> std::pair<oneshot_sender<U>, oneshot_receiver<U>>;
   explicit oneshot_sender(detail::oneshot_state<T>& state) noexcept : state_(&state) {}
 
-  /// False when the receiver has gone.
+  /// Returns false if the receiver was destroyed.
   auto leave(std::optional<T> value) noexcept -> bool;
 
   detail::oneshot_state<T>* state_;
@@ -287,8 +288,8 @@ class [[nodiscard]] oneshot_receiver {
   /// Requires that no task waits.
   ~oneshot_receiver();
 
-  /// Waits for the value. Gives a result<T>. Errors: errc::broken_promise when the sender has gone without sending, or
-  /// the value was received before.
+  /// Waits for the value. Returns a result<T>.
+  /// Errors: errc::broken_promise if the sender was destroyed without sending, or if the value was received before.
   [[nodiscard]] auto receive() noexcept {
     BRAID_EXPECTS(state_ != nullptr, "this receiver was moved from");
     return awaiter(*state_);

@@ -65,7 +65,7 @@ struct task_dump {
 
 namespace detail {
 
-/// The same for homes that run on one of these executors, or are one of them.
+/// Does the same for homes that run on one of these executors, or are one of them.
 [[nodiscard]] BRAID_API auto dump_of(std::span<const executor_id> where, duration limit) -> task_dump;
 
 /// Counts the tasks of the process by what they wait for, largest number first; tasks that are ready or away are

@@ -16,10 +16,10 @@
 
 namespace braid {
 
-/// How a fiber is made.
+/// The options of a fiber.
 struct fiber_options {
-  /// Rounded up to pages, and to 32 KiB at least. A page takes memory from its first use on. Below the stack lie 64 KiB
-  /// of guard pages: a function that needs more stack ends the process by SIGSEGV.
+  /// Rounded up to pages, and to 32 KiB at least. A page uses memory from its first access on. Below the stack are 64
+  /// KiB of guard pages: a function that needs more stack ends the process by SIGSEGV.
   std::size_t stack_bytes = std::size_t{256} * 1024;
 };
 
@@ -29,7 +29,8 @@ struct fiber_options {
 
 namespace detail {
 
-/// Whether the caller runs on a fiber, so that it may call `fiber_await`. Threads: any.
+/// Returns whether the caller runs on a fiber, so that it may call `fiber_await`.
+/// Threads: any.
 [[nodiscard]] inline auto is_fiber() noexcept -> bool { return detail::fiber_frame::current() != nullptr; }
 
 }  // namespace detail

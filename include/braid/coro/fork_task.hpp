@@ -49,7 +49,7 @@ class [[nodiscard]] BRAID_COROUTINE_TYPE fork_task {
 
   [[nodiscard]] explicit operator bool() const noexcept { return frame_ != nullptr; }
 
-  /// Runs it, as a call would, and gives its value. Its frame goes when the expression ends.
+  /// Runs it like a call, and returns its value. Its frame is destroyed when the expression ends.
   auto operator co_await() && noexcept { return awaiter(release()); }
 
   /// Gives the frame to the caller, which destroys it. Requires that there is one.

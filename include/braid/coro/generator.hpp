@@ -276,7 +276,7 @@ class async_generator_promise final : public promise_base {
     value_ = std::addressof(value);
     return {};
   }
-  /// A temporary lives in the frame until the coroutine goes on.
+  /// A temporary lives in the frame until the coroutine continues.
   auto yield_value(element&& value) noexcept -> yield_awaiter
     requires(!std::is_reference_v<T>)
   {
@@ -316,9 +316,9 @@ class async_generator_promise final : public promise_base {
 
 }  // namespace detail
 
-/// Asynchronous generator: a sequence of `T`s that is made while it is read, by a coroutine that may await what a task
-/// may. It runs as a child of the task that asks for the next element: in its scope, at its home, and stopped with it.
-/// One that was stopped stays so: a task that asks it again is stopped too.
+/// An asynchronous generator: a sequence of `T`s that is computed while it is read, by a coroutine that may await
+/// anything that a task may await. It runs as a child of the task that requests the next element: in its scope, at its
+/// home, and stopped with it. A generator that was stopped stays stopped: a task that uses it again is stopped, too.
 ///
 ///   while (const row* next = co_await rows.next()) use(*next);
 ///

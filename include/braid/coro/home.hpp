@@ -32,7 +32,8 @@ class BRAID_API home : public executor, public timer_service, private detail::ho
   /// The scope of the tasks that belong to nothing narrower; a stop of the home stops it. Threads: the home's own.
   [[nodiscard]] virtual auto root() noexcept -> scope& = 0;
 
-  /// Whether its jobs run on the same thread for ever, as fibers need it. Threads: any.
+  /// Returns whether its jobs always run on the same thread, which fibers require.
+  /// Threads: any.
   [[nodiscard]] virtual auto has_own_thread() const noexcept -> bool { return false; }
 
  protected:

@@ -93,7 +93,7 @@ class [[nodiscard, gnu::warn_unused]] offload_awaiter final : awaiter_base {
 
   executor* where_;
   Fn fn_;
-  call* call_ = nullptr;  // its own, unless a stop has taken it back
+  call* call_ = nullptr;  // owned, unless a stop has withdrawn it
   outcome<value> outcome_;
 };
 
@@ -122,7 +122,7 @@ BRAID_COROUTINE_WRAPPER [[nodiscard]] auto offload(executor& where, Fn fn, Args.
   return detail::offload_task(where, std::move(fn), std::move(args)...);
 }
 
-/// How long a task waits for what it has offloaded.
+/// The time limit of an offloaded function.
 struct offload_options {
   duration timeout;  ///< how long the task waits
 };

@@ -76,16 +76,15 @@ class BRAID_API deaf_wait : private stop_callback {
 
 }  // namespace detail
 
-/// Async scope (P3149), nursery: structured concurrency for tasks, which cannot outlive the object. The first that
-/// fails stops the rest; the others' errors are counted. A scope made inside another one is stopped with it and has the
-/// earlier of both deadlines. A stop goes down to the scopes inside, and never up: what waits for a scope that was
-/// stopped by its own `request_stop` goes on (`with_scope`).
-/// Inside of a coroutine prefer `with_scope`: a coroutine that owns a scope directly may await nothing but its `join`
-/// while tasks run in it.
+/// An async scope (P3149), or nursery: structured concurrency for tasks, which cannot outlive the object. The first
+/// task that fails stops the rest; the others' errors are counted. A scope inside another one is stopped with it and
+/// has the earlier of both deadlines. A stop is passed down to inner scopes, and never up: code that waits for a scope
+/// that was stopped by its own `request_stop` continues (`with_scope`). Inside a coroutine prefer `with_scope`: a
+/// coroutine that owns a scope directly may await nothing except its `join` while tasks run in it.
 /// Threads: the home's own, except `request_stop`, `stop` and the construction of a scope without a parent.
 class BRAID_API scope : private job, private stop_callback {
  public:
-  /// A scope without a parent: the root of a home that is being made.
+  /// Constructs a scope without a parent: the root of a home that is being constructed.
   explicit scope(home& where) noexcept;
   explicit scope(scope& parent) noexcept : scope(parent, time_point::max()) {}
   scope(scope& parent, time_point deadline) noexcept;
@@ -96,8 +95,8 @@ class BRAID_API scope : private job, private stop_callback {
   /// stopped already it does not start. Where 64 tasks that were spawned so are in their first steps, each inside of
   /// the one before, the next one's first step is queued at home instead, so that no chain of them uses up the stack.
   void spawn(task<void> child);
-  /// The same for a callable that gives a task, which is kept until the task has ended: captures may be used in all of
-  /// it.
+  /// Does the same for a callable that returns a task. The callable is kept until the task has ended, so the task may
+  /// use its captures.
   template <typename Fn>
     requires std::same_as<std::invoke_result_t<std::decay_t<Fn>&>, task<void>>
   void spawn(Fn&& fn) {
@@ -126,13 +125,14 @@ class BRAID_API scope : private job, private stop_callback {
   [[nodiscard]] auto deadline() const noexcept -> time_point { return deadline_; }
   [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
   [[nodiscard]] auto tasks() const noexcept -> std::size_t { return tasks_; }
-  /// How many tasks failed after the first one did.
+  /// Returns the number of tasks that failed after the first one did.
   [[nodiscard]] auto further_errors() const noexcept -> std::size_t { return further_errors_; }
   /// Returns whether a stop from outside, by a surrounding scope or the deadline, has ended one of its tasks early, or
   /// kept one from starting.
   [[nodiscard]] auto is_cut_short() const noexcept -> bool { return is_cut_short_; }
-  /// Whether the stop of this scope was its own: requested by its `request_stop`, while no stop has come from outside.
-  /// A stop of the scope around counts as from outside, also if it came later. Threads: the home's.
+  /// Returns whether this scope was stopped by its own `request_stop`, and not from outside. A stop of the surrounding
+  /// scope counts as from outside, even if it came later.
+  /// Threads: the home's.
   [[nodiscard]] auto has_own_stop() const noexcept -> bool {
     return stop_.requested() && !is_stopped_from_outside_ && (parent_ == nullptr || !parent_->stop_.requested());
   }
@@ -168,8 +168,8 @@ class BRAID_API scope : private job, private stop_callback {
   template <typename T, typename Owner>
   void begin(task<T> child, Owner& owner) noexcept;
 
-  /// Counts something that ends in this scope as a task does; `leave` takes it back, and gives what to resume. For
-  /// tasks that run in a scope of their own inside of this one.
+  /// Counts something that ends in this scope like a task; `leave` undoes it, and returns the coroutine to resume. For
+  /// tasks that run in a scope of their own inside this one.
   void enter() noexcept { ++tasks_; }
   [[nodiscard]] auto leave() noexcept -> std::coroutine_handle<> { return root_left(); }
 

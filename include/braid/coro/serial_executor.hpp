@@ -49,8 +49,9 @@ class BRAID_API serial_executor final : public home {
   explicit serial_executor(executor& where) : serial_executor(where, nullptr) {}
   /// `timers` stay open as long as tasks live here.
   serial_executor(executor& where, detail::shared_timers& timers) : serial_executor(where, &timers) {}
-  /// Waits for the jobs that were posted before, and stops the tasks. Blocks: until all have ended; on a worker the
-  /// other work of its pool goes on meanwhile. Not from a job or task of its own.
+  /// Waits for the jobs that were posted before, and stops the tasks.
+  /// Blocks: until all have ended; a worker continues with other work of its pool meanwhile. Do not call it from its
+  /// own jobs or tasks.
   ~serial_executor() override;
 
   static auto operator new(std::size_t size) -> void* { return detail::allocate_job(size); }
@@ -142,10 +143,10 @@ class BRAID_API serial_executor final : public home {
   detail::drain_limit length_;
   bool drops_jobs_ = false;   // the executor does not run them any more
   bool is_alone_ = false;     // deletes itself when it has ended
-  bool is_retired_ = false;   // no post comes here by its id any more
+  bool is_retired_ = false;   // posts by its id do not arrive here any more
   begin_fn begin_ = nullptr;  // set if it runs alone
   void* begin_context_ = nullptr;
-  std::unique_ptr<timer_state> timer_state_;  // made for the first sleep
+  std::unique_ptr<timer_state> timer_state_;  // created for the first sleep
   scope root_;
 };
 

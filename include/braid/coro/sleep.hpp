@@ -110,10 +110,11 @@ template <typename Rep, typename Period>
 /// one is under way.
 class interval {
  public:
-  /// Without `first` the first tick is an interval after the first call of `next`. With `missed_ticks::skip` it is at
-  /// the next time that is still to come when a tick was missed, with `delay` at once and counted from then on, with
-  /// `burst` each is made up for. Errors: throws std::system_error with errc::bad_interval, which `post_every` gives as
-  /// well, for an interval that is not positive.
+  /// Without `first`, the first tick is one interval after the first call of `next`. If a tick was missed: with
+  /// `missed_ticks::skip` the next tick is at the next regular time in the future; with `delay` it is at once, and
+  /// later ticks are counted from then on; with `burst` all missed ticks follow at once.
+  /// Errors: throws std::system_error with errc::bad_interval, which `post_every` also returns, if the interval is not
+  /// positive.
   explicit interval(every_options how)
       : rule_{.interval = how.interval.value(), .mode = how.mode, .missed = how.missed}, first_(how.first) {
     if (!rule_.repeats()) throw std::system_error(errc::bad_interval, "the interval between two ticks");
@@ -194,9 +195,10 @@ class [[nodiscard, gnu::warn_unused]] yield_awaiter final : awaiter_base {
 
 }  // namespace detail
 
-/// `co_await yield()` puts the task behind everything that its home has ready. A task without a home goes on at once.
-/// Threads: any; a task that is away comes home first. Blocks: no thread.
-/// In a scope that is stopped the task ends as stopped: a long computation that yields can be stopped there.
+/// `co_await yield()` moves the task behind everything that is ready at its home. A task without a home continues at
+/// once.
+/// Threads: any; a task that is away comes home first. Blocks: no thread. In a scope that is stopped the task ends as
+/// stopped: a long computation that yields can be stopped there.
 [[nodiscard]] inline auto yield() noexcept { return detail::yield_awaiter(); }
 
 }  // namespace braid

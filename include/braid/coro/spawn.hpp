@@ -52,11 +52,12 @@ namespace detail {
 template <awaitable A>
 using await_result_t = decltype(std::declval<detail::awaiter_t<A>&>().await_resume());
 
-/// Called without arguments it gives an awaitable.
+/// A callable that returns an awaitable if it is called without arguments.
 template <typename Fn>
 concept gives_awaitable = !awaitable<Fn> && std::invocable<Fn&> && awaitable<std::invoke_result_t<Fn&>>;
 
-/// A task, or what one can be made of: an awaitable that has not been awaited, or a function that gives one.
+/// A task, or something that can be turned into one: an awaitable that has not been awaited, or a function that returns
+/// one.
 template <typename A>
 concept awaitable_work =
     detail::gives_awaitable<A> ||
@@ -74,9 +75,10 @@ auto call_in_task(Fn fn) -> task<await_result_t<std::invoke_result_t<Fn&>>> {
 
 }  // namespace detail
 
-/// A task that awaits `work` and gives what that gives: the form in which `with_timeout`, `when_all` and `when_any`
-/// take other things than tasks. An awaitable is moved into the task, an lvalue is referred to; what cannot be moved
-/// comes as a function that gives it. A task stays what it is. Errors: std::bad_alloc.
+/// Returns a task that awaits `work` and returns its result: the form in which `with_timeout`, `when_all` and
+/// `when_any` accept awaitables other than tasks. An awaitable is moved into the task, or referred to if it is an
+/// lvalue; pass a function that returns the awaitable if it cannot be moved. A task is returned unchanged.
+/// Errors: std::bad_alloc.
 template <detail::awaitable_work A>
 BRAID_COROUTINE_WRAPPER [[nodiscard]] auto as_task(A&& work) {
   using plain = std::remove_cvref_t<A>;
@@ -100,7 +102,7 @@ concept not_only_tasks = (awaitable_work<A> && ...) && !(is_task<std::remove_cvr
 }  // namespace detail
 namespace detail {
 
-/// Called once with its arguments it gives a task.
+/// A callable that returns a task if it is called once with its arguments.
 template <typename Fn, typename... Args>
 concept task_function =
     std::constructible_from<std::decay_t<Fn>, Fn> && (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
@@ -118,7 +120,7 @@ BRAID_COROUTINE_WRAPPER auto task_of(Fn&& fn, Args&&... args) {
   return call_in_frame<std::decay_t<Fn>, std::decay_t<Args>...>(std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// How a task begins that is posted there.
+/// How a task that is posted there begins.
 template <typename T>
 auto begin_on(const home& /*where*/) noexcept -> job::act_fn {
   return &task_state<T>::begin_at_home;
@@ -225,7 +227,7 @@ struct sync_waiter : job {
     }
   }
 
-  /// The frame of the work is gone before the waiting thread goes on.
+  /// The frame of the work is destroyed before the waiting thread continues.
   static auto deliver(sync_waiter& waiter) -> task<void> {
     waiter.ended = co_await as_outcome(std::move(waiter.work));
     waiter.done.set();
@@ -233,7 +235,7 @@ struct sync_waiter : job {
 
   home& where;
   task<T> work;
-  task<void> delivery;  // made before anything is posted: nothing can fail from then on
+  task<void> delivery;  // created before anything is posted: nothing can fail from then on
   outcome<T> ended;
   end_signal done;
 };
@@ -291,8 +293,8 @@ auto sync_wait(task<T> work) -> T {
   return frame.promise().result().take();
 }
 
-/// The same for callables that give tasks; a callable lives until its task has ended. Threads, blocks, errors: as
-/// above.
+/// Does the same for callables that return tasks; a callable lives until its task has ended.
+/// Threads, blocks, errors: as above.
 template <detail::task_function Fn>
 auto sync_wait(home& where, Fn&& fn) {
   return sync_wait(where, detail::task_of(std::forward<Fn>(fn)));

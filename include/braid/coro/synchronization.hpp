@@ -33,13 +33,13 @@ class async_semaphore {
   async_semaphore(const async_semaphore&) = delete;
   auto operator=(const async_semaphore&) -> async_semaphore& = delete;
 
-  /// Waits for a permit, and gives it.
+  /// Waits for a permit, and returns it.
   [[nodiscard]] auto acquire() noexcept -> awaiter;
 
   /// A permit, if one is free.
   [[nodiscard]] auto try_acquire() noexcept -> std::optional<permit>;
 
-  /// Adds so many permits: those given back by `permit::forget`, or new ones.
+  /// Adds `count` permits: released by `permit::forget`, or new ones.
   void release(std::size_t count = 1) noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
@@ -78,7 +78,7 @@ class async_semaphore {
   detail::wait_queue waiting_;
 };
 
-/// Gives itself back when it is destroyed.
+/// A permit that is released when it is destroyed.
 class [[nodiscard]] async_semaphore::permit {
  public:
   permit(permit&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
@@ -88,12 +88,12 @@ class [[nodiscard]] async_semaphore::permit {
   }
   ~permit() { release(); }
 
-  /// Gives it back now.
+  /// Releases it now.
   void release() noexcept {
     if (of_ != nullptr) std::exchange(of_, nullptr)->release();
   }
 
-  /// Never gives it back: the semaphore has one permit less from now on.
+  /// Never releases it: the semaphore has one permit less from now on.
   void forget() noexcept { of_ = nullptr; }
 
   [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
@@ -219,7 +219,7 @@ class async_latch {
     if (left_ == 0) waiting_.pop_all(woken);
   }
 
-  /// Whether no task waits any more.
+  /// Returns whether tasks no longer wait.
   [[nodiscard]] auto try_wait() const noexcept -> bool {
     const std::lock_guard guard(lock_);
     return left_ == 0;
@@ -228,7 +228,7 @@ class async_latch {
   /// Waits until the count is down.
   [[nodiscard]] auto wait() noexcept -> awaiter;
 
-  /// Counts down by one, at once, and gives what waits.
+  /// Counts down by one at once, and returns the awaiter.
   [[nodiscard]] auto arrive_and_wait() noexcept -> awaiter;
 
  private:
@@ -257,8 +257,8 @@ inline auto async_latch::arrive_and_wait() noexcept -> awaiter {
   return awaiter(*this);
 }
 
-/// Cyclic barrier for tasks: they wait until so many have arrived; then all go on, and the next phase begins. A task
-/// that is stopped while it waits has arrived all the same.
+/// A cyclic barrier for tasks: they wait until a fixed number has arrived; then all continue, and the next phase
+/// begins. A task that is stopped while it waits still counts as arrived.
 /// Threads: any. Lifetime: outlives the waiting tasks.
 class async_barrier {
   class awaiter;
@@ -338,7 +338,7 @@ class event {
 
   [[nodiscard]] auto is_set() const noexcept -> bool { return set_; }
 
-  /// Resumes every waiter, when its home comes to it.
+  /// Resumes every waiter, at the next turn of its home.
   void set() noexcept;
 
   /// Waits until the event is set.

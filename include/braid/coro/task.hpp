@@ -17,7 +17,7 @@
 
 namespace braid {
 
-/// One of three endings. A default-made outcome is stopped.
+/// One of three endings. A default-constructed outcome is stopped.
 template <typename T>
 class [[nodiscard]] outcome {
   struct nothing {};
@@ -132,13 +132,13 @@ class [[nodiscard("a task that nothing awaits or spawns never begins")]] BRAID_C
 
   [[nodiscard]] explicit operator bool() const noexcept { return frame_ != nullptr; }
 
-  /// Runs the task and gives its value. Its frame goes when the expression ends.
+  /// Runs the task and returns its value. Its frame is destroyed when the expression ends.
   auto operator co_await() && noexcept { return awaiter(release()); }
   auto operator co_await() & noexcept {
     static_assert(sizeof(T*) == 0, "a task is awaited once, and used up: co_await std::move(work)");
   }
 
-  /// Gives the frame to the caller, which destroys it.
+  /// Passes the frame to the caller, which must destroy it.
   [[nodiscard]] auto release() noexcept -> std::coroutine_handle<promise_type> {
     return std::exchange(frame_, nullptr);
   }

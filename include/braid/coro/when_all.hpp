@@ -53,7 +53,8 @@ class gathered {
     if (!ended_.has_value()) all_->request_stop();
   }
 
-  /// Whether the task ended as stopped while its scope was not: then the others were stopped because of it.
+  /// Returns whether the task ended as stopped while its scope was not stopped: then the others were stopped because of
+  /// it.
   [[nodiscard]] auto is_stopped_by_itself() const noexcept -> bool { return is_stopped_by_itself_; }
 
   /// A task that did not begin counts as stopped.
@@ -144,7 +145,8 @@ auto when_all(std::vector<task<T>> work) -> task<detail::all_values<T>> {
   }
 }
 
-/// The same for anything that can be awaited: see `as_task`. Errors: as above.
+/// Does the same for anything that can be awaited: see `as_task`.
+/// Errors: as above.
 template <typename... A>
   requires detail::not_only_tasks<A...>
 BRAID_COROUTINE_WRAPPER auto when_all(A&&... work) -> task<std::tuple<detail::held<detail::task_value_t<A>>...>> {
@@ -245,7 +247,8 @@ auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
     co_return any_result<T>{*race.winner, ended.take()};
 }
 
-/// The same for anything that can be awaited: see `as_task`. Errors: as above.
+/// Does the same for anything that can be awaited: see `as_task`.
+/// Errors: as above.
 template <typename... A>
   requires detail::not_only_tasks<A...>
 BRAID_COROUTINE_WRAPPER auto when_any(A&&... work)

@@ -23,17 +23,17 @@ namespace braid {
 
 namespace detail {
 
-/// Runs `work` inside of `in`, and gives how it ended.
+/// Runs `work` inside `in`, and returns how it ended.
 template <typename T>
 auto outcome_in(scope& in, task<T> work) noexcept {
   return outcome_awaiter<T>(std::move(work), &in);
 }
 
-/// How the body of a scope and the tasks that it left have ended.
+/// How the body of a scope and its remaining tasks have ended.
 template <typename T>
 struct joined_end {
   outcome<T> ended;
-  bool is_own_stop = false;  ///< the body ended by a stop of its own scope, which goes no further
+  bool is_own_stop = false;  ///< the body ended by a stop of its own scope, which is not passed on
 };
 
 /// Runs the task that `start(children)` gives, and joins: when it did not end well, the tasks that it left are stopped
@@ -85,14 +85,15 @@ using limited_t = typename limited_value<T>::type;
 
 }  // namespace detail
 
-/// Calls `body(scope&)`, which gives a task, and ends when that task and everything it spawned into the scope has
+/// Calls `body(scope&)`, which returns a task, and ends when that task and everything it spawned into the scope has
 /// ended. A failure of the body or of a spawned task stops the others and is rethrown. A stop that was requested of
-/// this very scope ends here, whichever task requested it: the caller goes on. If the body has no value then, a task of
-/// nothing just ends, a task of a result gives errc::stopped (the reason of the stop), and any other one throws that.
-/// A stop of a scope around, or of a deadline around, goes on: then this ends as stopped, also if both were requested.
+/// this scope itself ends here, whichever task requested it: the caller continues. If the body has no value then, a
+/// task<void> simply ends, a task of a result returns errc::stopped (the reason of the stop), and any other one throws
+/// that. A stop of a surrounding scope or deadline is passed on: then this ends as stopped, also if both were
+/// requested.
 /// Threads: any; the body runs at home. Errors: that failure; std::system_error with errc::stopped, see above. It ends
-/// as stopped if the body ends so by itself (`stop_here`), and if a stop from outside has ended the body or a spawned
-/// task early.
+/// as stopped if the body ends as stopped by itself (`stop_here`), and if a stop from outside has ended the body or a
+/// spawned task early.
 template <typename Body>
   requires std::invocable<Body&, scope&>
 auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
@@ -144,7 +145,8 @@ auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task
   co_return co_await std::move(limited);
 }
 
-/// The same for anything that can be awaited: see `as_task`. Errors: as `with_deadline`.
+/// Does the same for anything that can be awaited: see `as_task`.
+/// Errors: as `with_deadline`.
 template <typename A>
   requires detail::not_only_tasks<A>
 BRAID_COROUTINE_WRAPPER auto with_deadline(time_point when, A&& work)

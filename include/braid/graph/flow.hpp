@@ -68,7 +68,7 @@ enum class node_size : std::uint8_t {
 /// The options of a node of a flow.
 struct flow_node_options {
   std::string_view name = {};          ///< by which errors and reports speak of the node; names need not differ
-  node_size size = node_size::large;   ///< of functions; those that give a task start at the home of the run
+  node_size size = node_size::large;   ///< for functions; those that return a task start at the home of the run
   duration timeout = duration::max();  ///< from its start; not for small functions, which nothing can interrupt
 };
 
@@ -86,7 +86,7 @@ concept flow_function = detail::is_flow_function<std::decay_t<Fn>, Values...>();
 struct flow_ending;
 }  // namespace detail
 
-/// How far the nodes of a run came. Nodes have the numbers in which they were added, and stand in that order.
+/// The progress of the nodes of a run. Nodes are numbered, and ordered, as they were added.
 /// Lifetime: keeps the names of the nodes; nothing else of the flow, and nothing of the run. Threads: any, because it
 /// does not change.
 class BRAID_API flow_report {
@@ -95,15 +95,15 @@ class BRAID_API flow_report {
   [[nodiscard]] auto name(node_index node) const noexcept -> const std::string&;
   /// Never `running`: the run is over.
   [[nodiscard]] auto progress(node_index node) const noexcept -> node_progress { return progress_[node]; }
-  /// The nodes that never began, because a stop or a failure came first.
+  /// Returns the nodes that never began, because of a stop or an earlier failure.
   [[nodiscard]] auto skipped() const -> std::vector<node_index>;
-  /// How many nodes ended so late that their result was not used.
+  /// Returns the number of nodes that ended too late, so that their results were not used.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
 
-  /// Whether the times were recorded; without them the rest says nothing.
+  /// Returns whether the times were recorded; without them the following functions return nothing useful.
   [[nodiscard]] auto has_times() const noexcept -> bool { return has_times_; }
   [[nodiscard]] auto times(node_index node) const noexcept -> node_times;
-  /// From the begin of the run to the end of its last node.
+  /// Returns the time from the beginning of the run to the end of its last node.
   [[nodiscard]] auto total() const noexcept -> duration;
   /// The steps add up to `total()`.
   [[nodiscard]] auto critical_path() const -> std::vector<critical_step>;
@@ -123,7 +123,7 @@ class BRAID_API flow_report {
 
 namespace detail {
 
-/// Throws what stands for a failure.
+/// Throws the exception of a failure.
 [[noreturn]] BRAID_API void throw_flow_failure(const graph_failure& why, const flow_report& report);
 
 }  // namespace detail
@@ -174,7 +174,7 @@ namespace detail {
 
 using flow_run = graph_run<flow_state>;
 
-/// How a run ended, once it is joined.
+/// The ending of a run, once it is joined.
 struct flow_ending {
   template <typename T>
   static auto of(flow_state& state, const flow_run& run, flow_value_index result) -> flow_result<T> {
@@ -208,7 +208,7 @@ class flow;
 template <typename T, typename... In>
 class flow<T(In...)> {
  public:
-  /// How many nodes it has.
+  /// Returns the number of nodes.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return plan_->nodes.size(); }
 
   /// Runs the nodes and returns the value of the result node, or the reason why there is no value. It ends when all
@@ -299,7 +299,7 @@ class BRAID_API flow_draft {
   diagnostics diagnostics_;
 };
 
-/// A value that only points to what it stands for.
+/// A value that only points to its object.
 template <typename T>
 inline constexpr bool borrows = std::is_pointer_v<T> || std::ranges::borrowed_range<T>;
 template <typename T>
@@ -307,8 +307,8 @@ inline constexpr bool borrows<std::reference_wrapper<T>> = true;
 
 }  // namespace detail
 
-/// Collects nodes. Each names what it takes, and so comes after it: there are no cycles. Give it the types of what a
-/// run is given: `flow_builder<request>`.
+/// Collects nodes. Each node names its arguments, which were added before it, so there are no cycles. The template
+/// arguments are the types of the arguments of a run: `flow_builder<request>`.
 /// Threads: one at a time.
 template <typename... In>
 class flow_builder {
@@ -323,9 +323,10 @@ class flow_builder {
     return detail::flow_access::node_of<std::tuple_element_t<Index, std::tuple<In...>>>(draft_.input(Index));
   }
 
-  /// A node that calls `fn` with the values of `takes`, and gives what it returns, or what the task that it returns
-  /// gives. `fn` is called by several runs at a time; values live until the end of their run, and are destroyed at its
-  /// home. Cost: boxes `fn`.
+  /// Adds a node that calls `fn` with the values of `takes`. Its value is the result of `fn` or, if that is a task, of
+  /// the task. `fn` is called by several runs at a time; values live until the end of their run, and are destroyed at
+  /// its home.
+  /// Cost: boxes `fn`.
   template <typename Fn, typename... Values>
     requires detail::flow_function<Fn, Values...>
   auto add(const flow_node_options& how, Fn&& fn, flow_node<Values>... takes) {
@@ -344,8 +345,9 @@ class flow_builder {
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return draft_.size(); }
 
-  /// The flow, whose runs give what `result` gives; all nodes run, those too that it does not need. The builder is used
-  /// up. Errors: the codes unknown_node, timeout_of_small_node, too_large; the sentences name the nodes.
+  /// Returns the flow, whose runs return the value of `result`; all nodes run, even if `result` does not depend on
+  /// them. The builder is consumed.
+  /// Errors: the codes unknown_node, timeout_of_small_node, too_large; the messages name the nodes.
   template <typename T>
   [[nodiscard]] auto build(flow_node<T> result) && -> checked<flow<T(In...)>> {
     static_assert(!detail::borrows<T>, "what a flow gives outlives its run, and all that it could point to does not");
@@ -353,7 +355,7 @@ class flow_builder {
     const detail::flow_source from = detail::flow_access::source_of(result);
     return made<T>(draft_.build(from), from.value);
   }
-  /// The same for nodes that give nothing together.
+  /// Does the same for a flow without a result.
   [[nodiscard]] auto build() && -> checked<flow<void(In...)>> { return made<void>(draft_.build({}), 0); }
 
  private:

@@ -86,7 +86,7 @@ class graph_run {
       running_hook::unlink();
     }
 
-    /// Its own time is over, if the run as a whole goes on and nothing else has stopped it.
+    /// Its own time is over, if the run as a whole continues and nothing else has stopped it.
     static void stopped(stop_callback& self) noexcept {
       auto& at = static_cast<running&>(self);
       const bool own_deadline = at.inside.stop().reason() == errc::deadline_exceeded;
@@ -148,7 +148,7 @@ class graph_run {
   std::uint32_t decided_in_order_ = 0;           // this many are done or cannot fail; moves after a failure only
   std::size_t running_count_ = 0;                // nodes that have started elsewhere and hold a place of max_running
   std::size_t late_ = 0;
-  std::optional<graph_failure> failure_;  // of the failed node that stands first in order(), so far
+  std::optional<graph_failure> failure_;  // of the first failed node in order(), so far
   detail::run_record record_;
   intrusive_list<running, running_hook> running_;
   event settled_;
@@ -292,8 +292,8 @@ void graph_run<Nodes>::node_ended(node_index node, outcome<node_status>& ended) 
   fail_at(std::move(why));
 }
 
-/// By its own timeout; by a failure that stands before it; by a stop of the run, which settles the run when it gets
-/// here; or by itself, which is a failure.
+/// A node ends as stopped by its own timeout; by a failure before it in the order; by a stop of the run, which settles
+/// the run here; or by itself, which is a failure.
 template <detail::graph_nodes Nodes>
 void graph_run<Nodes>::node_stopped(node_index node, outcome<node_status>& ended) noexcept {
   if (progress_[node] == node_progress::failed || progress_[node] == node_progress::replaced) return;

@@ -14,29 +14,29 @@
 
 namespace braid {
 
-/// Where a node runs.
+/// The place at which a node runs.
 enum class node_mode : std::uint8_t {
   here,    ///< on the thread of the run, at once: for small work
   worker,  ///< on the executor for computing
   task,    ///< as a task on the home of the run: it may wait
 };
 
-/// How a node ended.
+/// The ending of a node.
 enum class node_status : std::uint8_t {
   done,
   failed,
   skipped,  ///< it did not begin, because a stop was requested before it could
 };
 
-/// How far a node has come in a run.
+/// The progress of a node in a run.
 enum class node_progress : std::uint8_t {
   skipped,  ///< it has not begun; once the run is joined: it never will
   running,
   done,
-  failed,    ///< it said so, threw, gave up, or did not end in its time
-  stopped,   ///< by the run, or by the failure of a node that stands before it
+  failed,    ///< it returned a failure, threw, gave up, or exceeded its time
+  stopped,   ///< by the run, or by the failure of a node before it in the order
   late,      ///< it ended after the result of the run was known, so that no caller saw its own
-  replaced,  ///< it failed, and the run goes on as if it were done
+  replaced,  ///< it failed, and the run continues as if it were done
 };
 
 /// Why a run did not succeed, or a node.
@@ -61,7 +61,7 @@ enum class after_failure : std::uint8_t {
 /// The options of a `graph_run`.
 struct graph_run_options {
   after_failure on_failure = after_failure::stop;
-  /// How many nodes of the modes `worker` and `task` run at a time, at least 1, as with `make -j`.
+  /// The maximum number of nodes of the modes `worker` and `task` that run at a time, at least 1, as with `make -j`.
   std::size_t max_running = std::numeric_limits<std::size_t>::max();
   /// A number for each node, as `remaining_paths` computes them. If several nodes are ready, the one with the largest
   /// number starts first; among equals, the first in the order. Without priorities the order is not specified. They

@@ -15,7 +15,8 @@ namespace braid {
 /// Names a node of a graph by its position.
 using node_index = std::uint32_t;
 
-/// Made once, run many times. Threads: any, once made.
+/// The nodes and edges of a graph. Built once, run many times.
+/// Threads: any, once built.
 class BRAID_API graph_shape {
  public:
   /// `to` cannot start before `from` has ended.
@@ -40,12 +41,12 @@ class BRAID_API graph_shape {
   [[nodiscard]] auto successors(node_index node) const noexcept -> std::span<const node_index> {
     return std::span(targets_).subspan(first_[node], first_[node + 1] - first_[node]);
   }
-  /// How many edges end in each node.
+  /// Returns the number of edges that end in each node.
   [[nodiscard]] auto predecessor_counts() const noexcept -> std::span<const std::uint32_t> { return predecessors_; }
 
-  /// All nodes, each behind its predecessors; among those that could stand next, the one with the smallest number.
+  /// Returns all nodes, each behind its predecessors; if several could be next, the one with the smallest number.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
-  /// Where a node stands in `order()`.
+  /// Returns the index of a node in `order()`.
   [[nodiscard]] auto position(node_index node) const noexcept -> std::uint32_t { return position_[node]; }
 
  private:
@@ -67,7 +68,7 @@ struct node_times {
   time_point ended = never;
 
   [[nodiscard]] auto has_run() const noexcept -> bool { return ended != never; }
-  /// How long it waited for a thread, after everything else was there. Requires that it has run.
+  /// Returns how long it waited for a thread after it was ready. Requires that it has run.
   [[nodiscard]] auto queue() const noexcept -> duration { return started - ready; }
   [[nodiscard]] auto run() const noexcept -> duration { return ended - started; }
 

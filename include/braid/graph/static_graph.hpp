@@ -34,7 +34,7 @@ class BRAID_API static_graph {
   auto operator=(static_graph&& other) noexcept -> static_graph&;
   ~static_graph();
 
-  /// How many nodes it has.
+  /// Returns the number of nodes.
   [[nodiscard]] auto size() const noexcept -> std::size_t;
 
   /// Runs each node once, after all its predecessors, on this worker and on idle workers of its pool; from a thread
@@ -105,7 +105,7 @@ class BRAID_API graph_builder {
     return {static_cast<node_index>(calls_.size() - 1), number_};
   }
 
-  /// The same with a name, by which errors speak of it; names need not differ.
+  /// Does the same with a name for errors; names need not be unique.
   template <detail::node_function Fn>
   auto add(std::string_view name, Fn&& fn) -> graph_node {
     names_.push_back({static_cast<node_index>(size()), std::string(name)});

@@ -117,10 +117,11 @@ class BRAID_API io_backend {
   /// Forgets a registration, whose descriptor is about to be closed. Requires that nothing is pending on it.
   virtual void forget(detail::io_registration& registration) noexcept = 0;
 
-  /// The same for a descriptor that stays open and goes to another backend. Without one of its own: forgets it.
+  /// Does the same for a descriptor that stays open and moves to another backend. The default implementation removes
+  /// it.
   virtual void release(detail::io_registration& registration) noexcept;
 
-  /// Whether any watch or transfer is waiting.
+  /// Returns whether any watch or transfer is waiting.
   [[nodiscard]] virtual auto has_watches() const noexcept -> bool = 0;
 
  protected:

@@ -61,7 +61,7 @@ class BRAID_API __attribute__((warn_unused)) write_operation final : public io_o
   std::span<const std::span<const std::byte>> parts_;  // those that are not written
   std::size_t written_ = 0;                            // of the first of them
   result<Value> result_;
-  std::array<iovec, max_parts> gathered_;  // last, because most writes have one part and look at no more of it
+  std::array<iovec, max_parts> gathered_;  // last, because most writes have one part and read no further
 };
 
 extern template class BRAID_API read_operation<std::size_t>;
@@ -161,8 +161,8 @@ class BRAID_API pipe_stream : public byte_stream {
  public:
   pipe_stream() = default;
 
-  /// Takes a descriptor over, and makes it non-blocking. Errors: operation_not_permitted for a regular file, which has
-  /// no readiness to wait for; the system's.
+  /// Takes ownership of a descriptor, and makes it non-blocking.
+  /// Errors: operation_not_permitted for a regular file, which has no readiness to wait for; the system's.
   [[nodiscard]] static auto adopt(loop& on, descriptor end) -> result<pipe_stream>;
 
   /// Returns the end that reads and the end that writes.
@@ -201,7 +201,7 @@ class BRAID_API buffered_reader {
   [[nodiscard]] auto buffered() const noexcept -> std::span<const std::byte> {
     return std::span(buffer_).subspan(begin_, end_ - begin_);
   }
-  /// Takes bytes from the front of it.
+  /// Removes bytes from its front.
   void consume(std::size_t size) noexcept;
 
  private:

@@ -45,7 +45,7 @@ struct metrics_reader;
 /// Threads: `try_post`, `post_resumption`, `stop` and `status` from any; the rest on the loop's own thread.
 class BRAID_API loop final : public home {
  public:
-  /// How a loop is made.
+  /// The options of a loop.
   struct options {
     const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
     io_backend::kind backend = io_backend::kind::automatic;
@@ -79,7 +79,9 @@ class BRAID_API loop final : public home {
   [[nodiscard]] auto status() const noexcept -> state { return state_.load(relaxed); }
   /// The loop whose thread calls, or null.
   [[nodiscard]] static auto current() noexcept -> loop*;
-  /// How many tasks that were started by `spawn` have not ended. About, on other threads. Threads: any.
+  /// Returns the number of tasks that were started by `spawn` and have not ended. On other threads the number is
+  /// approximate.
+  /// Threads: any.
   [[nodiscard]] auto spawned() const noexcept -> std::size_t { return spawned_.load(relaxed); }
   [[nodiscard]] auto backend() noexcept -> io_backend& { return *backend_; }
 
@@ -141,7 +143,7 @@ class BRAID_API loop final : public home {
   detail::remote_stack<job> inbox_;          // jobs from elsewhere; closed once the loop has stopped
   atomic<state> state_{state::idle};         // written by the loop's thread, and by stop
   atomic<std::size_t> spawned_{0};           // written by the loop's thread
-  atomic<std::size_t> open_descriptors_{0};  // of descriptors; each thread that makes or ends one
+  atomic<std::size_t> open_descriptors_{0};  // written by each thread that opens or closes a descriptor
   atomic<::pid_t> thread_{0};                // that runs it; written by that one
   atomic<std::uint32_t> woken_{0};           // +1 by each thread that has woken the loop, as its last access here
   std::uint64_t iterations_ = 0;             // these counts: for other threads, by `read_count`

@@ -1,4 +1,4 @@
-// braid/io/process.hpp: child processes, and signals to this one.
+// braid/io/process.hpp: child processes, and signals to this process.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -28,7 +28,7 @@ namespace braid {
 /// begun; the destructor, if the loop has been stopped, until the killed process has ended.
 class BRAID_API child_process {
  public:
-  /// Where a standard stream of a child process leads.
+  /// The target of a standard stream of a child process.
   enum class stream : std::uint8_t {
     inherit,  ///< the same as ours
     null,     ///< to /dev/null
@@ -47,7 +47,7 @@ class BRAID_API child_process {
     child_process::stream err = child_process::stream::inherit;
   };
 
-  /// How a process has ended: by itself, or by a signal.
+  /// How a process ended: by itself, or by a signal.
   struct exit_status {
     int code = 0;    ///< the exit code, if no signal ended it
     int signal = 0;  ///< 0 if no signal ended it
@@ -101,18 +101,18 @@ class BRAID_API child_process {
 /// Protocol: docs/design/sockets.md
 class BRAID_API signal_set {
  public:
-  /// How many sets a process may have at a time.
+  /// The maximum number of sets of a process at a time.
   static constexpr std::size_t max_sets = 16;
 
   /// Errors: invalid_argument for what is no signal or cannot be caught; errc::full; the system's.
   [[nodiscard]] static auto create(loop& on, std::initializer_list<int> signals) -> result<signal_set>;
 
   signal_set(signal_set&& other) noexcept;
-  /// Gives the signals that this set has had back, as the destructor does.
+  /// Releases the signals of this set, as the destructor does.
   auto operator=(signal_set&& other) noexcept -> signal_set&;
   ~signal_set();
 
-  /// Waits for a signal of the set and gives its number. Where several are pending they are given round robin,
+  /// Waits for a signal of the set and returns its number. If several are pending, they are returned round robin,
   /// whichever came first. One task at a time.
   [[nodiscard]] auto next() -> task<result<int>>;
 

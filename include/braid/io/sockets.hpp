@@ -90,9 +90,8 @@ class BRAID_API stream_socket : public byte_stream {
   /// Options that do not apply to Unix sockets are ignored there.
   struct options {
     bool no_delay = true;  ///< TCP sends small writes at once, instead of waiting for more
-    std::optional<std::chrono::seconds> keep_alive =
-        {};                               ///< TCP asks after so long a silence whether the peer is there
-    std::optional<int> send_buffer = {};  ///< bytes; the system doubles it, and has a limit
+    std::optional<std::chrono::seconds> keep_alive = {};  ///< TCP probes the peer after a silence of this length
+    std::optional<int> send_buffer = {};                  ///< bytes; the system doubles it, and has a limit
     std::optional<int> receive_buffer = {};
   };
 
@@ -115,7 +114,8 @@ class BRAID_API stream_socket : public byte_stream {
       -> task<result<stream_socket>> {
     return connect_to_first(on, std::move(to), options());
   }
-  /// Takes a connected socket over, and makes it non-blocking. Errors: not_a_socket, and the system's.
+  /// Takes ownership of a connected socket, and makes it non-blocking.
+  /// Errors: not_a_socket, and the system's.
   [[nodiscard]] static auto adopt(loop& on, descriptor connected) -> result<stream_socket>;
   /// Two Unix sockets that are connected to each other. Errors: the system's.
   [[nodiscard]] static auto pair(loop& on) -> result<std::pair<stream_socket, stream_socket>>;
@@ -145,12 +145,12 @@ class accept_operation;
 /// outlives its accepts; ends before its loop.
 class BRAID_API stream_listener {
  public:
-  /// How a listener is bound, and what its connections have.
+  /// The options of a listener and of its connections.
   struct options {
     int backlog = 4096;  ///< connections that wait to be accepted; the system has a limit of its own
     bool reuse_port =
         false;  ///< several listeners of one address, of this user, share its connections: one for each loop
-    bool ipv6_only = false;                  ///< a listener on `[::]` takes no IPv4
+    bool ipv6_only = false;                  ///< a listener on `[::]` accepts no IPv4
     stream_socket::options connection = {};  ///< of what is accepted
   };
 
@@ -161,14 +161,15 @@ class BRAID_API stream_listener {
   [[nodiscard]] static auto listen(loop& on, const socket_address& at) -> result<stream_listener> {
     return listen(on, at, options());
   }
-  /// The same with an address as `socket_address::parse` takes it: `127.0.0.1:8080`. Errors: as that, too.
+  /// Does the same with an address as text, as for `socket_address::parse`: `127.0.0.1:8080`.
+  /// Errors: as for that, too.
   [[nodiscard]] static auto listen(loop& on, std::string_view at, const options& how) -> result<stream_listener>;
   [[nodiscard]] static auto listen(loop& on, std::string_view at) -> result<stream_listener> {
     return listen(on, at, options());
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }
-  /// With the port that the system chose.
+  /// Returns the address with the port that the system chose.
   [[nodiscard]] auto local_address() const -> result<socket_address>;
 
   /// Waits for the next connection; one task at a time. Connections that broke off before are skipped. If the process
@@ -177,10 +178,11 @@ class BRAID_API stream_listener {
   /// Errors: the system's, which are not expected.
   [[nodiscard]] auto accept() -> task<result<stream_socket>>;
 
-  /// How many connections wait to be accepted. Errors: the system's; not_supported by what is no TCP.
+  /// Returns the number of connections that wait to be accepted.
+  /// Errors: the system's; not_supported if it is not TCP.
   [[nodiscard]] auto waiting() const noexcept -> result<std::size_t>;
 
-  /// How many connections were closed because no descriptor was left.
+  /// Returns the number of connections that were closed because no descriptor was left.
   [[nodiscard]] auto refused() const noexcept -> std::uint64_t { return refused_; }
 
   /// The listener belongs to another loop from now on, and so do the connections that it accepts. Requires an open one,
@@ -249,7 +251,7 @@ class BRAID_API __attribute__((warn_unused)) send_operation final : public io_op
 /// ended. Errors: the system's, such as message_size; connection_refused on a connected socket whose peer is not there.
 class BRAID_API udp_socket {
  public:
-  /// How a datagram socket is made.
+  /// The options of a datagram socket.
   struct options {
     bool reuse_port = false;  ///< several sockets of one address, of this user, share what arrives, by its sender
     bool broadcast = false;   ///< may send to a broadcast address
@@ -265,15 +267,15 @@ class BRAID_API udp_socket {
     return bind(on, at, options());
   }
 
-  /// From here on it sends to one address, and receives from nowhere else.
+  /// Restricts the socket to one peer: from now on it sends to this address, and receives only from it.
   [[nodiscard]] auto connect(const socket_address& to) const noexcept -> result<void>;
 
-  /// Waits for the next datagram, and gives a result<datagram>.
+  /// Waits for the next datagram, and returns a result<datagram>.
   [[nodiscard]] auto receive(std::span<std::byte> into) const noexcept {
     return detail::receive_operation(open_.get(), into);
   }
 
-  /// Waits until there is room, and gives a result<void>.
+  /// Waits until there is room, and returns a result<void>.
   [[nodiscard]] auto send_to(std::span<const std::byte> bytes, const socket_address& to) const noexcept {
     return detail::send_operation(open_.get(), bytes, &to);
   }

@@ -1,4 +1,4 @@
-// braid/io/tls.hpp: TLS over a stream, and what takes either.
+// braid/io/tls.hpp: TLS over a stream, and a stream that may use TLS or not.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -52,7 +52,7 @@ BRAID_API auto tls_category() noexcept -> const std::error_category&;
 
 }  // namespace detail
 
-/// Lets a `tls_errc` stand wherever a std::error_code is wanted.
+/// Converts a `tls_errc` to a std::error_code, implicitly if one is expected.
 BRAID_API auto make_error_code(tls_errc code) noexcept -> std::error_code;
 
 }  // namespace braid
@@ -99,7 +99,7 @@ class BRAID_API tls_context {
   /// Certificate chain and private key, by which a side proves its identity.
   struct identity {
     tls_context::pem chain;  ///< its own certificate first, then those of the intermediate authorities
-    tls_context::pem key;    ///< of its own certificate
+    tls_context::pem key;    ///< the key of its own certificate
   };
 
   /// The versions of TLS that are spoken.
@@ -122,7 +122,7 @@ class BRAID_API tls_context {
   struct client_options {
     tls_context::pem authorities = {};  ///< the only trusted authorities; if empty, those of the system
     tls_context::verification verification = tls_context::verification::peer;
-    std::optional<tls_context::identity> identity = {};  ///< for servers that ask for a client's certificate
+    std::optional<tls_context::identity> identity = {};  ///< used if a server asks for a client's certificate
     std::vector<std::string> protocols = {};             ///< for ALPN, the best first
     tls_context::version min_version = tls_context::version::tls_1_2;
     duration handshake_timeout = 10s;
@@ -213,7 +213,7 @@ class BRAID_API tls_stream {
   /// Writes all parts, one behind the other, in records that are as full as can be.
   [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const -> task<result<void>>;
 
-  /// Notifies the peer that nothing more will come, and ends that direction of the socket. Reading goes on.
+  /// Notifies the peer that nothing more will be sent, and ends that direction of the socket. Reading still works.
   [[nodiscard]] auto shutdown() const -> task<result<void>>;
 
   /// Shuts down without waiting, before the stream is closed: it sends as much as the socket accepts at once. Returns

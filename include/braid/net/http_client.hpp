@@ -73,9 +73,9 @@ class BRAID_API http_client {
   struct options {
     http_limits limits = {.body_bytes = 64 * 1024 * 1024};
     std::size_t connections_per_host = 16;  ///< further calls wait for one
-    duration idle_timeout = 30s;            ///< a connection that was unused for so long is closed
+    duration idle_timeout = 30s;            ///< an unused connection is closed after this time
     duration connect_timeout = 10s;         ///< for name, connection and handshake together
-    unsigned redirects = 0;                 ///< `fetch` follows so many
+    unsigned redirects = 0;                 ///< the maximum number of redirects that `fetch` follows
     /// Gives the addresses of names; without it, numbers and `localhost` only, and http_errc::no_resolver for others.
     /// Outlives the client.
     resolver* names = nullptr;
@@ -92,8 +92,8 @@ class BRAID_API http_client {
     std::string url;
     std::vector<std::pair<std::string, std::string>> fields = {};
     std::string body = {};
-    /// Where the body comes in pieces: gives the next one each time, and an empty one at the end. It is sent in chunks,
-    /// and a call that has it is never repeated.
+    /// Produces the body in pieces: returns the next one each time, and an empty one at the end. It is sent in chunks,
+    /// and such a call is never repeated.
     std::function<task<result<std::string>>()> pieces = {};
   };
 
@@ -108,8 +108,8 @@ class BRAID_API http_client {
     [[nodiscard]] BRAID_API auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;
   };
 
-  /// An answer whose body comes piece by piece. Once it has come to its end the connection is free for others; given up
-  /// before, it is closed.
+  /// An answer whose body arrives piece by piece. After its end the connection is free for other calls; if it is
+  /// abandoned earlier, the connection is closed.
   /// Threads: the client's loop. Lifetime: ends before the client.
   class BRAID_API incoming {
    public:

@@ -19,7 +19,7 @@ enum class http_method : std::uint8_t { get, head, post, put, delete_, patch, op
 
 namespace detail {
 
-/// How many methods there are.
+/// The number of methods.
 inline constexpr std::uint8_t http_methods = 7;
 
 }  // namespace detail
@@ -32,7 +32,8 @@ namespace detail {
 /// The method of that name, which is case-sensitive. Threads: any. Errors: nothing for another name.
 [[nodiscard]] BRAID_API auto method_named(std::string_view name) noexcept -> std::optional<http_method>;
 
-/// Whether the same request twice is as good as once. Source: RFC 9110, section 9.2.2.
+/// Returns whether repeating the request has no further effect.
+/// Source: RFC 9110, section 9.2.2.
 [[nodiscard]] constexpr auto is_idempotent(http_method method) noexcept -> bool {
   return method != http_method::post && method != http_method::patch;
 }
@@ -86,12 +87,12 @@ enum class http_status : std::uint16_t {
 
 namespace detail {
 
-/// Whether it is one of 100 to 199, which are not the end of an answer.
+/// Returns whether it is between 100 and 199; such a response does not end an answer.
 [[nodiscard]] constexpr auto is_informational(http_status status) noexcept -> bool {
   return static_cast<int>(status) < 200;
 }
 
-/// Whether a response of this status never has a body, whatever its fields say.
+/// Returns whether a response of this status never has a body, whatever its fields say.
 [[nodiscard]] constexpr auto is_bodiless(http_status status) noexcept -> bool {
   return is_informational(status) || status == http_status::no_content || status == http_status::not_modified;
 }
@@ -106,7 +107,7 @@ enum class http_errc {
   bad_target,           ///< the target contains characters that no URI may contain, or is not allowed for this method
   target_too_long,      ///< longer than `http_limits::target_bytes`
   bad_line_end,         ///< a control character, or a line that does not end in CR LF
-  folded_field,         ///< a field that goes on in the next line
+  folded_field,         ///< a field that continues on the next line
   bad_field,            ///< a field without a name, or with white space before its colon
   too_many_fields,      ///< more than `http_limits::fields`
   head_too_large,       ///< longer than `http_limits::head_bytes`
@@ -119,9 +120,9 @@ enum class http_errc {
   body_too_large,       ///< longer than `http_limits::body_bytes`
   bad_chunk,            ///< a chunk without a proper size, extension or end
   trailers_too_large,   ///< longer than the head of a message may be
-  forbidden_trailer,    ///< a field that must not come after the body
+  forbidden_trailer,    ///< a field that must not follow the body
   truncated,            ///< the connection ended in the middle of a message
-  too_slow,             ///< the message did not come in time; equals std::errc::timed_out
+  too_slow,             ///< the message did not arrive in time; equals std::errc::timed_out
   reserved_field,       ///< a field that the library itself writes
   too_many_responses,   ///< endless informational responses, or a response without a request
   too_many_redirects,   ///< more than `http_client::options::redirects`
@@ -139,7 +140,7 @@ BRAID_API auto http_category() noexcept -> const std::error_category&;
 
 }  // namespace detail
 
-/// Lets an `http_errc` stand wherever a std::error_code is wanted.
+/// Converts an `http_errc` to a std::error_code, implicitly if one is expected.
 BRAID_API auto make_error_code(http_errc code) noexcept -> std::error_code;
 
 /// Returns the status with which a server answers a request that it refuses for this reason.
@@ -155,7 +156,7 @@ namespace braid {
 
 namespace detail {
 
-/// Where a field stands in a text that may still move.
+/// The position of a field in a text that may still move.
 struct http_field_span {
   std::uint32_t name_at = 0;
   std::uint32_t name_size = 0;
@@ -165,8 +166,9 @@ struct http_field_span {
 
 }  // namespace detail
 
-/// Fields in the order in which they came. Lifetime: a view; what gives it says how long the text stays. Threads: any,
-/// as long as it stays. Cost: no copy of the text.
+/// Fields in the order in which they arrived.
+/// Lifetime: a view; the function that returns it says how long the text lives. Threads: any, while it lives. Cost: no
+/// copy of the text.
 class http_fields {
  public:
   /// A line `name: value`. Names are the same whatever their case.
@@ -188,7 +190,7 @@ class http_fields {
 
   /// The value of the first field of that name. Cost: looks at each field.
   [[nodiscard]] BRAID_API auto find(std::string_view name) const noexcept -> std::optional<std::string_view>;
-  /// How many fields have that name.
+  /// Returns the number of fields with that name.
   [[nodiscard]] BRAID_API auto count(std::string_view name) const noexcept -> std::size_t;
 
   class iterator;
@@ -229,7 +231,8 @@ inline auto http_fields::end() const noexcept -> iterator { return {*this, size(
 
 namespace detail {
 
-/// Whether both are the same name of a field. Threads: any.
+/// Returns whether both are the same field name, in any case.
+/// Threads: any.
 [[nodiscard]] BRAID_API auto same_name(std::string_view a, std::string_view b) noexcept -> bool;
 
 }  // namespace detail
@@ -242,13 +245,13 @@ struct http_limits {
   std::uint64_t body_bytes = 1024 * 1024;
 };
 
-/// How the end of a body is known.
+/// How the end of a body is determined.
 struct http_framing {
   enum class kind : std::uint8_t {
     none,         ///< there is no body
-    length,       ///< it has so many bytes
+    length,       ///< by its length in bytes
     chunked,      ///< each piece says how long it is
-    until_close,  ///< it goes on to the end of the connection; in responses only
+    until_close,  ///< by the end of the connection; in responses only
   };
 
   kind how = kind::none;
@@ -260,8 +263,8 @@ struct http_framing {
 /// The head of a request. Lifetime: views into what was parsed.
 struct http_request_head {
   http_method method = http_method::get;
-  std::string_view target;  ///< as it came
-  std::string_view path;    ///< `/` at least, or `*`; percent signs and dots as they came
+  std::string_view target;  ///< as it was received
+  std::string_view path;    ///< `/` at least, or `*`; percent signs and dots as they were received
   std::string_view query;   ///< behind the first question mark
   /// from an absolute target, otherwise from the field; empty if an HTTP/1.0 request has none
   std::string_view host;
@@ -279,7 +282,7 @@ struct http_response_head {
   int minor_version = 1;
   http_fields fields;
   http_framing body;
-  bool keep_alive = true;  ///< the server will take further requests
+  bool keep_alive = true;  ///< the server will accept further requests
 };
 
 }  // namespace braid

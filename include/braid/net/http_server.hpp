@@ -49,8 +49,9 @@ class BRAID_API http_exchange {
 
   /// Returns the name of the route, or its pattern if it has no name.
   [[nodiscard]] auto route() const noexcept -> std::string_view;
-  /// Returns the address of the client, or of the proxy in front of this server. Cost: a system call. Errors:
-  /// not_connected if the client has gone already, so ask before the handler waits.
+  /// Returns the address of the client, or of the proxy in front of this server.
+  /// Cost: a system call. Errors: not_connected if the client has already closed the connection, so call it before the
+  /// handler waits.
   [[nodiscard]] auto peer() const -> result<socket_address>;
 
   /// Returns the next piece of the request's body as it arrives; empty at its end.
@@ -59,8 +60,8 @@ class BRAID_API http_exchange {
   [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
   /// All of it, or all that is left. Errors: as `read_some`.
   [[nodiscard]] auto read_all() -> task<result<std::string>>;
-  /// Whether all of the body has come, as far as that is known without reading it. Where it has not, an answer now ends
-  /// the connection.
+  /// Returns whether the whole body has arrived, as far as that is known without reading it. If it has not, an answer
+  /// now ends the connection.
   [[nodiscard]] auto has_whole_body() const noexcept -> bool;
   /// Returns the rest of the body at once, without a task, if all of it has arrived and is contiguous. Otherwise
   /// returns nothing; then use `read_some`.
@@ -118,8 +119,8 @@ class BRAID_API http_router {
   /// The options of one route.
   struct route_options {
     std::string name = {};  ///< for reports, traces and `http_exchange::route`; empty: the pattern
-    /// How long a handler may take that is a task. It is stopped then and reported, and the client gets 503 unless the
-    /// answer has begun. Not for plain functions, which nothing can interrupt.
+    /// The time limit of a handler that is a task. When it is over, the handler is stopped and reported, and the client
+    /// gets 503 unless the answer has begun. It does not apply to plain functions, which cannot be interrupted.
     duration deadline = duration::max();
     /// The largest body of a request in bytes, instead of `http_limits::body_bytes` of the server; it may be larger.
     std::optional<std::uint64_t> body_bytes = {};
@@ -240,9 +241,10 @@ class BRAID_API http_router {
   std::unique_ptr<node> root_;
 };
 
-/// One server for one loop. For several loops make several, each with a listener of its own that has `reuse_port`.
-/// Threads: the loop's own. Lifetime: outlives `serve`, which `stop` ends, or the program ends with a sentence; the
-/// router outlives it.
+/// A server for one loop. For several loops create several servers, each with a listener of its own that has
+/// `reuse_port`.
+/// Threads: the loop's own. Lifetime: outlives `serve`, which `stop` ends; otherwise the program ends with a sentence.
+/// The router outlives it.
 /// Protocol: docs/design/http.md
 class BRAID_API http_server {
  public:
@@ -265,48 +267,48 @@ class BRAID_API http_server {
   struct pacing {
     double share = 1;        ///< of the loop's time; 1: all of it, so that no request waits
     duration max_wait = 1s;  ///< no connection waits longer than that
-    /// How many requests would not be refused now: so many connections have their turn, whatever the share. Asked each
-    /// millisecond while any wait, on the loop. Must not throw.
+    /// Returns the number of requests that would not be refused now: that many connections have their turn, whatever
+    /// the share. Called each millisecond while any wait, on the loop. Must not throw.
     std::function<std::size_t()> room = {};
   };
 
   /// The limits of a server, and what it calls.
   struct options {
     http_limits limits = {};
-    std::size_t connections = 10'000;  ///< more wait to be accepted; idle ones are closed for them
+    std::size_t connections = 10'000;  ///< further ones wait to be accepted; idle ones are closed for them
     duration head_timeout = 10s;   ///< from the first byte of a request, or from the connection, to the end of the head
     duration body_timeout = 60s;   ///< from the first read of the body to its end
     duration idle_timeout = 60s;   ///< between two requests
     duration write_timeout = 30s;  ///< for each piece of an answer
     duration linger_timeout = 2s;  ///< to let a client read the last answer
-    error_callback on_error = {};  ///< what handlers throw; without it the message goes to stderr
+    error_callback on_error = {};  ///< receives exceptions of handlers; without it they are printed on stderr
     /// Words the server's own answers, one call for each; without it they are the phrase of the status. On the loop.
     std::function<http_server::refusal_text(const http_server::refusal&)> format_refusal = {};
     /// Connections go through TLS, as a server of this context; its protocols, if any, must have `http/1.1`.
     /// A handshake has the context's time or `head_timeout`, whichever is less.
     std::optional<tls_context> tls = {};
     http_server::pacing pacing = {};
-    std::size_t handshakes = 1'000;  ///< under way at a time; for one more the oldest is given up
+    std::size_t handshakes = 1'000;  ///< the maximum number in progress; for one more the oldest is abandoned
     /// Handlers that are tasks run with `trace_context::current` bound to a span of the trace that the request belongs
     /// to, so that calls of an `http_client` in them carry it on (<braid/net/trace_context.hpp>).
     bool traces = false;
-    /// In a trace of the process each request is an activity, from its head to the end of its handler, that has the
-    /// name of the method and the pattern: `GET /users/{id}`. Without it a program has its own.
+    /// In a trace of the process each request is an activity, from its head to the end of its handler, whose name is
+    /// the method and the pattern: `GET /users/{id}`. Switch it off if the program has its own activities.
     bool activities = true;
   };
 
   /// The counters of a server.
   struct totals {
     std::uint64_t accepted = 0;  ///< connections
-    std::uint64_t requests = 0;  ///< those that came to a handler, or to 404 or 405
+    std::uint64_t requests = 0;  ///< requests that reached a handler, or 404 or 405
     std::uint64_t refused = 0;   ///< requests with a fault
     std::uint64_t timeouts = 0;
-    std::uint64_t failed = 0;             ///< handlers that threw, or gave no answer
+    std::uint64_t failed = 0;             ///< handlers that threw, or did not answer
     std::size_t open = 0;                 ///< connections at the moment
     std::size_t paced = 0;                ///< of them, those that wait to be read from again
     std::size_t handshakes = 0;           ///< connections at the moment that are not open yet
     std::uint64_t failed_handshakes = 0;  ///< of connections that were no TLS, too slow, refused or given up
-    std::uint64_t resumed = 0;            ///< connections that went on from an earlier session of TLS
+    std::uint64_t resumed = 0;            ///< connections that resumed an earlier TLS session
   };
 
   http_server(loop& on, const http_router& routes, options how);

@@ -80,12 +80,12 @@ class BRAID_API redis_batch {
   [[nodiscard]] auto empty() const noexcept -> bool { return ends_.empty(); }
   /// Returns the encoded commands.
   [[nodiscard]] auto bytes() const noexcept -> std::string_view { return bytes_.bytes(); }
-  /// The bytes of `count` commands from the one with number `first` on.
+  /// Returns the bytes of `count` commands, beginning with number `first`.
   [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
   /// Returns false if it would change the connection for others, by a command such as SELECT or by a transaction that
   /// does not begin and end in the batch: then it is not sent.
   [[nodiscard]] auto is_shareable() const noexcept -> bool { return is_shareable_ && !is_open_; }
-  /// Whether there is a MULTI.
+  /// Returns whether the batch contains a MULTI.
   [[nodiscard]] auto has_transaction() const noexcept -> bool { return has_transaction_; }
   [[nodiscard]] auto expected() const noexcept -> redis_replies { return expected_; }
 

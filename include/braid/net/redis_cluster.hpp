@@ -24,7 +24,7 @@ namespace braid {
 
 namespace detail {
 
-/// How many slots the keys of a cluster are spread over.
+/// The number of slots over which the keys of a cluster are distributed.
 inline constexpr std::uint16_t redis_slots = 16'384;
 
 /// Returns the part of a key that determines its slot: the text between the first `{` and the next `}`, if it is not
@@ -61,7 +61,7 @@ class BRAID_API redis_cluster {
     replicas,  ///< a replica of the key's master, round robin, if one is reachable; its data may lag behind
   };
 
-  /// Where a cluster is, and how its nodes are asked.
+  /// The nodes of a cluster, and how they are used.
   struct options {
     /// Nodes to begin with, of which one must answer.
     struct node {
@@ -71,8 +71,9 @@ class BRAID_API redis_cluster {
     std::vector<node> nodes;
     redis_options connection = {};  ///< of each connection, but for its place, its database and `repeats`
     redis_cluster::reads reads = redis_cluster::reads::masters;
-    std::uint32_t max_hops = 6;                               ///< redirections of a command
-    duration refresh_pause = std::chrono::milliseconds(100);  ///< the map of slots is asked for no more often
+    std::uint32_t max_hops = 6;  ///< redirections of a command
+    /// the minimum time between two requests for the map of slots
+    duration refresh_pause = std::chrono::milliseconds(100);
   };
 
   static constexpr duration default_timeout = duration::zero();

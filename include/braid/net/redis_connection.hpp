@@ -29,7 +29,7 @@ class redis_connection : public detail::redis_calls<redis_connection> {
   /// Errors: std::bad_alloc. An endpoint that is wrong is an error of the calls.
   redis_connection(loop& on, redis_options options) : connection_(on, std::move(options)) {}
 
-  /// Ends all calls with errc::closed, and those that come after.
+  /// Ends all calls, also later ones, with errc::closed.
   void close() noexcept { connection_.close(); }
 
   [[nodiscard]] auto status() const noexcept -> state {
@@ -50,7 +50,7 @@ class redis_connection : public detail::redis_calls<redis_connection> {
   [[nodiscard]] auto refusal_of(std::error_code why) const noexcept -> std::string_view {
     return connection_.refusal_of(why);
   }
-  /// Where the last error is a `resp_errc`: what the server has sent.
+  /// If the last error is a `resp_errc`: what the server has sent.
   [[nodiscard]] auto last_fault() const noexcept -> const detail::resp_fault& { return connection_.last_fault(); }
 
   /// For `redis_calls`.
@@ -76,7 +76,7 @@ class redis_pool : public detail::redis_calls<redis_pool> {
     }
   }
 
-  /// Ends all calls with errc::closed, and those that come after.
+  /// Ends all calls, also later ones, with errc::closed.
   void close() noexcept {
     for (const auto& each : connections_) each->close();
   }

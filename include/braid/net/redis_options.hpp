@@ -18,11 +18,11 @@ namespace braid {
 /// Refusals of a server, by the first word of its error, and refusals of the client. A connection also reports the
 /// system's errors, `resp_errc` if the bytes are not valid RESP, errc::deadline_exceeded, errc::closed and errc::full.
 enum class redis_errc : std::uint8_t {
-  refused = 1,        ///< ERR and every word that has no code of its own
+  refused = 1,        ///< ERR and every word without a code of its own
   wrong_type,         ///< WRONGTYPE: the key holds another kind of value
   loading,            ///< LOADING: the server reads its data and answers soon
   moved,              ///< MOVED: the slot of the key lives at another node
-  ask,                ///< ASK: the slot is on its way to another node
+  ask,                ///< ASK: the slot is being moved to another node
   try_again,          ///< TRYAGAIN: the keys of a command are not at one node for the moment
   cross_slot,         ///< CROSSSLOT: the keys of a command have different slots
   cluster_down,       ///< CLUSTERDOWN
@@ -34,10 +34,10 @@ enum class redis_errc : std::uint8_t {
   master_down,        ///< MASTERDOWN: a replica that has lost its master
   busy,               ///< BUSY: a script takes too long
   no_script,          ///< NOSCRIPT
-  cannot_save,        ///< MISCONF: the server takes no writes because it cannot save them
+  cannot_save,        ///< MISCONF: the server refuses writes because it cannot save them
   aborted,            ///< EXECABORT: a transaction was given up
-  too_many_clients,   ///< the server takes no more connections
-  protected_mode,     ///< DENIED: the server takes connections from its own machine only
+  too_many_clients,   ///< the server accepts no more connections
+  protected_mode,     ///< DENIED: the server accepts connections only from its own machine
   connection_lost,    ///< the connection ended before the reply: whether the command was run is not known
   unexpected_reply,   ///< a reply of a type that the command cannot have, or one to no command
   not_shared,       ///< a command that would change the connection for all its users, such as SUBSCRIBE or a lone MULTI
@@ -55,7 +55,7 @@ BRAID_API auto redis_category() noexcept -> const std::error_category&;
 
 }  // namespace detail
 
-/// Lets a `redis_errc` stand wherever a std::error_code is wanted.
+/// Converts a `redis_errc` to a std::error_code, implicitly if one is expected.
 BRAID_API auto make_error_code(redis_errc code) noexcept -> std::error_code;
 
 namespace detail {
@@ -63,7 +63,7 @@ namespace detail {
 /// The code of an error reply, from its text: "WRONGTYPE Operation against…" is wrong_type. Threads: any.
 BRAID_API auto redis_error_of(std::string_view text) noexcept -> redis_errc;
 
-/// Where a cluster says that a slot is.
+/// The location of a slot according to the cluster.
 struct redis_redirection {
   std::uint16_t slot = 0;
   std::string_view host;  ///< empty: the node that said so
@@ -90,22 +90,22 @@ enum class redis_protocol : std::uint8_t {
   resp3,  ///< by HELLO 3; a server before 6.0 refuses it
 };
 
-/// Whether a read that is the same as one of the same iteration of the loop is sent a second time.
+/// Whether a read that equals another read of the same iteration of the loop is sent a second time.
 enum class redis_repeats : std::uint8_t {
   sent,    ///< every command is sent
   shared,  ///< identical reads of an iteration are sent once, and each caller gets a copy; a write in between ends
            ///< that. Batches, and what a cluster is asked, are always sent.
 };
 
-/// How long to wait between attempts to connect: `first`, then twice as long each time, up to `max_delay`; of that,
-/// half and a random part of the other half.
+/// The delays between attempts to connect: `first`, then twice as long each time, up to `max_delay`; the actual delay
+/// is half of that plus a random part of the other half.
 struct redis_backoff {
   duration first = std::chrono::milliseconds(10);
   duration max_delay = std::chrono::milliseconds(500);
   std::uint64_t seed = 0;  ///< of the random part; 0: another one for each connection
 };
 
-/// Where a server is, how a connection greets it, and the limits of a connection.
+/// The address of a server, the greeting of a connection, and its limits.
 struct redis_options {
   std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address, or a name if there is a resolver
   std::uint16_t port = 6379;
@@ -136,7 +136,8 @@ struct redis_options {
 
   /// Commands that wait for their replies; further ones wait to be sent. More than `max_in_flight` counts as that.
   std::uint32_t in_flight = 1024;
-  std::uint32_t queue = 65'536;  ///< calls that wait to be sent; further ones are refused with errc::full
+  /// the maximum number of calls that wait to be sent; further ones are refused with errc::full
+  std::uint32_t queue = 65'536;
   redis_repeats repeats = redis_repeats::sent;
   detail::resp_limits limits = {};
 };

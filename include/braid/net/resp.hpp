@@ -125,7 +125,8 @@ class resp_value {
   };
 };
 
-/// The same value with all of its texts and elements in another arena. Errors: std::bad_alloc.
+/// Copies the value with all of its strings and elements to another arena.
+/// Errors: std::bad_alloc.
 BRAID_API auto copied(const resp_value& source, arena& memory) -> resp_value;
 
 /// Why a parser of RESP refuses its input.
@@ -135,9 +136,9 @@ enum class resp_errc : std::uint8_t {
   bad_real,          ///< a real is malformed
   bad_boolean,       ///< a boolean is neither t nor f
   bad_null,          ///< a null is followed by something
-  bad_line_end,      ///< CR and LF are missing, or one stands alone
+  bad_line_end,      ///< CR and LF are missing, or one of them is alone
   bad_verbatim,      ///< a verbatim text has no format of three letters and a colon
-  misplaced_push,    ///< a push stands inside of another value
+  misplaced_push,    ///< a push inside another value
   streamed,          ///< a value of unknown length: no server sends them
   line_too_long,     ///< a line is longer than the limit
   too_deep,          ///< aggregates are nested deeper than the limit
@@ -151,7 +152,7 @@ BRAID_API auto resp_category() noexcept -> const std::error_category&;
 
 }  // namespace detail
 
-/// Lets a `resp_errc` stand wherever a std::error_code is wanted.
+/// Converts a `resp_errc` to a std::error_code, implicitly if one is expected.
 BRAID_API auto make_error_code(resp_errc code) noexcept -> std::error_code;
 
 namespace detail {
@@ -275,7 +276,7 @@ void write_command(byte_buffer& out, const Words&... words) {
   out.added(static_cast<std::size_t>(at - begin));
 }
 
-/// The same for words whose number is not known before.
+/// Does the same for words whose number is not known before.
 BRAID_API void write_command_words(byte_buffer& out, std::span<const std::string_view> words);
 
 }  // namespace detail

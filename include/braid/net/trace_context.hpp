@@ -18,9 +18,9 @@ namespace braid {
 struct trace_context {
   std::array<std::uint64_t, 2> trace_id{};  ///< of all spans of the trace, the high half first; never both zero
   std::uint64_t span_id = 0;                ///< never zero
-  std::uint64_t parent_id = 0;              ///< the span that this one is a part of; zero for the first of the trace
+  std::uint64_t parent_id = 0;              ///< the span that contains this one; zero for the first of the trace
   bool is_sampled = false;                  ///< the caller may have recorded it
-  std::string state = {};                   ///< `tracestate` as it came, or empty
+  std::string state = {};                   ///< `tracestate` as it was received, or empty
 
   /// The first span of a new trace, with random numbers. Threads: any.
   [[nodiscard]] BRAID_API static auto begin() -> trace_context;
@@ -34,7 +34,7 @@ struct trace_context {
   /// Threads: any.
   [[nodiscard]] BRAID_API static auto of(const http_fields& fields) -> trace_context;
 
-  /// A new span of the same trace, inside of this one.
+  /// Returns a new span of the same trace, inside this one.
   [[nodiscard]] BRAID_API auto child() const -> trace_context;
   /// The value of the field: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`.
   [[nodiscard]] BRAID_API auto traceparent() const -> std::string;

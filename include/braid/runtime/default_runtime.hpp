@@ -42,8 +42,9 @@ namespace braid {
 /// on a thread of the runtime.
 [[nodiscard]] BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<void>;
 
-/// The same by `runtime::shutdown_for`: what it returns late, the next `finalize` waits for, or the end of the process.
-/// Errors: deadline_exceeded when the time was over first; would_deadlock as above.
+/// Does the same with `runtime::shutdown_for`: if it is late, the next `finalize`, or the end of the process, waits for
+/// the rest.
+/// Errors: deadline_exceeded if the time was over first; would_deadlock as above.
 [[nodiscard]] BRAID_API auto finalize_for(duration limit) -> result<void>;
 
 namespace detail {
@@ -70,7 +71,8 @@ template <detail::job_function Fn>
   return post(*where.get(), std::forward<Fn>(fn));
 }
 
-/// The same with a future. Threads: any. Errors: in the future, as `spawn` on an executor.
+/// Does the same and returns a future.
+/// Threads: any. Errors: in the future, as `spawn` on an executor.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
@@ -80,7 +82,8 @@ auto spawn(Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
   return spawn(*where.get(), std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// A task, or a callable that gives one, on the runtime whose workers `post` would take: see `spawn` on a runtime.
+/// Spawns a task, or a callable that returns one, on the runtime whose workers `post` would use: see `spawn` on a
+/// runtime.
 /// Threads: any.
 template <typename T>
 auto spawn(spawn_options how, task<T> work) -> future<T> {

@@ -37,9 +37,9 @@ struct runtime_list;
 class stall_watch;
 }  // namespace detail
 
-/// Where a runtime waits.
+/// Where tasks of a runtime wait.
 enum class runtime_shape : std::uint8_t {
-  separate,  ///< in one loop on a thread of its own: computing does not delay it
+  separate,  ///< on one loop with its own thread: computing does not delay it
   merged,    ///< each worker runs a loop between its jobs: a task that becomes ready continues on the same thread
 };
 
@@ -58,7 +58,7 @@ class BRAID_API runtime {
     std::vector<std::string> functions;
   };
 
-  /// How a runtime is made.
+  /// The options of a runtime.
   struct options {
     unsigned workers = 0;  ///< threads that compute; 0: default_worker_count()
     std::string name =
@@ -83,8 +83,8 @@ class BRAID_API runtime {
     duration stay_awake = 10us;
     /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
     error_callback on_error = {};
-    /// A loop or a worker that does not come back for so long is reported once, by `on_stall`, or without it on stderr;
-    /// zero: what the variable BRAID_STALL says (`500ms`, `2s`), or no watchdog. See docs/stalls.md
+    /// If a loop or a worker is blocked for this long, it is reported once, by `on_stall` or otherwise on stderr. Zero:
+    /// the value of the variable BRAID_STALL (`500ms`, `2s`), or no watchdog. See docs/stalls.md
     duration stall_limit = {};
     /// Called by the watchdog's thread. Must not throw.
     std::function<void(const stall&)> on_stall = {};
@@ -114,8 +114,8 @@ class BRAID_API runtime {
   /// Errors: closed, and then the task has been destroyed without having started.
   [[nodiscard]] auto post(task<void> work) -> result<void>;
 
-  /// How many functions, on workers and on threads that may block, have ended after their waiter had given up (see
-  /// `offload` with a timeout).
+  /// Returns the number of functions, on workers and on threads that may block, that ended after their waiter had given
+  /// up (see `offload` with a timeout).
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return pool_->statistics().late + blocking_->late(); }
 
   /// Stops the tasks of the loops, deals with accepted jobs as `mode` says, and joins the threads. Whatever comes later
@@ -135,7 +135,7 @@ class BRAID_API runtime {
     loop& at = io();
     return detail::sync_wait_with(at, pool_->needs_polls() ? pool_->id() : at.id(), std::move(work));
   }
-  /// The same for a callable that gives a task: `run([&]() -> task<int> { … })`.
+  /// Does the same for a callable that returns a task: `run([&]() -> task<int> { … })`.
   template <detail::task_function Fn>
   auto run(Fn&& fn) {
     return run(detail::task_of(std::forward<Fn>(fn)));

@@ -11,8 +11,8 @@
 
 namespace braid {
 
-/// The flag of a stop request. Set once, read often. It carries no data: work that sees it set just ends early.
-/// Threads: any. Cost: a relaxed load to ask; ask once per chunk of a long computation.
+/// The flag of a stop request. Set once, read often. It carries no data: work that sees it set simply ends early.
+/// Threads: any. Cost: a relaxed load to check; check once per chunk of a long computation.
 class stop_flag {
  public:
   [[nodiscard]] auto requested() const noexcept -> bool { return reason_.load(relaxed) != none; }

@@ -35,7 +35,7 @@ class BRAID_API work_stealing {
   /// The worker context of jobs from elsewhere.
   [[nodiscard]] auto busy_worker() const noexcept -> const atomic<worker*>& { return kept_busy_; }
 
-  /// Where what a worker posts lies in its own context, whatever the others do.
+  /// Jobs that a worker posts always go to its own context.
   [[nodiscard]] auto own_queues() noexcept -> detail::local_queues& { return local_queues_; }
 
   [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
@@ -62,7 +62,8 @@ class BRAID_API work_stealing {
   [[nodiscard]] auto steal(worker& self, search why) noexcept -> found_job;
 
   detail::local_queues local_queues_;
-  alignas(cache_line) atomic<worker*> kept_busy_;  // target of remote jobs; written by a worker that takes work over
+  // the target of remote jobs; written by a worker that takes work over
+  alignas(cache_line) atomic<worker*> kept_busy_;
 };
 
 /// Joins the shortest queue: a job goes to the context of the worker with the fewest jobs, including the running one; a
@@ -129,7 +130,7 @@ class shared_queue {
   /// The next job for a worker.
   [[nodiscard]] auto refill(worker& /*self*/, search /*why*/) noexcept -> found_job { return queue_.pop(); }
 
-  /// Takes this job out if it is among the next.
+  /// Removes this job if it is among the next ones.
   [[nodiscard]] auto try_take(const worker& /*self*/, const job& awaited) noexcept -> bool {
     return queue_.try_take(awaited);
   }
@@ -145,7 +146,7 @@ class shared_queue {
   /// For metrics.
   [[nodiscard]] auto queue_of_all() const noexcept -> const detail::common_queue& { return queue_; }
 
-  /// Jobs lie in one place: no thread moves them.
+  /// All jobs are in one queue: no thread moves them.
   [[nodiscard]] auto is_quiescent() noexcept -> bool { return empty(); }
 
   /// Refuses every later `place`.

@@ -11,19 +11,19 @@ namespace braid {
 
 /// The time from which the next run is counted.
 enum class every_mode : std::uint8_t {
-  fixed_rate,   ///< the first tick: they come at `first + k · interval`, however long a run takes
+  fixed_rate,   ///< from the first tick: ticks are at `first + k · interval`, however long a run takes
   fixed_delay,  ///< the end of the run before
 };
 
 /// What to do with ticks that pass before their run can begin, because the previous run takes longer than the interval
 /// or had to wait. With a fixed delay there are no such ticks.
 enum class missed_ticks : std::uint8_t {
-  burst,  ///< each is made up for, one right after the other
+  burst,  ///< all of them follow, one right after the other
   skip,   ///< they are left out; the next run is at the first tick that is still to come
   delay,  ///< one run at once stands for all of them, and ticks are counted from then on
 };
 
-/// How often to run.
+/// The interval of repeated work, and how it is kept.
 struct every_options {
   detail::time_span interval = {};  ///< a duration of any unit; must be positive
   every_mode mode = every_mode::fixed_rate;

@@ -27,7 +27,7 @@ namespace braid {
 /// Threads: the one that ran the job, so several may call it at a time.
 class error_callback {
  public:
-  /// Where something was thrown.
+  /// The place at which an exception was thrown.
   struct origin {
     static constexpr std::size_t no_worker = SIZE_MAX;
 
@@ -80,7 +80,7 @@ struct task_info {
   std::string name;
 };
 
-/// How work is to be spawned.
+/// The options of a spawn.
 struct spawn_options {
   std::string name = {};  ///< given by `future::name` and `this_task`
 };
@@ -92,9 +92,9 @@ enum class priority : std::uint8_t { normal, high, low };
 
 namespace detail {
 
-/// After so many jobs of priority `high` a worker takes another one, if it finds one.
+/// After this many jobs of priority `high` a worker takes another one, if it finds one.
 inline constexpr std::uint32_t max_consecutive_high = 16;
-/// Every so many looks for work a worker takes a job of priority `low`.
+/// A worker takes a job of priority `low` once in this many searches for work.
 inline constexpr std::uint32_t polls_between_low = 256;
 
 }  // namespace detail
@@ -125,10 +125,11 @@ class BRAID_API executor {
   /// Why a `try_post` of the caller was refused a moment ago. Threads: any.
   [[nodiscard]] virtual auto why_refused() const noexcept -> errc { return errc::closed; }
 
-  /// Whether the calling thread runs this executor's jobs. Threads: any.
+  /// Returns whether the calling thread runs this executor's jobs.
+  /// Threads: any.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool = 0;
 
-  /// Whether jobs run on threads that poll only: waits for futures, groups and tasks do so.
+  /// Returns whether jobs run only on threads that poll: waits for futures, groups and tasks do so.
   [[nodiscard]] virtual auto needs_polls() const noexcept -> bool { return false; }
 
   /// Runs one job on the calling thread, if the executor needs that. Returns false if there is none, and while another
@@ -140,8 +141,8 @@ class BRAID_API executor {
   /// none, or if the caller is not a worker of this executor.
   [[nodiscard]] virtual auto run_one() noexcept -> bool { return false; }
 
-  /// Requested when the executor's work is no longer wanted: what spawned work gets that asks for a token. Without one
-  /// here, no stop ever comes.
+  /// Returns the token for spawned work that asks for one. It is stopped when the executor's work is no longer wanted.
+  /// This implementation never stops it.
   [[nodiscard]] virtual auto stop_token() const noexcept -> std::stop_token { return {}; }
 
   /// Counts a job of this executor that ended late: after its waiter had stopped waiting.
@@ -163,8 +164,9 @@ class BRAID_API executor {
   }
 
  protected:
-  /// From now on the id names nothing. Blocks: while another thread uses the executor by its id. An executor whose
-  /// users may be on other threads calls this first in its destructor, once its jobs have ended; the base does it last.
+  /// Invalidates the id.
+  /// Blocks: while another thread uses the executor by its id. An executor whose users may be on other threads calls
+  /// this first in its destructor, once its jobs have ended; the base class does it last.
   void retire() noexcept;
 
   /// For an executor that is but a way into another one: it has the name of that one, until `give_up_id`, in its
@@ -178,7 +180,7 @@ class BRAID_API executor {
  private:
   [[nodiscard]] auto make_id() const -> detail::executor_id;
 
-  mutable atomic<std::uint64_t> id_{0};  // written once, by the first thread that asks, and by `retire`
+  mutable atomic<std::uint64_t> id_{0};  // written once, by the first thread that asks for it, and by `retire`
 };
 
 /// Runs `fn` on `where`, some time later, once. There is no handle: an exception goes to the executor's error report.
@@ -204,7 +206,7 @@ class BRAID_API timer_service {
   /// Fires `item` at `when`; an armed timer is moved.
   virtual void arm(timer& item, time_point when) noexcept = 0;
 
-  /// Takes `item` back; it does not fire after this.
+  /// Disarms `item`; it does not fire after this.
   virtual void disarm(timer& item) noexcept = 0;
 
   /// The time that deadlines are compared with.

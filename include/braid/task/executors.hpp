@@ -30,15 +30,14 @@ namespace detail {
 struct metrics_reader;
 }
 
-/// Blocking pool: an executor whose jobs may block for as long as they like. Each job gets an idle thread or a new one,
-/// so that it holds up neither a worker nor, up to `max_threads`, another such job. Jobs begin in the order of posts.
-/// `spawn`, `then` and `offload` take it as they take a pool. Where all threads are in use, jobs that wait for others
-/// of the pool could wait for ever: a wait for a future of the pool on one of its threads is refused with
-/// errc::would_deadlock.
+/// A blocking pool: an executor whose jobs may block for any time. Each job gets an idle thread or a new one, so that
+/// it delays neither a worker nor, up to `max_threads`, another such job. Jobs begin in the order of posts. `spawn`,
+/// `then` and `offload` accept it like a pool. If all threads are in use, jobs that wait for others of the pool could
+/// wait for ever, so a wait for a future of the pool on one of its threads is refused with errc::would_deadlock.
 /// Threads: any, but `shutdown` and the destructor not from its own. Cost: a lock a job; a new thread some 20 µs.
 class BRAID_API blocking_pool final : public executor {
  public:
-  /// How many threads a blocking pool may have, and how long they stay.
+  /// The maximum number of threads of a blocking pool, and how long idle ones stay.
   struct options {
     std::size_t max_threads = 64;   ///< at once; jobs beyond that wait for one of them
     duration linger = 10s;          ///< how long a thread without a job stays
@@ -59,10 +58,10 @@ class BRAID_API blocking_pool final : public executor {
   void ran_late() noexcept override { late_.fetch_add(1, relaxed); }
   void report(std::exception_ptr error) noexcept override;
 
-  /// How many threads there are at the moment.
+  /// Returns the current number of threads.
   [[nodiscard]] auto threads() const -> std::size_t;
 
-  /// How many functions have ended after their waiter had given up.
+  /// Returns the number of functions that ended after their waiter had given up.
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return late_.load(relaxed); }
 
   /// Refuses new jobs, deals with pending ones as `mode` says, and joins the threads. May be called again, and from
@@ -98,7 +97,7 @@ class BRAID_API blocking_pool final : public executor {
   std::size_t idle_ = 0;     // threads that wait for a job, those among them that were notified included
   std::size_t started_ = 0;  // ever
   std::uint64_t begun_ = 0;  // jobs
-  std::size_t at_work_ = 0;  // threads that have not come to their end
+  std::size_t at_work_ = 0;  // threads that have not ended
   std::condition_variable none_at_work_;
   bool closed_ = false;
   thread_list running_;
@@ -117,7 +116,7 @@ class BRAID_API blocking_pool final : public executor {
 /// for jobs more than the executor; a wake for each half of the room that producers wait for.
 class BRAID_API bounded_executor final : public detail::executor_layer {
  public:
-  /// How much may wait, and what happens to more.
+  /// The capacity, and what to do if it is exceeded.
   struct options {
     std::size_t capacity = 1024;  ///< jobs that were posted here and have not begun; not 0
     when_full full = when_full::wait;
@@ -130,7 +129,7 @@ class BRAID_API bounded_executor final : public detail::executor_layer {
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
   [[nodiscard]] auto why_refused() const noexcept -> errc override;
 
-  /// How many jobs that were posted here have not begun.
+  /// Returns the number of jobs that were posted here and have not begun.
   [[nodiscard]] auto pending() const -> std::size_t;
 
  private:
@@ -160,7 +159,7 @@ class BRAID_API bounded_executor final : public detail::executor_layer {
 /// ended. Cost: two reads of the clock, two locks and a block of memory for jobs more than the executor.
 class BRAID_API observed_executor final : public detail::executor_layer {
  public:
-  /// How a job ended.
+  /// The ending of a job.
   enum class ending : std::uint8_t {
     finished,  ///< it returned
     failed,    ///< it threw
@@ -213,8 +212,8 @@ class BRAID_API observed_executor final : public detail::executor_layer {
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
 
-  /// From now on jobs that begin or end call these; calls of the former ones may still be running. Errors:
-  /// std::bad_alloc.
+  /// From now on jobs that begin or end call these hooks; calls of the former ones may still be running.
+  /// Errors: std::bad_alloc.
   void set_hooks(hooks hooks);
 
   [[nodiscard]] auto counts() const -> totals;

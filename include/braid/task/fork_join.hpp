@@ -176,10 +176,10 @@ class BRAID_API task_group {
     start(*made);
   }
 
-  /// Returns when all functions have ended; then the group may be used anew. Blocks: until then; a worker runs them and
-  /// other forks meanwhile. Errors: rethrows what a function threw first, after which those that had not begun were
-  /// left out; gives errc::stopped, or the reason of the flag, when functions were left out because of a stop; and
-  /// errc::dropped when a pool that shuts down has not run some.
+  /// Returns when all functions have ended; then the group may be used again.
+  /// Blocks: until then; a worker runs them and other forks meanwhile. Errors: rethrows what a function threw first,
+  /// after which those that had not begun were left out; returns errc::stopped, or the reason of the flag, if functions
+  /// were left out because of a stop; and errc::dropped if a pool that shuts down has not run some of them.
   [[nodiscard]] auto wait() -> result<void>;
 
  private:
@@ -206,7 +206,7 @@ class BRAID_API task_group {
   std::stop_token token_;
   std::exception_ptr thrown_;      // written by the thread that sets `failed_`, before its function has ended
   atomic<bool> failed_{false};     // a function has thrown; set by the first that does, cleared by `wait`
-  atomic<bool> has_posts_{false};  // functions have come from other threads; set by those
+  atomic<bool> has_posts_{false};  // other threads have added functions; set by them
   atomic<int> left_out_{0};        // the errc of the stop that left functions out; 0 if none was left out
   worker* owner_;                  // the worker on whose stack the group is; null if it is not on a worker's stack
   std::optional<std::uint32_t> oldest_;  // position of its oldest fork in the owner's deque; written by the owner

@@ -63,12 +63,12 @@ class [[nodiscard]] future {
 
   [[nodiscard]] auto valid() const noexcept -> bool { return state_ != nullptr; }
 
-  /// Whether the value or the failure is there.
+  /// Returns whether the value or the failure is available.
   [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
 
-  /// Blocks until it is ready. A worker runs the work itself if it has not begun; for other jobs of the pool another
-  /// thread takes its place meanwhile, so that they may wait for this one. Joins of forks and groups are not such
-  /// waits: see the limits in docs/design/future.md.
+  /// Blocks until it is ready. A worker runs the work itself if it has not begun; another thread runs the other jobs of
+  /// the pool meanwhile, so that they may wait for this one. Joins of forks and groups are not such waits: see the
+  /// limits in docs/design/future.md.
   /// Errors: std::system_error with errc::would_deadlock on the thread of an executor that runs one job at a time and
   /// has this one to run, in an iteration of any event loop, and on a worker that has one: co_await the future there.
   void wait() const { state().wait(); }
@@ -84,9 +84,10 @@ class [[nodiscard]] future {
   /// has not returned. The future is then unchanged.
   auto get() -> T;
 
-  /// Asks the work to stop: a task at its next wait, or before it begins. A value that it gives in spite of that
-  /// counts. Work that is no task goes on, unless it takes a token of its own (see `spawn`). Repeated calls change
-  /// nothing. Blocks: never.
+  /// Asks the work to stop: a task stops at its next wait, or before it begins. A value that it returns in spite of
+  /// that counts. Work that is not a task continues, unless it has a token of its own (see `spawn`). Repeated calls
+  /// have no effect.
+  /// Blocks: never.
   void request_stop(errc reason = errc::stopped) noexcept { state().request_stop(reason); }
 
   /// The number of the task; 0 for other work.
@@ -101,7 +102,7 @@ class [[nodiscard]] future {
     return known == nullptr ? std::string_view() : known->name;
   }
 
-  /// Goes without the result: the work runs on.
+  /// Discards the result: the work continues.
   void detach() noexcept {
     if (state_ != nullptr) std::exchange(state_, nullptr)->drop_reference();
   }

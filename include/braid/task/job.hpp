@@ -33,7 +33,7 @@ class job {
   /// Does the work. Errors: whatever the user's code throws; the caller is a worker loop, which reports it.
   void run() { act_(*this, action::run); }
 
-  /// Gives up the work, because the executor that had accepted it shuts down. Waiters fail with errc::dropped. An
+  /// Drops the work, because the executor that had accepted it shuts down. Waiters fail with errc::dropped. An
   /// exception from here ends the program: no waiter is left for it, and the jobs after this one must be dropped too.
   void drop() noexcept { act_(*this, action::drop); }
 
@@ -54,7 +54,8 @@ class job {
 
 namespace detail {
 
-/// Whether what a call gives does nothing until it is started itself, as a task: a job that drops it would lose it.
+/// Whether the result of a call does nothing until it is started itself, like a task: a job that discards it would lose
+/// the work.
 template <typename R>
 inline constexpr bool is_lazy_work = false;
 

@@ -104,8 +104,8 @@ class BRAID_API job_slab {
   /// Errors: invalid_argument if it is scheduled or continues another job; finished for a job that was run inline.
   [[nodiscard]] auto discard(handle job) -> braid::result<void>;
 
-  /// Blocks until the job and all its children have finished. Errors: what the job has thrown; dropped when a stop came
-  /// first, or has made it impossible that the job ever runs.
+  /// Blocks until the job and all its children have finished.
+  /// Errors: what the job has thrown; dropped if a stop came first, or has made it impossible that the job ever runs.
   [[nodiscard]] auto wait(handle job) -> braid::result<void>;
 
   /// Returns a copy of the callable after its run. If it cannot be copied, it is moved out, once.
@@ -137,13 +137,13 @@ class BRAID_API job_slab {
   /// Blocks until `stop` was called and the threads have ended. Errors: would_deadlock from a job.
   [[nodiscard]] auto join() -> braid::result<void>;
 
-  /// How many jobs were dropped. Final after `join`.
+  /// Returns the number of dropped jobs. Final after `join`.
   [[nodiscard]] auto dropped() const noexcept -> std::size_t { return dropped_.load(relaxed); }
 
   /// The threads that were or will be spawned.
   [[nodiscard]] auto threads() const noexcept -> unsigned { return threads_; }
 
-  /// How many jobs a thread has begun: the spawned ones from 0, the maker behind them.
+  /// Returns the number of jobs that a thread has begun: the slab's threads from 0, then the thread that created it.
   [[nodiscard]] auto jobs_begun_by(std::size_t thread) const noexcept -> std::uint64_t {
     return contexts_[thread]->ran.load(relaxed);
   }
@@ -205,7 +205,7 @@ class BRAID_API job_slab {
   const when_full full_;
   const std::uint64_t id_;
   const std::unique_ptr<detail::asymmetric_barrier>
-      own_barrier_;  // elsewhere, because a slab may lie in a coroutine's frame
+      own_barrier_;  // allocated separately, because a slab may be in a coroutine's frame
   detail::asymmetric_barrier& barrier_;
   std::unique_ptr<detail::slab_slot[]> slots_;
   std::vector<std::unique_ptr<detail::slab_context>> contexts_;  // the spawned threads', then the maker's
@@ -253,7 +253,7 @@ void act_on_heap(slab_slot& slot, slab_action what) {
 template <typename T>
 inline constexpr bool fits_in_slot = sizeof(T) <= slab_slot::room && alignof(T) <= 16;
 
-/// Makes the callable, in an empty slot.
+/// Constructs the callable in an empty slot.
 template <typename T, typename Fn>
 void fill_slot(slab_slot& slot, Fn&& fn) {
   if constexpr (fits_in_slot<T>) {
@@ -307,7 +307,7 @@ inline auto job_slab::reserve() noexcept -> reserved {
   const std::uint64_t generation = slot.try_reuse(barrier_, detail::slab_access::bias_owner);
   if (generation == 0) return {};
   self->next = number + 1 == self->end ? self->first : number + 1;
-  detail::destroy_callable(slot);  // may allocate, so the ring has gone on before
+  detail::destroy_callable(slot);  // may allocate, so the ring was advanced before
   return {&slot, {number, generation}};
 }
 

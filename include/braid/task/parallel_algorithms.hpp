@@ -48,7 +48,7 @@ concept predicate_of = std::indirect_unary_predicate<Pred, std::projected<std::r
 template <typename Compare, typename Range, typename Proj>
 concept order_of = std::indirect_strict_weak_order<Compare, std::projected<std::ranges::iterator_t<Range>, Proj>>;
 
-/// A step with a value that there is unless a stop has come.
+/// A step that has a value, unless a stop was requested.
 template <typename Stop, typename T, typename Fn>
 auto with_found(T&& found, const Fn& fn) {
   if constexpr (std::is_same_v<Stop, never_stopped>)
@@ -66,7 +66,7 @@ auto find_in(const Stop& stop, Range& range, Pred& pred, Proj& proj, parallel_op
                           [&first](std::size_t index) { return after(first, index); });
 }
 
-/// Whether there is an element for which `pred` says `wanted`.
+/// Returns whether `pred` is `wanted` for any element.
 template <typename Stop, typename Range, typename Pred, typename Proj>
 auto is_there(const Stop& stop, Range& range, bool wanted, Pred& pred, Proj& proj, parallel_options how) {
   const std::size_t count = size_of(range);
@@ -154,7 +154,8 @@ template <stop_signal Signal, detail::lasting_range Range, typename Proj = std::
   return detail::find_in(detail::stopped_by_t<Signal>(stop), range, pred, proj, how);
 }
 
-/// Whether `pred(proj(element))` of an element. Chunks that have not begun when it is known are left out.
+/// Returns whether `pred(proj(element))` holds for any element. Chunks that have not begun when that is known are left
+/// out.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_any_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
   return detail::is_there(detail::never_stopped{}, range, true, pred, proj, how);
@@ -182,7 +183,7 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
   return found;
 }
 
-/// The same of no element.
+/// Returns whether it holds for no element.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_none_of(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {}) -> bool {
   return !detail::is_there(detail::never_stopped{}, range, true, pred, proj, how);
@@ -197,7 +198,7 @@ template <stop_signal Signal, detail::divisible_range Range, typename Proj = std
   return found;
 }
 
-/// How many elements there are that `pred(proj(element))`.
+/// Returns the number of elements with `pred(proj(element))`.
 template <detail::divisible_range Range, typename Proj = std::identity, detail::predicate_of<Range, Proj> Pred>
 [[nodiscard]] auto parallel_count_if(Range&& range, Pred pred, Proj proj = {}, parallel_options how = {})
     -> std::ranges::range_difference_t<Range> {

@@ -43,11 +43,11 @@
 
 namespace braid {
 
-/// The schedulers that a pool may have: in which queues jobs lie, and which workers take them.
+/// The schedulers of a pool: they differ in their queues, and in the workers that take jobs from them.
 enum class scheduler : std::uint8_t {
   work_stealing,   ///< in a queue per worker; a worker without jobs steals half of another one's
   least_loaded,    ///< in the context of the worker that has least to do; taken from there only behind a long job
-  shared_queue,    ///< in one queue, from which all take in order
+  shared_queue,    ///< one queue, from which all workers take jobs in order
   current_thread,  ///< in one queue, whose jobs run on the thread that waits for them: there are no threads
   run_inline,      ///< no threads: `post` runs the job; a job that another job posts runs when that one has ended
 };
@@ -121,7 +121,7 @@ class BRAID_API pool : public executor {
   struct totals {
     std::uint64_t jobs = 0;            ///< begun
     std::uint64_t steals = 0;          ///< how often a worker has taken jobs from another one
-    std::uint64_t sleeps = 0;          ///< how often a worker has gone to sleep
+    std::uint64_t sleeps = 0;          ///< how often workers have fallen asleep
     std::uint64_t wakes = 0;           ///< how often a worker has woken another one
     std::uint64_t forks = 0;           ///< how often a worker has run what another one had forked
     std::uint64_t lost_exchanges = 0;  ///< how often a worker was slower than another thread at the same queue
@@ -192,7 +192,7 @@ class BRAID_API pool : public executor {
   [[nodiscard]] auto shutdown_for(duration limit) -> result<void>;
 
  protected:
-  /// A pool whose scheduler is made by `make`. Requires that the workers need threads.
+  /// Constructs a pool whose scheduler is created by `make`. Requires that the workers need threads.
   pool(options how, detail::scheduler_factory make);
 
  private:
@@ -228,7 +228,7 @@ class BRAID_API pool : public executor {
   const bool has_threads_;
   const std::uint32_t looks_before_sleep_;
   const std::unique_ptr<detail::asymmetric_barrier>
-      barrier_;  // elsewhere, because a pool may lie in a coroutine's frame
+      barrier_;  // allocated separately, because a pool may be in a coroutine's frame
   worker_list workers_;
   std::unique_ptr<detail::sleepers> sleepers_;
   std::unique_ptr<detail::fork_exchange> forks_;
@@ -259,7 +259,8 @@ template <detail::job_function Fn>
   return where.post_callable(std::forward<Fn>(fn));
 }
 
-/// The same with a priority. Threads: any. Errors: errc::closed, and then `fn` is destroyed; std::bad_alloc.
+/// Does the same with a priority.
+/// Threads: any. Errors: errc::closed, and then `fn` is destroyed; std::bad_alloc.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(pool& where, priority level, Fn&& fn) -> result<void> {
   auto& work = detail::make_job(std::forward<Fn>(fn));

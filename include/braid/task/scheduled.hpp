@@ -27,8 +27,9 @@
 
 namespace braid {
 
-/// A piece of scheduled work, to be cancelled or asked. Copies mean the same work. Dropping it detaches: the work goes
-/// on. Its members need a handle that has work, as `post_at` and its kind give it; one without is never active.
+/// A handle to scheduled work, to cancel it or to query its state. Copies refer to the same work. Dropping it detaches
+/// the work, which continues. Its members need a handle that refers to work, such as `post_at` returns; an empty handle
+/// is never active.
 /// Threads: any, but one at a time for one handle.
 class scheduled_task {
  public:
@@ -66,7 +67,7 @@ class scheduled_task {
   /// Returns the number of runs that have begun, including the current one.
   [[nodiscard]] auto runs() const noexcept -> std::uint64_t { return state_ == nullptr ? 0 : state_->runs(); }
 
-  /// For the scheduling functions: a handle that takes over one reference.
+  /// For the scheduling functions: creates a handle that takes over one reference.
   static auto adopt(detail::scheduled_state& owned) noexcept -> scheduled_task { return scheduled_task(owned); }
 
  private:
@@ -182,7 +183,7 @@ auto spawn_at(executor& where, detail::shared_timers& timers, time_point when, F
                                                         std::forward<Args>(args)...);
 }
 
-/// The same by the timers of the process: see `post_at`.
+/// Does the same with the timers of the process: see `post_at`.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_at(executor& where, time_point when, Fn&& fn, Args&&... args) -> detail::timed_future<Fn, Args...> {
@@ -203,7 +204,7 @@ auto spawn_after(executor& where, detail::shared_timers& timers, detail::time_sp
   return spawn_at(where, timers, *when, std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
-/// The same by the timers of the process: see `post_at`.
+/// Does the same with the timers of the process: see `post_at`.
 template <typename Fn, typename... Args>
   requires detail::spawned_at_a_time<Fn, Args...>
 auto spawn_after(executor& where, detail::time_span delay, Fn&& fn, Args&&... args)
@@ -222,7 +223,7 @@ template <detail::scheduled_function Fn>
   return post_at(where, timers, *when, std::forward<Fn>(fn));
 }
 
-/// The same by the timers of the process: see `post_at`.
+/// Does the same with the timers of the process: see `post_at`.
 template <detail::scheduled_function Fn>
 [[nodiscard]] auto post_after(executor& where, detail::time_span delay, Fn&& fn) -> result<scheduled_task> {
   return post_after(where, detail::timers_of_process(), delay, std::forward<Fn>(fn));
@@ -243,7 +244,7 @@ template <detail::periodic_function Fn>
   return closure::start(where, timers, rule, how.first.value_or(now), now, std::forward<Fn>(fn));
 }
 
-/// The same by the timers of the process: see `post_at`.
+/// Does the same with the timers of the process: see `post_at`.
 template <detail::periodic_function Fn>
 [[nodiscard]] auto post_every(executor& where, every_options how, Fn&& fn) -> result<scheduled_task> {
   return post_every(where, detail::timers_of_process(), how, std::forward<Fn>(fn));

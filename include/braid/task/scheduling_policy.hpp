@@ -60,11 +60,10 @@ enum class search : std::uint8_t {
   monitor,  ///< it has watched the others for a while
 };
 
-/// Scheduling policy: everything that differs between the schedulers of a pool. Calls for one worker come from that
+/// A scheduling policy: everything that differs between the schedulers of a pool. Calls for one worker come from that
 /// worker. A thread that places a job crosses the light side of the pool's barrier afterwards, and a worker that goes
 /// to sleep its heavy side before `may_park`; `place`, `may_park` and `empty` need no order of their own beyond that,
-/// with one exception: a caller of `empty` that sees a job as taken sees what its taker did before
-/// (docs/design/pool.md).
+/// with one exception: a caller of `empty` that finds a job gone sees what its taker did before (docs/design/pool.md).
 template <typename P>
 concept scheduling_policy =
     std::constructible_from<P, const worker_list&> && requires(P& policy, worker& self, worker* poster, job& work) {

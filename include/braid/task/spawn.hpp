@@ -70,7 +70,8 @@ auto spawn(executor& where, Fn&& fn, Args&&... args) -> detail::spawned_future<F
   return detail::attempt_spawn(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
 }
 
-/// The same with a priority, on a pool. Threads, errors: as above.
+/// Does the same with a priority, on a pool.
+/// Threads, errors: as above.
 template <std::derived_from<executor> Where, typename Fn, typename... Args>
   requires(detail::spawnable<Fn, Args...> &&
            requires(Where& pool, job& work, priority level) { pool.try_post(work, level); })

@@ -113,7 +113,7 @@ struct all_values_as_vector {
   }
 };
 
-/// How each of them ended.
+/// The endings of all inputs.
 template <typename T, typename Input>
 auto ending_of(Input& one) -> ended<T> {
   if (one.has_failed()) return std::unexpected(one.template state<T>().take_failure());
@@ -182,8 +182,9 @@ auto when_all(future<T>... all) -> future<typename detail::all_values_as_tuple<T
   return detail::gather<detail::all_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// The same for any number of futures of one type, with the values as a std::vector, in order. Without any it is ready
-/// at once. Errors: std::bad_alloc.
+/// Does the same for any number of futures of one type, with the values as a std::vector, in order. Without any it is
+/// ready at once.
+/// Errors: std::bad_alloc.
 template <detail::future_range R>
 auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail::element_value<R>>::result> {
   using value = detail::element_value<R>;
@@ -191,7 +192,7 @@ auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail:
   return detail::gather<detail::all_state<detail::range_inputs<value>, detail::all_values_as_vector<value>>>(all);
 }
 
-/// The same for shared futures, which stay as they are: the values are copies.
+/// Does the same for shared futures, which stay valid: the values are copies.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(const shared_future<T>&... all) -> future<typename detail::all_values_as_tuple<T...>::result> {
@@ -214,7 +215,8 @@ auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {
   return detail::gather<detail::all_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// The same for any number of futures of one type, as a std::vector, in order. Errors: std::bad_alloc.
+/// Does the same for any number of futures of one type, as a std::vector, in order.
+/// Errors: std::bad_alloc.
 template <detail::future_range R>
 auto when_all_settled(R&& range) -> future<std::vector<ended<detail::element_value<R>>>> {
   using value = detail::element_value<R>;

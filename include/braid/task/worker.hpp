@@ -42,7 +42,7 @@ class BRAID_API driver {
   auto operator=(const driver&) -> driver& = delete;
   virtual ~driver();
 
-  /// Blocks until there is a permit, and takes it.
+  /// Blocks until there is a permit, and consumes it.
   virtual void park() noexcept = 0;
 
   /// Parks as `park` does, but gives up at `deadline`. Returns true if it consumed a permit.
@@ -57,14 +57,14 @@ class BRAID_API driver {
 
   // --- drivers with work of their own, such as the tasks of an event loop ---
 
-  /// Whether this is one of them. Then jobs of the worker must not block for what others do.
+  /// Returns whether the driver has work of its own. Then jobs of the worker must not block for what others do.
   [[nodiscard]] virtual auto has_own_work() const noexcept -> bool { return false; }
 
   /// Sleeps as `park_until` does, but also returns if `work` has something to do. It does not do that work, because
   /// other threads still consider the worker asleep.
   [[nodiscard]] virtual auto sleep_until(time_point deadline) noexcept -> wake_reason;
 
-  /// Whether `work` would find something to do.
+  /// Returns whether `work` would find something to do.
   [[nodiscard]] virtual auto is_ready() noexcept -> bool { return false; }
 
   /// Called by a worker that is busy, between two jobs: behind the first one after a call of `work`, then less and less
@@ -115,7 +115,7 @@ class spare_threads;
 struct worker_counters {
   atomic<std::uint64_t> jobs{0};          ///< begun
   atomic<std::uint64_t> steals{0};        ///< how often it has taken jobs from another worker
-  atomic<std::uint64_t> sleeps{0};        ///< how often it has gone to sleep
+  atomic<std::uint64_t> sleeps{0};        ///< how often it has fallen asleep
   atomic<std::uint64_t> wakes_of_own{0};  ///< how often it has woken another worker
   atomic<std::uint64_t> forks_stolen{0};  ///< forks of others that it has run
   contention_counts contention;           ///< the cost of accesses to words that other threads access, too
@@ -136,13 +136,13 @@ struct alignas(cache_line) worker {
   executor* const pool;                 ///< whose jobs it runs
   const std::size_t index;              ///< from 0, within its pool
   const std::unique_ptr<driver> sleep;  ///< what it blocks in when there is nothing to do
-  const bool has_own_work;              ///< that one has work of its own, which is done between jobs
+  const bool has_own_work;              ///< the driver has work of its own, which is done between jobs
   std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
   detail::fork_exchange* exchange = nullptr;  ///< of its pool; written before its thread starts; null without a pool
   detail::spare_threads* spares =
       nullptr;  ///< the spare threads of its pool; null if no other thread can take over the worker context
 
-  // Its own, on lines that others have no business on.
+  // Used only by the worker, on cache lines of their own.
   alignas(cache_line) std::uint32_t until_fair = 1;  ///< searches for work until the next fair one
   std::uint32_t until_low = 1;             ///< fair searches until the next one that begins with priority `low`
   std::uint32_t consecutive_next = 0;      ///< how often it has run what was to run next, ahead of the others
@@ -151,14 +151,15 @@ struct alignas(cache_line) worker {
   std::uint32_t since_look = 0;            ///< how many posted jobs it has run since it last looked for more of them
   std::uint32_t backoff = max_backoff;     ///< pauses of the processor after its last job, before it looks again
   std::uint64_t begun_before_backoff = 0;  ///< how many jobs it had begun when it last rested
-  time_point remote_slice_ended;           ///< of jobs that others had posted, which it ran ahead of its own
-  bool remote_slice_due = false;           ///< of them, behind the job that it runs; for its own have had their time
-  bool should_wake_peer = false;           ///< set by its scheduler when others may find work here; the pool clears it
-  time_point monitor_due;                  ///< when it looks, as the monitor, whether others are held up; or unset
-  std::vector<std::uint64_t> seen;         ///< how many jobs the others had begun when this one watched them last
-  std::uint32_t helps = 0;                 ///< how many stolen forks it runs that are nested in each other
-  detail::fork_pace fork_pace;             ///< whether its forks are short
-  bool leaves_forks = false;               ///< set by a task_group: forks may be left when the job has ended
+  time_point remote_slice_ended;           ///< when the last time slice for remote jobs ended
+  /// True if remote jobs get the next time slice, after the current job: the worker's own jobs have had theirs.
+  bool remote_slice_due = false;
+  bool should_wake_peer = false;    ///< set by its scheduler when others may find work here; the pool clears it
+  time_point monitor_due;           ///< when it looks, as the monitor, whether others are held up; or unset
+  std::vector<std::uint64_t> seen;  ///< how many jobs the others had begun when this worker watched them last
+  std::uint32_t helps = 0;          ///< how many stolen forks it runs that are nested in each other
+  detail::fork_pace fork_pace;      ///< whether its forks are short
+  bool leaves_forks = false;        ///< set by a task_group: forks may be left when the job has ended
   std::uint32_t absent = 0;  ///< threads that have left this worker context and will come back; written by its owner
   atomic<std::uint32_t> wanted{0};  ///< threads that wait to have it again; written under the lock of spare_threads
   atomic<::pid_t> thread{0};        ///< that has this worker context; written by it; 0: not known
@@ -168,20 +169,22 @@ struct alignas(cache_line) worker {
   detail::run_queue<job> queue;  ///< posted by itself
   detail::inbox<> box;           ///< posted by others
   const std::shared_ptr<detail::inbox<>::producer>
-      own_producer;  ///< its own way into its inbox, for what it takes from other inboxes
+      own_producer;  ///< its own producer into its inbox, for callables that it takes from other inboxes
 
   static constexpr std::size_t first_forks = 256;  ///< that its deque has room for, before it grows
   static constexpr std::size_t max_forks = detail::split_deque<detail::fork_record>::capacity_limit;
   detail::split_deque<detail::fork_record> forks;  ///< forked by the job that runs
 
-  /// About how many jobs lie here. Threads: any.
+  /// Returns the approximate number of queued jobs.
+  /// Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
 
-  /// Whether one more fork would be of no use: thieves do not ask, and would find older work if they did.
+  /// Returns whether one more fork would be useless: thieves do not ask, and would find older work if they did.
   /// Threads: the worker.
   [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(fork_pace.enough()); }
 
-  /// The same for a loop, whose forks are halves of what is left: one in the deque is enough. Threads: the worker.
+  /// Returns the same for a loop, whose forks are halves of the rest: one in the deque is enough.
+  /// Threads: the worker.
   [[nodiscard]] auto has_fork_at_hand() const noexcept -> bool {
     return forks.has_private(fork_pace.enough_of_a_loop());
   }

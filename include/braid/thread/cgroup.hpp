@@ -20,7 +20,7 @@ namespace braid {
 struct cgroup {
   /// CPU time.
   struct quota {
-    double cpus = 0;             ///< the time of so many CPUs
+    double cpus = 0;             ///< the CPU time in units of CPUs
     std::filesystem::path file;  ///< that says so, as the process sees it, whatever `root` was
   };
 

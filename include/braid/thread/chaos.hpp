@@ -53,7 +53,7 @@ class BRAID_API chaos_sequence {
 /// threads, whatever the interval.
 class BRAID_API chaos {
  public:
-  /// How often threads are disturbed, and by which random numbers.
+  /// The interval, and the seed of the random numbers.
   struct options {
     std::uint64_t seed = 0;
     duration interval = 10ms;  ///< between the steps; more than 0
@@ -69,10 +69,10 @@ class BRAID_API chaos {
   /// The thread that disturbs the others. Errors: the system's own codes.
   [[nodiscard]] auto info() const -> result<thread_info>;
 
-  /// How often all threads were disturbed.
+  /// Returns how often all threads were disturbed.
   [[nodiscard]] auto steps() const noexcept -> std::size_t;
 
-  /// How many changes the system refused. Threads that have ended do not count.
+  /// Returns the number of changes that the system refused. Threads that have ended do not count.
   [[nodiscard]] auto refusals() const noexcept -> std::size_t;
 
  private:

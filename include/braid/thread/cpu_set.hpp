@@ -71,7 +71,7 @@ class BRAID_API cpu_set {
   void trim() noexcept;
   [[nodiscard]] auto next_from(unsigned cpu) const noexcept -> unsigned;
 
-  std::vector<std::uint64_t> words_;  // bit n of word w stands for CPU 64 w + n; the last word is never 0
+  std::vector<std::uint64_t> words_;  // bit n of word w is CPU 64 w + n; the last word is never 0
 };
 
 /// Walks over the members in ascending order. Lifetime: until the set changes.

@@ -24,7 +24,7 @@ namespace braid {
 template <typename T>
 concept plain_struct = std::is_aggregate_v<T> && std::is_class_v<T>;
 
-/// Where a field stands in its struct, and what it is called there.
+/// The offset and the name of a field of a struct.
 struct field {
   std::size_t index = 0;
   std::string_view name;
@@ -100,7 +100,7 @@ consteval auto spelled() -> std::string_view {
 }
 
 constexpr auto last_name(std::string_view text) noexcept -> std::string_view {
-  text = text.substr(0, text.find(';'));  // g++ goes on to say what std::string_view stands for
+  text = text.substr(0, text.find(';'));  // g++ continues with the definition of std::string_view
   const auto end = text.find_last_not_of(")]") + 1;
   const auto before = text.find_last_of(".:", end - 1);
   return text.substr(before + 1, end - before - 1);
@@ -132,7 +132,7 @@ constexpr auto same_field(const Left* left, const Right* right) noexcept -> bool
 
 }  // namespace detail
 
-/// How many fields a plain struct has.
+/// The number of fields of a plain struct.
 template <plain_struct T>
 inline constexpr std::size_t field_count = detail::count_fields<T>();
 

@@ -63,13 +63,13 @@ struct thread_profile {
   /// privilege.
   static auto realtime() -> thread_profile { return {.scheduling = scheduling::fifo{40}}; }
 
-  /// A fair share that comes first: other, nice -10. Needs a privilege.
+  /// A large share of the CPU: other, nice -10. Needs a privilege.
   static auto low_latency() -> thread_profile { return {.scheduling = scheduling::other{-10}}; }
 
   /// For long computations: batch, nice 0.
   static auto throughput() -> thread_profile { return {.scheduling = scheduling::batch{0}}; }
 
-  /// Takes what others leave: idle. Needs no privilege.
+  /// Uses only time that no other thread wants: idle. Needs no privilege.
   static auto background() -> thread_profile { return {.scheduling = scheduling::idle{}}; }
 };
 

@@ -63,14 +63,14 @@ struct applied {
 
 namespace detail {
 
-/// The questions that anything with values answers: a query, or a registry. `Derived::stage()` gives the values.
-/// Callables are invoked as constants, by std::invoke: a pointer to member will do. They are copied with the query.
-/// Threads: any number may ask at once, as far as the callables allow. Errors: what a callable throws; std::bad_alloc.
-/// Lifetime: a query keeps its snapshot; it runs when it is asked for an answer, each time anew.
+/// The queries on anything with values: a query, or a registry. `Derived::stage()` returns the values. Callables are
+/// invoked as constants, by std::invoke, so a pointer to member will do. They are copied with the query.
+/// Threads: any number may query at once, as far as the callables allow. Errors: what a callable throws;
+/// std::bad_alloc. Lifetime: a query keeps its snapshot; it is executed each time that a result is requested.
 template <typename Derived>
 class queryable {
  public:
-  /// The values for which `holds`.
+  /// Keeps the values for which `holds` is true.
   template <typename Fn>
   [[nodiscard]] auto filter(Fn holds) const;
   /// `fn` of each value.
@@ -93,7 +93,7 @@ class queryable {
   template <auto... Members>
   [[nodiscard]] auto project() const;
 
-  /// The first value for which `holds`.
+  /// Returns the first value for which `holds` is true.
   template <typename Fn>
   [[nodiscard]] auto find_if(const Fn& holds) const;
   /// The first value whose field equals `value`.
@@ -101,7 +101,7 @@ class queryable {
   [[nodiscard]] auto find_by(detail::wanted<Member> value) const {
     return find_if(detail::equals<Member>(std::move(value)));
   }
-  /// Whether a value has this in its field.
+  /// Returns whether the field of any value equals this.
   template <auto Member>
   [[nodiscard]] auto contains(detail::wanted<Member> value) const -> bool {
     return any(detail::equals<Member>(std::move(value)));

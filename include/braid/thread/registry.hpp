@@ -91,13 +91,14 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
   [[nodiscard]] static auto merged(std::initializer_list<thread_registry> registries) -> thread_query;
   [[nodiscard]] auto size() const -> std::size_t;
 
-  /// Whether this registration has not ended. Cost: O(n) for n threads.
+  /// Returns whether this registration has not ended.
+  /// Cost: O(n) for n threads.
   [[nodiscard]] auto has(const thread_entry& entry) const -> bool;
 
   /// For queryable.
   [[nodiscard]] auto stage() const -> detail::snapshot_stage<thread_entry>;
 
-  /// Whether both are handles of one registry.
+  /// Returns whether both are handles of one registry.
   auto operator==(const thread_registry& other) const noexcept -> bool { return state_ == other.state_; }
 
  private:
@@ -118,11 +119,11 @@ template <typename Entries>
   return threads;
 }
 
-/// Has the hooks called for as long as it lives: on the thread that registers or unregisters, with no lock held, so
-/// that they may query and use registries. They must not wait for a thread that registers.
-/// Threads: any may make and destroy it; the hooks are called by several threads at a time.
-/// Blocks: the destructor waits for calls that run, unless it is called by a hook.
-/// Errors: what a hook throws is printed to stderr; the registration stands, and the other hooks are called.
+/// Calls the hooks while this object lives: on the thread that registers or unregisters, with no lock held, so that
+/// they may query and use registries. They must not wait for a thread that registers.
+/// Threads: any may create and destroy it; the hooks are called by several threads at a time. Blocks: the destructor
+/// waits for running calls, unless a hook calls it. Errors: an exception of a hook is printed on stderr; the
+/// registration remains valid, and the other hooks are called.
 class BRAID_API registry_observer {
  public:
   /// The functions that are called when threads register and unregister; either may be empty.
@@ -167,7 +168,7 @@ class BRAID_API registration {
 
   [[nodiscard]] auto entry() const noexcept -> const thread_entry&;
 
-  /// Where it is registered.
+  /// Returns the registry in which it is registered.
   [[nodiscard]] auto registry() const noexcept -> const thread_registry& { return registry_; }
 
  private:

@@ -24,7 +24,7 @@ concept one_of = (std::same_as<T, All> || ...);
 
 }  // namespace detail
 
-/// How readily a thread gives way to others, from -20 (hardly) to 19 (always). A constant outside does not compile.
+/// The priority of a thread, from -20 (highest) to 19 (lowest). A constant outside this range does not compile.
 class nice_value {
  public:
   static constexpr int smallest = -20;

@@ -122,15 +122,15 @@ namespace braid::this_thread {
 [[nodiscard]] BRAID_API auto set_affinity(const cpu_set& cpus) -> result<void>;
 /// The policy and priority by which the system schedules the calling thread.
 [[nodiscard]] BRAID_API auto scheduling() -> result<braid::scheduling>;
-/// Gives the calling thread another policy and priority.
+/// Sets the policy and priority of the calling thread.
 [[nodiscard]] BRAID_API auto set_scheduling(const braid::scheduling& wanted) -> result<void>;
 /// The nice value of the calling thread.
 [[nodiscard]] BRAID_API auto nice() -> result<nice_value>;
-/// Gives the calling thread another nice value.
+/// Sets the nice value of the calling thread.
 [[nodiscard]] BRAID_API auto set_nice(nice_value wanted) -> result<void>;
 /// The real-time priority of the calling thread.
 [[nodiscard]] BRAID_API auto priority() -> result<realtime_priority>;
-/// Gives the calling thread another real-time priority.
+/// Sets the real-time priority of the calling thread.
 [[nodiscard]] BRAID_API auto set_priority(realtime_priority wanted) -> result<void>;
 
 }  // namespace braid::this_thread

@@ -43,7 +43,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// No thread.
   thread() noexcept = default;
 
-  /// Takes over a thread that runs already.
+  /// Takes ownership of a running thread.
   explicit thread(std::thread adopted) noexcept;
   explicit thread(std::jthread adopted) noexcept;
   static auto adopt(::pthread_t adopted) noexcept -> thread;
@@ -161,7 +161,7 @@ template <typename T>
 
 namespace detail {
 
-/// Something that stands for a thread.
+/// A type that represents a thread.
 template <typename T>
 concept thread_like = requires(const T& thread) {
   { info_of(thread) } -> std::same_as<result<thread_info>>;

@@ -14,7 +14,7 @@
 
 namespace braid {
 
-/// Where the topology was read from.
+/// The source of a topology.
 enum class topology_source : std::uint8_t {
   hwloc,    ///< the library of that name
   sysfs,    ///< the files of the kernel
@@ -25,7 +25,7 @@ enum class topology_source : std::uint8_t {
 /// cache, whatever the system's files say. The lists are ordered by their first CPU, nodes by their id.
 /// Threads: a value.
 struct topology {
-  /// How a core compares with the others of its machine.
+  /// The kind of a core compared with the others of its machine.
   enum class core_kind : std::uint8_t { alike, performance, efficiency };
 
   /// A socket.
@@ -47,7 +47,7 @@ struct topology {
     std::vector<unsigned> distances;  ///< to each node, in the order of `topology::nodes`; 10 is the node itself
   };
 
-  /// Where one CPU lies: positions in the lists of its topology.
+  /// The location of one CPU: indexes in the lists of its topology.
   struct location {
     unsigned cpu = 0;
     unsigned package = 0;

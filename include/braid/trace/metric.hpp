@@ -13,7 +13,7 @@ namespace braid {
 
 /// One measured value: a sample of the family `name`, distinguished from the others of that family by its labels.
 struct metric {
-  /// How metrics are written.
+  /// The text format of metrics.
   enum class format : std::uint8_t {
     prometheus,    ///< text format 0.0.4
     open_metrics,  ///< OpenMetrics 1.0: with units, and `# EOF` at the end
@@ -21,7 +21,7 @@ struct metric {
 
   enum class type : std::uint8_t {
     counter,    ///< grows as long as what it is of lives
-    gauge,      ///< goes up and down
+    gauge,      ///< can increase and decrease
     histogram,  ///< how much of what was measured is at most so large, for each of its buckets
   };
   struct label {

@@ -29,11 +29,12 @@ class name {
   const char* text_;
 };
 
-/// A name that is made while the program runs. Equal texts give the same name; it is kept until the process ends.
+/// Returns a name that is created at run time. Equal texts have the same name; it is kept until the process ends.
 /// Threads: any. Blocks: for a lock. Errors: std::bad_alloc.
 [[nodiscard]] BRAID_API auto intern(std::string_view text) -> name;
 
-/// Whether the process is traced: for what is only computed to be shown. Threads: any. Cost: a load.
+/// Returns whether the process is traced: for values that are computed only to be shown.
+/// Threads: any. Cost: a load.
 [[nodiscard]] inline auto is_on() noexcept -> bool { return detail::is_traced(); }
 
 /// A slice of the calling thread, from its construction to its destruction. Slices of a thread nest, so do not keep a

@@ -41,7 +41,8 @@ class BRAID_API symbol_table {
   /// Returns the objects that are loaded in this process.
   /// Threads: any.
   [[nodiscard]] static auto all_loaded() -> std::vector<loaded>;
-  /// How many objects have ever been loaded. Threads: any.
+  /// Returns the number of objects that have ever been loaded.
+  /// Threads: any.
   [[nodiscard]] static auto loads() noexcept -> std::uint64_t;
 
  private:

@@ -42,7 +42,7 @@ struct needed_task {
 class BRAID_API awaiter_base : public job, private stop_callback {
  public:
   struct operation {
-    /// Starts it, and gives what goes on meanwhile: null, or `not_started()`.
+    /// Starts it, and returns the coroutine to run meanwhile: null, or `not_started()`.
     std::coroutine_handle<> (*start)(awaiter_base& self) noexcept;
     withdrawal (*withdraw)(awaiter_base& self) noexcept;
     const char* name = "wait";  ///< what it waits for, in a trace and in a dump
@@ -54,7 +54,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     const wait_layout* layout = nullptr;
   };
 
-  /// Where it is moved before it is awaited, the derived awaiter makes a new one.
+  /// If it is moved before it is awaited, the derived awaiter constructs a new one.
   awaiter_base(const awaiter_base&) = delete;
   auto operator=(const awaiter_base&) -> awaiter_base& = delete;
 
@@ -64,12 +64,13 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     if (is_linked()) unlink();
   }
 
-  /// Ties the wait to the coroutine that suspends, and starts the operation; a coroutine that is away comes home first.
-  /// In a scope that is stopped it ends as stopped instead. Gives what to go on with; the leaf may be gone.
+  /// Connects the wait to the suspending coroutine, and starts the operation; a coroutine that is away comes home
+  /// first. In a scope that is stopped it ends as stopped instead. Returns the coroutine to run next; the leaf may be
+  /// destroyed by then.
   [[nodiscard]] auto suspend(promise_base& promise, std::coroutine_handle<> self, await_place at) noexcept
       -> std::coroutine_handle<>;
 
-  /// Ends a wait whose operation need not, or could not, start, and gives the coroutine, which goes on at once.
+  /// Ends a wait whose operation need not, or could not, start, and returns the coroutine, which continues at once.
   [[nodiscard]] auto not_started() noexcept -> std::coroutine_handle<>;
 
   [[nodiscard]] auto where() const noexcept -> home& { return promise_->where()->where(); }
@@ -89,7 +90,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   /// Ends the coroutine as stopped when its home comes to it. After `withdraw` has answered `later`.
   void stop_later() noexcept;
 
-  /// The same as `complete_later` from any thread. From before this call `withdraw` answers `too_late`.
+  /// Does the same as `complete_later` from any thread. From before this call, `withdraw` returns `too_late`.
   void complete_from_elsewhere() noexcept {
     if (is_traced()) [[unlikely]]
       trace_ready();

@@ -15,7 +15,7 @@ namespace detail {
 /// Fills the table; a friend of the types whose members it names.
 struct debug_layout;
 
-/// Where the details of a wait lie, which `describe` and `needs` of its operation say. Offsets in bytes.
+/// The offsets in bytes of the details of a wait that `describe` and `needs` of its operation report.
 struct wait_layout {
   enum class kind : std::uint64_t {
     time = 1,    ///< the value is the time_point that ends it

@@ -24,8 +24,8 @@ struct BRAID_API fiber_unwind{};
 /// The handle that everything a fiber waits for gets to see.
 using fiber_handle = std::coroutine_handle<task_promise<void>>;
 
-/// How a fiber begins to wait for one thing, which lies on the fiber's stack; called on the stack of its home. Gives
-/// what goes on next: null for nothing, or for what was left with the thread already, as g++ does it.
+/// How a fiber begins to wait for something on its stack; called on the stack of its home. Returns the coroutine to run
+/// next: null for none, or the one that was already left with the thread, as g++ does.
 struct fiber_wait {
   auto (*suspend)(void* awaiter, fiber_handle self, await_place at) -> std::coroutine_handle<>;
   void* awaiter;
@@ -51,7 +51,7 @@ class BRAID_API fiber_frame {
   /// Returns the same; ends the program with a sentence if there is no fiber, or if an exception is being handled.
   [[nodiscard]] static auto that_may_wait() -> fiber_frame&;
 
-  /// Begins it, or goes on with it, until it waits or has ended.
+  /// Starts or continues it, until it waits or has ended.
   void resume() noexcept;
   [[nodiscard]] auto has_ended() const noexcept -> bool { return state_ == state::ended; }
 
@@ -59,11 +59,12 @@ class BRAID_API fiber_frame {
   /// ended it, and false if it returned normally in spite of that.
   [[nodiscard]] auto unwind() noexcept -> bool;
 
-  /// On the fiber: leaves until it is resumed. Errors: `fiber_unwind`.
+  /// Called on the fiber: leaves it until it is resumed.
+  /// Errors: `fiber_unwind`.
   void wait(fiber_wait for_what);
-  /// On the driver: what the fiber waits for.
+  /// Called on the driver: returns what the fiber waits for.
   [[nodiscard]] auto waits_for() const noexcept -> fiber_wait { return waits_for_; }
-  /// On the driver: the wait could not begin, and throws.
+  /// Called on the driver if the wait could not begin: it will throw.
   void fail_wait(std::exception_ptr why) noexcept { failure_ = std::move(why); }
 
   [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
@@ -80,7 +81,7 @@ class BRAID_API fiber_frame {
   home* home_;
   void (*body_)(void*);
   void* context_;
-  [[maybe_unused]] stacks* stacks_;  // lies on the fiber's own stack
+  [[maybe_unused]] stacks* stacks_;  // on the fiber's own stack
   fiber_wait waits_for_{};
   std::exception_ptr failure_;
   state state_ = state::fresh;
@@ -154,8 +155,8 @@ template <typename Awaiter>
     return what.await_suspend(self);
 }
 
-/// Suspends the driver in the fiber's place, which stands at `at`. `await_suspend` may give a handle, say by `false`
-/// that there is nothing to wait for, or give nothing.
+/// Suspends the driver in place of the fiber, which waits at `at`. `await_suspend` may return a handle, false if there
+/// is nothing to wait for, or void.
 template <typename Awaiter>
 auto suspend_for_fiber(void* awaiter, fiber_handle self, await_place at) -> std::coroutine_handle<> {
   auto& what = *static_cast<Awaiter*>(awaiter);

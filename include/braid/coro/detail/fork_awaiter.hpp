@@ -125,7 +125,7 @@ class forked_tasks final : public fork_point {
 /// The state that the parts of a range share.
 template <typename Stop, typename Iterator, typename Fn>
 struct fork_range {
-  /// Whether the next child may begin.
+  /// Returns whether the next child may begin.
   [[nodiscard]] auto goes_on() noexcept -> bool {
     if (failed.load(relaxed)) return false;
     const std::optional<errc> why = stop.reason();

@@ -43,13 +43,13 @@ class BRAID_API fork_point : public fork_record {
     if (self == nullptr || self->has_enough_forks() || !offer(*self)) child.attach(&ended_before<Fork, Next>, this);
   }
 
-  /// The same for the last child, which is itself the rest.
+  /// Does the same for the last child, which is itself the rest.
   template <typename Fork>
   void run_last(fork_promise_base& child) noexcept {
     child.attach(&ended_last<Fork>, this);
   }
 
-  /// The rest is done. Gives the parent, if all children have ended.
+  /// Called when the rest is done. Returns the parent if all children have ended.
   [[nodiscard]] auto join() noexcept -> std::coroutine_handle<> {
     if (balance_.is_one()) [[likely]]
       return parent_;
@@ -72,7 +72,7 @@ class BRAID_API fork_point : public fork_record {
   /// Returns false if the worker has no room, or if it is the only worker.
   [[nodiscard]] auto offer(worker& self) noexcept -> bool { return self.exchange != nullptr && push_fork(self, *this); }
 
-  // How children end. `Fork::close` looks how one has ended, may free it, and gives its fork.
+  // The ends of children. `Fork::close` checks how a child has ended, may free it, and returns its fork.
 
   /// The rest was never in the deque.
   template <typename Fork, next_fn Next>

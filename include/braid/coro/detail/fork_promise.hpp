@@ -27,7 +27,7 @@ concept computed = requires { typename A::is_computed; };
 /// Ties a coroutine to what goes on when it has ended, and to nothing else: it has no home, and no scope.
 class fork_promise_base {
  public:
-  /// Gives what goes on after the end of `ended`, or null. The frame of `ended` may be gone then.
+  /// Returns the coroutine to run after the end of `ended`, or null. The frame of `ended` may be destroyed then.
   using end_fn = std::coroutine_handle<> (*)(fork_promise_base& ended) noexcept;
 
   struct final_awaiter {
@@ -54,10 +54,10 @@ class fork_promise_base {
     return static_cast<A&&>(what);
   }
 
-  /// The coroutine goes on with `parent` when it has ended.
+  /// When the coroutine has ended, `parent` is resumed.
   void attach(std::coroutine_handle<> parent) noexcept { context_ = parent.address(); }
 
-  /// `end` says what to go on with.
+  /// When the coroutine has ended, `end` returns the coroutine to resume.
   void attach(end_fn end, void* context) noexcept {
     end_ = end;
     context_ = context;

@@ -18,7 +18,7 @@ namespace detail {
 
 /// The outcome of a question to a home.
 enum class asked : std::uint8_t {
-  on_its_way,  ///< the home's thread comes to it
+  on_its_way,  ///< the home's thread will answer it
   to_be_run,   ///< the same, once `home::run_asked` was called; until then the home does not end
   refused,     ///< the home does not run
 };

@@ -19,7 +19,7 @@ class join_balance {
   /// The rest was taken from a child: one more strand.
   void took() noexcept { ++taken_; }
 
-  /// Whether the rest is the only strand there ever was.
+  /// Returns whether the rest has always been the only strand.
   [[nodiscard]] auto is_one() const noexcept -> bool { return taken_ == 0; }
 
   /// A child has ended whose rest was taken. Whether it is the last strand.

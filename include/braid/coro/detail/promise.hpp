@@ -18,18 +18,18 @@ class scope;
 
 namespace detail {
 
-/// How control leaves a coroutine for good.
+/// How a coroutine ended.
 enum class ending : std::uint8_t {
   done,     ///< it ran to its end, with a value or an exception
   stopped,  ///< a leaf below it was stopped; it stays suspended until its owner destroys it
 };
 
-/// Ends the program: a destructor of a local has thrown while a frame that goes on no more was destroyed. There is no
-/// await left that could rethrow it. Requires that the exception is being handled.
+/// Ends the program: a destructor of a local has thrown while the frame of a stopped coroutine was destroyed. No await
+/// is left that could rethrow the exception. Requires that the exception is being handled.
 [[noreturn]] BRAID_API void destructor_threw() noexcept;
 
-/// Where a coroutine awaits something: the default argument of each `await_suspend`, which compilers fill in for the
-/// `co_await`.
+/// The source location of an await: the default argument of each `await_suspend`, for which compilers use the location
+/// of the `co_await`.
 using await_place = std::source_location;
 
 /// Connects a coroutine to the coroutine that awaits it. When the child is awaited, the scope is passed down to it;
@@ -87,7 +87,7 @@ class BRAID_API promise_base : private job {
 
   void set_scope(scope* in) noexcept { scope_ = in; }
 
-  /// This coroutine, which is suspended, goes on no more: the next thing is that its frame is destroyed.
+  /// Marks this suspended coroutine as ended: its frame is destroyed next.
   void goes_on_no_more() noexcept { ended_ = ending::stopped; }
   /// For `unhandled_exception`: compilers call it for what a destructor throws while the frame is destroyed, too.
   void expect_to_go_on() const noexcept {
@@ -124,12 +124,12 @@ class BRAID_API promise_base : private job {
   }
 
   promise_base* parent_ = nullptr;
-  std::coroutine_handle<> continuation_;  // of a root: its own first step, while it is on its way home
+  std::coroutine_handle<> continuation_;  // for a root: its own first step, while it is on its way home
   end_fn end_ = nullptr;
   void* context_ = nullptr;  // of `end_`; without it the handle that owns this frame, or null
   scope* scope_ = nullptr;
   await_place at_;               // of the latest await
-  ending ended_ = ending::done;  // for `came_home`; stopped: it goes on no more
+  ending ended_ = ending::done;  // for `came_home`; stopped means that it does not continue
 };
 
 }  // namespace detail

@@ -18,10 +18,11 @@ namespace braid::detail {
 /// Leaves a coroutine with the thread, for the `resume` that it is in to go on with.
 BRAID_API void leave_for_resume(std::coroutine_handle<> next) noexcept;
 
-// clang turns a handle returned from await_suspend into a jump at every level of optimisation. g++ 12 calls instead
-// when it does not optimise, so a long run of ready awaits would overflow the stack: there the next handle is left
-// with the thread, and `resume` goes on with it once the suspension is complete. Library and program may be compiled
-// by one each: `resume` serves both, and `transfer` stands only in the types of templates, whose symbols name it.
+// clang turns a handle that await_suspend returns into a jump at every level of optimisation. g++ 12 makes a call if it
+// does not optimise, so a long run of ready awaits would overflow the stack. Therefore, with g++, the next handle is
+// left with the thread, and `resume` continues with it once the suspension is complete. Library and program may be
+// compiled by different compilers: `resume` serves both, and `transfer` appears only in the types of templates, so
+// their symbols differ.
 #if defined(__clang__)
 using transfer = std::coroutine_handle<>;
 [[gnu::always_inline]] inline auto transfer_to(std::coroutine_handle<> next) noexcept -> transfer {

@@ -11,8 +11,8 @@
 
 namespace braid::detail {
 
-/// A job that waits in the queue of another executor on behalf of a suspended coroutine. A queue cannot give up a job
-/// from its middle, so the job is a block of its own: a sender that takes it back leaves the block to the executor,
+/// A job that waits in the queue of another executor on behalf of a suspended coroutine. A job cannot be removed from
+/// the middle of a queue, so it is a block of its own: a sender that withdraws it leaves the block to the executor,
 /// which frees it when its turn comes. The sender frees a job that has begun.
 /// Protocol: docs/design/cancellation.md
 class sent_job : public job {

@@ -34,8 +34,8 @@ class BRAID_API task_control {
   /// From now on a stop goes to this scope; a stop that was requested before is passed on at once.
   void begin(scope& in) noexcept;
 
-  /// From now on a stop changes nothing. True when no thread is about to stop the scope; else `at` runs `last` as soon
-  /// as that is so.
+  /// From now on a stop has no effect. Returns true if no thread is about to stop the scope; otherwise `at` runs `last`
+  /// as soon as that is the case.
   [[nodiscard]] auto try_leave(home& at, job& last) noexcept -> bool;
 
   /// The task has ended; for traces.

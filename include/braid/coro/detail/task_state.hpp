@@ -62,7 +62,7 @@ class task_state final : public future_state<T> {
     return posted;
   }
 
-  /// In the root of the home to which it was posted.
+  /// Starts it in the root of the home to which it was posted.
   static void begin_at_home(job& self, job::action what) {
     auto& made = static_cast<task_state&>(self);
     if (what == job::action::drop) return made.give_up(errc::stopped);
@@ -70,7 +70,7 @@ class task_state final : public future_state<T> {
     made.begin(static_cast<home&>(*here.get()).root());
   }
 
-  /// In a home of its own, which is made on the executor's thread.
+  /// Starts it in a home of its own, which is created on the executor's thread.
   static void begin_alone(job& self, job::action what) {
     auto& made = static_cast<task_state&>(self);
     if (what == job::action::drop) return made.give_up(errc::stopped);
@@ -84,12 +84,12 @@ class task_state final : public future_state<T> {
     }
     if (failure == nullptr) return;
     made.work_ = {};
-    made.failure_ = std::move(failure);  // what comes next does not run in a handler
+    made.failure_ = std::move(failure);  // the following code must not run in a handler
     if (made.is_unheard()) here.get()->report(made.failure_);
     made.settle_without_value();
   }
 
-  /// On the home of `in`.
+  /// Starts it on the home of `in`.
   void begin(scope& in) noexcept {
     if (in.stop().requested()) return give_up(errc::stopped);
     around_ = &in;

@@ -33,7 +33,7 @@ struct seen_scope {
   task_info owner = {};       ///< the task that was spawned with this scope; number 0 if there is none
 
   [[nodiscard]] auto is_of_a_task() const noexcept -> bool { return owner.id.number != 0; }
-  /// Whether its task is one of those that the scope around it counts as well, and so is counted twice.
+  /// Returns whether the surrounding scope counts its task, too, so that the task is counted twice.
   [[nodiscard]] auto counts_around() const noexcept -> bool { return is_of_a_task() && around != none; }
 };
 

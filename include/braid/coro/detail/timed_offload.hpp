@@ -161,7 +161,7 @@ class [[nodiscard, gnu::warn_unused]] timed_offload_awaiter final : awaiter_base
   static constexpr operation how{&start, &withdraw, "offload"};
 
   duration span_;
-  call_type* call_;  // its own while it waits or has been notified
+  call_type* call_;  // owned while it waits or has been notified
   errc why_not_{};
   end_timer timer_{*this};
 };

@@ -17,9 +17,9 @@ namespace braid::detail {
 
 struct waiter_hook : list_hook {};
 
-/// Queue node of a suspended coroutine that other threads resume. Whether it still waits is decided under the lock of
-/// the primitive that it waits for: a thread that takes it out of the queue there has granted its request, and wakes
-/// it; a stop takes it out itself, or comes too late.
+/// The queue node of a suspended coroutine that other threads resume. Whether it still waits is decided under the lock
+/// of the primitive: a thread that removes it from the queue has granted its request, and wakes it; a stop removes it
+/// itself, or comes too late.
 /// Protocol: docs/design/coroutine_sync.md
 class BRAID_API waiter : public waiter_hook, public awaiter_base {
  protected:

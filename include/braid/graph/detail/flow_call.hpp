@@ -1,4 +1,4 @@
-// braid/graph/detail/flow_call.hpp: calls a node of a flow with the values that it takes, and keeps what it gives.
+// braid/graph/detail/flow_call.hpp: calls a node of a flow with the values of its arguments, and stores its result.
 #pragma once
 
 #include <braid/coro/detail/task_value.hpp>
@@ -49,7 +49,7 @@ struct flow_invocation<Fn, std::tuple<Args...>> {
   }
 };
 
-/// How `Fn` is called with these values, and what it gives.
+/// How `Fn` is called with these values, and the type of its result.
 template <typename Fn, typename... Values>
 struct flow_call_of {
   using invocation = flow_invocation<Fn, flow_arguments<Values...>>;
@@ -57,7 +57,7 @@ struct flow_call_of {
   using value = typename given::type;
 };
 
-/// Whether a parameter of this type refers to the argument itself, and not to something that it was converted to.
+/// Whether a parameter of this type refers to the argument itself, and not to a converted object.
 template <typename Parameter, typename Argument>
 inline constexpr bool binds_directly =
     !std::is_reference_v<Parameter> ||
@@ -89,7 +89,7 @@ template <typename Fn>
   requires std::is_class_v<Fn> && requires { &Fn::operator(); }
 struct parameters_of<Fn> : parameters_of<decltype(&Fn::operator())> {};
 
-/// Whether a value can lie in a run.
+/// Whether a value can be stored in a run.
 template <typename T>
 concept flow_object = std::is_void_v<T> || (std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
                                             std::is_nothrow_destructible_v<T>);

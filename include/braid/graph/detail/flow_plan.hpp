@@ -20,7 +20,7 @@ namespace braid::detail {
 
 class flow_state;
 
-/// The number of a value: the inputs of the flow come first, then what each node gives.
+/// The number of a value: first the inputs of the flow, then the result of each node.
 using flow_value_index = std::uint32_t;
 
 /// The space that one value needs in the memory block of a run. A void value has size 0.

@@ -18,9 +18,9 @@
 
 namespace braid::detail {
 
-/// Values, times, and room for the arrays of the `graph_run`. A node writes its own value and its own times, on
-/// whatever thread it runs, and reads the values of nodes that have ended. Protocol: docs/design/flow.md
-/// Lifetime: outlives the run and all its nodes; the values go with it.
+/// Values, times, and room for the arrays of the `graph_run`. A node writes its own value and its own times, on any
+/// thread, and reads the values of nodes that have ended.
+/// Protocol: docs/design/flow.md Lifetime: outlives the run and all its nodes; the values are destroyed with it.
 class BRAID_API flow_state {
  public:
   /// Times are recorded by `clock`, if there is one. Errors: std::bad_alloc.
@@ -35,7 +35,7 @@ class BRAID_API flow_state {
     ::new (at(index)) T(std::forward<Make>(make)());
     present_[index] = true;
   }
-  /// Requires that it was made.
+  /// Requires that the value was constructed.
   template <typename T>
   [[nodiscard]] auto value(flow_value_index index) noexcept -> T& {
     return *std::launder(static_cast<T*>(at(index)));
@@ -85,7 +85,7 @@ class BRAID_API flow_state {
   const clock_source* clock_;
   time_point begin_;
   block block_;
-  std::span<bool> present_;      // per value: it was made; written by its node
+  std::span<bool> present_;      // for each value, whether it was constructed; written by its node
   std::span<node_times> times_;  // per node
   std::pmr::monotonic_buffer_resource rest_;
 };

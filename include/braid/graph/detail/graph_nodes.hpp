@@ -21,8 +21,8 @@ concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop)
   { nodes.start(node) } -> std::same_as<task<node_status>>;
 };
 
-/// Nodes for which others may stand in. When a node has failed, or its time is over, `replaces` is asked at the home of
-/// the run whether the run goes on as if it were done. A node whose time is over may run on meanwhile.
+/// Nodes with fallbacks. When a node has failed, or its time is over, `replaces` is called at the home of the run: it
+/// returns whether the run continues as if the node were done. A node whose time is over may still be running.
 template <typename N>
 concept replaceable_nodes = requires(N& nodes, const graph_failure& why) {
   { nodes.replaces(why) } noexcept -> std::same_as<bool>;
@@ -30,7 +30,7 @@ concept replaceable_nodes = requires(N& nodes, const graph_failure& why) {
 
 /// Nodes some of which cannot fail. A failed node is reported without waiting for those before it in the order if
 /// `may_fail` returns false for each of them that is not done. It is called at the home of the run after a node has
-/// failed, and must give the same answer during the whole run. A node that throws, gives up or has a time limit may
+/// failed, and must return the same value during the whole run. A node that throws, gives up or has a time limit may
 /// fail, unless `replaces` covers that.
 template <typename N>
 concept certain_nodes = requires(N& nodes, node_index node) {

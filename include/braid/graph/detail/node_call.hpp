@@ -11,7 +11,7 @@
 
 namespace braid::detail {
 
-/// Where a callable of a node lies that is too large for the node, or must not be copied as bytes.
+/// The storage of a node's callable that is too large for the node, or that must not be copied as bytes.
 using boxed_call = std::unique_ptr<void, void (*)(void*)>;
 
 /// Copied as bytes: small callables that allow it lie inside, others in a box that outlives this.
@@ -42,7 +42,7 @@ template <typename Fn>
   return {new callable(std::forward<Fn>(fn)), [](void* at) { delete static_cast<callable*>(at); }};
 }
 
-/// Calls what lies in the box, which holds a `Fn`.
+/// Calls the callable in the box, which is a `Fn`.
 template <typename Fn>
 [[nodiscard]] auto call_of_box(const boxed_call& box) -> node_call {
   node_call made{.call = [](void* at) { static_cast<void>(std::invoke(**static_cast<Fn**>(at))); }};

@@ -52,7 +52,7 @@ class BRAID_API run_record {
     ready.push_back(node);
     if (!priorities_.empty()) std::ranges::push_heap(ready, starts_later{this});
   }
-  /// Takes the ready node that starts next. Requires that there is one.
+  /// Returns the ready node that starts next. Requires that a node is ready.
   template <typename Ready>
   auto pop(std::pmr::vector<Ready>& ready) -> Ready {
     if (!priorities_.empty()) std::ranges::pop_heap(ready, starts_later{this});

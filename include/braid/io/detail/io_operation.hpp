@@ -59,7 +59,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
  protected:
   /// Requires an open registration, and that it has no operation of the same side when this one is awaited.
   io_operation(open_descriptor* on, io_interest side, aim what) noexcept;
-  /// The same operation once more. Requires that the other one was not awaited.
+  /// Constructs the same operation again. Requires that the other one was not awaited.
   io_operation(io_operation&& other) noexcept;
   ~io_operation() = default;
 
@@ -88,7 +88,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   static constexpr answers answered_early{&moved_early, &ready_early};  // once `end_read_waits` has asked the kernel
 
   loop* on_;
-  bool is_to_end_ = false;   // the kernel has it, and was asked to give it back: once
+  bool is_to_end_ = false;   // the kernel has it, and was asked once to return it
   bool is_stopped_ = false;  // and the kernel still has it
 };
 

@@ -24,7 +24,8 @@ class BRAID_API loop_driver final : public driver {
 
   [[nodiscard]] auto io() noexcept -> loop& { return *loop_; }
 
-  /// Makes the calling worker the loop's own thread; from now on the loop takes posts. Once, before the first job.
+  /// Makes the calling worker the loop's own thread; from now on the loop accepts posts. Called once, before the first
+  /// job.
   void begin();
 
   /// Stops the loop, and runs it until it has stopped. The last thing that the worker does.

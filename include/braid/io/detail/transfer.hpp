@@ -22,8 +22,8 @@ class io_registration {
  public:
   enum class kind : std::uint8_t {
     tcp,     ///< a socket, and one whose short reads have emptied it
-    socket,  ///< another socket: takes recv and sendmsg
-    other,   ///< a pipe or a device: takes read and writev
+    socket,  ///< another socket: uses recv and sendmsg
+    other,   ///< a pipe or a device: uses read and writev
   };
 
   io_registration(int descriptor, kind what) noexcept
@@ -40,15 +40,15 @@ class io_registration {
   /// for the next one, until the kernel reports readiness.
   [[nodiscard]] auto may_be_ready(io_interest side) const noexcept -> bool { return may_be_ready_[index(side)]; }
 
-  // For backends, and for what tries a system call of its own.
+  // For backends, and for code that tries a system call of its own.
   void set_pending(io_interest side, io_transfer* item) noexcept { pending_[index(side)] = item; }
   void set_registered(bool registered) noexcept { is_registered_ = registered; }
   void set_ready(io_interest side, bool ready) noexcept { may_be_ready_[index(side)] = ready; }
-  /// Whether a read of less than was asked for has emptied the descriptor: so for TCP, until its end, an error or
-  /// urgent data has been reported, which come with what was read and are not reported anew.
+  /// Returns whether a read of less than was requested has emptied the descriptor. This holds for TCP until its end, an
+  /// error or urgent data has been reported, because these arrive with the data and are not reported again.
   [[nodiscard]] auto short_reads_are_final() const noexcept -> bool { return short_reads_are_final_; }
   void distrust_short_reads() noexcept { short_reads_are_final_ = false; }
-  /// Whether a read that finds nothing ends instead of waiting. Then reads may always be ready.
+  /// Returns whether a read that finds nothing ends instead of waiting. Then reads may always be ready.
   [[nodiscard]] auto ends_read_waits() const noexcept -> bool { return ends_read_waits_; }
   /// Both directions are worth a try again, as for a descriptor that no backend knows yet.
   void begin_anew() noexcept {
@@ -79,7 +79,8 @@ struct io_transfer_hook : list_hook {};
 class io_transfer : public io_transfer_hook {
  public:
   struct answers {
-    void (*moved)(io_transfer& self, int outcome) noexcept;  ///< so many bytes, or the negative number of an error
+    /// the number of bytes, or the negative number of an error
+    void (*moved)(io_transfer& self, int outcome) noexcept;
     void (*ready)(io_transfer& self) noexcept;
   };
   enum class aim : std::uint8_t {
@@ -93,10 +94,10 @@ class io_transfer : public io_transfer_hook {
   [[nodiscard]] auto registration() const noexcept -> io_registration& { return *registration_; }
   [[nodiscard]] auto side() const noexcept -> io_interest { return side_; }
   [[nodiscard]] auto wants_bytes() const noexcept -> bool { return aim_ == aim::bytes; }
-  /// Where the bytes are or go: belongs to the kernel from `start` to the answer.
+  /// Returns the buffers: they belong to the kernel from `start` until the transfer is answered.
   [[nodiscard]] auto message() noexcept -> msghdr& { return message_; }
 
-  /// From now on it is answered in another way.
+  /// Sets how it is answered from now on.
   void answer_by(const answers& how) noexcept { answers_ = &how; }
   void answer_moved(int outcome) noexcept { answers_->moved(*this, outcome); }
   void answer_ready() noexcept { answers_->ready(*this); }

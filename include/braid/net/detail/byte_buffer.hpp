@@ -34,14 +34,14 @@ class BRAID_API byte_buffer {
     added(text.size());
   }
 
-  /// Takes bytes from the begin. Requires that there are so many.
+  /// Removes `size` bytes from the front. Requires that the buffer holds that many.
   void removed(std::size_t size) noexcept {
     BRAID_ASSERT(size <= end_ - begin_, "what is removed is there");
     begin_ += size;
     if (begin_ == end_) begin_ = end_ = 0;
   }
 
-  /// Drops what lies behind the first `size` bytes. Requires that there are so many.
+  /// Drops the bytes after the first `size` bytes. Requires that the buffer holds that many.
   void shorten_to(std::size_t size) noexcept {
     BRAID_ASSERT(size <= end_ - begin_, "a buffer is shortened to less than it holds");
     end_ = begin_ + size;

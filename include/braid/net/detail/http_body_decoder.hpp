@@ -43,11 +43,13 @@ class BRAID_API http_body_decoder {
   /// Errors: body_too_large, bad_chunk; for trailers what is wrong with a field.
   auto next(std::string_view input) -> std::expected<piece, http_errc>;
 
-  /// Nothing more will come. Errors: truncated, unless the body has ended or goes on to the end of the connection.
+  /// Called at the end of the input.
+  /// Errors: truncated, unless the body has ended or extends to the end of the connection.
   auto end_of_input() noexcept -> std::expected<void, http_errc>;
 
   [[nodiscard]] auto finished() const noexcept -> bool { return state_ == state::finished; }
-  /// Whether so much more input surely has the end of the body in it. A chunked body shows its end only there.
+  /// Returns whether the next `bytes` bytes of input certainly contain the end of the body. For a chunked body this is
+  /// not known before its end.
   [[nodiscard]] auto ends_within(std::size_t bytes) const noexcept -> bool {
     return finished() || (state_ == state::plain && left_ <= bytes);
   }
@@ -57,7 +59,7 @@ class BRAID_API http_body_decoder {
 
  private:
   enum class state : std::uint8_t {
-    size_first,  // a digit must come
+    size_first,  // a digit must follow
     size,
     extension_name,    // behind a semicolon
     extension_value,   // behind an equals sign

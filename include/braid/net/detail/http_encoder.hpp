@@ -15,7 +15,7 @@ namespace braid::detail {
 
 /// What the head says about the lifetime of the connection.
 enum class http_persistence : std::uint8_t {
-  unsaid,      ///< what goes without saying in HTTP/1.1: it stays
+  unsaid,      ///< not written, because persistence is the default of HTTP/1.1
   keep_alive,  ///< sent, for clients of HTTP/1.0
   close,
 };
@@ -25,7 +25,7 @@ struct http_response_start {
   http_status status = http_status::ok;
   http_framing body = {};  ///< `none` writes a length of 0, unless the status has no body
   http_persistence connection = http_persistence::unsaid;
-  std::string_view date = {};  ///< as `http_date` gives it; empty: not said
+  std::string_view date = {};  ///< as `http_date` returns it; not written if empty
   std::string_view type = {};  ///< the value of Content-Type; empty: not said here
   std::span<const http_fields::field> fields = {};
 };
@@ -49,7 +49,8 @@ struct http_request_start {
 [[nodiscard]] BRAID_API auto append_head(std::string& out, const http_request_start& start)
     -> std::expected<void, http_errc>;
 
-/// Whether a field may be given to `append_head`. Errors: bad_field, reserved_field.
+/// Checks a field for `append_head`.
+/// Errors: bad_field, reserved_field.
 [[nodiscard]] BRAID_API auto check_field(http_fields::field field) noexcept -> std::expected<void, http_errc>;
 
 /// `data` as a chunk; nothing for no data, because an empty chunk is the last one. Errors: std::bad_alloc.

@@ -38,7 +38,8 @@ class BRAID_API http_head_reader {
   auto next_line(std::string_view input, std::size_t max_count)
       -> std::expected<std::optional<std::string_view>, http_errc>;
 
-  /// Whether the empty line behind the fields has come. Errors: what is wrong with a field.
+  /// Returns whether the empty line after the fields has arrived.
+  /// Errors: the fault of a field.
   auto read_fields(std::string_view input) -> std::expected<bool, http_errc>;
 
   /// Bytes of the lines that were read.
@@ -64,7 +65,7 @@ class BRAID_API http_head_reader {
   http_known_fields known_;
 };
 
-/// Whether `text` is a host, with or without a port.
+/// Returns whether `text` is a host, with or without a port.
 [[nodiscard]] BRAID_API auto is_host(std::string_view text) noexcept -> bool;
 
 /// The body that the fields announce. Errors: body_too_large.

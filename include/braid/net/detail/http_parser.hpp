@@ -13,7 +13,7 @@ namespace braid {
 
 namespace detail {
 
-/// How far a parser is with a head.
+/// The progress of a parser with a head.
 enum class http_progress : std::uint8_t {
   needs_more,  ///< nothing is wrong so far
   complete,
@@ -29,18 +29,18 @@ class BRAID_API http_request_parser {
   http_request_parser(const http_request_parser&) = delete;
   auto operator=(const http_request_parser&) -> http_request_parser& = delete;
 
-  /// Looks at all that has come so far: `input` begins with the first byte of the request and may lie elsewhere each
-  /// time.
+  /// Parses everything that has arrived so far: `input` begins with the first byte of the request, and may be at
+  /// another address each time.
   auto parse(std::string_view input) -> http_progress;
 
   /// Why it was refused.
   [[nodiscard]] auto error() const noexcept -> http_errc { return error_; }
-  /// Whether anything of a request has come.
+  /// Returns whether any byte of a request has arrived.
   [[nodiscard]] auto started() const noexcept -> bool { return started_; }
   /// Returns the parsed head. Requires that it is complete.
   /// Lifetime: views into the last input.
   [[nodiscard]] auto head() const noexcept -> const http_request_head& { return head_; }
-  /// How many bytes of the input were the head.
+  /// Returns the size of the head in bytes.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return reader_.size(); }
 
   /// Begins with the next request.
@@ -72,9 +72,9 @@ class BRAID_API http_request_parser {
   http_request_head head_;
 };
 
-/// Incremental parser of HTTP responses; as `http_request_parser`. Informational responses come out like others; a
-/// caller that does not want them resets and goes on. Threads: one at a time. Errors: `error` says why a response was
-/// refused.
+/// Incremental parser of HTTP responses; like `http_request_parser`. Informational responses are returned like others;
+/// a caller that ignores them resets the parser and continues.
+/// Threads: one at a time. Errors: `error` says why a response was refused.
 class BRAID_API http_response_parser {
  public:
   explicit http_response_parser(http_limits limits = {}) : limits_(limits) {}

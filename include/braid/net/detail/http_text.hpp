@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// The places that a character may stand in, as bits.
+/// The parts of a message in which a character is allowed, as bits.
 enum http_char : std::uint8_t {
   in_token = 1,   // names of fields and methods
   in_value = 2,   // values of fields: everything except control characters; tab does not count as one
@@ -42,7 +42,7 @@ inline constexpr auto http_chars = make_http_chars();
   return (http_chars[static_cast<unsigned char>(c)] & place) != 0;
 }
 
-/// Whether `text` is not empty and each character may stand there.
+/// Returns whether `text` is not empty and each character is allowed in that part.
 [[nodiscard]] constexpr auto all_http(std::string_view text, http_char place) noexcept -> bool {
   for (const char c : text)
     if (!is_http(c, place)) return false;
@@ -75,7 +75,7 @@ inline constexpr auto http_chars = make_http_chars();
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-/// Whether both are the same but for upper and lower case; `in_lower` is in lower case.
+/// Returns whether both are equal except for upper and lower case; `in_lower` must be in lower case.
 [[nodiscard]] constexpr auto equals_lower(std::string_view text, std::string_view in_lower) noexcept -> bool {
   if (text.size() != in_lower.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i)

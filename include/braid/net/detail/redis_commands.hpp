@@ -23,13 +23,13 @@ namespace braid::detail {
 /// The effect of a command on a connection that many callers share.
 enum class redis_role : std::uint8_t {
   common,    ///< nothing, and it has one reply
-  begins,    ///< MULTI: what comes behind it waits
+  begins,    ///< MULTI: the commands after it wait
   ends,      ///< EXEC, DISCARD
   unshared,  ///< replies no longer follow commands one by one, or other callers' commands mean something else
 };
 [[nodiscard]] BRAID_API auto redis_role_of(std::span<const std::string_view> words) noexcept -> redis_role;
 
-/// Whether a command may be sent by itself over a connection that many callers share.
+/// Returns whether a command may be sent by itself over a connection that many callers share.
 [[nodiscard]] inline auto may_share_connection(std::span<const std::string_view> words) noexcept -> bool {
   return redis_role_of(words) == redis_role::common;
 }

@@ -22,9 +22,9 @@ struct redis_queue_hook : list_hook {};
 /// The link of a request that waits to be sent in the order of its deadline.
 struct redis_due_hook : list_hook {};
 
-/// How a request is notified that it is over.
+/// How a request is notified of its end.
 enum class redis_end : std::uint8_t {
-  now,    ///< its coroutine may go on at once
+  now,    ///< its coroutine may continue at once
   later,  ///< its coroutine is queued, because the connection is in the middle of a step
 };
 
@@ -53,7 +53,7 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   const kind* how;
   arena* memory;                            // stores replies; if null, only their types are kept
   std::uint32_t unsent;                     // commands that are not encoded yet
-  std::uint32_t missing;                    // replies to come
+  std::uint32_t missing;                    // replies that have not arrived
   resp_value* replies = nullptr;            // the next one
   duration timeout;                         // zero: the link's own
   time_point due{};                         // by the link's own

@@ -92,11 +92,11 @@ class BRAID_API redis_shared_connection {
     static void fired(timer& self) noexcept { (static_cast<connection_timer&>(self).owner->*Fired)(); }
     redis_shared_connection* owner;
   };
-  /// Lies in the queue of the loop, and so may outlive the link.
+  /// A job in the queue of the loop, which may outlive the link.
   struct flush_job : job {
     explicit flush_job(redis_shared_connection& of) noexcept : job(&act), owner(&of) {}
     static void act(job& self, action what);
-    redis_shared_connection* owner;  // null: the link has gone, and the job frees itself
+    redis_shared_connection* owner;  // null if the link was destroyed; then the job frees itself
     bool is_posted = false;
   };
   enum class next : std::uint8_t { go_on, stop };
@@ -160,7 +160,7 @@ class BRAID_API redis_shared_connection {
   byte_buffer out_;  // encoded and not given to the wire
   redis_window window_;
   intrusive_list<redis_request, redis_queue_hook> waiting_;  // to be encoded, in order
-  intrusive_list<redis_request, redis_due_hook> by_due_;     // of those, the ones with the link's own timeout
+  intrusive_list<redis_request, redis_due_hook> by_due_;     // the ones among them with the link's own timeout
   redis_request* begun_ = nullptr;  // the first of `waiting_`, if a part of it was already encoded
   std::size_t waiting_count_ = 0;
   redis_same_reads same_reads_;
@@ -179,14 +179,14 @@ class BRAID_API redis_shared_connection {
 
   time_point now_{};                        // of this iteration, while it is known
   time_point due_{};                        // what is asked now is due then, by the link's own timeout
-  time_point last_heard_{};                 // when bytes came, or were first due again
+  time_point last_heard_{};                 // when bytes last arrived, or replies became due again
   time_point doubted_ = time_point::max();  // the `last_heard_` behind which silence was found too long once
   bool is_retired_ = false;
   std::uint32_t failures_ = 0;    // attempts in a row
-  std::uint32_t greetings_ = 0;   // replies to the greeting that are to come
-  bool has_answered_ = false;     // a reply has come: a server that takes no connections says that first
+  std::uint32_t greetings_ = 0;   // replies to the greeting that have not arrived
+  bool has_answered_ = false;     // a reply has arrived: a server that accepts no connections sends its refusal first
   std::uint32_t generation_ = 0;  // of connections: shows after a suspension whether it is still the same
-  std::uint32_t at_once_ = 0;     // how many more may be resumed before the loop goes on
+  std::uint32_t at_once_ = 0;     // how many more may be resumed before the loop continues
   state state_ = state::backing_off;
   bool now_known_ = false;
   bool in_iteration_ = false;  // reading: what is encoded is flushed at its end

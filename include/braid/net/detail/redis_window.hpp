@@ -18,7 +18,7 @@ class redis_window {
  public:
   struct entry {
     redis_request* who = nullptr;  // the first of those that share it; null when all have left
-    std::uint32_t replies = 0;     // to come
+    std::uint32_t replies = 0;     // replies that have not arrived
   };
 
   /// `max_count` replies may be due at a time.
@@ -40,10 +40,10 @@ class redis_window {
     return added;
   }
 
-  /// The entry whose reply comes next. Requires that one is due.
+  /// Returns the entry whose reply is next. Requires that a reply is due.
   [[nodiscard]] auto front() noexcept -> entry& { return entries_[begin_ & mask_]; }
 
-  /// One reply of the first entry has come. Gives the request that waited for it.
+  /// Called when one reply of the first entry has arrived. Returns the request that waited for it.
   auto take() noexcept -> redis_request* {
     BRAID_ASSERT(!empty(), "a reply is taken for which no request waits");
     entry& first = front();
@@ -69,7 +69,7 @@ class redis_window {
     }
   }
 
-  /// Takes the first entry as a whole.
+  /// Removes the whole first entry.
   auto drop_front() noexcept -> redis_request* {
     entry& first = front();
     redis_request* const who = first.who;

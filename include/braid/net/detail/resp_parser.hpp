@@ -42,7 +42,7 @@ class BRAID_API resp_parser {
   /// the right type and no content.
   void begin(arena* memory) noexcept;
 
-  /// From here on the reply that is being read goes nowhere, and its arena is not touched any more.
+  /// Drops the rest of the current reply; its arena is not used any more.
   void discard() noexcept;
 
   /// Reads on. Each call needs at least one byte that was not there before.
@@ -57,7 +57,7 @@ class BRAID_API resp_parser {
  private:
   struct frame {
     resp_value* next;    // the place of its next element; null if elements are dropped
-    std::uint32_t left;  // elements to come
+    std::uint32_t left;  // elements that have not arrived
     bool is_attribute;
   };
   enum class step : std::uint8_t { value, opened, more, wrong };
@@ -95,7 +95,7 @@ class BRAID_API resp_parser {
   resp_value root_;
   char* payload_ = nullptr;         // the current string; null if it is dropped
   std::uint32_t payload_size_ = 0;  // its bytes
-  std::uint32_t payload_left_ = 0;  // bytes to come, with CR LF; 0 outside of a payload
+  std::uint32_t payload_left_ = 0;  // bytes that have not arrived, including CR LF; 0 outside of a payload
   resp_type payload_type_ = resp_type::null;
   char sign_ = 0;             // first byte of the current value
   std::uint32_t depth_ = 0;   // frames in use

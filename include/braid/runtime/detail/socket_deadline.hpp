@@ -17,8 +17,8 @@
 
 namespace braid::detail {
 
-/// The time for an exchange with a peer that is not trusted. All calls share it: a limit for each call would let a peer
-/// that takes or sends a byte now and then make the exchange as long as it likes.
+/// The time limit of an exchange with an untrusted peer. All calls share it: with a limit for each call, a peer that
+/// reads or sends a byte now and then could prolong the exchange without end.
 class socket_deadline {
  public:
   explicit socket_deadline(duration limit) noexcept : end_(steady_time().now() + limit) {}
@@ -44,8 +44,8 @@ class socket_deadline {
     return -1;
   }
 
-  /// Returns whether the peer, or the memory of the socket, has taken all of it in time. A send that blocks would not
-  /// do: its own limit begins anew with each part that the peer takes.
+  /// Returns whether the peer, or the buffer of the socket, has accepted everything in time. A blocking send would not
+  /// do: its limit begins again with each part that the peer accepts.
   [[nodiscard]] auto send_all(int socket, std::string_view text) const noexcept -> bool {
     while (!text.empty()) {
       if (!wait_for(socket, POLLOUT)) return false;

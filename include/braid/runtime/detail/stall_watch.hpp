@@ -65,7 +65,7 @@ class BRAID_API stall_watch {
   void start();
   void look();
 
-  /// How many stalls there were.
+  /// Returns the number of stalls.
   [[nodiscard]] auto count() const noexcept -> std::uint64_t { return count_.load(relaxed); }
   [[nodiscard]] auto interval() const noexcept -> duration { return interval_; }
 
@@ -88,7 +88,8 @@ class BRAID_API stall_watch {
 
 /// The loops and the workers of a runtime, as long as that lives.
 [[nodiscard]] BRAID_API auto stall_targets_of(const runtime& of) -> std::vector<stall_target>;
-/// Whether it has a job at the moment. Threads: any.
+/// Returns whether it is running a job.
+/// Threads: any.
 [[nodiscard]] BRAID_API auto is_busy(const stall_target& of) noexcept -> bool;
 
 /// Parses the limit in BRAID_STALL, such as `500ms` or `2s`. Returns nothing if the text is not a positive time.

@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// How an asymmetric barrier does its work.
+/// The implementation of an asymmetric barrier.
 enum class barrier_kind : std::uint8_t {
   asymmetric,  ///< the light side is a promise of the compiler; the heavy side interrupts the other processors
   symmetric,   ///< both sides change one word; used if the system refuses membarrier, and under the thread sanitizer

@@ -33,10 +33,10 @@ class event_count {
     return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe what earlier notifies stand for
   }
 
-  /// Takes the announcement back: the condition holds.
+  /// Withdraws the announcement, because the condition holds.
   void cancel() noexcept { waiters_.fetch_sub(1, relaxed); }
 
-  /// Blocks until a notify that came after `prepare`.
+  /// Blocks until a notify after `prepare`.
   void wait(key announced) noexcept {
     // edge event_count.epoch: observe the condition that the notify stands for
     while (epoch_.load(acquire) == announced.epoch_) futex_wait(epoch_, announced.epoch_);

@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// Whether a wait was ended by its deadline.
+/// Whether a wait ended by its deadline.
 enum class futex_wait_status : std::uint8_t { woken, timed_out };
 
 /// Blocks while `word` holds `expected`, until it is woken or `deadline` passes; the last time point means no deadline.

@@ -131,7 +131,7 @@ class inbox {
     return mine == nullptr ? 0 : steal_half_of(other, *mine);
   }
 
-  /// The same by an owner that keeps its producer into this inbox itself.
+  /// Does the same for an owner that stores its own producer into this inbox.
   auto steal_half_of(inbox& other, producer& mine) -> std::size_t;
 
   // --- any thread ---
@@ -146,7 +146,7 @@ class inbox {
   /// it was taken, all that its taker did before is visible.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
-  /// About how many lie here, while others post and take.
+  /// Returns the approximate number of callables, while others post and take.
   [[nodiscard]] auto size() const noexcept -> std::size_t;
 
  private:
@@ -203,7 +203,7 @@ class inbox<Lock, Producers, SegmentSize>::work {
     producer::done(*claimed_.of);
   }
 
-  /// Whether there is a callable that was not run.
+  /// Returns whether it holds a callable that has not run.
   [[nodiscard]] explicit operator bool() const noexcept { return claimed_.record != nullptr; }
 
   /// Requires that there is one. Errors: what it throws; its captures are destroyed.

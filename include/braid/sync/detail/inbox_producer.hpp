@@ -18,14 +18,14 @@ namespace braid::detail {
 /// The part of a producer that a thread keeps, so that it can return the producer when the thread ends.
 class inbox_producer_base {
  public:
-  /// For the next producer that asks. False while another has it.
+  /// Claims the producer. Returns false while another thread has it.
   [[nodiscard]] auto try_use() noexcept -> bool {
     std::uint32_t seen = 0;
     // edge inbox_producer.owner: observe the producer's fields as the last owner left them
     return used_.compare_exchange_strong(seen, 1, acquire, relaxed);
   }
 
-  /// The producer posts here no more.
+  /// Called when its thread posts no more.
   // edge inbox_producer.owner: publish the producer's fields, for the next owner
   void give_back() noexcept { used_.store(0, release); }
 
@@ -36,18 +36,19 @@ class inbox_producer_base {
 /// A part of a producer's chain: records, each used once while the segment is in the chain.
 template <std::size_t Size>
 struct inbox_segment {
-  /// Whether nothing in it is needed any more. Requires that it was passed.
+  /// Returns whether nothing in it is needed any more. Requires that it was passed.
   [[nodiscard]] auto is_done() const noexcept -> bool {
     // edge inbox_producer.done: observe the end of each callable, before its memory is reused
     return done.load(acquire) + moved == records;
   }
 
-  /// In the chain: written by the producer, before it counts a callable in the next. Later the consumers'.
+  /// The next segment of the chain: written by the producer, before it counts a callable in that segment. Later owned
+  /// by the consumers.
   inbox_segment* next = nullptr;
-  std::uint32_t records = 0;                            // how many callables were in it; written when it is passed
-  std::uint32_t moved = 0;                              // how many of them thieves took; written inside the section
-  atomic<std::uint32_t> done{0};                        // with how many of them the owner is done; written by the owner
-  alignas(64) std::array<std::byte, Size - 64> memory;  // not touched before the producer comes there
+  std::uint32_t records = 0;      // how many callables were in it; written when it is passed
+  std::uint32_t moved = 0;        // the number of them that thieves took; written inside the section
+  atomic<std::uint32_t> done{0};  // with how many of them the owner is done; written by the owner
+  alignas(64) std::array<std::byte, Size - 64> memory;  // not accessed before the producer reaches it
 };
 
 /// The number of callables that have passed one end of a producer, and the place of the next one, in one word that a
@@ -61,12 +62,12 @@ class inbox_position {
   [[nodiscard]] auto count() const noexcept -> std::uint64_t { return word_ >> offset_bits; }
   [[nodiscard]] auto offset() const noexcept -> std::size_t { return word_ & (offset_limit - 1); }
 
-  /// Behind a record of so many bytes.
+  /// Returns the position after a record of `size` bytes.
   [[nodiscard]] auto after(std::size_t size) const noexcept -> inbox_position {
     return inbox_position(word_ + offset_limit + size);
   }
 
-  /// At the begin of another segment.
+  /// Returns the beginning of the next segment.
   [[nodiscard]] auto in_next_segment() const noexcept -> inbox_position { return inbox_position(word_ - offset()); }
 
   static constexpr int offset_bits = 16;
@@ -83,10 +84,10 @@ class inbox_producer : public inbox_producer_base {
  public:
   using segment = inbox_segment<SegmentSize>;
 
-  /// How many callables a thief moves at most.
+  /// The maximum number of callables that a thief moves.
   static constexpr std::size_t max_moved = 128;
 
-  /// How many empty segments are kept for the producer.
+  /// The number of empty segments that are kept for the producer.
   static constexpr std::size_t max_spares = 64;
 
   /// A callable that only this consumer knows any more. It is in its segment until it is done with.
@@ -116,14 +117,14 @@ class inbox_producer : public inbox_producer_base {
     // edge inbox_producer.posted: publish the records and their links
     ~posting() { port_.posted_.store(end_.word(), release); }
 
-    /// Whether so many of this producer's are waiting.
+    /// Returns whether `capacity` callables of this producer are waiting.
     [[nodiscard]] auto is_full(std::size_t capacity) noexcept -> bool {
       if (end_.count() - port_.seen_taken_ < capacity) return false;
       port_.seen_taken_ = inbox_position(port_.taken_.load(relaxed)).count();
       return end_.count() - port_.seen_taken_ >= capacity;
     }
 
-    /// Where a record of so many bytes can be made; null when there is no memory.
+    /// Returns the address for a record of `size` bytes, or null if there is no memory.
     [[nodiscard]] auto place(std::size_t size) noexcept -> std::byte* {
       if (end_.offset() + size > room) [[unlikely]] {
         if (!port_.try_extend(end_.offset())) return nullptr;
@@ -136,7 +137,7 @@ class inbox_producer : public inbox_producer_base {
       return here;
     }
 
-    /// A record of so many bytes was made at that place.
+    /// Called when a record of `size` bytes was constructed there.
     void count(std::size_t size) noexcept { end_ = end_.after(size); }
 
     /// Makes the posted records visible.
@@ -148,7 +149,7 @@ class inbox_producer : public inbox_producer_base {
     inbox_position end_;  // what the producer's will be
   };
 
-  /// How many of this producer's are waiting.
+  /// Returns the number of waiting callables of this producer.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t {
     const std::uint64_t taken = inbox_position(taken_.load(relaxed)).count();
     return std::max(inbox_position(posted_.load(relaxed)).count(), taken) - taken;
@@ -169,7 +170,7 @@ class inbox_producer : public inbox_producer_base {
     return {.record = &oldest, .of = oldest_};
   }
 
-  /// Looks how far the producer has come, which takes its cache line away.
+  /// Reads how far the producer has advanced, which takes its cache line away.
   void look() noexcept {
     // edge inbox_producer.posted: observe the records and their links
     known_ = inbox_position(posted_.load(acquire)).count();
@@ -183,7 +184,7 @@ class inbox_producer : public inbox_producer_base {
     return slice_end_ != taken;
   }
 
-  /// The owner is done with it: the callable is gone.
+  /// Called when the owner is done with the segment: the callable is destroyed.
   static void done(segment& of) noexcept {
     // edge inbox_producer.done: publish the end of the callable, before its memory is reused
     of.done.store(of.done.load(relaxed) + 1, release);
@@ -347,8 +348,8 @@ auto make_producer() -> std::shared_ptr<inbox_producer<SegmentSize>> {
   return std::make_shared<inbox_producer<SegmentSize>>();
 }
 
-/// In the library: the thread that opens a producer keeps it, and may outlive the shared object whose code asked for
-/// it.
+/// Defined in the library: the thread that opens a producer keeps it, and may outlive the shared object whose code
+/// asked for it.
 template <>
 BRAID_API auto make_producer<4096>() -> std::shared_ptr<inbox_producer<4096>>;
 

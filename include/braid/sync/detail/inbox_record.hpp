@@ -34,8 +34,8 @@ struct inbox_box {
   std::unique_ptr<Fn> fn;
 };
 
-/// The begin of a posted callable. Its captures follow, so that small ones share a cache line. Records lie one behind
-/// another at multiples of `unit`.
+/// The header of a posted callable. Its captures follow, so that small ones share a cache line with it. Records are
+/// stored one after another at multiples of `unit`.
 class inbox_record {
  public:
   static constexpr std::size_t unit = 16;
@@ -47,11 +47,11 @@ class inbox_record {
   static constexpr bool fits =
       sizeof(Fn) <= inline_size && alignof(Fn) <= alignof(void*) && std::is_nothrow_move_constructible_v<Fn>;
 
-  /// How a callable is kept.
+  /// How a callable is stored.
   template <typename Fn>
   using kept = std::conditional_t<fits<std::decay_t<Fn>>, std::decay_t<Fn>, inbox_box<std::decay_t<Fn>>>;
 
-  /// How many bytes it takes.
+  /// The number of bytes that it needs.
   template <typename Fn>
   static constexpr std::size_t size_of = (sizeof(void*) + sizeof(kept<Fn>) + unit - 1) / unit * unit;
 

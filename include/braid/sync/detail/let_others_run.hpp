@@ -7,7 +7,7 @@
 
 namespace braid::detail {
 
-/// Gives the processor away for a moment; in the model build, the turn.
+/// Yields the processor for a moment; in the model build, the turn.
 inline void let_others_run() noexcept {
 #if defined(BRAID_MODEL)
   if (model_active()) return model_yield();

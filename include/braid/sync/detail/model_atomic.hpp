@@ -13,7 +13,7 @@
 
 namespace braid::detail {
 
-/// Where the explorer keeps the history of an atomic: number `index` of the run `run`, nowhere in any other run.
+/// The location of the history of an atomic: number `index` in the run `run`, and none in any other run.
 struct model_location {
   std::uint64_t run = 0;  // runs count from one
   std::size_t index = 0;
@@ -53,7 +53,7 @@ void model_replace(const model_access& access, std::uint64_t value) noexcept;
 [[nodiscard]] auto model_compare(const model_access& access, std::memory_order failure, std::uint64_t expected,
                                  model_strength strength) noexcept -> model_compared;
 
-/// Another thread goes on, if one can.
+/// Lets another thread continue, if one can.
 void model_yield() noexcept;
 
 /// The two sides of an asymmetric barrier, for the explorer's memory.

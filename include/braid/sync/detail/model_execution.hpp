@@ -34,13 +34,13 @@ struct model_site {
 
 /// The kinds of decisions. Decisions with a cost are offered only while their budget lasts.
 enum class model_question : std::uint8_t {
-  preempt,   ///< 0: the running thread goes on; costs a preemption otherwise
+  preempt,   ///< 0: the running thread continues; otherwise it costs a preemption
   surprise,  ///< 0: the newest value, no spurious failure, no early end of a wait; costs a surprise otherwise
-  next,      ///< which thread goes on, when the running one cannot
+  next,      ///< which thread continues if the running one cannot
   wake,      ///< which waiter a wake wakes
 };
 
-/// Where a run gets its decisions from.
+/// The source of a run's decisions.
 class model_decider {
  public:
   model_decider() = default;
@@ -54,7 +54,7 @@ class model_decider {
 
 /// The limits of a run.
 struct model_bounds {
-  unsigned preemptions = 2;            ///< a thread that could go on is interrupted
+  unsigned preemptions = 2;            ///< the number of times that a thread which could continue is interrupted
   unsigned surprises = 2;              ///< stale values, spurious failures and wakes, timeouts while others can go on
   std::size_t steps = 2'000;           ///< a run with more steps is reported as one that never ends
   std::optional<model_site> weakened;  ///< accesses from here are relaxed, whatever they say
@@ -71,9 +71,9 @@ struct model_threads {
 struct model_fiber;
 enum class model_state : std::uint8_t;
 
-/// Threads that take turns on the calling thread, each on a stack of its own. Every access to an atomic is a step;
-/// before it, the decider may let another thread go on. Deadlock, too many steps, a race, a failed check and an
-/// exception that leaves a thread end the run: frames that have not returned by then are abandoned, with all they own.
+/// Threads that take turns on the calling thread, each on its own stack. Every access to an atomic is a step; before
+/// it, the decider may let another thread continue. A deadlock, too many steps, a race, a failed check, or an exception
+/// that leaves a thread ends the run: frames that have not returned by then are abandoned, with everything they own.
 class model_execution {
  public:
   model_execution(const model_bounds& bounds, model_decider& decider, std::vector<model_site>& ordered);

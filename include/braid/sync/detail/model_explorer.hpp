@@ -14,7 +14,7 @@
 namespace braid::detail {
 
 struct model_options {
-  std::size_t seeds = 10'000;  ///< how many runs `model_explore` makes, each with a seed of its own
+  std::size_t seeds = 10'000;  ///< the number of runs of `model_explore`, each with its own seed
   std::uint64_t first_seed = 1;
   std::size_t max_runs = 2'000'000;  ///< the number of runs after which `model_explore_all` gives up
   model_bounds bounds = {};

@@ -13,7 +13,7 @@
 
 namespace braid::detail {
 
-/// How many threads a run may have, its body among them.
+/// The maximum number of threads of a run, including its body.
 inline constexpr std::size_t model_thread_limit = 8;
 
 /// A vector clock: for each thread, how many of its accesses happen before the holder of the clock.
@@ -60,7 +60,7 @@ class model_memory {
   /// Returns the number of the atomic in this run. If it has no history yet, the history begins with `initial`.
   auto find(model_location& place, std::uint64_t initial) -> std::size_t;
 
-  /// How many writes a load may return: the newest one and those directly before it.
+  /// Returns the number of writes that a load may return: the newest one and those directly before it.
   [[nodiscard]] auto visible(std::size_t atomic, const model_view& view, std::memory_order order) const -> std::size_t;
 
   /// The value that a load returns which reads the write `age` before the newest; `peek` has no effect.
@@ -97,7 +97,7 @@ class model_memory {
   struct history {
     std::vector<write> writes;
     std::array<std::vector<sighting>, model_thread_limit> sightings;
-    std::size_t total_order = 0;  // the newest write that a seq_cst operation made or read
+    std::size_t total_order = 0;  // the newest write that a seq_cst operation wrote or read
   };
 
   void append(history& of, write made, model_view& view, std::memory_order order);
@@ -106,8 +106,8 @@ class model_memory {
 
   std::uint64_t run_;
   std::vector<history> histories_;
-  model_clock before_light_;  // what came before some light barrier
-  model_clock before_heavy_;  // what came before some heavy barrier
+  model_clock before_light_;  // everything before some light barrier
+  model_clock before_heavy_;  // everything before some heavy barrier
 };
 
 }  // namespace braid::detail

@@ -17,7 +17,7 @@ namespace braid::detail {
 /// thread sleeps there.
 class parker {
  public:
-  /// Blocks until there is a permit, and takes it.
+  /// Blocks until there is a permit, and consumes it.
   void park() noexcept {
     if (take_or_announce()) return;
     do futex_wait(state_, parked);

@@ -41,7 +41,7 @@ class remote_stack {
     return in_order(counted(head_.exchange(nullptr, acquire)));
   }
 
-  /// Whether something was pushed and not taken. About, on other threads than the owner's.
+  /// Returns whether something was pushed and not taken. On threads other than the owner's the result is approximate.
   [[nodiscard]] auto has_any() const noexcept -> bool {
     const T* seen = head_.load(relaxed);
     return seen != nullptr && seen != armed() && seen != closed();
@@ -55,11 +55,11 @@ class remote_stack {
     return seen == nullptr;
   }
 
-  /// How many of the pushes that were taken had returned `wake`. An owner that goes away knows by this how many wakes
-  /// it has to wait for: each such caller wakes it, perhaps only now.
+  /// Returns the number of taken pushes that had returned `wake`. An owner that is destroyed must wait for that many
+  /// wakes: each such caller wakes it, perhaps only now.
   [[nodiscard]] auto wakes() const noexcept -> std::uint32_t { return wakes_; }
 
-  /// Refuses pushes from now on, and gives what was pushed before, as `take` does.
+  /// Refuses pushes from now on, and returns everything that was pushed before, as `take` does.
   [[nodiscard]] auto close() noexcept -> T* {
     // edge remote_stack.element: observe the elements and their links
     return in_order(counted(head_.exchange(closed(), acquire)));
@@ -72,7 +72,7 @@ class remote_stack {
   static auto armed() noexcept -> T* { return reinterpret_cast<T*>(std::uintptr_t{1}); }
   static auto closed() noexcept -> T* { return reinterpret_cast<T*>(std::uintptr_t{2}); }
 
-  /// The mark gives way to a push and to the owner only.
+  /// Only a push and the owner replace the mark.
   auto counted(T* head) noexcept -> T* {
     if (std::exchange(is_armed_, false) && head != armed()) ++wakes_;
     return head;
@@ -93,7 +93,7 @@ class remote_stack {
   // null: empty, owner awake · armed(): empty, owner about to sleep or asleep · closed(): refuses
   // anything else: the newest element
   atomic<T*> head_{nullptr};
-  bool is_armed_ = false;    // the owner's: whether it has armed since it took last
+  bool is_armed_ = false;    // for the owner: whether it has armed since its last take
   std::uint32_t wakes_ = 0;  // the owner's
 };
 

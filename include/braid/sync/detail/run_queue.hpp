@@ -43,7 +43,8 @@ class run_queue {
   /// Cost: a compare-exchange.
   [[nodiscard]] auto pop() noexcept -> T*;
 
-  /// Whether there is nothing to pop, as far as the owner knows: thieves may have taken what it has seen. Cost: a load.
+  /// Returns whether there is nothing to pop, as far as the owner knows: thieves may have taken what it has seen.
+  /// Cost: a load.
   [[nodiscard]] auto seems_empty() const noexcept -> bool { return seems_empty_; }
 
   /// Returns the element in the slot, or null. Callers must not prefer this to `pop` more than a few times in
@@ -72,7 +73,7 @@ class run_queue {
     return listed_.load(relaxed) == 0 && back_.try_pop(wanted);
   }
 
-  /// Takes what is in the slot if it is what `mark` names; else null.
+  /// Removes the element in the slot if `mark` names it; otherwise returns null.
   [[nodiscard]] auto steal_next(std::uint64_t mark) noexcept -> T* {
     T* seen = next_.load(relaxed);
     if (seen == nullptr || filled_.load(relaxed) != mark) return nullptr;
@@ -110,7 +111,7 @@ class run_queue {
 
   bool seems_empty_ = true;          // the owner's: nothing was pushed since it last found nothing
   ring front_;                       // the oldest elements
-  ring back_;                        // the newest ones
+  ring back_;                        // the newest elements
   atomic<T*> next_{nullptr};         // the slot: filled and emptied by the owner, emptied by thieves
   atomic<std::uint64_t> filled_{0};  // how often the owner has filled the slot
   alignas(cache_line) Lock lock_;    // for the list, and for everything that moves between it and the rings
@@ -133,7 +134,7 @@ void run_queue<T, Capacity, Lock>::push_next(T& element) noexcept {
 template <typename T, std::size_t Capacity, typename Lock>
 auto run_queue<T, Capacity, Lock>::pop() noexcept -> T* {
   if (T* oldest = front_.pop()) return oldest;
-  if (listed_.load(relaxed) != 0)  // others only take from the list: when it looks empty here, it is
+  if (listed_.load(relaxed) != 0)  // other threads only remove from the list: if it looks empty here, it is empty
     if (T* oldest = refill()) return oldest;
   if (T* oldest = back_.pop()) return oldest;
   T* const next = pop_next();

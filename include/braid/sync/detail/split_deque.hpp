@@ -1,5 +1,5 @@
 // braid/sync/detail/split_deque.hpp: a work-stealing deque whose owner pays for no atomic read-modify-write until a
-// thief asks for entries, and from which thieves take when the owner does not answer.
+// thief asks for entries; if the owner does not answer, thieves take entries themselves.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -86,33 +86,37 @@ class split_deque {
   /// Threads: any but the owner. Cost: the heavy side of the barrier.
   [[nodiscard]] auto take() noexcept -> T*;
 
-  /// Asks the owner to share at its next push, whatever lies there now. For a thread that will not look again by
-  /// itself. Threads: any. Cost: one read-modify-write.
+  /// Asks the owner to share at its next push, whatever the deque holds now. For a thread that will not check again by
+  /// itself.
+  /// Threads: any. Cost: one read-modify-write.
   // edge split_deque.question: both, the owner shares what it sees after this; the asker sees the last answer
   void ask() noexcept { limit_.exchange(asked, acq_rel); }
 
-  /// Whether a thief has asked since the owner last shared. Where barriers are symmetric: whether one may have, and
-  /// `is_asked` says more.
+  /// Returns whether a thief has asked since the owner last shared. If barriers are symmetric: whether one may have
+  /// asked, and `is_asked` is exact.
   [[nodiscard]] auto wanted() const noexcept -> bool { return limit_.load(relaxed) >= guarded; }
 
-  /// Whether a thief has asked. Where barriers are symmetric this orders the owner's last push before the check: a
-  /// thief that asks later sees what was pushed. Threads: the owner. Cost: there a read-modify-write.
+  /// Returns whether a thief has asked. If barriers are symmetric, this orders the owner's last push before the check:
+  /// a thief that asks later sees what was pushed.
+  /// Threads: the owner. Cost: a read-modify-write in that case.
   [[nodiscard]] auto is_asked() noexcept -> bool {
     if (guard_ == 0) return limit_.load(relaxed) == asked;
     // edge split_deque.question: both, a thief that asks later sees the last push
     return limit_.fetch_add(0, acq_rel) == asked;
   }
 
-  /// How many entries may be stolen. From other threads than the owner: at some moment not long ago.
+  /// Returns the number of entries that may be stolen. On threads other than the owner's it was true a short time ago.
   [[nodiscard]] auto shared_size() const noexcept -> std::size_t { return shared_in(word_.load(relaxed)); }
 
-  /// Whether a question stands and the owner has entries that it could share: `take` may find one. Threads: any.
+  /// Returns whether a thief has asked and the owner has entries that it could share: `take` may find one.
+  /// Threads: any.
   [[nodiscard]] auto is_held_back() const noexcept -> bool {
     if (limit_.load(relaxed) != asked) return false;  // the owner is about, and its line is left to it
     return private_in(word_.load(relaxed), head_.load(relaxed)) > 0;
   }
 
-  /// How many entries only the owner can take while no thief asks. Threads: the owner.
+  /// Returns the number of entries that only the owner can take while no thief asks.
+  /// Threads: the owner.
   [[nodiscard]] auto private_size() const noexcept -> std::size_t {
     const index head = head_.load(relaxed);
     const auto count = distance(limit_.load(relaxed), head);
@@ -137,7 +141,8 @@ class split_deque {
   }
   void unpin() noexcept { pinned_.store(0, release); }  // edge split_deque.pinned: publish the changes
 
-  /// Where the next entry goes, modulo 2^32: a push adds 1, a pop takes 1 away. Threads: the owner.
+  /// Returns the index of the next entry, modulo 2^32: a push adds 1, a pop subtracts 1.
+  /// Threads: the owner.
   [[nodiscard]] auto position() const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(head_.load(relaxed) - first);
   }
@@ -164,7 +169,7 @@ class split_deque {
   static auto split_in(word value, index head) noexcept -> index {
     return head - static_cast<std::uint16_t>(static_cast<std::uint16_t>(head) - border_of(value));
   }
-  /// At most 0 also while a pop has lowered the head of an empty private part.
+  /// Is at most 0 also while a pop has lowered the head of an empty private part.
   static auto private_in(word value, index head) noexcept -> std::int16_t {
     return static_cast<std::int16_t>(static_cast<std::uint16_t>(head) - border_of(value));
   }
@@ -213,16 +218,16 @@ class split_deque {
   atomic<T*>* slots_;                // of that ring
   std::size_t mask_;                 // the same
   atomic<index> head_{first};        // the index of the next entry; written by the owner
-  atomic<std::uint32_t> pinned_{0};  // 1: thieves do not take now; written by the owner
+  atomic<std::uint32_t> pinned_{0};  // 1 if thieves must not take now; written by the owner
   index room_end_;     // the index at which the ring was full when the owner last checked; thieves may have moved it on
   const index guard_;  // 0, or `guarded` if barriers are symmetric, and then every pop takes the careful path
 
-  // The owner pops without care at or above it. `asked`: written by thieves that find nothing shared or ask for later.
+  // At or above it, the owner pops without care. `asked`: written by thieves that find nothing shared or ask for later.
   // `limit_at` the border: written by the owner when it shares or takes back.
   alignas(cache_line) atomic<index> limit_;
 
-  // The thieves' line. Tail: +1 by the thread that takes the entry there; border and tag: by the owner, and by thieves
-  // that take.
+  // The cache line of the thieves. Tail: +1 by the thread that takes the entry there; border and tag: written by the
+  // owner, and by thieves that take.
   alignas(cache_line) atomic<word> word_{0};
   atomic<ring*> ring_;  // the newest, which stands on a line that thieves stay away from, too; written by the owner
   asymmetric_barrier& barrier_;
@@ -252,9 +257,9 @@ auto split_deque<T>::share() noexcept -> std::size_t {
       if (lowered) limit_.exchange(asked, relaxed);  // the thief that was faster may not be the one that asked
       return 0;
     }
-    // Before the border moves: what is asked after that is a new question; and a thief that sees the new border and a
-    // question knows that the question came after this.
-    // edge split_deque.question: observe what was done before the `ask` that this answers
+    // Before the border moves: a request after this is a new one; and a thief that sees the new border and a request
+    // knows that the request came after this. edge split_deque.question: observe what was done before the `ask` that
+    // this answers
     limit_.exchange(limit_at(split + moved), acquire);
     const word next = with_border(seen, static_cast<std::uint16_t>(split + moved));
     // edge split_deque.entry: publish the slots that become stealable
@@ -274,7 +279,7 @@ auto split_deque<T>::steal() noexcept -> T* {
     if (word_.compare_exchange_weak(seen, one_stolen(seen), release, acquire)) return oldest;
     note_lost_exchange();
   }
-  // No store: it would hide what came with an `ask` before it.
+  // Not a store, which would hide what came with an `ask` before it.
   if (limit_.load(relaxed) != asked) limit_.exchange(asked, relaxed);
   return nullptr;
 }
@@ -318,7 +323,7 @@ auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
     note_lost_exchange();
   }
   if (split > head) {
-    // Not over a question, which has come since: then the limit stays up.
+    // Does not overwrite a request that has come since: then the limit stays up.
     index before = limit_at(split);
     limit_.compare_exchange_strong(before, limit_at(split_in(next, head)), relaxed, relaxed);
   }

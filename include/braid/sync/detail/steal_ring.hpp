@@ -24,7 +24,7 @@ class steal_ring {
   static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity is a power of two");
 
  public:
-  /// The most that one `take_half` gives.
+  /// The maximum that one `take_half` returns.
   static constexpr std::size_t half = Capacity / 2;
 
   /// False when full. Cost: two stores.
@@ -43,7 +43,7 @@ class steal_ring {
     tail_.store(tail, release);  // edge steal_ring.element: publish the slots and the elements
   }
 
-  /// How many more can be pushed. Others only make it more.
+  /// Returns how many more can be pushed. Other threads can only increase it.
   [[nodiscard]] auto room() noexcept -> std::size_t {
     // edge steal_ring.taken: observe that takers have read the slots, which are filled again
     taken_ = head_.load(acquire);
@@ -63,7 +63,7 @@ class steal_ring {
     return nullptr;
   }
 
-  /// Takes this element if it is the oldest one.
+  /// Removes this element if it is the oldest one.
   [[nodiscard]] auto try_pop(const T& wanted) noexcept -> bool {
     std::uint64_t head = head_.load(relaxed);
     if (head == tail_.load(relaxed) || slot(head).load(relaxed) != &wanted) return false;

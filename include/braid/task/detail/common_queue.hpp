@@ -54,7 +54,7 @@ class common_queue {
     return oldest;
   }
 
-  /// Takes this job out if it is among the oldest. True when it was.
+  /// Removes this job if it is among the oldest. Returns true if it was.
   [[nodiscard]] auto try_take(const job& wanted) noexcept -> bool {
     constexpr std::size_t max_looked_at = 64;
     if (empty()) return false;

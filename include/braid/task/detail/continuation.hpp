@@ -23,8 +23,9 @@ class continuation : public job {
   ~continuation() = default;
 };
 
-/// Continuations that are still to be notified, in order: a trampoline. The thread that settles a future makes one, and
-/// notifies them from its own stack frame, so that a chain of any length needs the stack of one continuation.
+/// Continuations that are still to be notified, in order: a trampoline. The thread that settles a future creates one,
+/// and notifies the continuations from its own stack frame, so that a chain of any length needs the stack of one
+/// continuation.
 /// Threads: one.
 class cascade {
  public:

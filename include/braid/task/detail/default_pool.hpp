@@ -6,7 +6,8 @@
 
 namespace braid::detail {
 
-/// Gives the pool; may make it at its first call. Errors: whatever keeps it from being made.
+/// Returns the pool; may create it at its first call.
+/// Errors: the reason why it cannot be created.
 using default_pool_source = auto (*)() -> pool&;
 
 /// Returns the pool for code that does not run on a worker: the workers of the runtime of the process or, if that was

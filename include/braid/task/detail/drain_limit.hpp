@@ -19,8 +19,8 @@ class drain_limit {
   static constexpr std::size_t max_consecutive = 64;  // jobs
   static constexpr duration max_time = 100us;         // about: jobs are not interrupted, and not all are measured
 
-  /// Gives what `drain(is_over)` gives, which is one drain: it asks `is_over(ran)` before each job, when so many have
-  /// run in this drain. Nothing is touched behind the last question.
+  /// Runs one drain, and returns the result of `drain(is_over)`. The drain calls `is_over(ran)` before each job, with
+  /// the number of jobs that have run in this drain. Nothing is accessed after the last call.
   template <typename Now, typename Fn>
   auto in_drain(Now now, Fn drain) noexcept {
     // A constant for the compiler, if the clock is not read: half a nanosecond a job.
@@ -63,7 +63,7 @@ class drain_limit {
     first_look_ = static_cast<std::uint8_t>(is_measured_next ? short_jobs : max_consecutive);
   }
 
-  std::uint8_t first_look_ = 1;    // at the clock in a drain: behind so many jobs
+  std::uint8_t first_look_ = 1;    // the number of jobs before the first read of the clock in a drain
   std::uint8_t whole_drains_ = 0;  // in a row: ended by the number of their jobs
 };
 

@@ -25,7 +25,7 @@ class executor_id {
   constexpr executor_id(std::uint32_t slot, std::uint32_t generation) noexcept
       : value_(std::uint64_t{generation} << 32U | slot) {}
 
-  /// Whether an executor was named, which may be gone.
+  /// Returns whether it names an executor, which may be gone.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return value_ != 0; }
   [[nodiscard]] constexpr auto operator==(const executor_id&) const noexcept -> bool = default;
 
@@ -47,9 +47,9 @@ class executor_id {
   std::uint64_t value_ = 0;
 };
 
-/// A slot of the table: which executor has it, and how many threads use that one by its name at this moment. Slots are
-/// never freed, so a handle of any age may look at its own. On a line of its own: the counts of two executors have
-/// nothing to do with each other.
+/// A slot of the table: the executor that owns it, and the number of threads that currently use that executor by its
+/// id. Slots are never freed, so a handle of any age may read its own. On a cache line of its own, because the counts
+/// of two executors are independent.
 class alignas(64) executor_slot {
  public:
   // --- the owner; one thread at a time has the slot ---
@@ -65,7 +65,7 @@ class alignas(64) executor_slot {
   /// Ends the generation: no thread enters by its handles any more.
   void close() noexcept { state_.fetch_add(one_generation, relaxed); }
 
-  /// How many threads are inside; once only the caller's own are, nothing of what the others did is still to come.
+  /// Returns the number of threads inside. Once only the caller's own are, the others have no effects still to come.
   [[nodiscard]] auto users() const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(state_.load(acquire));  // edge executor_slot.left: observe the last use
   }

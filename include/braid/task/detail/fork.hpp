@@ -18,7 +18,7 @@
 
 namespace braid::detail {
 
-/// A forked callable with a place for what it gives.
+/// A forked callable with space for its result.
 template <typename Fn>
 class forked final : public fork_record {
  public:
@@ -37,8 +37,8 @@ class forked final : public fork_record {
   call_outcome<result_of<Fn>> outcome_;
 };
 
-/// A child that is taken back at the end of its scope, come what may: what the caller threw goes on when the child
-/// has ended, or has not begun.
+/// A child that is always taken back at the end of its scope: an exception of the caller is rethrown when the child has
+/// ended, or has not begun.
 class pending_child {
  public:
   pending_child(worker& self, fork_record& child) noexcept : self_(self), child_(child) {}
@@ -139,7 +139,7 @@ auto fork_several(First& first, Second& second, Third& third, Rest&... rest) {
 template <typename... Fn>
 inline constexpr bool gives_nothing = (std::is_void_v<result_of<Fn>> && ...);
 
-/// The call, or nothing when a stop came first.
+/// Calls it, unless a stop came first.
 template <typename Stop, typename Fn>
 auto call_unless(const Stop& stop, Fn& fn) -> std::optional<returned<result_of<Fn>>> {
   if (stop.reason()) return std::nullopt;

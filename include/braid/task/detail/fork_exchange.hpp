@@ -40,7 +40,7 @@ class BRAID_API fork_exchange {
   /// Runs a posted job, once, within the same bounds. For waits that may need one.
   static auto help_with_jobs(worker& self) noexcept -> bool;
 
-  /// How often a worker that waits looks about itself before it blocks.
+  /// Returns how often a waiting worker looks for work before it blocks.
   [[nodiscard]] auto looks() const noexcept -> std::uint32_t { return looks_; }
 
   // --- workers without a job ---
@@ -52,10 +52,11 @@ class BRAID_API fork_exchange {
   /// Runs the stolen fork, and what it left in the worker's deque.
   static void run_stolen(worker& self, fork_record& stolen) noexcept;
 
-  /// Whether no worker has shared anything, nor leaves a question unanswered though there is something to share.
+  /// Returns whether no worker has shared anything, and none leaves a request unanswered although it has entries to
+  /// share.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
-  /// Whether the worker has forked nothing that may still lie in its deque.
+  /// Returns whether none of the worker's forks can still be in its deque.
   [[nodiscard]] static auto has_none(const worker& self) noexcept -> bool {
     return self.forks.private_size() == 0 && self.forks.shared_size() == 0;
   }
@@ -88,10 +89,11 @@ class BRAID_API fork_exchange {
 /// Runs all that was added to the worker's deque since its position was this.
 BRAID_API void run_forks_since(worker& self, std::uint32_t position) noexcept;
 
-/// The same at the end of a job, which began at this position.
+/// Does the same at the end of a job, which began at this position.
 BRAID_API void run_left_forks(worker& self, std::uint32_t position) noexcept;
 
-/// Pops and runs what lies above `child`, and then waits for it if it is not there. Whether it came back.
+/// Pops and runs the forks above `child`, and then waits for the child if it is not there. Returns whether it was
+/// there.
 BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* newest) noexcept -> bool;
 
 /// False when there is no room.

@@ -16,13 +16,13 @@ class fork_pace {
  public:
   explicit fork_pace(const clock_source& clock) noexcept : clock_(clock) {}
 
-  /// So many private forks are enough: one more may be left out.
+  /// Returns the number of private forks that is enough, so that one more may be skipped.
   [[nodiscard]] auto enough() const noexcept -> std::int64_t { return enough_; }
 
-  /// The same for a loop, whose forks are halves of what is left.
+  /// Returns the same for a loop, whose forks are halves of the rest.
   [[nodiscard]] auto enough_of_a_loop() const noexcept -> std::int64_t { return enough_of_a_loop_; }
 
-  /// A fork was of no use: it came back from the deque of the worker.
+  /// Called if a fork was useless: no thief took it from the worker's deque.
   void came_back() noexcept {
     if (enough_ == none) [[unlikely]]
       count();

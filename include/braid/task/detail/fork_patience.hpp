@@ -33,7 +33,7 @@ class fork_patience {
     for (int i = 0; i < 64 && !signal.is_set(); ++i) cpu_pause();
   }
 
-  /// Whether it has come to sleep.
+  /// Returns whether it is time to sleep.
   [[nodiscard]] auto is_used_up() const noexcept -> bool { return left_ == 0; }
 
  private:

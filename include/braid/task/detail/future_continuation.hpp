@@ -14,7 +14,7 @@
 
 namespace braid::detail {
 
-/// Where a continuation runs.
+/// The place at which a continuation runs.
 enum class continuation_mode : std::uint8_t {
   posted,  // on its executor, if it has one
   inside,  // on the thread that settles the future, or that attaches it to a settled future
@@ -78,7 +78,7 @@ class future_continuation final : public produced_state<continuation_result<Fn, 
   template <typename F>
   future_continuation(future_state<T>& before, executor_id where, F&& fn)
       : produced_state<result>(&act, where, &before), fn_(std::forward<F>(fn)) {}
-  ~future_continuation() {}  // `fn_` has gone
+  ~future_continuation() {}  // `fn_` was already destroyed
 
  private:
   static void act(job& self, job::action what) {

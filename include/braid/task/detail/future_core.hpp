@@ -26,12 +26,13 @@ enum class readers : std::uint8_t { none, perhaps };
 /// How a future settled.
 enum class verdict : std::uintptr_t { value = 4, failure = 6 };
 
-/// Shared state of a future without its value: the list of continuations, and the reference count. The result itself is
-/// kept by the class that derives from this one; it writes the result before `settle`, and then never again.
+/// The shared state of a future without its value: the list of continuations, and the reference count. The derived
+/// class stores the result; it writes the result before `settle`, and then never again.
 ///
-/// The references: one of the producer, which `settle` gives up, one of the future, or of each copy of a shared one,
-/// and one of each reader. A consumer takes over the one of the future, and with it the right to take the value out; it
-/// is notified when it is the last. Protocol: docs/design/future.md
+/// The references: one of the producer, which `settle` drops, one of the future, or of each copy of a shared one, and
+/// one of each reader. A consumer takes over the reference of the future, and with it the right to move the value out;
+/// it is notified when its reference is the last.
+/// Protocol: docs/design/future.md
 class BRAID_API future_core : public continuation {
  public:
   /// Returns the executor of the producer and of continuations that name no executor; it may be gone. Returns an empty
@@ -67,7 +68,7 @@ class BRAID_API future_core : public continuation {
     drop_reference(none);
   }
 
-  /// Gives up a reference. Notifies the consumer that waited for this one.
+  /// Drops a reference. Notifies the consumer that waited for this one.
   void drop_reference(cascade& more) noexcept;
 
   /// Blocks until it has settled, or until `deadline`, and then returns false. On a worker other jobs run meanwhile.
@@ -91,7 +92,7 @@ class BRAID_API future_core : public continuation {
   explicit future_core(act_fn act, executor_id where) noexcept : continuation(act), where_(where) {}
   ~future_core() = default;
 
-  /// Whether no reader will ask for the result any more. For the producer, before it settles.
+  /// Returns whether no reader will use the result any more. For the producer, before it settles.
   [[nodiscard]] auto is_abandoned() const noexcept -> bool {
     return head_.load(relaxed) == pending && refs_.load(relaxed) == 1;
   }
@@ -156,7 +157,7 @@ inline void future_core::drop_reference(cascade& more) noexcept {
   more.add(*node_of(head_.load(relaxed)));
 }
 
-/// False when it has settled: then the caller goes on by itself.
+/// Returns false if it has settled: then the caller continues by itself.
 inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexcept -> bool {
   std::uintptr_t seen = head_.load(acquire);  // edge future.result: observe, the caller reads it if this fails
   do {

@@ -49,7 +49,8 @@ class future_state : public future_core {
   [[nodiscard]] auto before() const noexcept -> future_core* { return before_; }
   void set_before(future_core& other) noexcept { before_ = &other; }
 
-  /// Makes the value from what `make` returns. Errors: what it throws; there is no result then.
+  /// Constructs the value from the result of `make`.
+  /// Errors: what it throws; there is no result then.
   template <typename Make>
   void emplace(Make&& make) {
     if constexpr (std::is_void_v<T>)

@@ -41,12 +41,12 @@ class idle_set {
   /// Returns whether no worker can be claimed: none sleeps or is about to sleep.
   [[nodiscard]] auto none() const noexcept -> bool { return idle_in(count_.load(relaxed)) == 0; }
 
-  /// Whether this worker may be picked.
+  /// Returns whether this worker may be claimed.
   [[nodiscard]] auto is_advertised(std::size_t index) const noexcept -> bool {
     return advertised_[index].load(relaxed) != 0;
   }
 
-  /// Whether this worker had announced itself; then the caller must wake it.
+  /// Returns whether this worker had announced itself; then the caller must wake it.
   [[nodiscard]] auto try_claim(std::size_t index) noexcept -> bool { return is_advertised(index) && try_cancel(index); }
 
   /// Claims a worker that had announced that it sleeps, and that the caller must wake. Returns nothing if no worker
@@ -58,10 +58,12 @@ class idle_set {
     return std::nullopt;
   }
 
-  /// Whether every worker has announced itself or left; what they did before is then visible to the caller.
+  /// Returns whether every worker has announced itself or left; everything that they did before is then visible to the
+  /// caller.
   [[nodiscard]] auto all() const noexcept -> bool { return all_since().has_value(); }
 
-  /// Nothing when not all idle, as above. Two calls give the same number when all have idled from the one to the other.
+  /// Returns nothing if not all are idle, as above. If two calls return the same number, all have been idle from the
+  /// first to the second.
   [[nodiscard]] auto all_since() const noexcept -> std::optional<std::uint64_t> {
     const std::uint64_t count = count_.load(acquire);  // edge idle_set.done: observe what idle workers did before
     if (idle_in(count) != advertised_.size()) return std::nullopt;
@@ -74,7 +76,8 @@ class idle_set {
   static constexpr auto idle_in(std::uint64_t count) noexcept -> std::uint64_t { return count % one_end; }
 
   std::vector<atomic<std::uint32_t>> advertised_;  // 1 while the worker may be picked
-  // How many may be picked, are just being picked, or have left; above that, how often this ended for one of them.
+  // The number of workers that may be claimed, are just being claimed, or have left; in the upper bits, how often this
+  // ended for one of them.
   atomic<std::uint64_t> count_{0};
 };
 

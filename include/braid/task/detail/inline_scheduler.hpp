@@ -10,7 +10,7 @@
 
 namespace braid::detail {
 
-/// Whether the calling thread runs a job of such a scheduler.
+/// Returns whether the calling thread runs a job of such a scheduler.
 [[nodiscard]] BRAID_API auto runs_inline() noexcept -> bool;
 
 /// `place` runs the job before it returns; a job that such a job posts waits until that one has ended, so that jobs

@@ -20,7 +20,7 @@
 
 namespace braid::detail {
 
-/// How the value of a future stands in a tuple, a vector or a variant.
+/// The type of a future's value in a tuple, a vector or a variant.
 template <typename T>
 using held = std::conditional_t<
     std::is_void_v<T>, std::monostate,
@@ -63,7 +63,7 @@ class input final : public continuation {
       return state<T>().take();
   }
 
-  /// Gives up the future, if that was not done before. No thread waits for that: consumers come last.
+  /// Drops the future, if that was not done before. No thread waits for that: consumers come last.
   void release() noexcept {
     if (core_ != nullptr) std::exchange(core_, nullptr)->drop_reference();
   }
@@ -94,7 +94,7 @@ auto first_executor(const std::vector<future<T>>& all) noexcept -> executor_id {
   return found;
 }
 
-/// Futures of types of their own.
+/// Futures of different types.
 template <typename... T>
 struct tuple_inputs {
   template <typename Owner>
@@ -179,7 +179,7 @@ auto to_vector(R&& range) -> std::vector<std::ranges::range_value_t<R>> {
   }
 }
 
-/// Makes a `Gathering` that consumes the futures, and gives its own.
+/// Creates a `Gathering` that consumes the futures, and returns its future.
 template <typename Gathering, typename... From>
 auto gather(From&... from) -> future<typename Gathering::result> {
   auto& made = make_state<Gathering>(first_executor(from...), from...);

@@ -21,7 +21,7 @@ template <typename T>
     return allocate_job(sizeof(T));
 }
 
-/// Gives the memory of a `T` back.
+/// Frees the memory of a `T`.
 template <typename T>
 void free_block(void* block) noexcept {
   if constexpr (alignof(T) > job_alignment)

@@ -9,7 +9,7 @@
 
 namespace braid::detail {
 
-/// A block that lies in a free list.
+/// A block in a free list.
 struct listed_block {
   listed_block* next;
   /// the block to prefetch when this one is taken; the block itself if there is nothing to prefetch
@@ -53,8 +53,8 @@ extern BRAID_API constinit thread_local std::array<free_list, free_list_count> f
 [[nodiscard]] BRAID_API auto allocate_job_elsewhere(std::size_t size, std::size_t index) -> void*;
 BRAID_API void free_job_elsewhere(void* block, std::size_t index) noexcept;
 
-// Under the address sanitizer every block comes from operator new in its own size, so that a stale access is seen and
-// one beyond the end too.
+// Under the address sanitizer every block comes from operator new in its own size, so that stale accesses and accesses
+// beyond the end are detected.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define BRAID_ADDRESS_SANITIZER 1
@@ -95,7 +95,8 @@ constexpr auto free_list_of(std::size_t size) noexcept -> std::size_t { return (
   free_job_elsewhere(block, index);
 }
 
-/// About how many bytes lie in the central free lists. Threads: any.
+/// Returns the approximate number of bytes in the central free lists.
+/// Threads: any.
 [[nodiscard]] BRAID_API auto idle_job_memory() noexcept -> std::size_t;
 
 }  // namespace braid::detail

@@ -12,9 +12,9 @@
 
 namespace braid::detail {
 
-/// A moving average over batches of jobs: short jobs are measured many at a time, so that a read of the clock costs
-/// each of them next to nothing. A batch is meant to take about ten microseconds. One that takes long among shorter
-/// ones says little: the processor may have been taken away; so of two batches in a row the shorter one counts.
+/// A moving average over batches of jobs: many short jobs are measured at a time, so that a read of the clock costs
+/// each of them next to nothing. A batch should take about ten microseconds. A long batch among shorter ones says
+/// little, because the thread may have lost its processor; so the shorter one of two consecutive batches counts.
 /// Threads: `job_begins` and `paused` from the worker, the rest from any.
 class job_pace {
  public:
@@ -27,7 +27,7 @@ class job_pace {
     return true;
   }
 
-  /// How many more jobs belong to the same batch.
+  /// Returns how many more jobs belong to the same batch.
   [[nodiscard]] auto left_in_batch() const noexcept -> std::uint32_t { return left_ - 1; }
 
   /// Notes that `jobs` more jobs have begun, in addition to those for which `job_begins` was called.
@@ -61,7 +61,8 @@ class job_pace {
     return time_point(duration(began_ns_.load(relaxed)));
   }
 
-  /// How long that was ago. Cost: a read of the clock.
+  /// Returns the time since then.
+  /// Cost: a read of the clock.
   [[nodiscard]] auto elapsed() const noexcept -> duration { return clock_->now() - batch_began(); }
 
   /// Notes that the worker has nothing to run: the time until its next job is not charged to any job.
@@ -73,10 +74,10 @@ class job_pace {
   /// Returns the average time per job, including the overhead of the queues.
   [[nodiscard]] auto average() const noexcept -> duration { return duration(average_ns_.load(relaxed)); }
 
-  /// Whether the worker has something to run.
+  /// Returns whether the worker has something to run.
   [[nodiscard]] auto is_running() const noexcept -> bool { return began_ns_.load(relaxed) != 0; }
 
-  /// Whether a job takes much longer than those before it: its batch should have ended long ago.
+  /// Returns whether a job takes much longer than those before it: its batch should have ended long ago.
   [[nodiscard]] auto is_held_up() const noexcept -> bool {
     const std::int64_t began = began_ns_.load(relaxed);
     if (began == 0) return false;
@@ -108,8 +109,8 @@ class job_pace {
   std::uint32_t left_ = 1;  // jobs until the next read of the clock
   std::uint32_t batch_ = 1;
   std::int64_t last_ns_ = 0;  // the time per job in the previous batch; 0 if there was none
-  // On a line that others may read with each post, because it is written once in a batch. Jobs of which nothing is
-  // known yet count as long, so that the first of them wake workers.
+  // On a cache line that other threads may read with each post, because it is written only once in a batch. Jobs of
+  // unknown length count as long, so that the first of them wake workers.
   alignas(cache_line) atomic<std::uint32_t> average_ns_{100'000};  // written by the worker
   atomic<std::int64_t> began_ns_{0};  // when the batch began; 0: the worker has nothing to run; written by it
 };

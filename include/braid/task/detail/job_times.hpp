@@ -10,8 +10,8 @@
 
 namespace braid::detail {
 
-/// How many posts of the calling thread there are up to the next one whose job is timed, that one included. Below one
-/// it is the next job.
+/// The number of posts of the calling thread up to and including the next one whose job is timed. Below one, it is the
+/// next job.
 extern BRAID_API constinit thread_local std::int32_t posts_until_timed __attribute__((tls_model("initial-exec")));
 
 /// Counts a post. Returns true if its job is to be timed, and until a job is. A callable that is posted without a job

@@ -81,7 +81,7 @@ class BRAID_API local_queues {
   void drop_all() noexcept;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool { return closed_.load(relaxed); }
-  /// Whether a thread has found them settled: a thief has nothing to take.
+  /// Returns whether a thread has found them settled: a thief has nothing to take.
   [[nodiscard]] auto is_known_quiescent() const noexcept -> bool { return quiescent_.load(relaxed); }
   [[nodiscard]] auto workers() const noexcept -> const worker_list& { return workers_; }
 

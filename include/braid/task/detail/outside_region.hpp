@@ -19,12 +19,13 @@ namespace braid::detail {
 /// Errors: as `default_pool`.
 [[nodiscard]] BRAID_API auto begins_here() -> bool;
 
-/// Whether no other thread takes part in algorithms that the calling thread begins.
+/// Returns whether no other thread takes part in algorithms that the calling thread begins.
 [[nodiscard]] BRAID_API auto is_alone() -> bool;
 
-/// How long an element of a loop took when it ran last: a call of the same loop is expected to be alike. Long until it
-/// is known, and not forgotten at once: to take a long one for a short one costs more than the reverse.
-/// Threads: any. A note that is lost does no harm.
+/// The time that an element of a loop took when the loop ran last: a call of the same loop is expected to be similar.
+/// It is long until it is known, and decreases slowly: mistaking a long loop for a short one costs more than the
+/// reverse.
+/// Threads: any. A lost update does no harm.
 class region_pace {
  public:
   constexpr region_pace() noexcept = default;
@@ -67,10 +68,10 @@ struct region_work {
   std::size_t elements_of_each = 1;  ///< by which its pace is known
 };
 
-/// A loop from outside of a pool. The calling thread begins: a hand-over and a sleep take longer than a short loop.
-/// Where its last run, or what the first numbers take, says that the rest is worth a wake, it offers the rest to the
-/// pool, and goes on until nothing is left. So a worker that is late does no harm.
-/// Threads: one, that is no worker. Blocks: until all has ended.
+/// A loop from outside of a pool. The calling thread begins, because passing the loop on and sleeping takes longer than
+/// a short loop. If its last run, or the time of the first numbers, shows that the rest is worth a wake, it offers the
+/// rest to the pool, and continues until nothing is left. So a worker that is late does no harm.
+/// Threads: one that is not a worker. Blocks: until all has ended.
 /// Protocol: docs/design/fork_join.md, "Loops that begin outside"
 class BRAID_API outside_region {
  public:
@@ -90,7 +91,7 @@ class BRAID_API outside_region {
   class part_size;
   class shared_part_size;
 
-  static constexpr duration worth_help = 20us;  // of what is left: a worker takes about as long to come
+  static constexpr duration worth_help = 20us;  // of the remaining work: a worker takes about as long to start
   static constexpr duration first_look = 2us;   // before that the caches of the machine say more than the loop
   static constexpr duration usual_part = 2us;   // of the thread while it is alone
   static constexpr duration min_shared_part = 2us;
@@ -108,12 +109,12 @@ class BRAID_API outside_region {
   [[nodiscard]] auto left() const noexcept -> std::size_t { return work_.count - next_.load(relaxed); }
   [[nodiscard]] auto take(std::size_t max_count) noexcept -> std::optional<part>;
 
-  pool& where_;           // may go while this thread is in a part of its own: see `id_`
+  pool& where_;           // may be destroyed while this thread works on its own part: see `id_`
   const executor_id id_;  // of the pool
   const region_work work_;
   region_pace& pace_;
   const clock_source& clock_;
-  atomic<std::size_t> next_{0};  // the first number that was not taken; raised by the thread that takes
+  atomic<std::size_t> next_{0};  // the first number that was not taken; raised by the thread that takes it
 };
 
 /// Calls of this thread that it handed over to a pool, and waited for.

@@ -33,7 +33,7 @@ class misplaced {
 
   struct found {
     std::size_t index;
-    std::size_t neighbours;  // with this one
+    std::size_t neighbours;  // including this one
   };
   /// Requires number < total().
   [[nodiscard]] auto nth(std::size_t number) const -> found {

@@ -85,7 +85,7 @@ auto mark_all(kept_elements& kept, const blocks& all, const Stop& stop, const Is
   return is_whole;
 }
 
-/// Copies what `is_wanted(proj(element))`, in order, and gives its end.
+/// Copies the elements with `is_wanted(proj(element))`, in order, and returns the end of the copies.
 template <typename Stop, typename Iterator, typename Out, typename Pred, typename Proj>
 auto copy_wanted(const Stop& stop, const Iterator& first, std::size_t count, Out out, Pred& is_wanted, Proj& proj,
                  parallel_options how) -> unless_stopped<Stop, Out> {
@@ -125,8 +125,8 @@ void gather_kept(const kept_elements& kept, std::size_t block, const Iterator& f
   }
 }
 
-/// Moves the first of each run of equals to the front, in order, and gives the end of them. A stop that comes while
-/// elements are moved is too late.
+/// Moves the first of each run of equal elements to the front, in order, and returns their end. A stop that is
+/// requested while elements are moved is too late.
 template <typename Stop, typename Iterator, typename Equal, typename Proj>
 auto keep_unique(const Stop& stop, const Iterator& first, std::size_t count, Equal& equal, Proj& proj,
                  parallel_options how) -> unless_stopped<Stop, Iterator> {

@@ -29,7 +29,7 @@ auto merge_split(std::size_t count, std::size_t first_size, std::size_t second_s
   return low;
 }
 
-/// Merges two sorted ranges into `out`, and gives its end.
+/// Merges two sorted ranges into `out`, and returns its end.
 template <typename Stop, typename First, typename Second, typename Out, typename Compare, typename Proj1,
           typename Proj2>
 auto merge_all(const Stop& stop, const First& first, std::size_t first_size, const Second& second,

@@ -34,13 +34,13 @@ void join_to(std::optional<T>& total, Combine& combine, Value&& value) {
 /// Whether the total that is written for an element includes the element.
 enum class scan_kind : unsigned char { inclusive, exclusive };
 
-/// Totals that are worked on side by side, each of a part of its own: an addition waits for the one before it in the
-/// same part only, so that a core has several at once.
+/// Totals that are computed side by side, each for a part of its own: an addition waits only for the previous one of
+/// the same part, so that a core executes several at once.
 template <typename T>
 inline constexpr std::size_t scan_lanes =
     std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T> && sizeof(T) <= 32 ? 4 : 1;
 
-/// Where the parts of `count` elements begin and end: all are of the same size, but for the last, which has the rest.
+/// The bounds of the parts of `count` elements: all parts have the same size, except for the last, which has the rest.
 template <std::size_t Lanes>
 struct scan_parts {
   static constexpr std::size_t min_part = 16;  // fewer have no time to gain
@@ -173,7 +173,7 @@ class scan_blocks {
     }
   }
 
-  /// The same for all groups of the blocks from `first` to before `last`, each of which has `parts` of the totals.
+  /// Does the same for all groups of the blocks from `first` to before `last`, each of which has `parts` of the totals.
   void add_all(std::size_t first, std::size_t last, std::span<std::optional<T>> totals, std::size_t parts) {
     const std::size_t end = std::min(groups_, last * each_);
     for (std::size_t group = first * each_; group != end; ++group)
@@ -213,7 +213,7 @@ class scan_blocks {
   std::vector<std::optional<T>> all_;  // for each block: its total, and later the total up to its end
 };
 
-/// How many elements a group has.
+/// Returns the number of elements of a group.
 inline auto scan_grain(std::size_t count, const parallel_options& how) noexcept -> std::size_t {
   constexpr std::size_t usual_grain = 4096;
   constexpr std::size_t max_groups = 256;

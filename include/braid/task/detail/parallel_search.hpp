@@ -17,15 +17,15 @@
 
 namespace braid::detail {
 
-/// Whether the first element is wanted, or whether any other will do as well.
+/// Whether the first match is wanted, or whether any match will do.
 enum class search_for : unsigned char { first, any };
 
-/// Where a search is.
+/// The best match of a search so far.
 class found_place {
  public:
   explicit found_place(std::size_t count) noexcept : place_(count) {}
 
-  /// Whether an element at `index` would be no news.
+  /// Returns whether a match at `index` would not improve the result.
   [[nodiscard]] auto is_before(std::size_t index) const noexcept -> bool { return place_.load(relaxed) <= index; }
 
   void report(std::size_t index) noexcept {
@@ -56,7 +56,7 @@ auto find_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& 
   return unless_left_out(stop, is_whole || (What == search_for::any && found.get() != count), found.get());
 }
 
-/// How many elements there are that `is_wanted(proj(element))`.
+/// Returns the number of elements with `is_wanted(proj(element))`.
 template <typename Stop, typename Iterator, typename Pred, typename Proj>
 auto count_all(const Stop& stop, const Iterator& first, std::size_t count, Pred& is_wanted, Proj& proj,
                parallel_options how) -> unless_stopped<Stop, std::iter_difference_t<Iterator>> {

@@ -50,8 +50,8 @@ void fork_both(Left left, Right right) {
   static_cast<void>(fork_pair(left, right));
 }
 
-/// Whether `follows(i)` of all i from 1 to before `count`. The first ones are asked in their order, so that what is in
-/// no order costs little; then by all workers, until one says no.
+/// Returns whether `follows(i)` holds for all i from 1 to before `count`. The first ones are checked in sequence, so
+/// that unordered ranges cost little; the others by all workers, until one finds a mismatch.
 template <typename Follows>
 auto follow_all(std::size_t count, const Follows& follows) -> bool {
   constexpr std::size_t alone = 4096;
@@ -67,7 +67,7 @@ auto follow_all(std::size_t count, const Follows& follows) -> bool {
   return !broken.load(relaxed);
 }
 
-/// Whether it was in order; and what was in the reverse order, without equals, is after this.
+/// Returns whether the range was in order. A range in strictly reverse order is reversed, and then counts as well.
 template <typename Iterator, typename Sorting>
 auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
   const auto count = static_cast<std::size_t>(last - first);
@@ -129,7 +129,7 @@ struct quick_sorter {
       std::ranges::sort(rest.first, rest.last, std::ref(all.compare), std::ref(all.proj));
   }
 
-  /// The same by one worker.
+  /// Does the same on one worker.
   template <typename Iterator, typename Sorting>
   static void sort_alone(part<Iterator> rest, Sorting& all) {
     while (rest.size() > few) {
@@ -149,8 +149,8 @@ struct quick_sorter {
     insert_all(rest.first, rest.last, all);
   }
 
-  /// Whether the first element, by which the part is to be divided, is equal to the one before the part: then it is one
-  /// of its least, and all that are equal to it are in their places once they are in front.
+  /// Returns whether the pivot is equal to the element before the part: then it is a least element of the part, and all
+  /// elements equal to it are in place once they are at the front.
   template <typename Iterator, typename Sorting>
   static auto has_no_less(const part<Iterator>& rest, Sorting& all) -> bool {
     return !rest.is_first && !all.less(rest.first - 1, rest.first);
@@ -209,7 +209,7 @@ struct quick_sorter {
   }
 };
 
-/// Sorts both halves, and merges them: the earlier half moves to memory of its own, and the two come back in order.
+/// Sorts both halves, and merges them: the earlier half moves to separate memory, and both are merged back.
 struct merge_sorter {
   template <typename Iterator, typename Sorting>
   void operator()(Iterator first, Iterator last, Sorting& all) const {

@@ -1,5 +1,4 @@
-// braid/task/detail/produced_state.hpp: a result that a callable of the user gives, perhaps through a future of its
-// own.
+// braid/task/detail/produced_state.hpp: the result of a user's callable, perhaps through a future that it returns.
 #pragma once
 
 #include <braid/task/detail/future_state.hpp>
@@ -25,7 +24,7 @@ struct consumed {
 
 /// Functions on futures that the library may use and users may not.
 struct future_access {
-  /// A future that takes over one reference.
+  /// Creates a future that takes over one reference.
   template <typename T>
   static auto make(future_state<T>& state) noexcept -> future<T> {
     return future<T>(state);
@@ -74,8 +73,8 @@ class produced_state : public future_state<future_value<R>> {
   using base::base;
   ~produced_state() = default;
 
-  /// Calls `body` and settles with what it gives or throws. `clean_up` comes between the two: what the callable held is
-  /// gone before any reader sees the result.
+  /// Calls `body` and settles with its result or exception. `clean_up` runs in between: everything that the callable
+  /// held is destroyed before any reader sees the result.
   template <typename Body, typename CleanUp>
   void produce(Body&& body, CleanUp&& clean_up, cascade& more) noexcept;
 

@@ -16,12 +16,12 @@
 
 namespace braid::detail {
 
-/// A node has up to 16 children, which are combined from the left; a leaf has up to a grain of elements, which are,
-/// too. With so many children a worker that no thief asks for work simply goes on adding.
+/// A node has up to 16 children, which are combined from the left; a leaf has up to a grain of elements, which are
+/// combined from the left, too. With so many children, a worker simply continues adding if no thief asks for work.
 template <typename T, typename Stop, typename Iterator, typename Combine, typename Proj>
 class reduction {
  public:
-  /// Nothing once a stop has come.
+  /// Empty once a stop was requested.
   using part = std::conditional_t<std::is_same_v<Stop, never_stopped>, T, std::optional<T>>;
 
   reduction(const Stop& stop, Iterator first, Combine& combine, Proj& proj, std::size_t grain) noexcept
@@ -41,14 +41,14 @@ class reduction {
     return total;
   }
 
-  /// The same on a thread that is no worker: each node is a loop over its children, which the thread begins.
+  /// Does the same on a thread that is not a worker: each node is a loop over its children, which the thread begins.
   [[gnu::noinline]] auto outside(std::size_t from, std::size_t to) const -> part {
     if (!begins_here()) return run_elsewhere([&] { return node(worker_of_thread, from, to); });
     if (to - from <= grain_) return reduce_part(from, to);
     return spread(std::nullopt, from, to, step_of(to - from));
   }
 
-  /// From the left.
+  /// Combines from the left.
   [[nodiscard]] auto both(part left, part right) const -> part {
     if constexpr (std::is_same_v<part, T>)
       return std::invoke(combine_, std::move(left), std::move(right));

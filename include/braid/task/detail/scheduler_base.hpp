@@ -36,8 +36,8 @@ class BRAID_API scheduler_base {
   /// contexts.
   virtual auto worker_for(worker* poster) noexcept -> worker* = 0;
 
-  /// Where `worker_for(nullptr)` can be read, in a scheduler that keeps one worker busy with what comes from outside;
-  /// else null.
+  /// Returns the variable that holds `worker_for(nullptr)`, if the scheduler keeps one worker busy with posts from
+  /// outside; otherwise null.
   [[nodiscard]] virtual auto busy_worker() const noexcept -> const atomic<worker*>* { return nullptr; }
 
   /// Returns the worker contexts, if the jobs that a worker posts always go to its own context; otherwise null.
@@ -53,7 +53,7 @@ class BRAID_API scheduler_base {
   /// Runs this job on the calling worker if it lies in its context, or in a queue of all, and is soon found there.
   virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }
 
-  /// Whether the calling thread runs a job without being a worker.
+  /// Returns whether the calling thread runs a job without being a worker.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool { return false; }
 
   /// A worker has announced its sleep, and has not looked again yet.

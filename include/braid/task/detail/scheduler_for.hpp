@@ -24,7 +24,7 @@
 
 namespace braid::detail {
 
-/// Waits for so many pauses of the processor.
+/// Executes `pauses` pause instructions of the processor.
 BRAID_API void back_off(std::uint32_t pauses) noexcept;
 
 /// A scheduling policy together with the queues of high and low priority.
@@ -128,11 +128,11 @@ class scheduler_for final : public scheduler_base {
   auto run_fresh(worker& self) noexcept -> bool;
   static void back_off_after_jobs(worker& self) noexcept;
   auto lingers(worker& self) noexcept -> bool;
-  /// Whether the driver's work is next. A worker that was woken for jobs polls for them first: posts rely on that.
+  /// Returns whether the driver's work is next. Posts rely on that a worker woken for jobs polls for them first.
   static auto is_driver_next(worker& self, wake_cause woken) noexcept -> bool {
     return woken == wake_cause::called || (woken == wake_cause::own && self.sleep->is_due());
   }
-  /// Whether there is work of the driver's that a worker without jobs does. In a pool that stops it leaves instead.
+  /// Returns whether the driver has work, which a worker without jobs does. In a pool that stops it leaves instead.
   auto has_own_work(worker& self) noexcept -> bool {
     return self.has_own_work && !owner_.sleepers_->is_stopping() && self.sleep->is_ready();
   }
@@ -357,8 +357,8 @@ void scheduler_for<Policy>::back_off_after_jobs(worker& self) noexcept {
   back_off(self.backoff);
 }
 
-/// Looks once in a microsecond, so as not to take the cache lines away that a producer is writing, after jobs that came
-/// alone a few times; not before the first job, while a large pool starts. True when there is a job again.
+/// Looks once in a microsecond, after jobs that came one at a time, so that it does not take the cache lines away that
+/// a producer is writing; not before the first job, while a large pool starts. Returns true if there is a job again.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::lingers(worker& self) noexcept -> bool {
   if (self.counters.jobs.load(relaxed) == 0 && self.counters.forks_stolen.load(relaxed) == 0) return false;

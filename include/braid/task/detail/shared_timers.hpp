@@ -31,8 +31,9 @@ class BRAID_API shared_timers : public timer_service {
   /// the caller.
   void arm(timer& item, time_point when) noexcept override;
 
-  /// Takes `item` back: it neither fires nor is dropped after this.
-  /// Blocks: while it fires or is dropped on another thread. So the caller holds no lock that its function takes.
+  /// Disarms `item`: after this it neither fires nor is dropped.
+  /// Blocks: while it fires or is dropped on another thread, so the caller must not hold a lock that its function
+  /// acquires.
   void disarm(timer& item) noexcept override;
 
   [[nodiscard]] auto now() const noexcept -> time_point override;

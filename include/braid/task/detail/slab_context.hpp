@@ -28,12 +28,13 @@ struct slab_frame {
 /// watched.
 class slab_watch {
  public:
-  /// The index at which a sweep over so many others begins.
+  /// Returns the index at which a sweep over `others` contexts begins.
   [[nodiscard]] auto first_of(std::size_t others) const noexcept -> std::size_t {
     return (other_ + (is_known_ ? 1 : 0)) % others;
   }
 
-  /// Whether the other has begun jobs, or queued some, so quickly since the last call, or that is not known yet.
+  /// Returns whether the other thread has begun jobs, or queued some, quickly since the last call, or whether that is
+  /// not known yet.
   [[nodiscard]] auto is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool;
 
   /// The thread has taken jobs from another, which took it from `begin` until now, and runs them next.
@@ -55,7 +56,7 @@ class slab_watch {
   bool answer_ = false;    // holds until the next poll
   bool is_known_ = false;  // by two looks at the same one
   time_point stole_;       // when it last had jobs of another, or unset once that is judged
-  duration way_{};         // what taking them took
+  duration way_{};         // the time that taking them took
   duration backoff_{};     // how long it leaves jobs to threads that begin them; 0 if taking the last ones was worth it
   time_point backs_off_until_;
 };
@@ -73,7 +74,7 @@ struct alignas(cache_line) slab_context {
   std::uint32_t depth = 0;           // calls on this thread's stack that run jobs
   slab_frame* frames = nullptr;      // slots that calls on this thread's stack look at
   atomic<std::uint64_t> ran{0};      // jobs that this thread has begun; written by it
-  atomic<std::uint32_t> working{0};  // 1 while this thread may take jobs or is in one; written by it
+  atomic<std::uint32_t> working{0};  // 1 while this thread may take jobs or runs one; written by it
   slab_watch watch;                  // of the context that it would like to steal from
   bool leaves_alone = false;         // another has jobs, and they are better left there
   slab_deque<> jobs;

@@ -1,5 +1,5 @@
-// braid/task/detail/slab_deque.hpp: numbers that one thread adds and takes without locked operations, and of which any
-// other may take half at any time.
+// braid/task/detail/slab_deque.hpp: a deque of numbers: one thread adds and removes them without locked operations, and
+// any other thread may steal half at any time.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -69,21 +69,22 @@ class slab_deque {
     return count;
   }
 
-  /// From other threads than the owner: at some moment not long ago.
+  /// On threads other than the owner's it was true a short time ago.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t top = top_.load(relaxed);
     const std::uint64_t bottom = bottom_.load(relaxed);
     return bottom > top ? bottom - top : 0;
   }
 
-  /// Whether something is here or a thief is taking it. For the last poll before sleep.
+  /// Returns false if it holds an entry or a thief is stealing one. For the last poll before sleep.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (size() != 0) return false;
     const std::lock_guard lock(lock_);  // a thief raises the top before it knows how far it may
     return size() == 0;
   }
 
-  /// How many were ever added, less those that the owner took. Shows that the owner is at work.
+  /// Returns the number of entries ever added, less those that the owner removed. A change shows that the owner is at
+  /// work.
   [[nodiscard]] auto bottom() const noexcept -> std::uint64_t { return bottom_.load(relaxed); }
 
  private:
@@ -98,7 +99,7 @@ class slab_deque {
     const std::lock_guard lock(lock_);
     taken_seen_ = top_.load(relaxed);
     if (taken_seen_ == bottom) return false;
-    bottom_.store(bottom - 1, relaxed);  // the next thief comes by the lock, too
+    bottom_.store(bottom - 1, relaxed);  // the next thief uses the lock, too
     entry = ring_[(bottom - 1) & mask_].load(relaxed);
     return true;
   }
@@ -110,7 +111,7 @@ class slab_deque {
   std::uint64_t taken_seen_ = 0;                      // the owner's: all below it were taken, and their slots are free
   alignas(cache_line) atomic<std::uint64_t> top_{0};  // the oldest entry that no thread claims; written under the lock
   atomic<std::uint64_t> taken_{0};                    // slots below it may be filled again; written under the lock
-  Lock lock_;                                         // for the threads that take at the old end
+  Lock lock_;                                         // for the threads that steal at the old end
 };
 
 }  // namespace braid::detail

@@ -9,18 +9,20 @@
 
 namespace braid::detail {
 
-/// Biased lock, as Java had it. One thread at a time is inside: the bias owner (`bias_owner`), which announces itself
-/// with a plain store and checks that the bias was not revoked (`revoked`); or any thread by the lock word. The first
-/// thread that takes the lock word revokes the bias: it crosses the heavy side of the barrier and waits for the bias
-/// owner to leave. From then on, until `unlock_and_rebias`, all threads take the lock word. The bias may pass from
+/// A biased lock, as Java had it. One thread at a time is inside: the bias owner (`bias_owner`), which announces itself
+/// with a plain store and checks that the bias was not revoked (`revoked`); or any thread, with the lock word. The
+/// first thread that locks the lock word revokes the bias: it crosses the heavy side of the barrier and waits for the
+/// bias owner to leave. From then on, until `unlock_and_rebias`, all threads use the lock word. The bias may pass from
 /// thread to thread by any edge. No foreign code runs inside.
-/// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002. Protocol: docs/design/job_slab.md
+/// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002.
+/// Protocol: docs/design/job_slab.md
 class slab_lock {
  public:
-  /// From now on all threads take the lock word. From inside, or before other threads know of the lock.
+  /// From now on all threads use the lock word. Called from inside, or before other threads know the lock.
   void revoke() noexcept { word_.fetch_or(revoked, relaxed); }
 
-  /// From the bias owner. True: it came without the lock word, and leaves by `leave`; false: it leaves by `unlock`.
+  /// Called by the bias owner. Returns true if it entered without the lock word; then it leaves by `leave`, otherwise
+  /// by `unlock`.
   [[nodiscard]] auto enter(asymmetric_barrier& barrier) noexcept -> bool {
     inside_.store(1, relaxed);
     barrier.light();
@@ -52,7 +54,7 @@ class slab_lock {
     word_.store(0, release);  // edge slab_lock.revoked: publish what was done inside
   }
 
-  /// Whether the bias owner is outside: then all that it did inside is visible.
+  /// Returns whether the bias owner is outside: then everything that it did inside is visible.
   [[nodiscard]] auto is_left() const noexcept -> bool {
     return inside_.load(acquire) == 0;  // edge slab_lock.bias: observe what that thread did inside
   }

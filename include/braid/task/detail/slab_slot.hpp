@@ -14,7 +14,7 @@
 
 namespace braid::detail {
 
-/// Where the job of a slot is in its life; the lowest bits of the slot's word.
+/// The phase of a slot's job; the lowest bits of the slot's word.
 enum class slab_phase : std::uint8_t {
   unused = 0,     ///< the slot was never used
   allocated = 1,  ///< a handle exists
@@ -36,7 +36,7 @@ inline constexpr std::uint32_t no_slot = 0xffffffff;
 
 /// The actions that remain after a step of a job. The slot may be gone by then.
 struct slab_step {
-  errc refused{};                                          ///< 0: the step was made
+  errc refused{};                                          ///< 0 if the step was made
   bool finished = false;                                   ///< by this step
   bool followed = false;                                   ///< by this step, what continues it is to be queued
   bool waited = false;                                     ///< a thread sleeps until it is finished
@@ -80,11 +80,11 @@ class alignas(cache_line) slab_slot {
 
   // --- the thread that allocates here ---
 
-  /// Takes the slot for a new job, if the last one is done and no thread looks at its result: the new generation, or 0.
-  /// Afterwards the caller destroys the old callable, makes the new one, and calls `open`.
+  /// Claims the slot for a new job, if the last one is done and no thread reads its result. Returns the new generation,
+  /// or 0. Afterwards the caller destroys the old callable, constructs the new one, and calls `open`.
   [[nodiscard]] auto try_reuse(asymmetric_barrier& barrier, slab_access as) noexcept -> std::uint64_t;
   void open(std::uint64_t generation) noexcept { set(generation, slab_phase::allocated); }
-  /// In place of `open` when there is no callable.
+  /// Called in place of `open` if there is no callable.
   void abandon(std::uint64_t generation) noexcept { set(generation, slab_phase::done); }
 
   // --- any holder of a handle ---
@@ -92,7 +92,7 @@ class alignas(cache_line) slab_slot {
   /// Lets a job that is only allocated be `queued` or `promised`.
   [[nodiscard]] auto claim(asymmetric_barrier& barrier, std::uint64_t generation, slab_phase to,
                            slab_access as) noexcept -> errc;
-  /// Takes a promise back.
+  /// Withdraws a claim.
   void unclaim(asymmetric_barrier& barrier) noexcept;
 
   /// Adds `next`, which is promised, to those that continue this job. `followed` in the answer: the caller queues the
@@ -160,7 +160,7 @@ class alignas(cache_line) slab_slot {
 
  private:
   atomic<std::uint32_t> pending_{1};  // the callable and the children that have not ended; 1 again when it is finished
-  atomic<std::uint32_t> link_{no_slot};   // the next in the one list that it is in
+  atomic<std::uint32_t> link_{no_slot};   // the next slot in the only list that contains it
   atomic<std::uint32_t> first_{no_slot};  // the list of those that continue it and have not been taken
   atomic<std::uint32_t> last_{no_slot};
   std::array<atomic<std::uint32_t>, 2> parents_{no_slot, no_slot};

@@ -19,7 +19,7 @@ namespace braid::detail {
 enum class wake_cause : std::uint8_t {
   own,        ///< it did not sleep, because there is work
   claimed,    ///< a post or a shutdown picked it, and counted it as searching
-  monitored,  ///< it slept for as long as a watch takes
+  monitored,  ///< it slept for the duration of a watch
   called,     ///< its driver has work for it
   stop,       ///< the pool stops and nothing is left to do
 };
@@ -48,7 +48,7 @@ class BRAID_API sleepers {
     wake_someone(placed);
   }
 
-  /// Whether a worker sleeps, or is about to.
+  /// Returns whether a worker sleeps, or is about to.
   [[nodiscard]] auto anybody_sleeps() const noexcept -> bool { return !idle_.none(); }
 
   // --- workers ---
@@ -56,7 +56,7 @@ class BRAID_API sleepers {
   /// Blocks the worker until it is needed. The cause of the wake decides how it looks for work.
   auto sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause;
 
-  /// Whether a worker that has no jobs, but does not sleep either, is to look for jobs that are held up.
+  /// Returns whether a worker that has no jobs, but does not sleep either, should look for jobs that are held up.
   [[nodiscard]] static auto is_monitor_due(worker& self) noexcept -> bool;
 
   /// A worker that was picked has looked for work.
@@ -72,10 +72,10 @@ class BRAID_API sleepers {
 
   // --- any thread ---
 
-  /// Whether a worker that finds nothing is to leave.
+  /// Returns whether a worker that finds nothing should end.
   [[nodiscard]] auto is_stopping() const noexcept -> bool { return phase_.load(relaxed) != phase::running; }
 
-  /// Whether a thread has found that nothing is left for a worker that has nothing.
+  /// Returns whether a thread has found that no work is left for idle workers.
   [[nodiscard]] auto is_quiescent() const noexcept -> bool { return phase_.load(relaxed) == phase::quiescent; }
 
   /// Blocks until no job is queued or running, or until `deadline`: then false.
@@ -87,7 +87,7 @@ class BRAID_API sleepers {
     if (idle_.all()) became_idle_.notify_all();
   }
 
-  /// From now on a worker that finds nothing leaves. Requires that the scheduler is closed. May be called again, and by
+  /// From now on a worker that finds nothing ends. Requires that the scheduler is closed. May be called again, and by
   /// several threads.
   void stop(scheduler_base& jobs) noexcept;
 

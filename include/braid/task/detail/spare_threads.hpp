@@ -42,7 +42,7 @@ class BRAID_API spare_threads {
   /// Runs what the caller waits for, if it lies at this context and has not started.
   auto run_awaited(worker& self, job& awaited) noexcept -> bool;
 
-  /// Whether there is something that a worker of this context would do.
+  /// Returns whether a worker of this context would have something to do.
   [[nodiscard]] auto has_work(worker& self) noexcept -> bool;
 
   /// Passes the context to another thread until `reacquire`. Returns false if there is no such thread: then the caller
@@ -63,7 +63,7 @@ class BRAID_API spare_threads {
   /// Ends the spare threads. Requires that no thread is away from a context.
   void join() noexcept;
 
-  /// How many were started so far.
+  /// Returns the number of threads that were started so far.
   [[nodiscard]] auto started() const noexcept -> std::size_t { return started_.load(relaxed); }
 
  private:
@@ -92,7 +92,7 @@ class BRAID_API spare_threads {
   atomic<std::size_t> started_{0};
   std::mutex mutex_;
   // Under mutex_:
-  returning* first_ = nullptr;  // threads that have come back, in order
+  returning* first_ = nullptr;  // threads that have returned, in order
   spare_thread* idle_ = nullptr;
   std::size_t idle_count_ = 0;
   std::vector<bool> numbers_;  // which are in use

@@ -16,7 +16,7 @@
 
 namespace braid::detail {
 
-/// Whether the callable wants to see what may stop it, ahead of its arguments: it cannot be called without.
+/// Whether the callable requires the source of its stop ahead of its arguments: it cannot be called without it.
 template <typename Seen, typename Fn, typename... Args>
 inline constexpr bool wants_stop = !std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> &&
                                    std::invocable<std::decay_t<Fn>, Seen, std::decay_t<Args>...>;
@@ -50,7 +50,7 @@ class spawned final : public produced_state<R> {
   template <typename... Parts>
   spawned(executor& where, Stop stop, Parts&&... parts)
       : produced_state<R>(&act, where.id()), stop_(std::move(stop)), call_(std::forward<Parts>(parts)...) {}
-  ~spawned() {}  // `call_` has gone
+  ~spawned() {}  // `call_` was already destroyed
 
   void request_stop(errc reason) noexcept override {
     if constexpr (requires { stop_.request_stop(); })

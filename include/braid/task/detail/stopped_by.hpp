@@ -35,7 +35,7 @@ struct stopped_by_token {
   std::stop_token token;
 };
 
-/// By the future of the work, or by its executor.
+/// Stopped by the future of the work, or by its executor.
 class stopped_by_future {
  public:
   using seen = std::stop_token;

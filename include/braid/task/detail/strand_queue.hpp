@@ -9,7 +9,7 @@ namespace braid::detail {
 
 /// The outcome of a push to a strand.
 enum class strand_push : std::uint8_t {
-  queued,  ///< the thread that holds the strand comes to it
+  queued,  ///< the thread that holds the strand will run it
   first,   ///< no thread held the strand; now the caller does
 };
 
@@ -49,7 +49,7 @@ class strand_queue {
     return head_.compare_exchange_strong(seen, idle(), release, relaxed);
   }
 
-  /// Whether no thread holds the strand. Everything that earlier holders did is visible then.
+  /// Returns whether no thread holds the strand. Everything that earlier holders did is visible then.
   [[nodiscard]] auto is_idle() const noexcept -> bool {
     return head_.load(acquire) == idle();  // edge strand.owner: observe what the last holder did
   }

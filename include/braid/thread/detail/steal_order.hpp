@@ -18,10 +18,11 @@ enum class cpu_nearness : std::uint8_t { same_cpu, same_core, same_l2, same_l3, 
 /// Threads: any.
 BRAID_API auto nearness_of(const topology& machine, unsigned a, unsigned b) -> cpu_nearness;
 
-/// All workers but `worker`, the nearest first. `cpus` has the CPU of each worker. Other nodes come in the order of
-/// their distance; those that are equally near come in the order of their index from `worker` on, wrapping around, so
-/// that not all thieves begin with the same victim. The same arguments give the same order. Requires worker <
-/// cpus.size(). Threads: any. Cost: O(n log n) for n workers.
+/// Returns all workers except `worker`, the nearest first. `cpus` contains the CPU of each worker. Other nodes come in
+/// the order of their distance; equally near workers come in the order of their index from `worker` on, wrapping
+/// around, so that not all thieves begin with the same victim. The same arguments give the same order. Requires worker
+/// < cpus.size().
+/// Threads: any. Cost: O(n log n) for n workers.
 BRAID_API auto steal_order(const topology& machine, std::span<const unsigned> cpus, std::size_t worker)
     -> std::vector<std::size_t>;
 

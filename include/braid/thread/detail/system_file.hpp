@@ -29,7 +29,7 @@ inline auto under(const std::filesystem::path& root, const std::filesystem::path
   return root / path.relative_path();
 }
 
-/// Whether files below `root` describe the machine that this process runs on.
+/// Returns whether files below `root` describe the machine on which this process runs.
 inline auto is_this_machine(const std::filesystem::path& root) -> bool { return root.lexically_normal() == "/"; }
 
 /// The number that fills the whole text.

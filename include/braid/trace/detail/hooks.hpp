@@ -41,7 +41,8 @@ enum class trace_group : std::uint8_t { jobs = 1, tasks = 2, io = 4, nodes = 8, 
 /// explorer of interleavings would treat it as a part of each protocol that has a hook.
 extern BRAID_API constinit std::atomic<bool> trace_is_on;
 
-/// Whether the process is traced. Cost: a load of a cache line that is never written.
+/// Returns whether the process is traced.
+/// Cost: a load of a cache line that is never written.
 [[nodiscard]] inline auto is_traced() noexcept -> bool {
 #if defined(BRAID_NO_TRACE_HOOKS)
   return false;

@@ -34,7 +34,7 @@ struct trace_event {
   kind what = kind::mark;
   std::uint32_t name = 0;      ///< what perfetto_writer::name has given
   std::uint64_t track = 0;     ///< 0: the thread's
-  std::uint64_t flow = 0;      ///< an arrow that begins here, or goes through
+  std::uint64_t flow = 0;      ///< an arrow that begins here, or passes through
   std::uint64_t flow_end = 0;  ///< an arrow that ends here
   std::int64_t value = 0;      ///< of a counter
   std::uint64_t lost = 0;      ///< records of the thread that are not in the trace, up to here
@@ -57,7 +57,7 @@ class BRAID_API perfetto_writer {
   void thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name, std::uint64_t begin_ns);
   /// Begins a sequence that is not a thread. Events that name no track are on the track of this number.
   void begin(sequence& of, std::uint64_t track, std::uint64_t begin_ns);
-  /// Another track of the process. Gives its number.
+  /// Adds a track of the process, and returns its number.
   void track(std::uint64_t number, std::string_view name);
   void counter_track(std::uint64_t number, std::string_view name);
 

@@ -56,7 +56,7 @@ class record_ring {
     return head - tail;
   }
 
-  /// How many records were read so far.
+  /// Returns the number of records that were read so far.
   [[nodiscard]] auto read() const noexcept -> std::uint64_t { return tail_.load(relaxed); }
 
   // --- what reads a ring that its process has left ---
@@ -72,7 +72,8 @@ class record_ring {
     return first - from;
   }
 
-  /// How many records were left out so far. Threads: any.
+  /// Returns the number of records that were left out so far.
+  /// Threads: any.
   [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return lost_.load(relaxed); }
 
  private:

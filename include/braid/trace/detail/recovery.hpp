@@ -38,7 +38,7 @@ class BRAID_API left_rings {
   /// Returns the first packet of the trace.
   [[nodiscard]] auto first_packet() const -> std::string;
 
-  /// Makes UTF-8 of any bytes.
+  /// Converts any bytes to UTF-8.
   using text_fn = std::string (*)(std::string_view bytes);
 
   /// Returns the rest of the trace. `open_states` names the states on the tracks of tasks in the trace that have no end

@@ -11,14 +11,14 @@
 
 namespace braid::detail {
 
-/// Where a trace goes, how long it may become, in the file or in memory, and what is in it.
+/// The destination of a trace, its maximum size in the file or in memory, and its content.
 struct trace_settings {
   std::string file;
   std::uint64_t max_bytes = std::uint64_t{256} << 20U;
   std::uint8_t groups = 0xff;  ///< bits of trace_group
   std::uint64_t last_ns = 0;   ///< so much is kept in memory, and written when asked for; 0: all is written as it comes
-  bool at_signal = false;      ///< SIGUSR2 asks for it
-  bool recovers = false;       ///< rings lie in FILE.rings, from which a trace can be completed
+  bool at_signal = false;      ///< SIGUSR2 requests it
+  bool recovers = false;       ///< rings are stored in FILE.rings, from which a trace can be completed
 
   [[nodiscard]] auto wants(trace_group group) const noexcept -> bool {
     return (groups & static_cast<std::uint8_t>(group)) != 0;
