@@ -52,7 +52,7 @@ class values {
   [[nodiscard]] auto is_null(std::size_t row) const noexcept -> bool {
     return valid_ != nullptr && ((valid_[row / 64] >> (row % 64)) & 1U) == 0;
   }
-  /// Of a null a value that means nothing.
+  /// The value for a null is unspecified.
   [[nodiscard]] auto operator[](std::size_t row) const noexcept -> T {
     if constexpr (std::is_same_v<Stored, rankd_text>)
       return T(values_[row].data, values_[row].size);
@@ -135,14 +135,15 @@ class made_rows {
  public:
   made_rows(const rankd_made& to, const rankd_run& run) noexcept : to_(&to), run_(&run) {}
 
-  /// Ids are of the type that those of the project are; another one throws std::logic_error.
+  /// Ids must have the id type of the project; another type throws std::logic_error.
   void set_id(std::size_t row, std::int64_t id) {
     written_values<std::int64_t>(detail::typed(to_->id, RANKD_TYPE_INT)).set(row, id);
   }
   void set_id(std::size_t row, std::string_view id) {
     written_texts(detail::typed(to_->id, RANKD_TYPE_TEXT), *run_).set(row, id);
   }
-  /// Of an operator that merges rows: the row is the one at `from` of an input, which stands once in the result.
+  /// For an operator that merges rows: the result row is the row at `from` of an input. An input row may be in the
+  /// result only once.
   void take(std::size_t row, input_rows of, std::size_t from) {
     if (to_->from == nullptr) throw std::logic_error("only an operator that merges rows takes them over");
     to_->from[row] = {of.at, static_cast<std::uint32_t>(from)};
@@ -153,9 +154,9 @@ class made_rows {
   const rankd_run* run_;
 };
 
-/// What a node has for one request: the rows that it is called on, those of other inputs, and what it writes. Of an
-/// operator that makes or merges rows what is written are columns of the result, once `make` was called; of all others
-/// columns of the rows that it is called on.
+/// The rows of a node for one request: the rows that it is called on, the rows of other inputs, and its output. An
+/// operator that makes or merges rows writes columns of its result, after it has called `make`; all others write
+/// columns of the rows that they are called on.
 class rows : public seen_rows {
  public:
   rows(const rankd_run& from, effect does) noexcept
@@ -185,8 +186,8 @@ class rows : public seen_rows {
     return from_->options[of.at].given != 0 ? from_->options[of.at].number : otherwise;
   }
 
-  /// The next row that stays. The first one is the first of the result. Of an operator that filters, orders or selects
-  /// rows; one that calls it for no row has none, once it has called `keep_none`.
+  /// Keeps a row; the rows of the result are in the order of the calls. For an operator that filters, orders or selects
+  /// rows. If it keeps no row, it must call `keep_none`.
   void keep(std::uint32_t row) {
     if (!chooses()) throw std::logic_error("only an operator that filters, orders or selects rows keeps some");
     if (kept_ == from_->rows) throw std::logic_error("more rows are kept than came in");
@@ -198,8 +199,8 @@ class rows : public seen_rows {
     *from_->kept = 0;
   }
 
-  /// Room for so many rows of the result. Of an operator that makes or merges rows, which calls it once. Throws where
-  /// there must not be so many; then the node fails.
+  /// Allocates `count` rows of the result. For an operator that makes or merges rows, which calls it once. Throws if
+  /// the count exceeds the limit; then the node fails.
   auto make(std::size_t count) -> made_rows {
     if (!makes()) throw std::logic_error("only an operator that makes or merges rows has rows of its own");
     made_ = from_->make(from_->host, count);
@@ -207,7 +208,7 @@ class rows : public seen_rows {
     return {*made_, *from_};
   }
 
-  /// Whether the answer is not wanted any more. What runs for long asks now and then, and returns.
+  /// Returns whether the answer is no longer needed. A long computation checks this now and then, and returns.
   [[nodiscard]] auto stopped() const noexcept -> bool { return from_->stopped(from_->host) != 0; }
 
  private:

@@ -18,8 +18,8 @@ inline constexpr std::uint32_t floats = RANKD_TYPE_FLOAT;
 inline constexpr std::uint32_t texts = RANKD_TYPE_TEXT;
 inline constexpr std::uint32_t bools = RANKD_TYPE_BOOL;
 
-/// What an operator does with the rows that it takes. Any of them may write columns. Of the first four the rows are
-/// those that it is called on; those of `input` are only read.
+/// What an operator does with its rows. Any of them may write columns. The first four work on the rows that they are
+/// called on; they only read the rows of `input`.
 enum class effect : std::uint32_t {
   keeps_rows = RANKD_KEEPS_ROWS,      ///< the same rows in the same order
   filters_rows = RANKD_FILTERS_ROWS,  ///< some of them, in the same order
@@ -60,7 +60,7 @@ class shape {
     add(name, RANKD_OPTION_INPUT, needed);
     return *this;
   }
-  /// Of an operator that makes rows: it is called on the rows of a node all the same, as every other one is.
+  /// For an operator that makes rows: it is called on the rows of a node, like every other operator.
   auto takes_rows() -> shape& {
     made_.inputs = 1;
     return *this;
@@ -122,18 +122,19 @@ class shape {
     return *this;
   }
 
-  /// A guess of what a row that comes in takes, by which rankd decides where the node runs.
+  /// The estimated time per input row, from which rankd decides where the node runs.
   auto row_cost_ns(double cost) -> shape& {
     made_.row_cost_ns = cost;
     return *this;
   }
-  /// The same of what a run takes beside that, as one that makes rows of nothing.
+  /// The estimated time of a run in addition to that, for instance for an operator that makes rows without an input.
   auto run_cost_ns(double cost) -> shape& {
     made_.run_cost_ns = cost;
     return *this;
   }
 
-  /// For C. Lifetime: as long as the shape stays where it is and is not changed.
+  /// Returns the form for C.
+  /// Lifetime: as long as the shape neither moves nor changes.
   [[nodiscard]] auto for_c() -> rankd_operator {
     choices_.resize(options_.size());
     for (std::size_t at = 0; at < options_.size(); ++at) {

@@ -53,7 +53,7 @@ class refusal : public std::runtime_error {
   std::string option_;
 };
 
-/// What a key is called, and what it holds.
+/// The name and the type of a key.
 struct key {
   std::string_view name;
   std::uint32_t type = 0;
@@ -117,7 +117,7 @@ class binding {
     return all<written_column>(value(name, RANKD_OPTION_WRITE_KEYS));
   }
 
-  /// The rows of another node; of an option that is not given there are none.
+  /// Returns the rows of another node; there are no rows if the option is not given.
   [[nodiscard]] auto input(std::string_view name) const -> input_rows {
     const auto option = static_cast<std::uint32_t>(&value(name, RANKD_OPTION_INPUT) - from_->options);
     std::uint32_t at = of_->inputs;
@@ -198,7 +198,7 @@ struct glue {
 
   static void release(void* state) noexcept { delete static_cast<Operator*>(state); }
 
-  /// Requires a shape that stays where it is.
+  /// Requires a shape that does not move.
   static auto make(shape& from) -> rankd_operator {
     made = from.for_c();
     made.bind = &bind;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-/// The power of the C library, but for its exceptions: 1 to any power and any number to the power 0 are 1 there even
-/// where the other operand is NaN.
+/// The power function of the C library without its exceptions: there, 1 to any power and any number to the power 0 are
+/// 1 even if the other operand is NaN.
 auto power(double a, double b) noexcept -> double { return std::isunordered(a, b) ? no_number : std::pow(a, b); }
 
 auto clamped(double x, double lo, double hi) noexcept -> double {

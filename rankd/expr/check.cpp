@@ -130,7 +130,7 @@ class checker {
   braid::diagnostics problems_;
 };
 
-/// Of a child whose parent is read in some way.
+/// Returns how a child is read, if its parent is read in this way.
 auto reading_below(const tree_node& parent, reading of_parent) -> reading {
   switch (parent.op) {
     case node_op::concat:
@@ -144,7 +144,7 @@ auto reading_below(const tree_node& parent, reading of_parent) -> reading {
   }
 }
 
-/// Whether the node itself, and none below it, has the wrong type.
+/// Returns whether the node itself, and none of its descendants, has the wrong type.
 auto is_misread(const tree_node& node, const facts& found, reading wanted) -> bool {
   if (wanted == reading::vector) return found.vector == 0;
   if (wanted == reading::number) return node.op == node_op::concat || node.op == node_op::const_text;

@@ -39,7 +39,7 @@ class form_finder {
   form_finder(const syntax_tree& tree, const std::vector<facts>& facts)
       : tree_(tree), facts_(facts), forms_(tree.nodes.size(), form::unused) {}
 
-  /// Of a value `wanted` is the form of the root.
+  /// For a value, `wanted` is the form of the root.
   auto run(form wanted) -> std::vector<form> {
     forms_.back() = row_of(tree_.root().op).result == field_kind::truth ? form::truth : wanted;
     for (std::size_t index = tree_.nodes.size(); index-- > 0;) {
@@ -89,7 +89,7 @@ class form_finder {
     }
   }
 
-  /// Of a choice between two values.
+  /// Returns the form of a choice between two values.
   [[nodiscard]] auto form_of_sides(std::size_t index) const -> form {
     return forms_[index] == form::presence ? form::floating : forms_[index];
   }
@@ -179,7 +179,7 @@ class writer {
   const registries& known_;
   std::vector<facts> facts_;
   std::vector<form> forms_;
-  std::vector<value_slot> values_;  ///< where the result of each node lies, if it is a number
+  std::vector<value_slot> values_;  ///< the slot of each node's result, if it is a number
   std::vector<truth_slot> truths_;  ///< the same for truths
   register_file float_registers_;
   register_file exact_registers_;
@@ -471,7 +471,8 @@ auto relation_of(const tree_node& node) -> text_relation {
   }
 }
 
-/// A test of strings of rows against one that no row changes is asked once for each string of the dictionary.
+/// A test of strings of rows against a string that does not depend on rows is evaluated once for each string of the
+/// dictionary.
 auto writer::pair_of(const tree_node& node, truth_slot out) -> instruction {
   const auto& pair = std::get<text_pair>(node.payload);
   const text_relation how = relation_of(node);
@@ -488,7 +489,7 @@ auto writer::pair_of(const tree_node& node, truth_slot out) -> instruction {
   return text_test_of({key, text_matcher::relation(how, std::get<std::string>(other), matched_is_left)}, out);
 }
 
-/// Of a source that is no key.
+/// Compiles a source that is not a key.
 auto writer::fixed_text_of(const text_source& source) -> fixed_text {
   if (const auto* param = std::get_if<param_number>(&source)) return param_slot(param->param_id);
   return std::get<std::string>(source);

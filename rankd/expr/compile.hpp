@@ -47,7 +47,7 @@ class expr_program : public compiled_tree {
                         std::shared_ptr<const detail::program> of_strings = nullptr) noexcept
       : compiled_tree(std::move(code)), of_integers_(std::move(of_integers)), of_strings_(std::move(of_strings)) {}
 
-  /// Whether its values can be taken for numbers. Those of a key of strings can: they are null then.
+  /// Returns whether its values can be read as numbers. Those of a key of strings can: they are null then.
   [[nodiscard]] auto gives_numbers() const noexcept -> bool {
     return of_strings_ == nullptr || &code() != of_strings_.get();
   }
@@ -72,13 +72,12 @@ class pred_program : public compiled_tree {
   using compiled_tree::compiled_tree;
 };
 
-/// The program of an expression.
+/// Compiles an expression.
 /// Errors: every diagnostic at once, from left to right: `unknown_key`, `unreadable_key`, `blocked_key`,
-/// `unknown_param`, `unreadable_param`, `blocked_param`, `in_wants_string_key` (a list of strings with anything else
-/// on the left), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`, `text_wants_string`; then
-/// `bucket_wants_integer`; then `string_in_arithmetic` (a string where a number is wanted) and `text_wants_string` (the
-/// reverse).
-/// Cost: linear in the size of the tree, and what RE2 takes for each literal pattern.
+/// `unknown_param`, `unreadable_param`, `blocked_param`, `in_wants_string_key` (a list of strings with anything else on
+/// the left), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`, `text_wants_string`; then
+/// `bucket_wants_integer`; then `string_in_arithmetic` (a string in place of a number) and `text_wants_string` (the
+/// reverse). Cost: linear in the size of the tree, plus RE2's time for each literal pattern.
 auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program>;
 
 /// The program of a predicate. Errors and cost as for `compile_expr`.

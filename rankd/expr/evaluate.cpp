@@ -47,7 +47,7 @@ void run_parts(const parts& all, const detail::evaluation& of, double* results, 
                       [&](std::size_t part) { run(*frames[part], all.from(part), all.to(part)); }, {.grain = 1});
 }
 
-/// What puts strings together takes memory while it runs, and an arena serves one thread.
+/// Concatenating strings allocates memory at run time, and an arena serves one thread.
 auto parts_of(const detail::program& code, evaluate_options how) -> evaluate_options {
   if (code.buffers != 0) how.rows_of_part = evaluate_options::one_part;
   return how;
@@ -64,7 +64,7 @@ class result_column {
     std::ranges::fill(values_.subspan(rows.is_prefix() ? rows.size() : 0), T{});
   }
 
-  /// Where the results may be computed; null where they lie in an order of their own.
+  /// Returns the memory in which the results may be computed directly; null if they are in an order of their own.
   [[nodiscard]] auto results() const -> double* {
     if constexpr (std::is_same_v<T, double>) return rows_.is_prefix() ? values_.data() : nullptr;
     return nullptr;

@@ -27,18 +27,18 @@ using evaluated = std::expected<T, evaluation_error>;
 struct evaluate_options {
   static constexpr std::size_t one_part = std::numeric_limits<std::size_t>::max();
 
-  /// About so many rows are one part; parts run side by side on this worker and on those of its pool that have nothing
-  /// else to do. The result is the same whatever the parts.
+  /// The approximate number of rows of a part; parts run in parallel on this worker and on idle workers of its pool.
+  /// The result does not depend on the parts.
   std::size_t rows_of_part = one_part;
 };
 
-/// A column of floats for the whole batch: the value of the expression on active rows, null on the others. What lies
-/// under a null is zero. Overflow of sums and products gives what IEEE 754 says, so a value need not be finite: see
-/// `find_defect`.
-/// `params` holds a value, or null, for each entry of `registries::params`, in that order and of the declared type.
-/// Errors: `regex_pattern_null`, `bad_regex`, of a predicate within; the same for any rows, even none.
-/// Cost: a fraction of a nanosecond a row and operation, some for exp, log, log1p and pow, and one for a row that is
-/// not where it would lie in order; rows in an order of their own are one part. Lifetime: the column lies in `memory`.
+/// Returns a column of floats for the whole batch: the value of the expression on active rows, null on the others. The
+/// value under a null is zero. Overflow of sums and products follows IEEE 754, so a value need not be finite: see
+/// `find_defect`. `params` contains a value, or null, for each entry of `registries::params`, in that order and of the
+/// declared type.
+/// Errors: `regex_pattern_null`, `bad_regex`, of a predicate inside; the same for any rows, even if there are none.
+/// Cost: a fraction of a nanosecond per row and operation, several for exp, log, log1p and pow, and one for a row that
+/// is not in its natural place; rows in an order of their own are one part. Lifetime: the column is in `memory`.
 auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
               evaluate_options how = {}) -> evaluated<column>;
 
@@ -51,10 +51,11 @@ auto evaluate_integers(const expr_program& code, const row_set& rows, std::span<
 auto evaluate_strings(const expr_program& code, const row_set& rows, std::span<const scalar> params,
                       braid::arena& memory) -> evaluated<column>;
 
-/// A bit for each position in the order of `rows`: whether the predicate holds there. `row_set::select` takes it.
-/// Errors: `regex_pattern_null`, `bad_regex`; the same for any rows, even none.
-/// Cost: a fraction of a nanosecond a row and test; each string that occurs is looked at once, or each of the
-/// dictionary where it has no more strings than there are rows. Lifetime: the bits lie in `memory`.
+/// Returns a bit for each position in the order of `rows`: whether the predicate is true there. Pass it to
+/// `row_set::select`.
+/// Errors: `regex_pattern_null`, `bad_regex`; the same for any rows, even if there are none. Cost: a fraction of a
+/// nanosecond per row and test; each string that occurs is tested once, or each string of the dictionary if it has no
+/// more strings than there are rows. Lifetime: the bits are in `memory`.
 auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
               evaluate_options how = {}) -> evaluated<bitmap>;
 

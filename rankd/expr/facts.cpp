@@ -11,7 +11,7 @@
 namespace rankd::detail {
 namespace {
 
-/// Finds the facts of one node after those of its children.
+/// Finds the facts of a node after those of its children.
 class finder {
  public:
   finder(const syntax_tree& tree, const registries& known) : tree_(tree), known_(known) {}

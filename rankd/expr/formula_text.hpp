@@ -10,9 +10,9 @@
 
 namespace rankd {
 
-/// `Key.id * (P.weight ?? 0.2)`: infix notation of a tree, with no more parentheses than precedence wants. What the
-/// registries do not declare is printed by number, as `Key[7]`. Cost: the length of the text for each level; no
-/// recursion.
+/// Returns the infix notation of a tree, such as `Key.id * (P.weight ?? 0.2)`, with no more parentheses than precedence
+/// requires. Numbers that the registries do not declare are printed as `Key[7]`.
+/// Cost: the length of the text for each level; no recursion.
 [[nodiscard]] auto formula_text(const syntax_tree& tree, const registries& declared) -> std::string;
 
 /// `Key.NAME`, and `P.NAME` of a param.

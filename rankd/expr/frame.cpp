@@ -16,7 +16,7 @@
 namespace rankd::detail {
 namespace {
 
-/// What a register of nulls shows.
+/// The content of a register of nulls.
 template <typename T>
 constexpr std::array<T, block_rows> zeros{};
 constexpr std::array<std::uint64_t, words_for(block_rows)> no_bits{};
@@ -38,7 +38,7 @@ auto holds(std::span<const T> sorted, T value) -> bool {
   return place != sorted.end() && *place == value;
 }
 
-/// Of two vector slots that do not both hold a single value, or of two single ones for one row.
+/// For two vector slots that do not both hold a single value, or for two single ones for one row.
 template <typename T>
 auto shape_of(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
   if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);
@@ -49,7 +49,7 @@ auto operand_of(const vector_slot<double>& of) -> library_operand {
   return {.values = of.values, .step = of.uniform ? std::size_t{0} : std::size_t{1}};
 }
 
-/// What remains of a division, as C++ has it; zero where there is none. The int64 of least value has no negative.
+/// Returns the remainder of a division as in C++; zero if it is undefined. The least int64 has no negative.
 auto remainder_of(std::int64_t a, std::int64_t b) noexcept -> std::int64_t { return b == 0 || b == -1 ? 0 : a % b; }
 auto remainder_of(double a, double b) noexcept -> double { return std::fmod(a, b); }
 
@@ -186,7 +186,7 @@ void frame::run(const load_key<T>& code) {
       source->values);
 }
 
-/// Lets a register show the current part of a column: in place where rows lie as they are wanted, otherwise copied.
+/// Lets a register show the current part of a column: in place if the rows are in the wanted order, otherwise copied.
 template <typename T, typename Stored>
 void frame::show(std::span<const Stored> source, bitmap validity, value_slot out) {
   vector_slot<T>& to = bank_of<T>().at(out);
@@ -222,7 +222,7 @@ void frame::show_result(value_slot out, const std::uint64_t* valid) {
   bank_of<T>().at(out) = {.values = own_values<T>(out), .uniform = out.uniform, .valid = valid};
 }
 
-/// The validity of the current rows, in `own` unless it can be read where it lies.
+/// Returns the validity of the current rows, in `own` unless it can be read in place.
 auto frame::valid_in_order(bitmap validity, std::uint64_t* own) const -> const std::uint64_t* {
   if (validity.all_set()) return nullptr;
   if (rows_.is_prefix()) return validity.words() + at_.first / word_bits;
@@ -245,7 +245,7 @@ void frame::run(const compute& code) {
   show_result<double>(code.out, valid);
 }
 
-/// What lies under nulls is computed with as well.
+/// Values under nulls are computed as well.
 void frame::calculate(const compute& code, double* out) {
   const auto what = static_cast<std::size_t>(code.what);
   const vector_slot<double>& a = floats_.at(code.in[0]);
@@ -261,7 +261,7 @@ void frame::calculate(const compute& code, double* out) {
   kernels_->clamps[singles](out, a.values, b.values, c.values, at_.rows);
 }
 
-/// Null where all operands are valid, otherwise the rows where they are, in the memory of the result.
+/// Returns null if all operands are valid, otherwise the rows in which they are, in the memory of the result.
 auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   std::uint64_t* joint = floats_.valid(code.out);
   bool has_nulls = false;
@@ -275,7 +275,7 @@ auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
   return has_nulls ? joint : nullptr;
 }
 
-/// Of the valid rows those whose value is a finite number, in `own` unless these are all.
+/// Returns the valid rows whose value is finite, in `own` unless these are all.
 auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
     -> const std::uint64_t* {
   if (kernels_->all_finite(values, at_.rows)) return valid;
@@ -286,7 +286,7 @@ auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::u
   return own;
 }
 
-/// Null where both operands are valid everywhere, otherwise the rows where they are, in `own`.
+/// Returns null if both operands are valid everywhere, otherwise the rows in which they are, in `own`.
 template <typename T>
 auto frame::both_valid(const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* own) const
     -> const std::uint64_t* {
@@ -552,7 +552,7 @@ void frame::run(const match_param& code) {
   run(set_truth{text != nullptr && code.test.matches(*text), code.out});
 }
 
-/// Strings of one dictionary are equal where their codes are.
+/// Strings of one dictionary are equal if their codes are equal.
 void frame::run(const relate_columns& code) {
   const std::optional<column>& left = shared_.column_of(code.a);
   const std::optional<column>& right = shared_.column_of(code.b);
@@ -568,7 +568,7 @@ void frame::run(const relate_columns& code) {
   write_bits(truth_words(code.out), at_.rows, [&](std::size_t i) { return holds_in(rows_.row(at_.first + i)); });
 }
 
-/// The string that no row changes; nothing where it is null.
+/// Returns the string that does not depend on rows, or null.
 auto frame::text_of(const fixed_text& source) const -> const std::string* {
   if (const auto* literal = std::get_if<std::string>(&source)) return literal;
   return std::get_if<std::string>(&shared_.params()[std::get<std::uint32_t>(source)]);

@@ -83,8 +83,8 @@ struct div_fn {
   static HWY_INLINE auto scalar(double a, double b) -> double { return a / b; }
 };
 
-/// The first of two that are equal, zeros of both signs too, so not what the instruction of the machine does; NaN
-/// where one of them is. `Ne` is no test for NaN: not all sets say that it differs from itself.
+/// Returns the first of two equal values, also for zeros of both signs, so it differs from the machine's instruction;
+/// NaN if one of them is NaN. `Ne` cannot test for NaN: in some sets, NaN does not differ from itself.
 struct min_fn {
   template <typename V>
   static HWY_INLINE auto vector(V a, V b) -> V {
@@ -120,8 +120,8 @@ struct abs_fn {
 /// From here on every double is whole, so that what is added to it and taken away again is rounded to a whole number.
 constexpr double all_whole = 0x1p52;
 
-/// The whole number nearest to `x`; `x` itself where it is no number. Highway's own rounding loses the sign of a zero
-/// where the machine has no instruction for it.
+/// Returns the whole number nearest to `x`, or `x` itself if it is NaN. Highway's own rounding loses the sign of a zero
+/// if the machine has no instruction for it.
 template <typename V>
 HWY_INLINE auto rounded(V x) -> V {
   const hn::DFromV<V> d;
@@ -187,7 +187,7 @@ void unary(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, std::size_t r
 template <bool Single>
 using operand = std::conditional_t<Single, same_row<double>, each_row<double>>;
 
-/// The nearest value from `lo` to `hi`; NaN where there is none.
+/// Returns the nearest value from `lo` to `hi`, or NaN if there is none.
 template <std::size_t Singles>
 void clamp(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, const double* HWY_RESTRICT lo,
            const double* HWY_RESTRICT hi, std::size_t rows) {
@@ -501,7 +501,7 @@ void allow_up_to(std::int64_t target) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-/// What the environment allows, once.
+/// Returns the instructions that the environment allows; reads it once.
 auto allowed_target() -> std::int64_t {
   static const std::int64_t chosen = [] {
     const char* name = std::getenv("RANKD_SIMD");

@@ -14,10 +14,9 @@ namespace rankd {
 /// The most nodes on the way from the root of a tree to a leaf, predicates and expressions counted together.
 inline constexpr std::size_t max_expr_depth = 200;
 
-/// The expression that `value` spells; `pointer` is where it stands in the document.
-/// Errors: every diagnostic at once, as many as a person can use: those of `object_reader`, and `unknown_op`,
-/// `mixed_list`, `expr_too_deep` (once; what lies below is not looked at).
-/// Cost: linear in the size of `value`; no recursion on its depth.
+/// Parses the expression in `value`; `pointer` is its place in the document.
+/// Errors: every diagnostic at once, up to a limit: those of `object_reader`, and `unknown_op`, `mixed_list`,
+/// `expr_too_deep` (once; nothing below it is parsed). Cost: linear in the size of `value`; no recursion on its depth.
 auto parse_expr(const nlohmann::json& value, std::string_view pointer) -> braid::checked<expr_tree>;
 
 /// The predicate that `value` spells. Errors and cost as for `parse_expr`.

@@ -1,4 +1,4 @@
-// rankd/expr/tree.cpp: where in the document a node stands.
+// rankd/expr/tree.cpp: the place of a node in the document.
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/expr/tree.hpp>
 

@@ -13,7 +13,7 @@
 
 namespace rankd {
 
-/// What a node does. Its name, fields and kernel stand in one row of the table in ops.cpp.
+/// The operation of a node. Its name, fields and kernel are in one row of the table in ops.cpp.
 enum class node_op : std::uint8_t {
   const_number,
   const_null,
@@ -98,7 +98,7 @@ struct bucket_choice {
   std::string seed;
 };
 
-/// What a node has besides children: const_number `number`, key_ref `key_number`, param_ref `param_number`,
+/// The data of a node besides its children: const_number `number`, key_ref `key_number`, param_ref `param_number`,
 /// const_bool `bool`, const_text `std::string`, cmp `comparison`, in `literal_list`, regex `regex_test`, bucket and
 /// bucket_text `bucket_choice`, cmp_text, starts_with, ends_with and contains `text_pair`, the others nothing.
 using node_payload = std::variant<std::monostate, number, key_number, param_number, bool, comparison, literal_list,
@@ -157,7 +157,7 @@ void for_each_param(const tree_node& node, Visit&& visit) {
 /// The name of an op in the JSON of a tree.
 [[nodiscard]] auto name_of(node_op op) noexcept -> std::string_view;
 
-/// The capability that a plan must require to use the op; empty where every plan may.
+/// Returns the capability that a plan must require to use the op, or an empty string if every plan may use it.
 [[nodiscard]] auto capability_of(node_op op) noexcept -> std::string_view;
 
 /// A tree whose root is a value.

@@ -11,7 +11,7 @@
 
 namespace rankd {
 
-/// What a plan requires of which a node captures rows.
+/// The capability that a plan requires if one of its nodes captures rows.
 inline constexpr std::string_view capture_capability = "cap.rfc.0010.capture.v1";
 
 inline constexpr std::size_t default_captured_rows = 500;

@@ -10,16 +10,17 @@
 
 namespace rankd {
 
-/// Beside the artifacts; where it is present, it must name them all, with the digests that they have.
+/// A file next to the artifacts; if it is present, it must name all of them with their digests.
 inline constexpr std::string_view index_file = "index.json";
 
-/// Beside the sources of plans, which may lie in the same folder: the list of them that the compiler of plans reads.
+/// A file next to the sources of plans, which may be in the same folder: the list of sources that the compiler of plans
+/// reads.
 inline constexpr std::string_view manifest_file = "manifest.json";
 
-/// Beside the artifacts: NAME.tests.json holds the tests of the plan NAME, and is none of them.
+/// NAME.tests.json, next to the artifacts, contains the tests of the plan NAME, and is not an artifact.
 inline constexpr std::string_view test_suffix = ".tests.json";
 
-/// NAME.json in a folder of artifacts; index.json, manifest.json and NAME.tests.json are none.
+/// NAME.json in a folder of artifacts; index.json, manifest.json and NAME.tests.json are not artifacts.
 struct artifact {
   std::string name;
   std::filesystem::path file;
@@ -35,13 +36,13 @@ auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::
 /// Errors: unreadable_folder.
 auto list_plan_tests(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>>;
 
-/// What is wrong with the index of a folder; nothing where there is none.
-/// Blocks: on the disk.
-/// Errors: digest_mismatch, not_indexed, unknown_artifact, and those of `read_json_file` and `object_reader`.
+/// Returns the faults of the index of a folder; nothing if there is no index.
+/// Blocks: on the disk. Errors: digest_mismatch, not_indexed, unknown_artifact, and those of `read_json_file` and
+/// `object_reader`.
 auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics;
 
-/// The same for one artifact only: what the index says of the others does not matter. One that the index does not name
-/// is fine here; the diagnostic about it is that of the whole.
+/// Does the same for one artifact only; the index's entries for the others are ignored. An artifact that the index does
+/// not name is accepted here; the check of the whole reports it.
 auto verify_index_of(const artifact& one) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -17,7 +17,7 @@ namespace {
 
 using maybe_node = std::optional<node_index>;
 
-/// Of extensions, by capability.
+/// Returns the extensions as text, by capability.
 auto extensions_text(std::span<const plan_extension> all) -> std::string {
   std::string out;
   for (const plan_extension& each : all) out += each.capability + " " + each.payload + "\n";
@@ -32,7 +32,7 @@ auto fallback_text(const std::optional<plan_fallback>& fallback) -> std::optiona
   return out + ", reserve_ms " + std::to_string(fallback->reserve_ms);
 }
 
-/// What the matching knows of one plan.
+/// The matching's index of one plan.
 struct side_index {
   explicit side_index(plan_side from) : side(from) {
     const std::size_t count = from.of.nodes.size();
@@ -210,7 +210,7 @@ class comparison_of_plans {
     extensions(was.extensions, is.extensions, &was, &is);
   }
 
-  /// Whether the nodes of one list became those of the other.
+  /// Returns whether the nodes of one list correspond to those of the other.
   [[nodiscard]] auto are_same(std::span<const node_index> was, std::span<const node_index> is) const -> bool {
     return std::ranges::equal(was, is, [this](node_index one, node_index other) { return to_[one] == other; });
   }
@@ -257,7 +257,7 @@ class comparison_of_plans {
                         std::move(before), std::move(after)});
   }
 
-  /// Of two nodes, or, where these are null, of the plans.
+  /// Compares extensions of two nodes, or of the plans if the nodes are null.
   void extensions(std::span<const plan_extension> was, std::span<const plan_extension> is, const plan_node* old,
                   const plan_node* now) {
     std::map<std::string, std::pair<text, text>> payloads;

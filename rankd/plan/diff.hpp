@@ -28,10 +28,10 @@ enum class change_kind : std::uint8_t {
 struct plan_change {
   change_kind kind = change_kind::changed;
   std::string node;   ///< its id in the second plan, of a removed one in the first; empty: the plan itself
-  std::string was;    ///< its id in the first plan where that is another one
+  std::string was;    ///< its id in the first plan, if it differs
   std::string field;  ///< a param, `inputs`, `trace`, `outputs`, `fragment ID` or a capability; empty for added,
                       ///< removed and renamed
-  std::optional<std::string> before;  ///< nothing where the first plan has none
+  std::optional<std::string> before;  ///< empty if the first plan has none
   std::optional<std::string> after;
 
   [[nodiscard]] auto operator==(const plan_change&) const -> bool = default;
@@ -50,8 +50,9 @@ struct plan_side {
 /// users of one node.
 [[nodiscard]] auto match_nodes(plan_side before, plan_side after) -> std::vector<std::optional<node_index>>;
 
-/// Removed nodes, then those of `after` in its order, then what is different of the plans themselves. Names of plans,
-/// locations in source files, digests and the order of nodes do not count. Nothing: the plans do the same.
+/// Returns removed nodes, then those of `after` in its order, then the differences of the plans themselves. Names of
+/// plans, locations in source files, digests and the order of nodes are ignored. If the result is empty, the plans do
+/// the same.
 [[nodiscard]] auto differences(plan_side before, plan_side after) -> std::vector<plan_change>;
 
 }  // namespace rankd

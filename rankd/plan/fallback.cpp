@@ -197,7 +197,7 @@ class fallback_edges {
     mark_live(outputs);
   }
 
-  /// False where there are more than a plan may have.
+  /// Returns false if there are more than a plan may have.
   auto add(std::size_t edges) -> bool {
     edges_ = edges;
     for (node_index at = 0; at < nodes_.size(); ++at)
@@ -241,7 +241,7 @@ class fallback_edges {
       nodes_[at].wakers.push_back(from);
       const std::vector<node_index>& sources = nodes_[at].sources;
       open.insert(open.end(), sources.begin(), sources.end());
-      // Each by itself: a choice may take none of the nodes behind which it would wait as well.
+      // Each is checked by itself: a choice must not use a node that it would also wait for.
       if (!add_edge(from, at)) return false;
       if (++edges_ > max_plan_edges) return false;
     }
@@ -264,7 +264,7 @@ class fallback_edges {
   std::size_t edges_ = 0;
 };
 
-/// Complains where a node would stand in for itself, through others or at once.
+/// Reports nodes that would be their own fallback, directly or through others.
 void check_chains(const std::vector<plan_node>& nodes, braid::diagnostics& problems) {
   std::vector<node_index> seen_from(nodes.size(), static_cast<node_index>(nodes.size()));
   for (node_index start = 0; start < nodes.size(); ++start) {

@@ -21,7 +21,7 @@ enum class fallback_kind : std::uint8_t {
   empty,  ///< nothing: it has no rows
 };
 
-/// What stands in for a node that fails.
+/// The fallback of a node.
 struct node_fallback {
   failure_patterns on;
   fallback_kind kind = fallback_kind::empty;
@@ -38,11 +38,11 @@ struct plan_fallback {
   std::string pointer;
 };
 
-/// The failures of nodes that a fallback may name, in ascending order. A budget that is used up is none of them, nor
-/// what only a mistake in the engine can bring about.
+/// Returns the failures of nodes that a fallback may name, in ascending order. An exhausted budget is not among them,
+/// nor are failures that only a fault of the engine can cause.
 [[nodiscard]] auto node_failure_codes() noexcept -> std::span<const std::string_view>;
 
-/// The same of plans: those of their nodes, and those of time and budget.
+/// Returns the same for plans: the failures of their nodes, and those of time and budget.
 [[nodiscard]] auto plan_failure_codes() noexcept -> std::span<const std::string_view>;
 
 /// Whether a pattern stands for that code.

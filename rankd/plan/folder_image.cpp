@@ -72,7 +72,7 @@ auto is_still_so(const pass& seen, const fs::path& folder, const file_reader& re
 /// By the names of artifacts; what concerns them all is under no name.
 using faults_by_name = std::map<std::string, braid::diagnostics, std::less<>>;
 
-/// What the index of a pass says of its artifacts.
+/// Returns what the index of a pass says about its artifacts.
 auto index_faults_of(const pass& seen, image_faults faults) -> faults_by_name {
   faults_by_name out;
   if (!seen.index) return out;

@@ -19,7 +19,7 @@ struct artifact_image {
   braid::diagnostics problems;  ///< of the file and of its row in the index; only with `image_faults::kept`
 };
 
-/// What becomes of an artifact that cannot be read, or that is not as the index says.
+/// How to treat an artifact that cannot be read, or that differs from the index.
 enum class image_faults : std::uint8_t {
   refused,  ///< there is no image
   kept,     ///< it is in the image, with its problems
@@ -28,11 +28,11 @@ enum class image_faults : std::uint8_t {
 /// Gives the bytes of a file; `read_text_file` unless a test brings a disk of its own.
 using file_reader = std::function<braid::checked<std::string>(const std::filesystem::path&)>;
 
-/// The artifacts of a folder in the order of their names. Every file is read twice, so that a write meanwhile is
-/// noticed: between both passes all files had these bytes. What an index says is held against these bytes, and nothing
-/// of it is read later. Where faults are kept, an artifact that only the index knows is in the image, too.
-/// Blocks: on the disk.
-/// Errors: folder_changing when it would not stand still; those of `list_artifacts`, `verify_index`, `read_text_file`.
+/// Reads the artifacts of a folder in the order of their names. Every file is read twice, so that a write meanwhile is
+/// noticed: between both passes all files had these bytes. The index is compared with these bytes, and nothing of it is
+/// read later. If faults are kept, the image also contains artifacts that only the index names.
+/// Blocks: on the disk. Errors: folder_changing if it keeps changing; those of `list_artifacts`, `verify_index`,
+/// `read_text_file`.
 auto read_folder_image(const std::filesystem::path& folder, const file_reader& read = {},
                        image_faults faults = image_faults::refused) -> braid::checked<std::vector<artifact_image>>;
 

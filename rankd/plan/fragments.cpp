@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// Whether a name is that of something inside of the use `id`.
+/// Returns whether a name belongs to something inside the use `id`.
 auto is_inside(std::string_view name, std::string_view id) -> bool {
   return name.starts_with(id) && name.substr(id.size()).starts_with("__");
 }

@@ -9,7 +9,7 @@
 
 namespace rankd {
 
-/// What a plan requires that says which of its nodes come from fragments.
+/// The capability that a plan requires if it says which of its nodes come from fragments.
 inline constexpr std::string_view fragment_capability = "cap.rfc.0002.fragments.v1";
 
 inline constexpr std::size_t max_fragment_nesting = 8;
@@ -20,7 +20,7 @@ struct fragment_use {
   std::string fragment;
   std::string version;               ///< as "2.1.0"
   std::string sha256;                ///< of the sources of the fragment
-  std::vector<std::uint32_t> nodes;  ///< positions in `plan::nodes`, with those of uses inside
+  std::vector<std::uint32_t> nodes;  ///< indexes in `plan::nodes`, including those of uses inside
   std::uint32_t result = 0;          ///< the one of them whose rows the use gives
 };
 

@@ -21,14 +21,14 @@ auto not_indexed(const artifact& missed) -> braid::diagnostic {
           .source = {}};
 }
 
-/// The name in a row of an index; empty where it has none.
+/// Returns the name in a row of an index, or an empty string.
 auto name_in(const nlohmann::json& row) -> std::string {
   if (!row.is_object()) return {};
   const auto name = row.find("name");
   return name != row.end() && name->is_string() ? name->get<std::string>() : std::string();
 }
 
-/// The name in the row of an index that a pointer leads into; empty where it leads into none.
+/// Returns the name in the row of an index into which a pointer leads, or an empty string.
 auto name_at(const nlohmann::json& document, std::string_view pointer) -> std::string {
   constexpr std::string_view rows = "/plans/";
   if (!pointer.starts_with(rows)) return {};

@@ -120,7 +120,7 @@ class builder : public nlohmann::json_sax<json> {
   struct frame {
     json* container;
     std::string_view key = {};  ///< of the field that is being read, in an object
-    json* field = nullptr;      ///< where its value goes
+    json* field = nullptr;      ///< the place of its value
   };
 
   auto place(json value) -> json* {
@@ -201,7 +201,7 @@ class builder : public nlohmann::json_sax<json> {
   std::vector<frame> open_;
 };
 
-/// What makes the text unfit to be looked at.
+/// Reports why the text cannot be parsed at all.
 void check_bytes(numbered_text of, std::size_t max_bytes, braid::diagnostics& problems) {
   const std::string_view text = of.text;
   if (text.size() > max_bytes) {

@@ -16,11 +16,11 @@ namespace rankd {
 
 inline constexpr std::size_t max_json_depth = 1000;  ///< arrays and objects around a value
 
-/// Returns the document. Integers are kept exact, as int64 or uint64; an integer beyond these that stands for a float
-/// (`float_of_integer`) becomes this float. No field occurs twice. A byte_order_mark in front is passed over.
+/// Returns the document. Integers are exact, as int64 or uint64; a larger integer that is the spelling of a float
+/// (`float_of_integer`) becomes this float. No field occurs twice. A byte_order_mark in front is skipped.
 /// Errors: file_too_large, invalid_utf8, json_syntax (with line and column), json_too_deep, number_out_of_range (past
 /// double, or an integer past 64 bits that no float equals), duplicate_field; `source` is `source_name`. Lines are
-/// counted from `first_line`, which is where the text begins in its source. Cost: linear; neither reading nor
+/// counted from `first_line`, the line at which the text begins in its source. Cost: linear; neither reading nor
 /// destroying recurses on the depth.
 auto parse_json(std::string_view text, std::string_view source_name, std::uint64_t first_line = 1)
     -> braid::checked<nlohmann::json>;
@@ -37,16 +37,17 @@ struct foreign_json {
 };
 
 /// Parses like `parse_json`, and accepts the tokens `NaN`, `Infinity` and `-Infinity`, which Python, Java and XGBoost
-/// write for floats that JSON has no form for. They become floats that are not finite.
+/// write for floats that JSON cannot express. They become floats that are not finite.
 /// Errors: those of `parse_json`, and file_too_large for a document that exceeds `max_memory`.
 auto parse_foreign_json(std::string_view text, std::string_view source_name, const foreign_json& limits = {})
     -> braid::checked<nlohmann::json>;
 
-/// Destroys the parts of a value one by one, and leaves it empty. The destructor of a value that has parts takes
-/// memory, and ends the program if there is none. Cost: linear, without memory, for values of `parse_json`.
+/// Destroys the parts of a value one by one, and leaves it empty. The destructor of a value with parts allocates
+/// memory, and ends the program if there is none.
+/// Cost: linear, without memory, for values of `parse_json`.
 void dismantle(nlohmann::json& value) noexcept;
 
-/// Dismantles a value at the end of its scope, for requests: one that gets no memory must fail alone.
+/// Dismantles a value at the end of its scope, for requests: a request that gets no memory must fail alone.
 /// Lifetime: ends before the value.
 class json_dismantler {
  public:

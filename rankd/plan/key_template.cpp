@@ -16,7 +16,7 @@ auto refuse(std::string code, std::string message, std::string hint = {}) -> pro
   return problem({std::move(code), std::move(message), std::move(hint)});
 }
 
-/// What stands in a key as it is.
+/// Returns whether the character is not escaped in a key.
 constexpr auto is_plain(char c) noexcept -> bool {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }

@@ -29,9 +29,9 @@ struct template_problem {
 
 /// The text of keys, with holes for values. A hole is a name in braces; `{{` and `}}` are braces of the key itself.
 ///
-/// No value can name a key that another value or another text names: a value is escaped (`append_escaped`), so that
-/// it consists of letters, digits, `_`, `.`, `-` and `%`, and between two holes stands a character that is none of
-/// these, where the value before it ends.
+/// Different values and different texts never produce the same key: a value is escaped (`append_escaped`), so that it
+/// consists of letters, digits, `_`, `.`, `-` and `%`, and between two holes there is another character, at which the
+/// value before it ends.
 struct key_template {
   /// Bytes of a template, and of a key.
   static constexpr std::size_t max_bytes = 511;

@@ -150,7 +150,8 @@ void read_capabilities(object_reader& in, draft& into) {
   into.out.capabilities_required = std::move(ids);
 }
 
-/// What a plan must require for a node of a tree: for its op, or for a test of the string that a param holds.
+/// Returns the capability that a plan must require for a node of a tree: for its op, or for a test of the string of a
+/// param.
 auto capability_of(const syntax_tree& tree, const tree_node& node) -> std::string_view {
   const auto* list = std::get_if<literal_list>(&node.payload);
   const bool of_strings = list != nullptr && std::holds_alternative<std::vector<std::string>>(*list);
@@ -190,7 +191,7 @@ void read_table(object_reader& top, std::string_view field, Parse parse, detail:
   }
 }
 
-/// The part of a table that `path` leads to, as `id`, `id/a` or `id/a/b`; null where there is none.
+/// Returns the part of a table to which `path` leads, as `id`, `id/a` or `id/a/b`; null if there is none.
 auto part_of(const json* table, std::string_view path) -> const json* {
   while (table != nullptr) {
     const std::string_view field = path.substr(0, path.find('/'));
@@ -202,7 +203,7 @@ auto part_of(const json* table, std::string_view path) -> const json* {
   return table;
 }
 
-/// `source_spans` says where trees of both tables, or their parts, were written; nodes carry their own.
+/// `source_spans` contains the source locations of trees of both tables, and of their parts; nodes carry their own.
 void read_spans(object_reader& top, draft& into) {
   const json* value = top.object("source_spans", presence::optional);
   if (value == nullptr) return;

@@ -18,35 +18,35 @@ inline constexpr std::size_t max_plan_nodes = 10'000;
 inline constexpr std::size_t max_plan_edges = 100'000;
 inline constexpr std::size_t max_plan_depth = 1'000;  ///< nodes on the longest way to an output
 
-/// What a plan requires that binds options of nodes to params.
+/// The capability that a plan requires if it binds options of nodes to params.
 inline constexpr std::string_view bound_params_capability = "cap.rfc.0003.bound_params.v1";
 
-/// What a plan requires that says what stands in for a node that fails, or for the plan.
+/// The capability that a plan requires if it has a fallback for a node or for itself.
 inline constexpr std::string_view fallback_capability = "cap.rfc.0004.fallback.v1";
 
-/// What a plan requires that chooses among nodes by params, or compares a param with strings.
+/// The capability that a plan requires if it chooses among nodes by params, or compares a param with strings.
 inline constexpr std::string_view branch_capability = "cap.rfc.0005.branch.v1";
 
-/// What a plan requires of which a node has a time limit.
+/// The capability that a plan requires if a node has a time limit.
 inline constexpr std::string_view timeout_capability = "cap.rfc.0007.timeouts.v1";
 
-/// What a plan requires of which a node is run again when the store fails it.
+/// The capability that a plan requires if a node is retried after a failure of the store.
 inline constexpr std::string_view retry_capability = "cap.rfc.0008.retries.v1";
 
-/// What a plan requires of which a node has its reads asked a second time.
+/// The capability that a plan requires if the reads of a node are hedged.
 inline constexpr std::string_view hedge_capability = "cap.rfc.0012.hedge.v1";
 
-/// What a plan requires to look for vectors, to multiply them, and to keep rows apart by them.
+/// The capability that a plan requires to search for vectors, to multiply them, and to diversify rows by them.
 inline constexpr std::string_view vectors_capability = "cap.rfc.0009.vectors.v1";
 
-/// Those that this engine has code for, in ascending order.
+/// Returns the capabilities that this engine implements, in ascending order.
 [[nodiscard]] auto implemented_capabilities() noexcept -> std::span<const std::string_view>;
 
-/// What an artifact is held against.
+/// The rules by which an artifact is checked.
 struct plan_rules {
   const op_shapes& ops;
   const registries& declared;  ///< for capabilities and digests
-  /// What the reader of the plan can do. A capability that is declared and not among these is refused all the same.
+  /// The capabilities of the reader of the plan. A capability that is declared but not in this list is refused.
   std::span<const std::string_view> capabilities = implemented_capabilities();
 };
 
@@ -55,7 +55,8 @@ struct plan_rules {
 /// Errors: those of `parse_plan`, of `read_text_file`, and name_mismatch.
 auto load_plan(const std::filesystem::path& file, const plan_rules& rules) -> braid::checked<plan>;
 
-/// The same of a file that has been read. Errors: those of `parse_plan`, and name_mismatch.
+/// Does the same for a file that has been read.
+/// Errors: those of `parse_plan`, and name_mismatch.
 auto load_plan(const artifact_image& image, const plan_rules& rules) -> braid::checked<plan>;
 
 /// Reads an artifact from memory.

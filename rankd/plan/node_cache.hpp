@@ -8,10 +8,10 @@
 
 namespace rankd {
 
-/// What a plan requires of which a node has a cache.
+/// The capability that a plan requires if a node has a cache.
 inline constexpr std::string_view cache_capability = "cap.rfc.0011.cache.v1";
 
-/// Of one plan.
+/// The maximum number of caches of one plan.
 inline constexpr std::size_t max_caches = 64;
 
 inline constexpr std::size_t default_cached_rows = 10'000;

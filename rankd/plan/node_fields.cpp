@@ -48,7 +48,7 @@ auto endpoint_text(const std::string& id, const registries& declared) -> std::st
   return endpoint != nullptr ? "EP." + endpoint->name : "EP[" + id + "]";
 }
 
-/// As authors write it: `P.page_size.within(1, 500)`.
+/// Returns the spelling of authors: `P.page_size.within(1, 500)`.
 auto binding_text(const param_binding& bound, const registries& declared) -> std::string {
   const param_entry* const param = declared.find_param(bound.param_id);
   const std::string name = param != nullptr ? "P." + param->name : "P[" + std::to_string(bound.param_id) + "]";

@@ -20,7 +20,7 @@ void require_capability(object_reader& node, std::string_view field, std::string
               "add " + quote_name(capability) + " to `capabilities_required`");
 }
 
-/// Whether it asks an endpoint, and none of that kind.
+/// Returns whether it uses an endpoint of another kind.
 auto asks_other_than(const op_shape& shape, std::string_view kind) -> bool {
   const auto endpoint = std::ranges::find(shape.params, param_kind::endpoint_ref, &param_shape::kind);
   return endpoint != shape.params.end() && std::ranges::find(endpoint->choices, kind) == endpoint->choices.end();

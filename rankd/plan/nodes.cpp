@@ -18,7 +18,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// What the reader of one node needs.
+/// The context for reading one node.
 struct node_context {
   draft& into;
   braid::diagnostics& problems;  ///< of this node
@@ -83,7 +83,7 @@ auto read_template(object_reader& in, const param_shape& shape) -> scalar {
   return {};
 }
 
-/// The value of a param; null where it is absent or wrong.
+/// Reads the value of a param; returns null if it is absent or wrong.
 auto read_scalar(object_reader& in, const param_shape& shape, known_names& known) -> scalar {
   switch (shape.kind) {
     case param_kind::int64: {
@@ -221,7 +221,7 @@ struct pred_reader {
   }
 };
 
-/// Reads a param that is a list. False where it is absent or no list.
+/// Reads a param that is a list. Returns false if it is absent or not a list.
 auto read_list(object_reader& in, const param_shape& shape, node_context context, plan_param& out) -> bool {
   braid::diagnostics& problems = context.problems;
   const auto take = [](auto&& items, auto& into) {
@@ -239,7 +239,7 @@ auto read_list(object_reader& in, const param_shape& shape, node_context context
   }
 }
 
-/// Whether what stands before a param gives it a meaning; nothing where what stands there is wrong itself.
+/// Returns whether the params before this one make it meaningful; nothing if they are wrong themselves.
 auto has_meaning(object_reader& in, const param_shape& wanted, const op_shape& shape, const plan_node& out)
     -> std::optional<bool> {
   const param_condition& when = wanted.when;

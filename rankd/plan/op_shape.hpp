@@ -37,7 +37,7 @@ enum class param_kind : std::uint8_t {
 /// Characters of a param of kind name.
 inline constexpr std::size_t max_name = 100;
 
-/// What an operator does with the key that a param names.
+/// How an operator uses the key that a param names.
 enum class key_use : std::uint8_t { read, write };
 
 /// Both ends included.
@@ -46,9 +46,10 @@ struct float_range {
   double max = std::numeric_limits<double>::max();
 };
 
-/// A param that means something only where another one, which stands before it in the shape, has one of these values.
+/// A condition for a param: it has a meaning only if another param, which precedes it in the shape, has one of these
+/// values.
 struct param_condition {
-  std::string_view param;  ///< an enumeration; where it may be absent, its absence is none of the values
+  std::string_view param;  ///< an enumeration; if it is absent, it has none of the values
   std::span<const std::string_view> values = {};
 };
 
@@ -60,8 +61,8 @@ struct param_shape {
   float_range floats = {};      ///< of a float64
   key_use use = key_use::read;  ///< of a key_id and of key_ids
   std::size_t min_items = 0;    ///< items of a list
-  /// Of an enumeration its values; of a key_id and of key_ids the types, of an endpoint_ref the kinds that its operator
-  /// accepts when it is bound.
+  /// For an enumeration, its values; for a key_id and key_ids, the accepted types; for an endpoint_ref, the accepted
+  /// kinds when it is bound.
   std::span<const std::string_view> choices = {};
   param_condition when = {};         ///< without a param: always
   std::string_view capability = {};  ///< what a plan must require to give it; empty: nothing
@@ -83,7 +84,7 @@ class op_shapes {
  public:
   constexpr explicit op_shapes(std::span<const op_shape> all) noexcept : all_(all) {}
 
-  /// Null where there is no such operator.
+  /// Returns null if there is no such operator.
   [[nodiscard]] auto find(std::string_view name) const noexcept -> const op_shape* {
     const auto at = std::ranges::find(all_, name, &op_shape::name);
     return at == all_.end() ? nullptr : &*at;

@@ -63,7 +63,7 @@ struct plan_param {
   }
 };
 
-/// What an artifact says under a capability.
+/// The content of an artifact under a capability.
 struct plan_extension {
   std::string capability;
   std::string payload;  ///< canonical JSON
@@ -81,15 +81,16 @@ struct plan_node {
   std::string pointer;
   std::optional<node_fallback> fallback = {};
   std::vector<node_index> after = {};  ///< edges that fallbacks make: it waits for these, and takes no rows of them
-  /// Of a node that no request needs unless one of these fails. Where requests choose, a route may have more of them.
+  /// For a node that no request needs unless one of these fails. If requests choose between nodes, a route may have
+  /// more of them.
   std::vector<node_index> wakers = {};
   std::optional<std::int64_t> timeout_ms = {};  ///< it has failed when it has not ended by then
-  std::int64_t retries = 0;                     ///< so often it is run again where the store fails it for a moment
+  std::int64_t retries = 0;                     ///< how often it is retried if the store fails temporarily
   std::int64_t hedge_ms = 0;                    ///< so late its reads are asked a second time; 0: they are not
   std::optional<node_capture> capture = {};
   std::optional<node_cache> cache = {};
 
-  /// Null where the node does not give it.
+  /// Returns null if the node does not have it.
   [[nodiscard]] auto find_param(std::string_view name) const noexcept -> const plan_param* {
     for (const plan_param& param : params)
       if (param.name == name) return &param;

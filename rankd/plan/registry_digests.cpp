@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view code = "registry_changed";
 
-/// What an entry of each registry is called.
+/// The name of an entry of each registry.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> entry_words{{{"keys", "key"},
                                                                                     {"params", "param"},
                                                                                     {"features", "feature"},
@@ -28,7 +28,7 @@ auto word_for(std::string_view registry) -> std::string {
   return std::string(found->second);
 }
 
-/// Nothing after a diagnostic, and where the field is absent.
+/// Returns nothing after a diagnostic, and if the field is absent.
 auto read_digest(object_reader& in, std::string_view field) -> std::optional<std::string> {
   const std::string* text = in.text(field, presence::optional);
   if (text == nullptr) return std::nullopt;

@@ -32,7 +32,7 @@ auto source_location(const plan& of, std::string_view pointer) -> std::string {
 auto with_locations(const braid::diagnostics& problems, const plan& of) -> braid::diagnostics {
   braid::diagnostics out;
   for (braid::diagnostic each : problems) {
-    // What has a source of its own is about another file.
+    // A diagnostic with its own source is about another file.
     const std::string place = each.source.empty() ? source_location(of, each.pointer) : std::string();
     if (!place.empty()) each.message += " (" + place + ")";
     out.add(std::move(each));

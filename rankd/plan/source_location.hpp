@@ -12,7 +12,7 @@ namespace rankd {
 /// "plans/feed.plan.ts:12:5" of the smallest node or part of a tree around `pointer` whose source is known, or empty.
 auto source_location(const plan& of, std::string_view pointer) -> std::string;
 
-/// The diagnostics, each with its place in the author's files at the end of its message, where that is known.
+/// Returns the diagnostics, each with its place in the author's files at the end of its message, if that is known.
 auto with_locations(const braid::diagnostics& problems, const plan& of) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -14,7 +14,7 @@
 namespace rankd {
 namespace {
 
-/// What is known of a group after some of its rows.
+/// The running totals of a group.
 struct group_sums {
   std::uint64_t rows = 0;
   std::uint64_t values = 0;  // that are not null
@@ -52,7 +52,7 @@ auto groups_of(const row_set& rows, const std::optional<std::uint32_t>& key, bra
   return groups;
 }
 
-/// Calls `use(value_of)`, where `value_of(row)` is a value of the column as a float.
+/// Calls `use(value_of)` with a function `value_of(row)` that returns the value of the column as a float.
 template <typename Use>
 void with_floats(const column& values, Use&& use) {
   if (const auto* integers = values.integers())
@@ -61,7 +61,7 @@ void with_floats(const column& values, Use&& use) {
   use([all = *values.floats()](std::uint32_t row) { return all[row]; });
 }
 
-/// A column of floats over a batch, null where nothing was set.
+/// A column of floats over a batch, null in rows that were not set.
 class sparse_floats {
  public:
   sparse_floats(std::size_t size, braid::arena& memory)

@@ -13,15 +13,15 @@ enum class aggregate_kind : std::uint8_t { count, sum, mean, min, max };
 
 struct aggregate_options {
   aggregate_kind kind = aggregate_kind::count;
-  std::uint32_t key_id = 0;                ///< of integers or floats; a count has none
+  std::uint32_t key_id = 0;                ///< a key of integers or floats; unused by a count
   std::optional<std::uint32_t> group_key;  ///< without it all rows are one group
 };
 
-/// A column of floats that has on each active row the aggregate of its group: the active rows with the same value under
-/// the group key, equal as for `distinct`; a row without such a value is a group of its own. Nulls are left out, and
-/// where there is nothing else the aggregate is null. Integers become the nearest floats. Values are added in the order
+/// Returns a column of floats that contains, for each active row, the aggregate of its group: the active rows with the
+/// same value under the group key, equal as for `distinct`; a row without such a value is a group of its own. Nulls are
+/// ignored, and the aggregate of nulls only is null. Integers become the nearest floats. Values are added in the order
 /// of the rows, so that the sum is the same on every machine; it may be infinite.
-/// Cost: one pass, and about one lookup in a hash table for each active row where there is a group key.
+/// Cost: one pass, and about one lookup in a hash table for each active row if there is a group key.
 auto aggregate(const row_set& rows, const aggregate_options& how, braid::arena& memory) -> column;
 
 /// The first row of each id, and a score for each of these.

@@ -35,7 +35,7 @@ class batch {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
   /// Requires ids that are integers.
   [[nodiscard]] auto ids() const noexcept -> std::span<const std::int64_t> { return {numbers_, size_}; }
-  /// Nothing where the ids are integers.
+  /// Returns nothing if the ids are integers.
   [[nodiscard]] auto text_ids() const noexcept -> std::optional<string_values> {
     return words_ == nullptr ? std::nullopt : std::optional(string_values{{codes_, size_}, words_});
   }
@@ -44,7 +44,7 @@ class batch {
   /// All columns but `id`, ascending by key id.
   [[nodiscard]] auto columns() const noexcept -> std::span<const keyed_column> { return columns_; }
 
-  /// The column of a key, `id` included; nothing where the batch has none, which means null on every row.
+  /// Returns the column of a key, `id` included; nothing if the batch does not have it, which means null in every row.
   [[nodiscard]] auto find(std::uint32_t key_id) const noexcept -> std::optional<column>;
 
   /// This batch and one more column, in place of any that has the key already. Shares all others.
@@ -57,7 +57,7 @@ class batch {
  private:
   const std::int64_t* numbers_ = nullptr;
   const std::uint32_t* codes_ = nullptr;  ///< of texts
-  const dictionary* words_ = nullptr;     ///< of texts; null where ids are integers
+  const dictionary* words_ = nullptr;     ///< for ids that are texts; null if ids are integers
   std::size_t size_ = 0;
   std::span<const keyed_column> columns_;
 };

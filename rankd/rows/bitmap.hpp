@@ -41,7 +41,7 @@ class bitmap {
   explicit constexpr bitmap(const std::uint64_t* words) noexcept : words_(words) {}
 
   [[nodiscard]] constexpr auto all_set() const noexcept -> bool { return words_ == nullptr; }
-  /// Null where every bit is set.
+  /// Returns null if every bit is set.
   [[nodiscard]] constexpr auto words() const noexcept -> const std::uint64_t* { return words_; }
 
   [[nodiscard]] constexpr auto operator[](std::size_t index) const noexcept -> bool {

@@ -1,4 +1,4 @@
-// rankd/rows/column.hpp: one value for each row, typed, with nulls beside.
+// rankd/rows/column.hpp: a typed column with one value for each row, and a bitmap of nulls.
 #pragma once
 
 #include <rankd/rows/bitmap.hpp>

@@ -21,7 +21,7 @@ concept column_value = std::same_as<T, double> || std::same_as<T, std::int64_t> 
 
 namespace detail {
 
-/// What a builder of plain values needs besides the column.
+/// The dictionary of a builder of plain values: none.
 struct no_dictionary {
   explicit no_dictionary(braid::arena& /*memory*/) {}
 };

@@ -13,7 +13,7 @@
 namespace rankd {
 namespace {
 
-/// One of the operands, where its rows begin in the result, and its column of the key that is being joined.
+/// One of the operands, the start of its rows in the result, and its column of the key that is being joined.
 struct side {
   const row_set* rows = nullptr;
   std::size_t first = 0;
@@ -22,7 +22,7 @@ struct side {
   [[nodiscard]] auto strings() const -> const string_values* { return source ? source->strings() : nullptr; }
 };
 
-/// Writes the values of the active rows of `from` to where they belong; zeros where it has no such column.
+/// Writes the values of the active rows of `from` to their place in the result; zeros if it has no such column.
 template <typename T>
 void copy_values(const side& from, const std::optional<std::span<const T>>& values, std::span<T> to) {
   T* next = to.data() + from.first;

@@ -1,4 +1,4 @@
-// rankd/rows/defect.cpp: looks at 64 rows at a time, and at single ones only where something is wrong.
+// rankd/rows/defect.cpp: checks 64 rows at a time, and single rows only if something is wrong.
 #include <rankd/rows/defect.hpp>
 
 #include <braid/base/config.hpp>
@@ -14,7 +14,7 @@ struct checker {
   bitmap validity;
   null_rule nulls;
 
-  /// What is wrong with one row.
+  /// Returns the defect of one row.
   [[nodiscard]] auto check(std::uint32_t row) const -> std::optional<defect> {
     if (!validity[row]) {
       if (nulls == null_rule::allowed) return std::nullopt;
@@ -24,7 +24,7 @@ struct checker {
     return defect{defect_kind::non_finite, row};
   }
 
-  /// True where none of `rows` rows from `first` on, a multiple of 64, is null or has a value that is not finite.
+  /// Returns true if none of `rows` rows from `first` on, a multiple of 64, is null or has a value that is not finite.
   [[nodiscard]] auto clean(std::size_t first, std::size_t rows) const -> bool {
     const std::uint64_t wanted = low_bits(rows);
     if (!validity.all_set() && (validity.words()[first / word_bits] & wanted) != wanted) return false;

@@ -40,7 +40,7 @@ class dictionary_builder {
   /// The same for a string that outlives the dictionary: it is not copied.
   auto intern_shared(std::string_view text) -> std::uint32_t;
 
-  /// What was interned so far, as a dictionary in the arena.
+  /// Returns everything that was interned so far, as a dictionary in the arena.
   auto finish() -> const dictionary*;
 
  private:

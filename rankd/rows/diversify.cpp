@@ -13,7 +13,7 @@
 namespace rankd {
 namespace {
 
-/// How many rows of each value stand among the last ones that were placed.
+/// The number of rows of each value among the last ones that were placed.
 class recent_values {
  public:
   recent_values(const numbered_values& values, const window_options& how, braid::arena& memory)
@@ -25,7 +25,8 @@ class recent_values {
     return value == no_value || counts_[value] < how_.at_most;
   }
 
-  /// Before a row is placed: forgets the one that leaves the window. Its value where that may come again from now on.
+  /// Called before a row is placed: forgets the row that leaves the window. Returns its value if that is allowed again
+  /// from now on.
   auto leave() -> std::uint32_t {
     if (how_.window == 0 || size_ < how_.window) return no_value;
     const std::uint32_t value = placed_[size_ - how_.window];
@@ -54,7 +55,7 @@ class waiting_rows {
       : ends_(memory.filled(values.count, queue_ends{})),
         next_(memory.uninitialized<std::uint32_t>(values.numbers.size())) {}
 
-  /// The first position that waits with a value, or none.
+  /// Returns the first waiting position with a value, or none.
   [[nodiscard]] auto first(std::uint32_t value) const -> std::uint32_t {
     return value == no_value ? none : ends_[value].first;
   }

@@ -10,7 +10,7 @@
 
 namespace rankd {
 
-/// What becomes of a row that may not stand at its turn: it comes as soon as it may, or it is left out.
+/// What to do with a row that is not allowed at its turn: place it as soon as it is allowed, or leave it out.
 enum class overflow_rule : std::uint8_t { later, drop };
 
 struct window_options {
@@ -20,10 +20,11 @@ struct window_options {
   overflow_rule overflow = overflow_rule::later;
 };
 
-/// The rows with at most `at_most` of one value under the key among any `window` in succession. Each position takes the
-/// first row that is left and may stand there. Where none may, `later` takes the first that is left all the same.
-/// `drop` leaves out each row that may not stand behind those that stay, so that without a window it gives the first
-/// rows of each value. A null equals nothing, and values are equal as for `distinct`. Copies no column.
+/// Returns rows such that among any `window` in succession at most `at_most` have the same value under the key. Each
+/// position gets the first remaining row that is allowed there. If none is allowed, `later` places the first remaining
+/// row nevertheless. `drop` leaves out each row that is not allowed after the kept ones, so that without a window it
+/// returns the first rows of each value. A null equals nothing, and values are equal as for `distinct`. Copies no
+/// column.
 /// Cost: about one lookup in a hash table for each active row; a row that moves also costs a step in a heap.
 auto limit_repeats(const row_set& rows, const window_options& how, braid::arena& memory) -> row_set;
 

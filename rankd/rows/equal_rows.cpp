@@ -1,4 +1,4 @@
-// rankd/rows/equal_rows.cpp: turns the values of every type into unsigned integers that are equal where they are.
+// rankd/rows/equal_rows.cpp: maps the values of every type to unsigned integers that are equal if the values are.
 #include <rankd/rows/equal_rows.hpp>
 
 #include <braid/base/config.hpp>
@@ -15,8 +15,8 @@ auto word_of(std::int64_t value) -> std::uint64_t { return std::bit_cast<std::ui
 auto word_of(double value) -> std::uint64_t { return std::bit_cast<std::uint64_t>(value + 0.0); }  // -0 becomes 0
 auto word_of(bool value) -> std::uint64_t { return value ? 1 : 0; }
 
-/// Calls `use(word)`, where `word(row)` is the same for rows whose values are; `codes` translates those of strings, and
-/// is empty where they are their own words.
+/// Calls `use(word)` with a function `word(row)` that is the same for rows with equal values; `codes` translates those
+/// of strings, and is empty if no translation is needed.
 template <typename Use>
 void with_words(const column& values, std::span<const std::uint32_t> codes, Use&& use) {
   if (const auto* floats = values.floats()) {
@@ -40,7 +40,7 @@ class word_table {
   word_table(std::size_t max_words, braid::arena& memory)
       : slots_(memory.filled(std::bit_ceil(2 * max_words + 1), slot{})) {}
 
-  /// What is remembered for a word: `nothing` where it is new, which may then be changed.
+  /// Returns the number that is stored for a word: `nothing` if the word is new; then the caller may set it.
   auto operator[](std::uint64_t word) -> std::uint32_t& {
     slot& place = find(word);
     place.word = word;
@@ -71,7 +71,8 @@ class word_table {
   std::span<slot> slots_;
 };
 
-/// Calls `use(is_higher)`, where `is_higher(a, b)` says whether the score of row `a` is above that of row `b`.
+/// Calls `use(is_higher)` with a function `is_higher(a, b)` that returns whether the score of row `a` is above that of
+/// row `b`.
 template <typename Use>
 void with_scores(const std::optional<column>& scores, Use&& use) {
   const auto above = [&scores](auto values) {
@@ -106,7 +107,7 @@ void mark_survivors(const row_set& rows, bitmap validity, Word&& word, Replaces&
   }
 }
 
-/// For each entry of the dictionary of `right` its number in that of `left`, or one behind all of those.
+/// Returns, for each entry of the dictionary of `right`, its number in that of `left`, or a number after all of those.
 auto codes_among(const string_values& left, const string_values& right, braid::arena& memory)
     -> std::span<const std::uint32_t> {
   if (left.words == right.words) return {};

@@ -17,7 +17,7 @@ enum class survivor : std::uint8_t { first, last, highest };
 struct distinct_options {
   std::uint32_t key_id = 0;
   survivor stays = survivor::first;
-  /// Of `highest`: the key of integers or floats that is compared. A null is lower than any value; of equal ones the
+  /// For `highest`: the key of integers or floats that is compared. A null is lower than any value; among equals the
   /// first stays.
   std::uint32_t score_key = 0;
 };
@@ -36,12 +36,13 @@ struct numbered_values {
   std::uint32_t count = 0;                 ///< every number but `no_value` is below it
 };
 
-/// For each position the number of its value under the key, which is the same for equal values (as for `distinct`).
-/// Values are numbered from 0 in the order in which they first come. A null, and every row where there is no such
-/// column, has `no_value`. Cost: about one lookup in a hash table for each active row.
+/// Returns, for each position, the number of its value under the key, which is the same for equal values (as for
+/// `distinct`). Values are numbered from 0 in the order of their first occurrence. A null, and every row if there is no
+/// such column, has `no_value`.
+/// Cost: about one lookup in a hash table for each active row.
 auto number_values(const row_set& rows, std::uint32_t key_id, braid::arena& memory) -> numbered_values;
 
-/// Stands for the partner of a row that has none. A batch has no row of that number.
+/// The partner of a row without a partner. No row of a batch has this number.
 inline constexpr std::uint32_t no_partner = std::numeric_limits<std::uint32_t>::max();
 
 /// Two active rows of the right side have the same value.

@@ -18,7 +18,7 @@ namespace {
 struct left_row {
   std::uint32_t row = 0;
   double relevance = 0;
-  std::string_view vector;  ///< empty: it has none
+  std::string_view vector;  ///< empty if it has none
   double square = 0;        ///< of the vector with itself
   double similarity = 0;    ///< the greatest so far
 };
@@ -63,7 +63,7 @@ class chooser {
     return (*values->floats())[row];
   }
 
-  /// The best one that is left, which is left no more.
+  /// Removes the best remaining row, and returns it.
   auto next() -> std::uint32_t {
     std::size_t best = 0;
     double highest = -std::numeric_limits<double>::infinity();

@@ -18,11 +18,11 @@ struct mmr_options {
   const braid::stop_flag* stop = nullptr;  ///< polled before each row; what was chosen by then is given
 };
 
-/// The rows one by one: each is the one left with the greatest `lambda * relevance - (1 - lambda) * similarity`, where
-/// similarity is the greatest cosine to a row that was chosen before, and 0 for the first row and for rows without a
-/// vector. Of equal ones the first comes. Rows whose relevance is null or not finite come behind all others, in their
-/// order. Rows that are left are left out. Copies no column. The same bits on every machine.
-/// Cost: a product of vectors for each row that is chosen and each that is left.
+/// Returns rows one by one: each is the remaining row with the greatest `lambda * relevance - (1 - lambda) *
+/// similarity`. The similarity is the greatest cosine to a row that was chosen before, and 0 for the first row and for
+/// rows without a vector. Among equals the first row is chosen. Rows whose relevance is null or not finite come after
+/// all others, in their order. Rows that are not chosen are left out. Copies no column. The same bits on every machine.
+/// Cost: a product of vectors for each pair of a chosen and a remaining row.
 /// Source: Carbonell, Goldstein, "The use of MMR, diversity-based reranking", SIGIR 1998.
 auto maximal_marginal_relevance(const row_set& rows, const mmr_options& how, braid::arena& memory) -> row_set;
 

@@ -35,7 +35,7 @@ class row_set {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return size_ == 0; }
 
-  /// True where position and row are the same number.
+  /// Returns true if each position is the row with the same number.
   [[nodiscard]] auto is_prefix() const noexcept -> bool { return order_ == nullptr; }
   /// The active rows in order. Requires that it is no prefix.
   [[nodiscard]] auto order() const noexcept -> std::span<const std::uint32_t> { return {order_, size_}; }
@@ -57,7 +57,7 @@ class row_set {
     }
   }
 
-  /// The first `count` active rows, or all where there are fewer. Copies nothing.
+  /// Returns the first `count` active rows, or all if there are fewer. Copies nothing.
   [[nodiscard]] auto take(std::size_t count) const noexcept -> row_set {
     row_set fewer = *this;
     fewer.size_ = std::min(count, size_);

@@ -82,7 +82,8 @@ auto ranks_of(const row_set& rows, const string_values& text, bitmap validity, b
   return ranks;
 }
 
-/// Calls `use(rank)`, where `rank(row)` is an unsigned integer that orders the rows without null as `direction` says.
+/// Calls `use(rank)` with a function `rank(row)` that returns an unsigned integer which orders the rows without null in
+/// this `direction`.
 template <typename Use>
 void with_ranks(const row_set& rows, const column& by, sort_direction direction, braid::arena& memory, Use&& use) {
   const std::uint64_t flip = direction == sort_direction::descending ? ~std::uint64_t{0} : 0;

@@ -18,8 +18,8 @@ struct library_operand {
   std::size_t step = 0;
 };
 
-/// pow, exp, log or log1p of each row, as the C library gives it, whatever the vector instructions of the machine. All
-/// but pow look at `a` only. NaN where an operand is.
+/// Computes pow, exp, log or log1p of each row with the C library, whatever the vector instructions of the machine. All
+/// except pow read only `a`. NaN if an operand is NaN.
 void library_rows(arithmetic what, double* out, library_operand a, library_operand b, std::size_t rows) noexcept;
 
 }  // namespace rankd::detail

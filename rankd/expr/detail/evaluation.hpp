@@ -27,11 +27,11 @@ class evaluation {
   [[nodiscard]] auto rows() const noexcept -> const row_set& { return rows_; }
   [[nodiscard]] auto params() const noexcept -> std::span<const scalar> { return params_; }
 
-  /// The column of a key, named by its place in `program::keys`; nothing where the batch has none.
+  /// Returns the column of a key, by its index in `program::keys`; null if the batch does not have it.
   [[nodiscard]] auto column_of(std::uint32_t key) const noexcept -> const std::optional<column>& {
     return columns_[key];
   }
-  /// The codes that match the test of `program::texts`, a bit for each; empty where the key has no strings.
+  /// Returns the codes that match the test of `program::texts`, a bit for each; empty if the key has no strings.
   [[nodiscard]] auto matching_codes(std::uint32_t test) const noexcept -> std::span<const std::uint32_t> {
     return sets_[test];
   }

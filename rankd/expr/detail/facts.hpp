@@ -11,14 +11,14 @@ namespace rankd::detail {
 
 struct facts {
   bool exact = false;           ///< always an int64 or null; strings are null
-  bool text = false;            ///< always a string or null, where it is taken for a string
+  bool text = false;            ///< always a string or null, if it is read as a string
   std::uint32_t vector = 0;     ///< of a vector its dimensions; as a number it is null
   bool uniform = false;         ///< the same for every row
   bool known = false;           ///< constant, hence uniform: `value` is it
-  std::optional<number> value;  ///< null where empty
+  std::optional<number> value;  ///< empty for null
 };
 
-/// The facts of each node. A truth has none. Requires a tree of which `check_names` finds nothing wrong.
+/// Returns the facts of each node; a predicate has none. Requires a tree in which `check_names` finds nothing wrong.
 auto find_facts(const syntax_tree& tree, const registries& known) -> std::vector<facts>;
 
 /// The double nearest to a number.

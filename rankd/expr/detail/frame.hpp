@@ -28,12 +28,12 @@ struct block {
   std::size_t rows = 0;
 };
 
-/// What a slot holds for the current block: one value for each row, or a single one that holds for all of them.
+/// The content of a slot for the current block: one value for each row, or a single one for all of them.
 template <typename T>
 struct vector_slot {
   const T* values = nullptr;
   bool uniform = false;
-  const std::uint64_t* valid = nullptr;  ///< a bit for each row, or null where all are valid
+  const std::uint64_t* valid = nullptr;  ///< a bit for each row, or null if all are valid
 
   [[nodiscard]] auto at(std::size_t row) const noexcept -> T { return values[uniform ? 0 : row]; }
   [[nodiscard]] auto is_valid(std::size_t row) const noexcept -> bool {
@@ -90,7 +90,7 @@ class frame {
     }
   }
 
-  /// Of the form in which the program gives values.
+  /// The slots of the form in which the program returns values.
   template <typename T>
   [[nodiscard]] auto value() noexcept -> const vector_slot<T>&;
   [[nodiscard]] auto truth() const noexcept -> const std::uint64_t* { return truth_words(code_.truth); }
@@ -185,7 +185,7 @@ class frame {
   double* results_;
 };
 
-// What each type of values has: before their first use, wherever that is.
+// The specialisations for each type of values must precede their first use.
 template <>
 auto frame::bank_of<double>() noexcept -> bank<double>&;
 template <>

@@ -11,8 +11,8 @@
 
 namespace rankd::detail {
 
-/// Arithmetic of doubles. Of two operands up to `pow`, of one from `neg` to `log1p`. There is a kernel for all but pow,
-/// exp, log and log1p, which come from the C library.
+/// Arithmetic of doubles: with two operands up to `pow`, with one from `neg` to `log1p`. There is a kernel for all
+/// except pow, exp, log and log1p, which come from the C library.
 enum class arithmetic : std::uint8_t {
   add,
   sub,
@@ -50,12 +50,12 @@ inline constexpr std::size_t unary_kernels = 5;
   return what > arithmetic::mul && what != arithmetic::neg;
 }
 
-/// Of two operands, which have a value for each row and which a single one for all of them. Where both are single, one
-/// row with `each_each` says it for all, unless bits choose between them.
+/// Which of two operands have a value for each row, and which have a single value for all of them. If both are single,
+/// one row with `each_each` is enough, unless bits choose between them.
 enum class shape : std::uint8_t { each_each, each_same, same_each, same_same };
 
-/// What one set of instructions offers. All sets give the same bits. No operand overlaps an output, unless said
-/// otherwise; operands need no alignment, and nothing is read or written behind `rows`. Bits behind the last row are
+/// The kernels of one set of instructions. All sets return the same bits. No operand overlaps an output, unless said
+/// otherwise; operands need no alignment, and nothing is read or written beyond `rows`. Bits after the last row are
 /// written as zeros, up to the end of their word.
 struct kernel_table {
   std::string_view instructions;  ///< EMU128, SSSE3, SSE4, AVX2, AVX3, …
@@ -66,7 +66,7 @@ struct kernel_table {
   std::array<unary, unary_kernels> unaries;                    ///< `neg` to `sqrt`
   std::array<std::array<binary, 3>, binary_kernels> binaries;  ///< `add` to `max`, by `shape`
   std::array<ternary, 8>
-      clamps;  ///< by operands: a bit for each, from the first, that is set where it is a single value
+      clamps;  ///< indexed by operands: a bit for each, from the first, that is set if it is a single value
 
   /// Whether the comparison holds; never for a NaN.
   template <typename T>
@@ -82,7 +82,7 @@ struct kernel_table {
   finder<double> find_float;
   finder<std::int64_t> find_exact;
 
-  /// `a` where its bit is set, otherwise `b`.
+  /// `a` if its bit is set, otherwise `b`.
   template <typename T>
   using chooser = void (*)(T* out, const std::uint64_t* valid, const T* a, const T* b, std::size_t rows);
   template <typename T>
@@ -110,14 +110,14 @@ struct kernel_table {
   [[nodiscard]] auto choose() const noexcept -> const choosers<T>&;
 };
 
-/// The kernels of the best instructions that this machine has, or of lesser ones that the environment variable
+/// Returns the kernels of the best instructions of this machine, or of lesser ones that the environment variable
 /// RANKD_SIMD names.
 auto kernels() noexcept -> const kernel_table&;
 
 /// The names of the instructions that this machine has and that there are kernels for, best first.
 auto kernel_instructions() -> std::vector<std::string_view>;
 
-/// As long as it lives, `kernels()` gives those of these instructions. For tests, on one thread.
+/// While it lives, `kernels()` returns those of these instructions. For tests, on one thread.
 class forced_instructions {
  public:
   /// Requires one of `kernel_instructions()`.

@@ -11,7 +11,7 @@
 
 namespace rankd::detail {
 
-/// What stands in a field of a node's JSON.
+/// The type of a field of a node's JSON.
 enum class field_kind : std::uint8_t {
   value,    ///< an expression, hence a child
   truth,    ///< a predicate, hence a child
@@ -44,8 +44,9 @@ struct op_row {
   std::string_view name;
   field_kind result;  ///< `value` or `truth`
   std::span<const op_field> fields;
-  std::optional<arithmetic> computes = {};  ///< how doubles become a double; nothing where the evaluator does more
-  std::string_view capability = {};         ///< what a plan that uses it must require; empty: nothing
+  /// the arithmetic from doubles to a double; empty if the evaluator does more
+  std::optional<arithmetic> computes = {};
+  std::string_view capability = {};  ///< what a plan that uses it must require; empty: nothing
 };
 
 /// Ops that the plan format had not from its beginning.

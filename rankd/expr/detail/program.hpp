@@ -42,15 +42,15 @@ struct load_presence {
   value_slot out;
 };
 
-/// Null where an operand is null, otherwise what the arithmetic gives.
+/// Null if an operand is null, otherwise the result of the arithmetic.
 struct compute {
   arithmetic what;
   std::array<value_slot, 3> in;  ///< as many as `operands_of` says
   value_slot out;
 };
 
-/// What remains of `a` after division by `b`, with the sign of `a`. Null where an operand is null, where `b` is zero or
-/// where the result is no number.
+/// The remainder of `a` divided by `b`, with the sign of `a`. Null if an operand is null, if `b` is zero or if the
+/// result is NaN.
 template <typename In, typename Out>
 struct remainder {
   value_slot a;
@@ -67,7 +67,7 @@ struct find_bucket {
   value_slot out;
 };
 
-/// Writes strings one behind the other. Null where a part is null, or where the result is longer than `max_joined`.
+/// Concatenates strings. Null if a part is null, or if the result is longer than `max_joined`.
 struct join_texts {
   std::vector<value_slot> parts;
   std::uint32_t buffer;  ///< of `program::buffers`: the results lie there
@@ -81,7 +81,7 @@ struct measure_text {
   value_slot out;
 };
 
-/// The bucket of a string: that of the integer that its FNV-1a is.
+/// The bucket of a string: that of the integer value of its FNV-1a hash.
 template <typename Out>
 struct find_text_bucket {
   value_slot x;
@@ -92,7 +92,7 @@ struct find_text_bucket {
 
 enum class vector_product : std::uint8_t { dot, cosine };
 
-/// The product of two vectors, which lie in slots of strings as their bytes. Null where one is null.
+/// The product of two vectors, which are stored in slots of strings as their bytes. Null if one is null.
 struct multiply_vectors {
   vector_product how;
   value_slot a;
@@ -100,7 +100,7 @@ struct multiply_vectors {
   value_slot out;
 };
 
-/// `a` where it is not null, otherwise `b`.
+/// `a` if it is not null, otherwise `b`.
 template <typename T>
 struct choose {
   value_slot a;
@@ -108,7 +108,7 @@ struct choose {
   value_slot out;
 };
 
-/// `a` where the truth holds, otherwise `b`.
+/// `a` if the condition is true, otherwise `b`.
 template <typename T>
 struct select {
   truth_slot pred;
@@ -117,7 +117,7 @@ struct select {
   value_slot out;
 };
 
-/// False where an operand is null.
+/// False if an operand is null.
 template <typename A, typename B>
 struct compare_values {
   comparison how;
@@ -126,7 +126,7 @@ struct compare_values {
   truth_slot out;
 };
 
-/// Whether the list holds the value. False where it is null.
+/// Whether the list contains the value. False if it is null.
 template <typename T>
 struct find_number {
   std::vector<T> sorted;
@@ -142,20 +142,20 @@ struct test_null {
   truth_slot out;
 };
 
-/// Whether the string of a key matches, which is known of each code before the first block. False where it is null.
+/// Whether the string of a key matches, which is known for each code before the first block. False if it is null.
 struct match_text {
   std::uint32_t test;  ///< in `program::texts`
   truth_slot out;
 };
 
-/// Whether the string of a param matches. False where it is null.
+/// Whether the string of a param matches. False if it is null.
 struct match_param {
   std::uint32_t param;  ///< the place among the values of params
   text_matcher test;
   truth_slot out;
 };
 
-/// Whether the strings of two keys are related. False where one is null.
+/// Whether the strings of two keys are related. False if one is null.
 struct relate_columns {
   text_relation how;
   std::uint32_t a;  ///< places in `program::keys`
@@ -204,7 +204,7 @@ using instruction =
                  match_text, match_param, relate_columns, relate_fixed, set_truth, combine_truths, invert_truth,
                  multiply_vectors>;
 
-/// A cell that is known when the tree is compiled. Null where `value` is empty.
+/// A cell that is known when the tree is compiled. Null if `value` is empty.
 template <typename T>
 struct constant_cell {
   std::uint32_t cell;
@@ -217,7 +217,8 @@ enum class param_form : std::uint8_t { floating, exact, presence, text };
 struct param_cell {
   std::uint32_t param;  ///< the place among the values of params
   param_form form;
-  std::uint32_t cell;  ///< of int64 where the form is `exact`, of strings where it is `text`, of double otherwise
+  /// an int64 cell if the form is `exact`, a string cell if it is `text`, otherwise a double cell
+  std::uint32_t cell;
 };
 
 /// A regular expression that is known when an evaluation begins.
@@ -227,7 +228,7 @@ struct param_pattern {
   std::string pointer;  ///< of the pattern, for diagnostics
 };
 
-/// The strings that are related to that of a param. None where that is null.
+/// The strings that are related to the string of a param. Empty if that is null.
 struct param_relation {
   std::uint32_t param;
   text_relation how;
@@ -246,7 +247,7 @@ struct slot_counts {
   std::uint32_t cells = 0;
 };
 
-/// What `compile` makes and `evaluate` runs. Immutable.
+/// The output of `compile` and the input of `evaluate`. Immutable.
 struct program {
   std::vector<std::uint32_t> keys;  ///< what it reads, each once
   std::vector<text_test> texts;

@@ -35,8 +35,8 @@ class text_matcher {
   /// Matches the strings of `list` and no others.
   static auto any_of(std::vector<std::string> list) -> text_matcher;
 
-  /// Matches where `pattern`, in the syntax of RE2, matches any part.
-  /// Errors: what RE2 has against the pattern.
+  /// Matches if `pattern`, in the syntax of RE2, matches any part.
+  /// Errors: RE2's error for the pattern.
   static auto regex(std::string_view pattern, letter_case letters) -> std::expected<text_matcher, std::string>;
 
   /// Matches strings that the relation holds for, as its left side or as its right side, with `text` as the other one.

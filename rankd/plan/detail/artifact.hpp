@@ -16,8 +16,8 @@
 
 namespace rankd::detail {
 
-/// Numbers of names, and hints for those that are not among them. A hint compares with every name, so only so many are
-/// given, and none where there are very many names.
+/// Numbers of names, and hints for unknown names. A hint compares with every name, so only a limited number is
+/// computed, and none if there are very many names.
 class name_table {
  public:
   static constexpr std::size_t max_for_hints = 1'000;
@@ -37,7 +37,7 @@ class name_table {
 /// More time than any request has.
 inline constexpr std::int64_t max_reserve_ms = 3'600'000;
 
-/// What the nodes of one artifact may name.
+/// The names that the nodes of one artifact may use.
 struct known_names {
   name_table nodes;
   name_table exprs;
@@ -62,7 +62,7 @@ void read_outputs(const nlohmann::json& outputs, draft& into);
 /// Reads `extensions`, at the top or in a node: only capabilities that the plan requires.
 auto read_extensions(object_reader& in, draft& into, braid::diagnostics& problems) -> std::vector<plan_extension>;
 
-/// Reads a float64 of the range of its shape; null where it is absent or wrong.
+/// Reads a float64 in the range of its shape; null if it is absent or wrong.
 auto read_number(object_reader& in, const param_shape& shape) -> scalar;
 
 /// Whether an option of that shape is given by a param of the request.
@@ -72,11 +72,11 @@ auto is_bound(object_reader& in, const param_shape& shape) -> bool;
 auto read_binding(object_reader& in, const param_shape& shape, const known_names& known, braid::diagnostics& problems)
     -> std::optional<param_binding>;
 
-/// Reads a span where there is one.
+/// Reads a span, if there is one.
 auto read_span(const nlohmann::json& value, std::string pointer, std::size_t files, braid::diagnostics& problems)
     -> source_span;
 
-/// Reads the ids of keys, each once, where the field is there.
+/// Reads the ids of keys, each once, if the field is present.
 auto read_key_list(object_reader& in, std::string_view field, braid::diagnostics& problems)
     -> std::optional<std::vector<std::uint32_t>>;
 
@@ -87,13 +87,13 @@ auto read_fallback(object_reader& node, const plan_node& of, draft& into, braid:
 /// Reads `fallback_plan`.
 void read_plan_fallback(object_reader& top, draft& into);
 
-/// Reads what is said of fragments, where all nodes are known.
+/// Reads the fragments. Requires that all nodes are known.
 void read_fragments(object_reader& top, draft& into);
 
 /// Gives nodes the edges that fallbacks make. Requires that all names have been found.
 void link_fallbacks(plan& of, braid::diagnostics& problems);
 
-/// Complains about every cycle, and gives the order of the nodes where there is none.
+/// Reports every cycle, and returns the order of the nodes if there is none.
 auto order_nodes(const std::vector<plan_node>& nodes, braid::diagnostics& problems) -> std::vector<node_index>;
 
 /// Complains when the longest way has too many nodes.

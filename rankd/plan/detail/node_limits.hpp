@@ -5,7 +5,7 @@
 
 namespace rankd::detail {
 
-/// Reads `timeout_ms`, `retries` and `hedge_ms` of a node. `shape` is null where its operator is unknown.
+/// Reads `timeout_ms`, `retries` and `hedge_ms` of a node. `shape` is null if its operator is unknown.
 void read_limits(object_reader& node, const op_shape* shape, draft& into, plan_node& out);
 
 }  // namespace rankd::detail
