@@ -24,35 +24,33 @@ class CheckApi(ToolCase):
 
     def test_classes_and_enums(self):
         self.assertEqual(
-            self.inside("struct a {", "  int member = 1;", "  void call() { f(); }", "};",
-                        "class BRAID_API b final : public a {};", "template <typename T, typename U = x<int>>", "  requires c<T>",
-                        "class d : private e<T> {};", "class alignas(64) f {};", "union g {};",
+            self.inside("struct a {", "  int member = 1;", "  void call() { f(); }", "  void f();", "};",
+                        "class b final : public a {};", "template <typename T, typename U = T>", "  requires(sizeof(T) > 1)",
+                        "class d : private U {};", "class alignas(64) f {};", "union g {};",
                         "enum class h : int { first, second };", "struct [[nodiscard]] i {};"),
             ["a class", "b class", "d class", "f class", "g class", "h enum", "i class"])
 
     def test_functions(self):
         self.assertEqual(
-            self.inside("BRAID_API auto a() noexcept -> int;", "inline auto b(int x = f({1})) -> int { return x; }",
-                        "template <typename Fn>", "  requires(sizeof(Fn) > 8)", "auto c(Fn&& fn) -> x<Fn> {", "  return {};", "}",
-                        "template <typename T>", "  requires std::same_as<T, int> || (d<T> && e<T>)", "void f(T);",
+            self.inside("auto a() noexcept -> int;", "inline auto b(int x = int{1}) -> int { return x; }",
+                        "template <typename Fn>", "  requires(sizeof(Fn) > 8)", "auto c(Fn&&) -> Fn {", "  return {};", "}",
                         "template <typename T>", "  requires requires(T t) { t.g(); }", "[[nodiscard]] auto g(T) -> int { return 1; }",
-                        "auto operator==(const a&, const a&) -> bool;", "auto operator co_await(b&& x) { return x; }",
-                        "constexpr auto h(int) -> decltype(auto);"),
-            sorted(f"{name} function" for name in ("a", "b", "c", "f", "g", "operator==", "operator co_await", "h")))
+                        "struct s {};", "auto operator==(const s&, const s&) -> bool;",
+                        "auto operator co_await(s&& x) { return x; }", "constexpr auto h(int) -> decltype(auto) { return 1; }"),
+            sorted(["s class", *(f"{name} function" for name in ("a", "b", "c", "g", "operator==", "operator co_await", "h"))]))
 
     def test_constants(self):
         self.assertEqual(
-            self.inside("inline constexpr int a = 1;", "inline constexpr b c{};", "inline constexpr auto d = [](int x) { return x; };",
+            self.inside("inline constexpr int a = 1;", "inline constexpr auto d = [](int x) { return x; };",
                         "template <typename T>", "inline constexpr bool e = false;", "template <typename T>",
-                        "inline constexpr bool e<f<T>> = true;"),
-            ["a constant", "c constant", "d constant", "e constant"])
+                        "inline constexpr bool e<T*> = true;"),
+            ["a constant", "d constant", "e constant"])
 
     def test_aliases_and_concepts(self):
         self.assertEqual(
-            self.inside("using a = std::vector<int>;", "template <typename T>", "using b = decltype([] { return 1; });",
-                        "using std::c;", "using namespace std::chrono_literals;", "template <typename T>",
-                        "concept d = requires(T& t) {", "  { t.e() } -> std::same_as<int>;", "} && f<T>;"),
-            ["a alias", "b alias", "c alias", "d concept"])
+            self.inside("using a = int*;", "template <typename T>", "using b = T*;", "template <typename T>",
+                        "concept d = requires(T& t) {", "  { t.e() };", "} && sizeof(T) > 1;"),
+            ["a alias", "b alias", "d concept"])
 
     def test_macros_that_are_left_defined(self):
         self.assertEqual(self.names("#define A_B(x) \\", "  f(x)", "#define C 1", "#undef C", "#if 1", "#define D", "#endif"),
@@ -64,16 +62,16 @@ class CheckApi(ToolCase):
     def test_detail_other_namespaces_and_members_are_not_public(self):
         self.assertEqual(
             self.names("namespace other { struct a {}; }", "struct b {};", "namespace braid::detail { struct c {}; }",
-                       "namespace braid {", "namespace detail {", "struct d {", "};", "void e() {}", "}", "struct f {};",
-                       "template <typename T>", "f<T>::f(int x) : x_{x}, y_(x) {", "  if (x) { g(); }", "}",
-                       "template <typename T>", "f<T>::~f() {}", "auto f::h() -> int { return 1; }", "int f::i = 1;", "}",
-                       "template <>", "struct std::hash<braid::f> {};"),
+                       "namespace braid {", "namespace detail {", "struct d {", "};", "inline void e() {}", "}",
+                       "template <typename T>", "struct f {", "  f(int);", "  auto h() -> int;", "  static int i;", "};",
+                       "template <typename T>", "f<T>::f(int) {}", "template <typename T>", "auto f<T>::h() -> int { return 1; }",
+                       "template <typename T>", "int f<T>::i = 1;", "}"),
             ["f class"])
 
     def test_inner_namespaces_are_named(self):
-        self.assertEqual(self.inside("namespace this_thread {", "auto a() -> int;", "}", "inline namespace v1 { struct b {}; }",
+        self.assertEqual(self.inside("namespace this_thread {", "auto a() -> int;", "}",
                                      "namespace short_name = braid::this_thread;"),
-                         ["b class", "this_thread::a function"])
+                         ["this_thread::a function"])
         self.assertEqual(self.names("namespace braid::this_thread {", "void c();", "}"), ["this_thread::c function"])
 
     def test_guides_specialisations_and_assertions_are_no_names(self):
@@ -83,16 +81,21 @@ class CheckApi(ToolCase):
             ["a class"])
 
     def test_a_class_stands_with_its_definition(self):
-        self.write({PATH: "namespace braid {\nclass a;\nclass b;\n}\n",
-                    "include/braid/task/b.hpp": "namespace braid {\nclass a {};\nclass b;\n}\n"})
+        self.write({PATH: "#pragma once\nnamespace braid {\nclass a;\nclass b;\n}\n",
+                    "include/braid/task/b.hpp": "#pragma once\nnamespace braid {\nclass a {};\nclass b;\n}\n"})
         self.run_tool("--fix")
         self.assertEqual((self.root / LIST).read_text().splitlines()[-2:],
                          ["a class braid/task/b.hpp", "b class braid/task/a.hpp"])
 
-    def test_overloads_are_one_name_and_both_branches_count(self):
-        self.assertEqual(self.inside("void a(int);", "void a(long);", "#if X", "using b = int;", "#else", "using c = int;", "#endif",
-                                     "// struct d {};", 'inline constexpr auto e = "struct f {";'),
-                         ["a function", "b alias", "c alias", "e constant"])
+    def test_overloads_are_one_name(self):
+        self.assertEqual(self.inside("void a(int);", "void a(long);", "// struct d {};", 'inline constexpr auto e = "struct f {";'),
+                         ["a function", "e constant"])
+
+    def test_headers_that_do_not_compile_are_reported(self):
+        self.write({PATH: "#include <braid/none.hpp>\n", LIST: ""})
+        status, printed = self.run_tool()
+        self.assertEqual(status, 1)
+        self.assertIn("check_api: the headers do not compile: ", printed)
 
     # the list
 
@@ -103,12 +106,11 @@ class CheckApi(ToolCase):
         self.assertEqual(self.run_tool(), (0, "check_api: 2 names in 1 public header\ncheck_api: 1 file, 0 diagnostics\n"))
 
     def test_what_came_and_went_is_named(self):
-        self.write({PATH: "namespace braid {\n\nstruct a {};\n}\n", LIST: "a alias braid/task/a.hpp\nbad\n"})
+        self.write({PATH: "namespace braid {\n\nstruct a {};\n}\n", LIST: "a alias braid/task/a.hpp\n"})
         status, printed = self.run_tool()
         self.assertEqual(status, 1)
-        self.assertEqual(printed.splitlines()[:3],
+        self.assertEqual(printed.splitlines()[:2],
                          [f"{LIST}:1: alias a went: braid/task/a.hpp does not declare it",
-                          f"{LIST}:2:   went: bad does not declare it",
                           f"{PATH}:3: class a came: {LIST} does not have it"])
 
     def test_fix_rewrites_and_says_how_much(self):

@@ -1,7 +1,8 @@
 # tools/sitelib/api.py: the public declarations of the library, as libclang reads them, with signatures as written.
 #
-# libclang is the front end that compiles braid, so concepts, constraints and deduced types need no second parser. What
-# it gives of a declaration is its kind, its place and its comment; the signature is the text of the header there.
+# libclang is the front end that compiles braid, so concepts, constraints and deduced types need no parser of our own. It
+# returns the kind, the place and the comment of each declaration; the signature is the text of the header at that place.
+# tools/check_api and tools/site both read headers with it.
 from __future__ import annotations
 
 import re
@@ -18,6 +19,8 @@ UNIT = "site_headers.cpp"
 FLAGS = ("-std=c++23", "-xc++", "-Wno-everything")
 EXPORT = re.compile(r"\bBRAID_API\b[ \t]*")
 DEFINE = r"^[ \t]*#[ \t]*define[ \t]+{name}\b(\([^)]*\))?"
+DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
+MACRO = re.compile(r"[ \t]*#[ \t]*(define|undef)[ \t]+(\w+)")
 CLASSES = {"CLASS_DECL", "STRUCT_DECL", "UNION_DECL", "CLASS_TEMPLATE"}
 SPECIALISATION = "CLASS_TEMPLATE_PARTIAL_SPECIALIZATION"
 FUNCTIONS = {"FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION"}
@@ -70,6 +73,18 @@ def listed_names(text: str) -> list[Listed]:
     return found
 
 
+def defined_macros(cpp: CppText) -> dict[str, int]:
+    """Returns the macros that a header leaves defined, each with its line."""
+    left: dict[str, int] = {}
+    for match in DIRECTIVE.finditer(cpp.code):
+        macro = MACRO.match(match.group())
+        if macro and macro[1] == "define":
+            left.setdefault(macro[2], cpp.line_of(match.start()))
+        elif macro:
+            left.pop(macro[2], None)
+    return left
+
+
 def is_named_scope(cursor) -> bool:
     return cursor.kind.name == "NAMESPACE" and cursor.spelling not in ("", "detail")
 
@@ -108,7 +123,7 @@ class Extractor:
                                                  unsaved_files=[(UNIT, unit)], options=options)
         except cindex.LibclangError as error:
             raise SiteError(f"libclang cannot be loaded ({str(error).partition('.')[0]}): apt-get install "
-                            "python3-clang-22") from error
+                            "python3-clang-22, or python3-clang-19 if clang-22 is not available") from error
         except cindex.TranslationUnitLoadError as error:
             raise SiteError(f"libclang cannot read the headers: {error}") from error
         errors = [item for item in parsed.diagnostics if item.severity >= cindex.Diagnostic.Error]

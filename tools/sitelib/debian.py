@@ -25,5 +25,5 @@ def module(name: str):
         return importlib.import_module(name)
     except ImportError as error:
         package = PACKAGES[name.partition(".")[0] if name not in PACKAGES else name]
-        raise SiteError(f"the package {package} is missing ({error}): apt-get install {package}, or ./dev site, "
-                        "which installs the group site of packages.txt") from error
+        raise SiteError(f"the package {package} is missing ({error}): apt-get install {package}; ./dev site "
+                        "and ./dev check install what packages.txt lists for them") from error
