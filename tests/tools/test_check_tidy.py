@@ -6,7 +6,7 @@ import subprocess
 import unittest
 from unittest import mock
 
-from tree import ToolCase
+from tree import TOOLS, ToolCase
 
 RULES = {".clang-tidy": "Checks: '-*,modernize-use-nullptr'\nWarningsAsErrors: '*'\n"}
 GOOD = "int one() { return 1; }\n"
@@ -70,8 +70,8 @@ class Choice(TidyCase):
         self.assertEqual(self.touched("HEAD"), [])
         self.assertEqual(self.touched("HEAD~1"), ["src/b.cpp"])
 
-    def test_files_that_are_not_of_the_product_or_are_gone_are_not_touched(self):
-        self.commit({**RULES, "src/gone.cpp": GOOD, "tests/a_test.cpp": GOOD, "tools/a": GOOD, "examples/a.cpp": GOOD},
+    def test_files_of_other_folders_or_that_are_gone_are_not_touched(self):
+        self.commit({**RULES, "src/gone.cpp": GOOD, "bench/a.cpp": GOOD, "tools/a": GOOD, "dsl/a.cpp": GOOD},
                     date=1_000_000_000)
         (self.root / "src/gone.cpp").unlink()
         self.assertEqual(self.touched(), [])
@@ -145,11 +145,34 @@ class CheckTidy(TidyCase):
         self.assertIn("src/b.cpp:3: ", printed)
 
     def test_named_files_and_all_files_are_checked_without_a_limit(self):
-        self.commit({**RULES, "src/a.cpp": GOOD, "src/b.cpp": GOOD, "tests/c.cpp": GOOD}, date=1_000_000_000)
-        self.compile_commands("src/a.cpp", "src/b.cpp", "tests/c.cpp")
+        self.commit({**RULES, "src/a.cpp": GOOD, "src/b.cpp": GOOD, "bench/c.cpp": GOOD}, date=1_000_000_000)
+        self.compile_commands("src/a.cpp", "src/b.cpp", "bench/c.cpp")
         self.assertEqual(self.check("--all", "--max-files", "1"), (0, "check_tidy: 2 files, 0 diagnostics\n"))
-        self.assertEqual(self.check(str(self.root / "tests/c.cpp")), (0, "check_tidy: 1 file, 0 diagnostics\n"))
+        self.assertEqual(self.check(str(self.root / "bench/c.cpp")), (0, "check_tidy: 1 file, 0 diagnostics\n"))
         self.assertEqual(self.check("src/missing.cpp")[0], 1)
+
+    def test_the_rules_are_those_of_the_nearest_folder(self):
+        self.commit({**RULES, "tests/.clang-tidy": "Checks: '-*,readability-function-size'\n", "src/a.cpp": BAD,
+                     "tests/b.cpp": BAD}, date=1_000_000_000)
+        self.compile_commands("src/a.cpp", "tests/b.cpp")
+        status, printed = self.check()
+        self.assertEqual((status, printed.count("use nullptr")), (1, 1), printed)
+        self.assertIn("src/a.cpp:3: ", printed)
+
+    def test_long_and_deeply_nested_functions_are_reported_by_the_rules_of_this_repository(self):
+        rules = (TOOLS.parent / ".clang-tidy").read_text(encoding="utf-8")
+        heads = ("if (a > 1)", "for (; a > 2;)", "while (a > 3)", "if (a > 4)")
+
+        def function(name, lines, blocks):
+            body = " {\n".join(("", *heads[:blocks])) + " {\n" + "a -= 1;\n" * lines + "}\n" * blocks
+            return f"int {name}(int a) {{\n{body[3:]}return a;\n}}\n"
+
+        self.commit({".clang-tidy": rules, "src/a.cpp": function("fits", 55, 3) + function("is_long", 80, 1)
+                     + function("is_deep", 1, 4)}, date=1_000_000_000)
+        self.compile_commands("src/a.cpp")
+        printed = self.check()[1]
+        sized = [line for line in printed.splitlines() if "readability-function-size" in line]
+        self.assertEqual(["is_long" in sized[0], "is_deep" in sized[1], len(sized)], [True, True, 2], printed)
 
     def test_a_clean_file_is_parsed_again_after_a_change_of_what_it_depends_on(self):
         self.commit({**RULES, "src/a.hpp": "#pragma once\n", "src/a.cpp": '#include "a.hpp"\n' + GOOD}, date=1_000_000_000)
