@@ -1,4 +1,5 @@
-// examples/00_hello.cpp: the smallest program of each kind: a function, a loop and a task, by one header.
+// examples/00_hello.cpp: the smallest program of each kind: a function, a loop
+// and a task, by one header.
 // [program]
 #include <braid/braid.hpp>
 
@@ -16,7 +17,9 @@ int main() {
   std::printf("6 * 7 is %d\n", braid::spawn([] { return 6 * 7; }).get());
 
   std::vector<long> squares(1000);
-  braid::parallel_for(0, 1000, [&squares](int i) { squares[static_cast<std::size_t>(i)] = 1L * i * i; });
+  braid::parallel_for(0, 1000, [&squares](int i) {
+    squares[static_cast<std::size_t>(i)] = 1L * i * i;
+  });
   std::printf("999 * 999 is %ld\n", squares.back());
 
   braid::spawn(greet()).get();

@@ -1,4 +1,5 @@
-// examples/01_one_runtime.cpp: computing, waiting and a deadline in one program.
+// examples/01_one_runtime.cpp: computing, waiting and a deadline in one
+// program.
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
@@ -13,8 +14,9 @@ using namespace std::chrono_literals;
 // [program]
 braid::task<long> score(braid::pool& workers, std::vector<int> rows) {
   auto sum = [&rows] { return std::accumulate(rows.begin(), rows.end(), 0L); };
-  auto computing = braid::offload(workers, sum);  // on a worker; the loop stays free
-  co_return co_await computing;                   // and back home on the loop
+  // On a worker; the loop stays free.
+  auto computing = braid::offload(workers, sum);
+  co_return co_await computing;  // and back home on the loop
 }
 
 braid::task<long> fetch_slowly() {

@@ -1,4 +1,5 @@
-// examples/02_scope.cpp: tasks that end together: the first failure stops the rest.
+// examples/02_scope.cpp: tasks that end together: the first failure stops the
+// rest.
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/runtime/runtime.hpp>

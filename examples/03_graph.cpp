@@ -1,4 +1,5 @@
-// examples/03_graph.cpp: a graph of nodes: some compute here, some on workers, some wait.
+// examples/03_graph.cpp: a graph of nodes: some compute here, some on workers,
+// some wait.
 #include <braid/coro/sleep.hpp>
 #include <braid/graph/run.hpp>
 #include <braid/runtime/runtime.hpp>
@@ -24,14 +25,17 @@ struct diamond {
     value[0] = 20;
     co_return braid::node_status::done;
   }
-  auto run(braid::node_index node, const braid::stop_flag&) -> braid::node_status {
-    value[node] = node == 3 ? value[1] + value[2] : value[0] + static_cast<int>(node);
+  auto run(braid::node_index node, const braid::stop_flag&)
+      -> braid::node_status {
+    value[node] =
+        node == 3 ? value[1] + value[2] : value[0] + static_cast<int>(node);
     return braid::node_status::done;
   }
 };
 
 braid::task<int> run_diamond(braid::pool& workers) {
-  const std::array<braid::graph_shape::edge, 4> edges{{{0, 1}, {0, 2}, {1, 3}, {2, 3}}};
+  const std::array<braid::graph_shape::edge, 4> edges{
+      {{0, 1}, {0, 2}, {1, 3}, {2, 3}}};
   const auto shape = braid::graph_shape::make(4, edges);
   diamond nodes;
   braid::scope inside(co_await braid::this_scope());
@@ -44,5 +48,6 @@ braid::task<int> run_diamond(braid::pool& workers) {
 
 int main() {
   auto runtime = braid::runtime::create({.workers = 2});
-  if (runtime) std::printf("%d\n", (*runtime)->run(run_diamond((*runtime)->workers())));
+  if (runtime)
+    std::printf("%d\n", (*runtime)->run(run_diamond((*runtime)->workers())));
 }

@@ -1,4 +1,5 @@
-// examples/05_registry.cpp: threads that can be found by what they are for, asked about, and disturbed by seed.
+// examples/05_registry.cpp: threads that can be found by what they are for,
+// asked about, and disturbed by seed.
 #include <braid/task/pool.hpp>
 #include <braid/thread/chaos.hpp>
 #include <braid/thread/registry.hpp>
@@ -22,25 +23,34 @@ void read_input(const std::stop_token& stop) {
 int main() {
   const auto registry = braid::default_registry();
   const braid::registry_observer observer(
-      registry, {.unregistered = [](const thread_entry& entry) { std::printf("%s has ended\n", entry.name.c_str()); }});
-  const braid::pool workers({.workers = 1, .name = "rank", .registration = {{.tag = "compute"}}});
-  auto reader = braid::registered_thread::create({.label = {.tag = "io", .name = "reader"}}, read_input);
+      registry, {.unregistered = [](const thread_entry& entry) {
+        std::printf("%s has ended\n", entry.name.c_str());
+      }});
+  const braid::pool workers(
+      {.workers = 1, .name = "rank", .registration = {{.tag = "compute"}}});
+  auto reader = braid::registered_thread::create(
+      {.label = {.tag = "io", .name = "reader"}}, read_input);
   if (!reader) return 1;
 
-  for (const auto& [name, id] : registry.project<&thread_entry::name, &thread_entry::tid>().to_vector())
+  for (const auto& [name, id] :
+       registry.project<&thread_entry::name, &thread_entry::tid>().to_vector())
     std::printf("%s has an id: %s\n", name.c_str(), id > 0 ? "yes" : "no");
   if (const auto found = registry.find_by<&thread_entry::tag>("compute"))
     braid::visit_fields(*found, [](std::string_view field, const auto& value) {
       if constexpr (std::same_as<decltype(value), const std::string&>)
-        std::printf("%.*s: %s\n", static_cast<int>(field.size()), field.data(), value.c_str());
+        std::printf("%.*s: %s\n", static_cast<int>(field.size()), field.data(),
+                    value.c_str());
     });
 
   const auto compute = registry.where<&thread_entry::tag>("compute");
-  for (const auto& [entry, answer] : compute.apply(braid::thread_profile::background()))
-    std::printf("%s %s\n", entry.name.c_str(), answer ? "was asked to stay in the background" : "is gone");
+  for (const auto& [entry, answer] :
+       compute.apply(braid::thread_profile::background()))
+    std::printf("%s %s\n", entry.name.c_str(),
+                answer ? "was asked to stay in the background" : "is gone");
 
   {
-    const auto chaos = braid::chaos::start(threads_of(registry.where<&thread_entry::tag>("io")), {.seed = 7});
+    const auto chaos = braid::chaos::start(
+        threads_of(registry.where<&thread_entry::tag>("io")), {.seed = 7});
     std::puts(chaos ? "the reader is disturbed" : "no chaos");
   }
   std::puts("the reader has its CPUs again");

@@ -1,5 +1,5 @@
-// examples/08_pools.cpp: the classic kinds of pools, each as options of one; jobs in series, and threads for what
-// blocks.
+// examples/08_pools.cpp: the classic kinds of pools, each as options of one;
+// jobs in series, and threads for what blocks.
 #include <braid/base/error.hpp>
 #include <braid/coro/serial_executor.hpp>
 #include <braid/runtime/default_runtime.hpp>
@@ -23,12 +23,20 @@ using braid::scheduler;
 
 // [kinds]
 auto work_stealing() -> pool { return pool({.workers = 2}); }
-auto least_loaded() -> pool { return pool({.workers = 2, .scheduler = scheduler::least_loaded}); }
-auto shared_queue() -> pool { return pool({.workers = 2, .scheduler = scheduler::shared_queue}); }
-auto polling() -> pool {
-  return pool({.workers = 1, .make_driver = [](std::size_t) { return std::make_unique<braid::polling_driver>(); }});
+auto least_loaded() -> pool {
+  return pool({.workers = 2, .scheduler = scheduler::least_loaded});
 }
-auto on_this_thread() -> pool { return pool({.scheduler = scheduler::current_thread}); }
+auto shared_queue() -> pool {
+  return pool({.workers = 2, .scheduler = scheduler::shared_queue});
+}
+auto polling() -> pool {
+  return pool({.workers = 1, .make_driver = [](std::size_t) {
+                 return std::make_unique<braid::polling_driver>();
+               }});
+}
+auto on_this_thread() -> pool {
+  return pool({.scheduler = scheduler::current_thread});
+}
 auto in_place() -> pool { return pool({.scheduler = scheduler::run_inline}); }
 // [/kinds]
 
@@ -36,31 +44,41 @@ void serial_and_blocking(pool& workers) {
   // [serial]
   braid::serial_executor account(workers);
   int balance = 0;  // touched by its jobs only, and so without a lock
-  for (int i = 0; i < 100; ++i) braid::or_throw(post(account, [&balance] { balance += 1; }));
-  std::printf("balance %d\n", spawn(account, [&balance] { return balance; }).get());
+  for (int i = 0; i < 100; ++i)
+    braid::or_throw(post(account, [&balance] { balance += 1; }));
+  std::printf("balance %d\n",
+              spawn(account, [&balance] { return balance; }).get());
   // [/serial]
   // [blocking]
   braid::blocking_pool slow({.max_threads = 8});
-  auto line = spawn(slow, [] { return std::this_thread::sleep_for(1ms), 7; });  // a file, a name, a lock
-  std::printf("read %d\n", line.then(workers, [](int n) { return n * 6; }).get());
+  // A file, a name, a lock.
+  auto line = spawn(slow, [] { return std::this_thread::sleep_for(1ms), 7; });
+  std::printf("read %d\n",
+              line.then(workers, [](int n) { return n * 6; }).get());
   // [/blocking]
   // [bounded]
   int counted = 0;
   {
     braid::serial_executor lines(workers);
-    braid::bounded_executor entrance(lines, {.capacity = 100});  // .full = when_full::wait
-    for (int i = 0; i < 10'000; ++i) braid::or_throw(post(entrance, [&counted] { ++counted; }));
+    // .full = when_full::wait.
+    braid::bounded_executor entrance(lines, {.capacity = 100});
+    for (int i = 0; i < 10'000; ++i)
+      braid::or_throw(post(entrance, [&counted] { ++counted; }));
   }
   std::printf("counted %d, never more than 100 in the queue\n", counted);
   // [/bounded]
   // [observed]
   {
-    braid::observed_executor seen(workers, {.on_end = [](const braid::observed_executor::job_report& job) {
-                                    if (job.how == braid::observed_executor::ending::failed)
-                                      std::printf("job %d failed\n", static_cast<int>(job.id.number));
-                                  }});
+    braid::observed_executor seen(
+        workers,
+        {.on_end = [](const braid::observed_executor::job_report& job) {
+          if (job.how == braid::observed_executor::ending::failed)
+            std::printf("job %d failed\n", static_cast<int>(job.id.number));
+        }});
     for (const int part : {1, 0, 2})
-      spawn(seen, [part] { return part != 0 ? 6 / part : throw std::domain_error("/ 0"); }).wait();
+      spawn(seen, [part] {
+        return part != 0 ? 6 / part : throw std::domain_error("/ 0");
+      }).wait();
   }
   // [/observed]
 }
@@ -75,7 +93,8 @@ void ending() {
     return 1;
   });
   begun.wait();
-  if (!workers.shutdown_for(20ms)) std::puts("not in time: a stop was requested");
+  if (!workers.shutdown_for(20ms))
+    std::puts("not in time: a stop was requested");
   std::printf("ended with %d\n", endless.get());
   // [/shutdown]
 }
@@ -92,13 +111,15 @@ void outliving() {
   try {
     refused.get();
   } catch (const std::system_error& why) {
-    std::printf("%d, and then: %s\n", answer.get(), why.code().message().c_str());
+    std::printf("%d, and then: %s\n", answer.get(),
+                why.code().message().c_str());
   }
   // [/outlived]
 }
 
 int main() {
-  for (const auto make : {work_stealing, least_loaded, shared_queue, polling, on_this_thread, in_place}) {
+  for (const auto make : {work_stealing, least_loaded, shared_queue, polling,
+                          on_this_thread, in_place}) {
     pool where = make();
     std::printf("%d ", spawn(where, [] { return 6 * 7; }).get());
   }
@@ -110,7 +131,8 @@ int main() {
   ending();
   outliving();
   // [process]
-  braid::or_throw(braid::initialize({.workers = 2}));  // not needed where the defaults will do
+  // Not needed where the defaults will do.
+  braid::or_throw(braid::initialize({.workers = 2}));
   std::printf("process-wide %d\n", braid::spawn([] { return 1; }).get());
   braid::or_throw(braid::finalize());
   braid::or_throw(braid::initialize());  // anew, as tests may want it

@@ -1,5 +1,5 @@
-// examples/10_job_slab.cpp: jobs in slots that are made beforehand: one that is followed by others, and one whose end
-// stands for the end of its parts.
+// examples/10_job_slab.cpp: jobs in slots that are made beforehand: one that is
+// followed by others, and one whose end stands for the end of its parts.
 #include <braid/task/job_slab.hpp>
 
 #include <array>
@@ -50,25 +50,30 @@ int main() {
   // The state of a job, as it is after its run.
   const auto counted = braid::or_throw(jobs.allocate(counter{.count = 41}));
   braid::or_throw(jobs.schedule(counted));
-  std::printf("counted to %d\n", braid::or_throw(jobs.wait_result<counter>(counted)).count);
+  std::printf("counted to %d\n",
+              braid::or_throw(jobs.wait_result<counter>(counted)).count);
 
   // One after the other: only the first is scheduled.
   const auto root = braid::or_throw(jobs.allocate([] { std::puts("first"); }));
-  const auto second = braid::or_throw(jobs.allocate([] { std::puts("second"); }));
+  const auto second =
+      braid::or_throw(jobs.allocate([] { std::puts("second"); }));
   braid::or_throw(jobs.continue_with(root, second));
   braid::or_throw(jobs.schedule(root));
   braid::or_throw(jobs.wait(second));
 
-  // The whole buffer is filled when the job that fills its first part has finished.
+  // The whole buffer is filled when the job that fills its first part has
+  // finished.
   std::array<unsigned char, 256> buffer{};
   const std::span<unsigned char> all(buffer);
   const auto whole = braid::or_throw(jobs.allocate(fill{all.first(64), 1}));
   for (std::size_t part = 1; part < 4; ++part) {
-    const auto child = braid::or_throw(jobs.allocate(fill{all.subspan(part * 64, 64), 1}));
+    const auto child =
+        braid::or_throw(jobs.allocate(fill{all.subspan(part * 64, 64), 1}));
     braid::or_throw(jobs.finish_with(child, whole));
     braid::or_throw(jobs.schedule(child));
   }
-  const auto none = jobs.allocate([] {});  // four slots, and the first of them has not finished
+  // Four slots, and the first of them has not finished.
+  const auto none = jobs.allocate([] {});
   std::printf("a fifth: %s\n", none.error().message().c_str());
   braid::or_throw(jobs.schedule(whole));
   braid::or_throw(jobs.wait(whole));
@@ -76,17 +81,20 @@ int main() {
 
   // [discard]
   // A job that is not wanted after all gives its slot back.
-  const auto unwanted = braid::or_throw(jobs.allocate([] { std::puts("never"); }));
+  const auto unwanted =
+      braid::or_throw(jobs.allocate([] { std::puts("never"); }));
   braid::or_throw(jobs.discard(unwanted));
 
   // A result that cannot be copied is moved out.
   const auto made = braid::or_throw(jobs.allocate(table{}));
   braid::or_throw(jobs.schedule(made));
-  std::printf("a table of %zu rows\n", braid::or_throw(jobs.wait_result<table>(made)).rows->size());
+  std::printf("a table of %zu rows\n",
+              braid::or_throw(jobs.wait_result<table>(made)).rows->size());
   // [/discard]
 
   // Their slots are used again by now, and the slab knows it.
-  std::printf("the first job: %s\n", jobs.wait(hello).error().message().c_str());
+  std::printf("the first job: %s\n",
+              jobs.wait(hello).error().message().c_str());
   jobs.stop(braid::job_slab::stop_mode::drain);
   braid::or_throw(jobs.join());
   // [/program]

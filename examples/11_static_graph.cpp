@@ -1,4 +1,5 @@
-// examples/11_static_graph.cpp: functions that depend on each other, laid out once and run many times.
+// examples/11_static_graph.cpp: functions that depend on each other, laid out
+// once and run many times.
 #include <braid/graph/static_graph.hpp>
 #include <braid/task/pool.hpp>
 
@@ -21,10 +22,12 @@ int main() {
     freight = price < 100 ? 7 : 0;
   });
   const auto sum = draft.add("sum", [&] { total = price + tax + freight; });
-  const auto print = draft.add("print", [&] { std::printf("%6.2f for %.2f\n", total, price); });
+  const auto print = draft.add(
+      "print", [&] { std::printf("%6.2f for %.2f\n", total, price); });
   draft.succeed(sum, add_tax, add_freight);
   draft.precede(sum, print);
-  braid::static_graph bill = braid::or_throw(std::move(draft).build());  // all that is wrong would be an error here
+  // All that is wrong would be an error here.
+  braid::static_graph bill = braid::or_throw(std::move(draft).build());
 
   bill.run();  // on the workers of the process
   braid::pool workers({.workers = 2});
@@ -41,7 +44,8 @@ int main() {
   }
   std::stop_source enough;
   enough.request_stop();
-  std::printf("no bill: %s\n", bill.run(enough.get_token()).error().message().c_str());
+  std::printf("no bill: %s\n",
+              bill.run(enough.get_token()).error().message().c_str());
   // [/program]
 
   // [wrong]

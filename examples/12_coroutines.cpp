@@ -1,4 +1,5 @@
-// examples/12_coroutines.cpp: tasks that wait for each other, compute elsewhere, and end together.
+// examples/12_coroutines.cpp: tasks that wait for each other, compute
+// elsewhere, and end together.
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/fork_task.hpp>
@@ -20,7 +21,8 @@ auto odd_numbers(int up_to) -> braid::generator<int> {
 
 // [channel]
 auto produce(braid::channel<int>& line) -> task<void> {
-  for (const int n : odd_numbers(9)) braid::or_throw(co_await line.send(n));  // waits while there is no room
+  // Waits while there is no room.
+  for (const int n : odd_numbers(9)) braid::or_throw(co_await line.send(n));
   line.close();
 }
 auto sum_of(braid::channel<int>& line) -> task<int> {
@@ -50,22 +52,29 @@ auto halve(int& number) -> braid::fork_task<void> {
 auto program(braid::runtime& runtime) -> task<void> {
   // [together]
   braid::channel<int> line(2);
-  const auto [nothing, sum] = co_await when_all(produce(line), sum_of(line));       // the first failure stops the rest
-  const auto first = co_await when_any(answer_after(1h, 1), answer_after(1ms, 2));  // the slow one is stopped
+  // The first failure stops the rest.
+  const auto [nothing, sum] = co_await when_all(produce(line), sum_of(line));
+  // The slow one is stopped.
+  const auto first =
+      co_await when_any(answer_after(1h, 1), answer_after(1ms, 2));
   const auto late = co_await with_timeout(1ms, answer_after(1h, 3));
-  std::printf("sum %d, answer %zu, and %s\n", sum, first.index, late.error().message().c_str());
+  std::printf("sum %d, answer %zu, and %s\n", sum, first.index,
+              late.error().message().c_str());
   // [/together]
   // [elsewhere]
   const auto square = [](int n) { return n * n; };
-  const int squared = co_await offload(runtime.workers(), square, 12);   // computed by a worker, used at home
-  const int again = co_await spawn(runtime.workers(), square, squared);  // a future can be awaited as well
+  // Computed by a worker, used at home.
+  const int squared = co_await offload(runtime.workers(), square, 12);
+  // A future can be awaited as well.
+  const int again = co_await spawn(runtime.workers(), square, squared);
   std::printf("%d and %d\n", squared, again);
   // [/elsewhere]
   // [forked]
   const long found = co_await spawn(runtime.workers(), fib(20));
   std::vector<int> numbers{2, 4, 6};
   co_await spawn(runtime.workers(), fork_each(numbers, halve));
-  std::printf("fib(20) is %ld, and the last number %d\n", found, numbers.back());
+  std::printf("fib(20) is %ld, and the last number %d\n", found,
+              numbers.back());
   // [/forked]
 }
 
@@ -73,7 +82,8 @@ int main() {
   const auto runtime = braid::or_throw(braid::runtime::create({.workers = 2}));
   runtime->run(program(*runtime));
   // [pool]
-  auto ahead = spawn(runtime->workers(), answer_after(1ms, 42));  // a task on a pool; others run beside it
+  // A task on a pool; others run beside it.
+  auto ahead = spawn(runtime->workers(), answer_after(1ms, 42));
   std::printf("from the pool: %d\n", ahead.get());
   // [/pool]
 }

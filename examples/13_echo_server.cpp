@@ -1,4 +1,5 @@
-// examples/13_echo_server.cpp: a server that sends back what it gets, its clients, and a stop that ends both.
+// examples/13_echo_server.cpp: a server that sends back what it gets, its
+// clients, and a stop that ends both.
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/byte_stream.hpp>
 #include <braid/io/sockets.hpp>
@@ -26,7 +27,8 @@ auto echo(stream_socket client) -> task<void> {
 
 auto serve(stream_listener listener) -> task<void> {
   auto accept_all = [&](scope& clients) -> task<void> {
-    while (auto accepted = co_await listener.accept()) clients.spawn(echo(std::move(*accepted)));
+    while (auto accepted = co_await listener.accept())
+      clients.spawn(echo(std::move(*accepted)));
   };
   co_await with_scope(accept_all);
 }
@@ -44,11 +46,13 @@ auto ask(loop& io, socket_address where, std::string_view line) -> task<void> {
 // [/client]
 
 auto program(loop& io) -> task<void> {
-  stream_listener listener = or_throw(stream_listener::listen(io, socket_address::loopback(0)));
+  stream_listener listener =
+      or_throw(stream_listener::listen(io, socket_address::loopback(0)));
   const auto where = or_throw(listener.local_address());
   auto all = [&](scope& children) -> task<void> {
     children.spawn(serve(std::move(listener)));
-    for (const std::string_view line : {"hello\n", "is anybody there?\n"}) co_await ask(io, where, line);
+    for (const std::string_view line : {"hello\n", "is anybody there?\n"})
+      co_await ask(io, where, line);
     children.request_stop();  // ends the server, and the clients that it has
   };
   co_await with_scope(all);

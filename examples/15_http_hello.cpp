@@ -1,4 +1,5 @@
-// examples/15_http_hello.cpp: a server with a few routes, a client that asks it, and a stop that loses nothing.
+// examples/15_http_hello.cpp: a server with a few routes, a client that asks
+// it, and a stop that loses nothing.
 #include <braid/coro/with_scope.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_server.hpp>
@@ -10,16 +11,20 @@
 using namespace braid;
 
 // [routes]
-auto size(http_exchange& x) -> task<void> {  // a coroutine, because the body may have to be waited for
+// A coroutine, because the body may have to be waited for.
+auto size(http_exchange& x) -> task<void> {
   const auto body = co_await x.read_all();
-  if (!body) co_return;  // too large, too slow or cut off: answered by the server
+  // Too large, too slow or cut off: answered by the server.
+  if (!body) co_return;
   x.reply(http_status::ok, std::to_string(body->size()));
 }
 
 auto make_routes() -> http_router {
   http_router routes;
   routes.get("/", [](http_exchange& x) { x.reply(http_status::ok, "hello"); });
-  routes.get("/users/{id}", [](http_exchange& x) { x.reply(http_status::ok, "user " + std::string(x.value("id"))); });
+  routes.get("/users/{id}", [](http_exchange& x) {
+    x.reply(http_status::ok, "user " + std::string(x.value("id")));
+  });
   routes.post("/size", &size);
   return routes;
 }
@@ -29,15 +34,21 @@ auto serve(http_server& server, stream_listener listener) -> task<void> {
   or_throw(co_await server.serve(std::move(listener)));  // until it is stopped
 }
 
-auto ask(http_client& client, http_method method, std::string url, std::string body = {}) -> task<void> {
-  http_client::call call{.method = method, .url = std::move(url), .body = std::move(body)};
+auto ask(http_client& client, http_method method, std::string url,
+         std::string body = {}) -> task<void> {
+  http_client::call call{
+      .method = method, .url = std::move(url), .body = std::move(body)};
   const auto answer = co_await client.fetch(std::move(call));
-  if (answer) std::printf("%d %s\n", static_cast<int>(answer->status), answer->body.c_str());
+  if (answer)
+    std::printf("%d %s\n", static_cast<int>(answer->status),
+                answer->body.c_str());
 }
 
 auto program(loop& io, const http_router& routes) -> task<void> {
-  stream_listener listener = or_throw(stream_listener::listen(io, socket_address::loopback(0)));
-  const std::string url = "http://" + or_throw(listener.local_address()).to_string();
+  stream_listener listener =
+      or_throw(stream_listener::listen(io, socket_address::loopback(0)));
+  const std::string url =
+      "http://" + or_throw(listener.local_address()).to_string();
   // [serve]
   http_server server(io, routes, {.head_timeout = 5s});
   http_client client(io);

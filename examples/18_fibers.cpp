@@ -1,4 +1,5 @@
-// examples/18_fibers.cpp: plain functions that wait like tasks: a library that calls back, and deep recursion.
+// examples/18_fibers.cpp: plain functions that wait like tasks: a library that
+// calls back, and deep recursion.
 #include <braid/coro/channel.hpp>
 #include <braid/coro/fiber.hpp>
 #include <braid/coro/sleep.hpp>
@@ -13,7 +14,8 @@
 using braid::task, braid::operator""ms, braid::operator""h;
 
 // [library]
-/// Knows nothing of tasks: it calls `emit` for each part, somewhere deep inside.
+/// Knows nothing of tasks: it calls `emit` for each part, somewhere deep
+/// inside.
 template <typename Emit>
 void split(int from, int to, const Emit& emit) {
   if (to - from == 1) return emit(from);
@@ -26,7 +28,9 @@ auto program() -> task<void> {
   // [fiber]
   braid::channel<int> line(1);
   auto emits = [&] {
-    split(0, 5, [&](int part) { braid::or_throw(fiber_await(line.send(part))); });  // the fiber waits, not the thread
+    // The fiber waits, not the thread.
+    split(0, 5,
+          [&](int part) { braid::or_throw(fiber_await(line.send(part))); });
     line.close();
   };
   auto collects = [&]() -> task<int> {
@@ -34,7 +38,8 @@ auto program() -> task<void> {
     while (const auto part = co_await line.receive()) sum += *part;
     co_return sum;
   };
-  const auto [nothing, sum] = co_await when_all(braid::run_fiber(emits), collects());
+  const auto [nothing, sum] =
+      co_await when_all(braid::run_fiber(emits), collects());
   std::printf("sum %d\n", sum);
   // [/fiber]
   // [sort]
@@ -46,10 +51,17 @@ auto program() -> task<void> {
   auto sorts = [&] { std::ranges::sort(cards, asks); };
   co_await braid::run_fiber(sorts);
   std::printf("sorted: %d %d %d %d\n", cards[0], cards[1], cards[2], cards[3]);
-  auto patient = [&] { std::ranges::sort(cards, [](int, int) { return fiber_await(braid::sleep_for(1h)), false; }); };
-  const auto late = co_await with_timeout(2ms, braid::run_fiber(patient));  // stopped where it waits
+  auto patient = [&] {
+    std::ranges::sort(cards, [](int, int) {
+      return fiber_await(braid::sleep_for(1h)), false;
+    });
+  };
+  // Stopped where it waits.
+  const auto late = co_await with_timeout(2ms, braid::run_fiber(patient));
   std::printf("%s\n", late.error().message().c_str());
   // [/sort]
 }
 
-int main() { braid::or_throw(braid::runtime::create({.workers = 1}))->run(program()); }
+int main() {
+  braid::or_throw(braid::runtime::create({.workers = 1}))->run(program());
+}

@@ -1,5 +1,6 @@
-// examples/19_tracing.cpp: a program that shows in a trace what it does: spans, a counter, jobs, tasks with names.
-// With BRAID_TRACE=t.pftrace in its environment it writes a file that https://ui.perfetto.dev opens.
+// examples/19_tracing.cpp: a program that shows in a trace what it does: spans,
+// a counter, jobs, tasks with names. With BRAID_TRACE=t.pftrace in its
+// environment it writes a file that https://ui.perfetto.dev opens.
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
@@ -17,7 +18,8 @@ namespace {
 
 // [spans]
 auto square(int number) -> int {
-  const braid::trace::span shown("square");  // a slice of the worker that computes it
+  // A slice of the worker that computes it.
+  const braid::trace::span shown("square");
   braid::trace::counter("last number", number);
   return number * number;
 }
@@ -31,9 +33,11 @@ auto nap_three_times() -> task<void> {
 auto program(braid::runtime& runtime) -> task<int> {
   braid::scope& here = co_await braid::this_scope();
   auto first = braid::spawn(here, {.name = "first sleeper"}, nap_three_times());
-  auto second = braid::spawn(here, {.name = "second sleeper"}, nap_three_times());
+  auto second =
+      braid::spawn(here, {.name = "second sleeper"}, nap_three_times());
   int sum = 0;
-  for (int number = 1; number <= 20; ++number) sum += co_await braid::spawn(runtime.workers(), square, number);
+  for (int number = 1; number <= 20; ++number)
+    sum += co_await braid::spawn(runtime.workers(), square, number);
   co_await std::move(first);
   co_await std::move(second);
   co_return sum;

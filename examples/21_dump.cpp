@@ -1,5 +1,6 @@
 // examples/21_dump.cpp: a program that shows what its own tasks wait for.
-// With BRAID_DUMP=quit in its environment it would do the same, on stderr, for each SIGQUIT.
+// With BRAID_DUMP=quit in its environment it would do the same, on stderr, for
+// each SIGQUIT.
 #include <braid/braid.hpp>
 
 #include <cstdio>
@@ -13,7 +14,9 @@ namespace {
 void show(const braid::task_dump& all) {
   for (const braid::task_dump::home& home : all.homes)
     for (const braid::task_dump::entry& each : home.tasks)
-      if (!each.name.empty()) std::printf("%s waits for %s\n", each.name.c_str(), each.waits_for.c_str());
+      if (!each.name.empty())
+        std::printf("%s waits for %s\n", each.name.c_str(),
+                    each.waits_for.c_str());
 }
 // [/dump]
 
@@ -33,7 +36,8 @@ auto program(braid::runtime& runtime) -> task<void> {
   braid::scope& here = co_await braid::this_scope();
   auto cook = braid::spawn(here, {.name = "cook"}, wait_for_orders(orders));
   auto waiter = braid::spawn(here, {.name = "waiter"}, wait_for(start));
-  auto dumped = braid::offload(runtime.blocking(), [&runtime] { return braid::dump(runtime); });
+  auto dumped = braid::offload(runtime.blocking(),
+                               [&runtime] { return braid::dump(runtime); });
   const braid::task_dump all = co_await dumped;
   show(all);
   start.set();

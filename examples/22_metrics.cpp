@@ -1,4 +1,5 @@
-// examples/22_metrics.cpp: what a runtime counts, and a watchdog for loops and workers that do not come back.
+// examples/22_metrics.cpp: what a runtime counts, and a watchdog for loops and
+// workers that do not come back.
 #include <braid/braid.hpp>
 
 #include <chrono>
@@ -27,9 +28,10 @@ auto sum_of(braid::runtime& runtime, std::string_view name) -> double {
 
 // [stalls]
 auto with_watchdog() -> braid::runtime::options {
-  return {.stall_limit = 500ms, .on_stall = [](const braid::runtime::stall& what) {
-            std::fprintf(stderr, "%s does not come back\n", what.thread.c_str());
-          }};
+  return {
+      .stall_limit = 500ms, .on_stall = [](const braid::runtime::stall& what) {
+        std::fprintf(stderr, "%s does not come back\n", what.thread.c_str());
+      }};
 }
 // [/stalls]
 
@@ -38,8 +40,10 @@ auto with_watchdog() -> braid::runtime::options {
 auto main() -> int {
   const auto runtime = braid::or_throw(braid::runtime::create(with_watchdog()));
   braid::http_router routes;
-  routes.get("/metrics", [&](braid::http_exchange& x) { answer_metrics(*runtime, x); });
+  routes.get("/metrics",
+             [&](braid::http_exchange& x) { answer_metrics(*runtime, x); });
   for (int i = 0; i < 3; ++i) braid::spawn(runtime->blocking(), [] {}).get();
-  std::printf("jobs that may block: %.0f\n", sum_of(*runtime, "braid_blocking_jobs"));
+  std::printf("jobs that may block: %.0f\n",
+              sum_of(*runtime, "braid_blocking_jobs"));
   std::printf("stalls: %.0f\n", sum_of(*runtime, "braid_stalls"));
 }

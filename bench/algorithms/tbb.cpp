@@ -17,11 +17,14 @@ using bench::parameters;
 using bench::sample;
 
 auto run_scan(const parameters& given) -> sample {
+  // clang-format off: a page shows these lines
   // [scan]
-  const auto scan = [](const std::vector<double>& in, std::vector<double>& out) {
+  const auto scan = [](const std::vector<double>& in,
+                       std::vector<double>& out) {
     tbb::parallel_scan(
         tbb::blocked_range<std::size_t>(0, in.size()), 0.0,
-        [&](const tbb::blocked_range<std::size_t>& part, double total, bool is_final) {
+        [&](const tbb::blocked_range<std::size_t>& part, double total,
+            bool is_final) {
           for (std::size_t i = part.begin(); i != part.end(); ++i) {
             total += in[i];
             if (is_final) out[i] = total;
@@ -31,6 +34,7 @@ auto run_scan(const parameters& given) -> sample {
         std::plus{});
   };
   // [/scan]
+  // clang-format on
   return bench::in_arena(given.workers(), [&] { return bench::timed_scan(given, scan); });
 }
 

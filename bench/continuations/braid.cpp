@@ -23,12 +23,15 @@ using braid::scheduler;
 auto next(std::uint64_t n) -> std::uint64_t { return n + 1; }
 
 /// `links` continuations on `first`.
+// clang-format off: a page shows these lines
 // [chain]
-auto chain(future<std::uint64_t> first, std::uint64_t links) -> future<std::uint64_t> {
+auto chain(future<std::uint64_t> first, std::uint64_t links)
+    -> future<std::uint64_t> {
   for (std::uint64_t i = 0; i < links; ++i) first = std::move(first).then(next);
   return first;
 }
 // [/chain]
+// clang-format on
 
 /// The chain is complete when its first value comes.
 template <scheduler Chosen>

@@ -23,22 +23,27 @@ inline auto asio_contender(std::string name = "Boost.Asio") -> contender {
   return {.name = std::move(name), .kind = kind::rival, .version = BOOST_LIB_VERSION};
 }
 
+// clang-format off: a page shows these lines
 // [client]
 class asio_client : public std::enable_shared_from_this<asio_client> {
  public:
-  explicit asio_client(boost::asio::ip::tcp::socket socket) : socket_(std::move(socket)) {}
+  explicit asio_client(boost::asio::ip::tcp::socket socket)
+      : socket_(std::move(socket)) {}
 
   void read() {
-    socket_.async_read_some(boost::asio::buffer(room_),
-                            [self = shared_from_this()](boost::system::error_code error, std::size_t got) {
-                              if (!error) self->write(got);
-                            });
+    socket_.async_read_some(
+        boost::asio::buffer(room_),
+        [self = shared_from_this()](boost::system::error_code error,
+                                    std::size_t got) {
+          if (!error) self->write(got);
+        });
   }
 
  private:
   void write(std::size_t size) {
     boost::asio::async_write(socket_, boost::asio::buffer(room_, size),
-                             [self = shared_from_this()](boost::system::error_code error, std::size_t) {
+                             [self = shared_from_this()](
+                                 boost::system::error_code error, std::size_t) {
                                if (!error) self->read();
                              });
   }
@@ -46,6 +51,7 @@ class asio_client : public std::enable_shared_from_this<asio_client> {
   boost::asio::ip::tcp::socket socket_;
   std::array<char, 4096> room_{};
   // [/client]
+  // clang-format on
 };
 
 /// Listens from the start, and serves from `accept` on, while `loop` runs.

@@ -29,13 +29,16 @@ auto in_pool(const parameters& given, Fn fn) -> sample {
   return braid::run_in(pool, fn);
 }
 
+// clang-format off: a page shows these lines
 // [fib]
 [[gnu::noinline]] auto fib(std::uint64_t n) -> std::uint64_t {
   if (n < 2) return n;
-  const auto [left, right] = braid::fork_join([n] { return fib(n - 1); }, [n] { return fib(n - 2); });
+  const auto [left, right] =
+      braid::fork_join([n] { return fib(n - 1); }, [n] { return fib(n - 2); });
   return left + right;
 }
 // [/fib]
+// clang-format on
 
 [[gnu::noinline]] auto fib_combined(std::uint64_t n) -> std::uint64_t {
   if (n < 2) return n;

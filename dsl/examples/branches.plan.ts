@@ -4,7 +4,8 @@ import { coalesce, definePlan, EP, Key, P } from "@rankd/plan";
 const endpoint = EP.redis_default;
 
 /** A formula with a hole: what a helper returns is an expression. */
-const aged = (start: number, loss: number) => start - Key.id * coalesce(P.media_age_penalty_weight, loss);
+const aged = (start: number, loss: number) =>
+  start - Key.id * coalesce(P.media_age_penalty_weight, loss);
 
 const near = Key.country == "US" || Key.country == "CA";
 // [/helpers]

@@ -5,7 +5,8 @@ export default definePlan({
   name: "caches",
   build: (ctx) => {
     const viewer = ctx.viewer({ endpoint: EP.redis_default });
-    // By user and page size: half a minute old at most, or a minute more while they are read again.
+    // By user and page size: half a minute old at most, or a minute more while
+    // they are read again.
     const near = viewer.follow({
       endpoint: EP.redis_default,
       fanout: P.page_size.within(1, 200),

@@ -18,7 +18,8 @@ export default definePlan({
     return ctx
       .choose(
         P.new_model,
-        () => found.callModels({ models: ["clicks"], outKeys: [Key.final_score] }),
+        () =>
+          found.callModels({ models: ["clicks"], outKeys: [Key.final_score] }),
         () => found.vm({ outKey: Key.final_score, expr: 1000 - Key.id * 0.5 }),
         { as: "ranked" },
       )

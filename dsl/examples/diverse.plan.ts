@@ -16,10 +16,26 @@ export default definePlan({
       })
       .rankFusion({ by: Key.title, outKey: Key.model_score_1 })
       .aggregate({ of: "count", per: Key.country, outKey: Key.model_score_2 })
-      .vm({ outKey: Key.final_score, expr: coalesce(Key.model_score_1 / E.log1p(Key.model_score_2), 0) })
+      .vm({
+        outKey: Key.final_score,
+        expr: coalesce(Key.model_score_1 / E.log1p(Key.model_score_2), 0),
+      })
       .sort({ by: Key.final_score, order: "desc" })
-      .diversify({ strategy: "window", by: Key.country, atMost: 2, window: 5, as: "apart" })
-      .diversify({ strategy: "quota", by: Key.title, values: ["recommended"], everyNth: 3, first: 2, as: "slots" })
+      .diversify({
+        strategy: "window",
+        by: Key.country,
+        atMost: 2,
+        window: 5,
+        as: "apart",
+      })
+      .diversify({
+        strategy: "quota",
+        by: Key.title,
+        values: ["recommended"],
+        everyNth: 3,
+        first: 2,
+        as: "slots",
+      })
       .take({ count: 20 });
   },
 });

@@ -10,7 +10,10 @@ export default definePlan({
     const viewer = ctx.viewer({ endpoint });
     const recommended = viewer
       .recommendation({ endpoint, fanout: 100, timeoutMs: 40, retries: 1 })
-      .orElse({ on: ["store_*", "node_timeout"], use: viewer.follow({ endpoint, fanout: 50, as: "followed" }) });
+      .orElse({
+        on: ["store_*", "node_timeout"],
+        use: viewer.follow({ endpoint, fanout: 50, as: "followed" }),
+      });
     return recommended
       .fetchFeatures({ endpoint, keys: [Key.title], hash: "user", hedgeMs: 8 })
       .orElse({ on: ["store_*"], use: "input", nulls: [Key.title] })

@@ -21,8 +21,11 @@ const further = [
 
 // [integers]
 const integers = [
-  Key.id % 10, // of integers exactly, with the sign of the left side; null where the right side is 0
-  E.bucket(Key.id, 100, "layout"), // 0 to 99, the same on every machine, and others for another seed
+  // Of integers exactly, with the sign of the left side; null where the right
+  // side is 0.
+  Key.id % 10,
+  // 0 to 99, the same on every machine, and others for another seed.
+  E.bucket(Key.id, 100, "layout"),
   E.bucket(Key.title, 100, "layout"), // the same of a string
   Key.title.length, // code points, so that "\u{1f600}" has one
 ];
@@ -53,17 +56,26 @@ const truths = [
 
 // [strings]
 const strings = [
-  Key.title == Key.country || Key.country != P.surface, // false where one of them is null
+  // False where one of them is null.
+  Key.title == Key.country || Key.country != P.surface,
   Key.title >= "m", // byte by byte
   Key.title.startsWith("the ") && !Key.title.endsWith(P.surface),
   Key.title.includes(P.surface),
-  P.new_model && E.bucket(Key.id, 100) < 10, // a param or key of type bool is a predicate
+  // A param or key of type bool is a predicate.
+  P.new_model && E.bucket(Key.id, 100) < 10,
 ];
 // [/strings]
 
 // [builders]
 const built = Pred.and(
-  Pred.cmp(">=", E.mul(E.key(Key.id), E.coalesce(E.param(P.media_age_penalty_weight), E.const(0.2))), E.const(0.6)),
+  Pred.cmp(
+    ">=",
+    E.mul(
+      E.key(Key.id),
+      E.coalesce(E.param(P.media_age_penalty_weight), E.const(0.2)),
+    ),
+    E.const(0.6),
+  ),
   Pred.not(Pred.in(Key.country, ["US", "CA"])),
 );
 const exact = Pred.cmp("==", Key.id, E.const(9007199254740993n));
@@ -81,7 +93,9 @@ const anyOf = (all: readonly boolean[]) => {
 export default definePlan({
   name: "formulas",
   build: (ctx) => {
-    let set = ctx.viewer({ endpoint: EP.redis_default }).follow({ endpoint: EP.redis_default, fanout: 20 });
+    let set = ctx
+      .viewer({ endpoint: EP.redis_default })
+      .follow({ endpoint: EP.redis_default, fanout: 20 });
     // The key may not be null, and there is no model_score_1 yet.
     for (const value of [...values, ...further, ...integers])
       set = set.vm({ outKey: Key.model_score_2, expr: value ?? 0 });

@@ -17,7 +17,13 @@ export default definePlan({
       .take({ count: 3 })
       .vm({ outKey: Key.model_score_1, expr: Key.id * 0.001 });
     return fresh
-      .join({ rhs: newest, how: "left", select: [Key.model_score_1], map: [Key.final_score], onMissing: "default" })
+      .join({
+        rhs: newest,
+        how: "left",
+        select: [Key.model_score_1],
+        map: [Key.final_score],
+        onMissing: "default",
+      })
       .sort({ by: Key.final_score, order: "desc" });
   },
 });

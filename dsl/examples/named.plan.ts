@@ -5,7 +5,12 @@ export default definePlan({
   name: "named",
   build: (ctx) => {
     const endpoint = EP.redis_default;
-    const known = ctx.list({ endpoint, key: "follow:1", count: 2, as: "known" });
+    const known = ctx.list({
+      endpoint,
+      key: "follow:1",
+      count: 2,
+      as: "known",
+    });
     return ctx
       .viewer({ endpoint })
       .list({ endpoint, key: "follow:{id}", count: 20 })

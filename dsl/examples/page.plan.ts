@@ -6,7 +6,10 @@ export default definePlan({
   build: (ctx) =>
     ctx
       .viewer({ endpoint: EP.redis_default })
-      .follow({ endpoint: EP.redis_default, fanout: P.page_size.within(1, 1000) })
+      .follow({
+        endpoint: EP.redis_default,
+        fanout: P.page_size.within(1, 1000),
+      })
       .sort({ by: Key.id, order: "desc" })
       .take({ count: P.page_size.within(1, 500) }),
 });

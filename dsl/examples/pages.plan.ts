@@ -11,6 +11,7 @@ export default definePlan({
       .follow({ endpoint, fanout: 500 })
       .sort({ by: Key.id, order: "desc" })
       .paginate({ size: 20 })
-      .fetchFeatures({ endpoint, keys: [Key.title], hash: "user" }), // of the page alone
+      // Of the page alone.
+      .fetchFeatures({ endpoint, keys: [Key.title], hash: "user" }),
 });
 // [/pages]

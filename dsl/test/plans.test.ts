@@ -161,7 +161,7 @@ test("the sources are formatted", async () => {
     const path = join(repository, file);
     if ((await getFileInfo(path, { ignorePath })).ignored) continue;
     assert.ok(
-      await check(readFileSync(path, "utf8"), { ...options, filepath: path }),
+      await check(readFileSync(path, "utf8"), { ...options, ...(await resolveConfig(path)), filepath: path }),
       `${file} is not formatted: npm run format`,
     );
   }

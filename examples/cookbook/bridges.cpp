@@ -1,4 +1,5 @@
-// examples/cookbook/bridges.cpp: code that blocks, code with callbacks, futures and coroutines, and other threads.
+// examples/cookbook/bridges.cpp: code that blocks, code with callbacks, futures
+// and coroutines, and other threads.
 #include <braid/coro.hpp>
 #include <braid/io.hpp>
 #include <braid/runtime/default_runtime.hpp>
@@ -24,7 +25,8 @@ auto query(const std::string& text) -> std::string {
 
 // [blocking]
 auto users() -> task<std::string> {
-  co_return co_await braid::offload(braid::default_runtime().blocking(), [] { return query("users"); });
+  co_return co_await braid::offload(braid::default_runtime().blocking(),
+                                    [] { return query("users"); });
 }
 // [/blocking]
 
@@ -35,14 +37,16 @@ auto users_in_time(std::shared_ptr<std::mutex> lock) -> task<std::string> {
     const std::lock_guard held(*lock);
     return query("slow");
   };
-  const auto rows = co_await braid::offload(braid::default_runtime().blocking(), {.timeout = 1ms}, std::move(slow));
+  const auto rows = co_await braid::offload(braid::default_runtime().blocking(),
+                                            {.timeout = 1ms}, std::move(slow));
   co_return rows.value_or("no rows in time");
 }
 // [/blocking_timeout]
 
 // [long]
 auto count_until_stopped(braid::pool& workers) -> task<long> {
-  const braid::stop_flag& stop = (co_await braid::this_scope()).stop();  // of this request
+  // Of this request.
+  const braid::stop_flag& stop = (co_await braid::this_scope()).stop();
   co_return co_await braid::offload(workers, [&stop] {
     long n = 0;
     while (!stop.requested()) ++n;  // a part of the work, then a look
@@ -51,7 +55,8 @@ auto count_until_stopped(braid::pool& workers) -> task<long> {
 }
 // [/long]
 
-// A library in C: `sum_async` calls back once, `sensor_start` until `sensor_stop`.
+// A library in C: `sum_async` calls back once, `sensor_start` until
+// `sensor_stop`.
 extern "C" {
 using sum_done = void (*)(void* context, int sum);
 static void sum_async(int a, int b, sum_done done, void* context) {
@@ -64,7 +69,8 @@ auto sum(int a, int b) -> task<int> {
   auto owned = std::make_unique<braid::promise<int>>();
   auto ahead = owned->get_future();
   auto done = [](void* context, int sum) {
-    const std::unique_ptr<braid::promise<int>> to(static_cast<braid::promise<int>*>(context));
+    const std::unique_ptr<braid::promise<int>> to(
+        static_cast<braid::promise<int>*>(context));
     std::ignore = to->set_value(sum);  // of one that nothing else sets
   };
   sum_async(a, b, done, owned.release());
@@ -73,7 +79,8 @@ auto sum(int a, int b) -> task<int> {
 // [/callback]
 
 // [many_callbacks]
-/// Called from a thread of the sensor, which must not wait: a value without room is lost, and counted.
+/// Called from a thread of the sensor, which must not wait: a value without
+/// room is lost, and counted.
 struct readings {
   braid::channel<int> values{16};
   std::atomic<int> lost = 0;
@@ -92,22 +99,26 @@ auto sum_of(readings& from) -> task<int> {
 
 // [future_of_task]
 auto length_later() -> braid::future<std::size_t> {
-  return braid::spawn(users()).then([](const std::string& rows) { return rows.size(); });
+  return braid::spawn(users()).then(
+      [](const std::string& rows) { return rows.size(); });
 }
 // [/future_of_task]
 
 // [task_of_future]
 auto doubled() -> task<int> {
   braid::future<int> ahead = braid::spawn([] { return 21; });  // on a worker
-  co_return 2 * co_await std::move(ahead);                     // the loop runs other tasks meanwhile
+  // The loop runs other tasks meanwhile.
+  co_return 2 * co_await std::move(ahead);
 }
 // [/task_of_future]
 
 // [foreign_thread]
-/// Another library's thread hands work to the loop, where its data may be touched without a lock.
+/// Another library's thread hands work to the loop, where its data may be
+/// touched without a lock.
 void from_elsewhere(braid::loop& io, int& total) {
   std::jthread foreign([&] {
-    for (int i = 0; i < 10; ++i) braid::or_throw(post(io, [&total] { ++total; }));
+    for (int i = 0; i < 10; ++i)
+      braid::or_throw(post(io, [&total] { ++total; }));
   });
 }
 // [/foreign_thread]
@@ -115,7 +126,8 @@ void from_elsewhere(braid::loop& io, int& total) {
 // [merged]
 auto homes_of_tasks(braid::runtime& cores, int tasks) -> int {
   auto is_at_home = [&cores]() -> task<bool> {
-    const braid::loop* const mine = &cores.io();  // the loop of this worker, where the task stays
+    // The loop of this worker, where the task stays.
+    const braid::loop* const mine = &cores.io();
     co_await braid::sleep_for(1us);
     co_return &cores.io() == mine;
   };
@@ -129,10 +141,13 @@ auto homes_of_tasks(braid::runtime& cores, int tasks) -> int {
 auto program() -> task<void> {
   const auto lock = std::make_shared<std::mutex>();
   lock->lock();  // somebody else has it
-  std::printf("%s, %s\n", (co_await users()).c_str(), (co_await users_in_time(lock)).c_str());
+  std::printf("%s, %s\n", (co_await users()).c_str(),
+              (co_await users_in_time(lock)).c_str());
   lock->unlock();
-  std::ignore = co_await braid::with_timeout(5ms, count_until_stopped(braid::default_runtime().workers()));
-  std::puts("counted until the timeout");  // how far depends on the machine: perhaps not at all
+  std::ignore = co_await braid::with_timeout(
+      5ms, count_until_stopped(braid::default_runtime().workers()));
+  // How far depends on the machine: perhaps not at all.
+  std::puts("counted until the timeout");
   std::printf("sum %d\n", co_await sum(40, 2));
   readings sensor;
   std::thread([&sensor] {
@@ -140,19 +155,23 @@ auto program() -> task<void> {
     sensor.values.close();
   }).join();
   std::printf("sensor %d\n", co_await sum_of(sensor));
-  std::printf("length %zu, doubled %d\n", co_await length_later(), co_await doubled());
+  std::printf("length %zu, doubled %d\n", co_await length_later(),
+              co_await doubled());
 }
 
 int main() {
   braid::spawn(program()).get();
 
   // [sync]
-  const int value = braid::default_runtime().run(doubled());  // a plain thread waits; not on a loop
+  // A plain thread waits; not on a loop.
+  const int value = braid::default_runtime().run(doubled());
   // [/sync]
   // [make_merged]
-  const auto cores = braid::or_throw(braid::runtime::create({.workers = 2, .shape = braid::runtime_shape::merged}));
+  const auto cores = braid::or_throw(braid::runtime::create(
+      {.workers = 2, .shape = braid::runtime_shape::merged}));
   // [/make_merged]
-  std::printf("%zu loops, %d tasks at home\n", cores->loops().size(), homes_of_tasks(*cores, 100));
+  std::printf("%zu loops, %d tasks at home\n", cores->loops().size(),
+              homes_of_tasks(*cores, 100));
   int total = 0;
   from_elsewhere(braid::default_runtime().io(), total);
   braid::default_runtime().run([&] -> task<void> {

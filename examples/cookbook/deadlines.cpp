@@ -1,4 +1,5 @@
-// examples/cookbook/deadlines.cpp: time limits, retries, the first of several answers, and work that is given up.
+// examples/cookbook/deadlines.cpp: time limits, retries, the first of several
+// answers, and work that is given up.
 #include <braid/coro.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/task.hpp>
@@ -24,8 +25,10 @@ auto profile(std::chrono::nanoseconds second) -> task<std::string> {
   co_return user + ", " + posts;
 }
 
-auto page(std::chrono::nanoseconds second, std::chrono::nanoseconds limit) -> task<std::string> {
-  const auto both = co_await braid::with_timeout(limit, profile(second));  // for the two together
+auto page(std::chrono::nanoseconds second, std::chrono::nanoseconds limit)
+    -> task<std::string> {
+  // For the two together.
+  const auto both = co_await braid::with_timeout(limit, profile(second));
   co_return both ? *both : "sorry: " + both.error().message();
 }
 // [/two_calls]
@@ -38,21 +41,26 @@ auto recommendations() -> task<std::string> {
 // [/fallback]
 
 // [deadline]
-auto checkout(braid::time_point deadline) -> task<result<std::string>> {  // the deadline of the request
+// The deadline of the request.
+auto checkout(braid::time_point deadline) -> task<result<std::string>> {
   const auto paid = co_await braid::with_deadline(deadline, ask("bank", 1ms));
   if (!paid) co_return braid::fail(paid.error());
-  co_return co_await braid::with_deadline(deadline, ask("store", 1h));  // has what the bank has left
+  // Has what the bank has left.
+  co_return co_await braid::with_deadline(deadline, ask("store", 1h));
 }
 // [/deadline]
 
 // [retry]
-/// Calls `make` up to `attempts` times, until it gives a result that is no error.
+/// Calls `make` up to `attempts` times, until it gives a result that is no
+/// error.
 auto with_retries(int attempts, auto make) -> decltype(make()) {
   std::minstd_rand random(std::random_device{}());
   for (auto pause = 1ms;; pause = std::min(2 * pause, 1000ms)) {
     auto answer = co_await make();
     if (answer || --attempts == 0) co_return answer;
-    std::uniform_int_distribution<long> jitter(pause.count() * 500, pause.count() * 1000);  // half of it random
+    // Half of it random.
+    std::uniform_int_distribution<long> jitter(pause.count() * 500,
+                                               pause.count() * 1000);
     co_await braid::sleep_for(std::chrono::microseconds(jitter(random)));
   }
 }
@@ -61,7 +69,9 @@ auto with_retries(int attempts, auto make) -> decltype(make()) {
 auto retried() -> task<void> {
   int calls = 0;
   auto flaky = [&]() -> task<result<int>> {
-    if (++calls < 3) co_return braid::fail(std::make_error_code(std::errc::connection_refused));
+    if (++calls < 3)
+      co_return braid::fail(
+          std::make_error_code(std::errc::connection_refused));
     co_return 42;
   };
   // [use_retry]
@@ -72,13 +82,17 @@ auto retried() -> task<void> {
 
 // [first]
 auto fastest() -> task<std::string> {
-  auto first = co_await braid::when_any(ask("Paris", 1h), ask("Oslo", 1ms), ask("Rome", 1h));
-  co_return std::visit([](std::string text) { return text; }, std::move(first.value));  // Paris and Rome have ended
+  auto first = co_await braid::when_any(ask("Paris", 1h), ask("Oslo", 1ms),
+                                        ask("Rome", 1h));
+  // Paris and Rome have ended.
+  co_return std::visit([](std::string text) { return text; },
+                       std::move(first.value));
 }
 // [/first]
 
 // [hedge]
-auto later(std::chrono::nanoseconds pause, task<std::string> work) -> task<std::string> {
+auto later(std::chrono::nanoseconds pause, task<std::string> work)
+    -> task<std::string> {
   co_await braid::sleep_for(pause);
   co_return co_await std::move(work);
 }
@@ -86,7 +100,8 @@ auto later(std::chrono::nanoseconds pause, task<std::string> work) -> task<std::
 auto hedged() -> task<std::string> {
   std::vector<task<std::string>> attempts;
   attempts.push_back(ask("Paris", 1h));
-  attempts.push_back(later(5ms, ask("Oslo", 1ms)));  // asked only where Paris takes longer than that
+  // Asked only where Paris takes longer than that.
+  attempts.push_back(later(5ms, ask("Oslo", 1ms)));
   co_return (co_await braid::when_any(std::move(attempts))).value;
 }
 // [/hedge]
@@ -96,7 +111,8 @@ auto stop_it() -> task<void> {
   auto running = braid::spawn(ask("Paris", 1h));
   running.request_stop();
   const auto ended = co_await as_outcome(std::move(running));
-  std::printf("value %d, exception %d, stopped %d\n", ended.has_value(), ended.has_exception(), ended.is_stopped());
+  std::printf("value %d, exception %d, stopped %d\n", ended.has_value(),
+              ended.has_exception(), ended.is_stopped());
 }
 // [/stop]
 
@@ -117,13 +133,15 @@ auto all_or_nothing() -> task<void> {
 // [errors]
 auto advice_for(std::error_code error) -> std::string {
   if (error == braid::errc::broken_promise) return "nobody will answer";
-  if (error == std::errc::timed_out) return "try again later";  // braid's deadline_exceeded, and the kernel's ETIMEDOUT
+  // Braid's deadline_exceeded, and the kernel's ETIMEDOUT.
+  if (error == std::errc::timed_out) return "try again later";
   if (error == std::errc::connection_refused) return "nobody is there";
   return error.message();
 }
 
 auto give_advice() -> task<void> {
-  const auto late = co_await braid::with_timeout(1ms, ask("Paris", 1h));  // a result: no exception
+  // A result: no exception.
+  const auto late = co_await braid::with_timeout(1ms, ask("Paris", 1h));
   if (!late) std::printf("%s\n", advice_for(late.error()).c_str());
   auto unkept = braid::promise<int>().get_future();  // its promise has gone
   try {
@@ -135,12 +153,14 @@ auto give_advice() -> task<void> {
 // [/errors]
 
 auto program() -> task<void> {
-  std::printf("%s\n%s\n", (co_await page(1ms, 30s)).c_str(), (co_await page(1h, 5ms)).c_str());
+  std::printf("%s\n%s\n", (co_await page(1ms, 30s)).c_str(),
+              (co_await page(1h, 5ms)).c_str());
   std::printf("%s\n", (co_await recommendations()).c_str());
   const auto late = co_await checkout(std::chrono::steady_clock::now() + 50ms);
   std::printf("checkout: %s\n", late.error().message().c_str());
   co_await retried();
-  std::printf("%s, %s\n", (co_await fastest()).c_str(), (co_await hedged()).c_str());
+  std::printf("%s, %s\n", (co_await fastest()).c_str(),
+              (co_await hedged()).c_str());
   co_await stop_it();
   co_await all_or_nothing();
   co_await give_advice();

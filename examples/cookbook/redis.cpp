@@ -15,25 +15,31 @@ using namespace std::chrono_literals;
 using braid::task;
 
 // [pipeline]
-auto scores_of(braid::redis_connection& redis, std::vector<int> users) -> task<int> {
+auto scores_of(braid::redis_connection& redis, std::vector<int> users)
+    -> task<int> {
   braid::arena memory;  // keeps the texts of the replies
   braid::redis_batch batch;
-  for (const int user : users) batch.add("INCRBY", braid::resp_joined{"score:", user}, 10 * user);
-  const auto replies = co_await redis.run(batch, memory, 10s);  // sent together, one wait
+  for (const int user : users)
+    batch.add("INCRBY", braid::resp_joined{"score:", user}, 10 * user);
+  // Sent together, one wait.
+  const auto replies = co_await redis.run(batch, memory, 10s);
   int sum = 0;
   if (!replies) co_return -1;
   for (const braid::resp_value& each : *replies)
-    if (each.type() == braid::resp_type::integer) sum += static_cast<int>(each.integer());
+    if (each.type() == braid::resp_type::integer)
+      sum += static_cast<int>(each.integer());
   co_return sum;
 }
 // [/pipeline]
 
 // [cache]
-auto page(braid::redis_connection& redis, std::string key, braid::duration limit, int& rendered) -> task<std::string> {
+auto page(braid::redis_connection& redis, std::string key,
+          braid::duration limit, int& rendered) -> task<std::string> {
   braid::arena memory;
   const auto cached = co_await redis.get(key, memory, limit);
   if (cached && *cached) co_return std::string(**cached);
-  std::string text = "page " + key;  // rendered, also where Redis is down or slow
+  // Rendered, also where Redis is down or slow.
+  std::string text = "page " + key;
   ++rendered;
   std::ignore = co_await redis.set(key, text, limit);
   co_return text;
@@ -43,7 +49,8 @@ auto page(braid::redis_connection& redis, std::string key, braid::duration limit
 // [connect]
 auto connected(braid::redis_connection& redis) -> task<bool> {
   braid::arena memory;
-  for (int attempt = 0; attempt < 500; ++attempt) {  // a server that has just been started
+  // A server that has just been started.
+  for (int attempt = 0; attempt < 500; ++attempt) {
     if (co_await redis.get("any", memory)) co_return true;
     co_await braid::sleep_for(10ms);
   }
@@ -56,7 +63,8 @@ auto program(std::string folder) -> task<void> {
   const std::string socket = folder + "/socket";
   const auto server = braid::child_process::start(
       io, {.program = "redis-server",
-           .arguments = {"--port", "0", "--unixsocket", socket, "--dir", folder, "--save", "", "--loglevel", "warning"},
+           .arguments = {"--port", "0", "--unixsocket", socket, "--dir", folder,
+                         "--save", "", "--loglevel", "warning"},
            .out = braid::child_process::stream::null});
   if (!server) {
     std::printf("no redis-server: %s\n", server.error().message().c_str());
@@ -67,12 +75,14 @@ auto program(std::string folder) -> task<void> {
   std::printf("connected %d\n", co_await connected(redis));
   std::printf("sum %d\n", co_await scores_of(redis, {1, 2, 3}));
   int rendered = 0;
-  for (int i = 0; i < 3; ++i) std::printf("%s\n", (co_await page(redis, "home", 10s, rendered)).c_str());
+  for (int i = 0; i < 3; ++i)
+    std::printf("%s\n", (co_await page(redis, "home", 10s, rendered)).c_str());
   std::printf("rendered %d\n", rendered);
 }  // the server ends with its child_process
 
 int main() {
-  const auto folder = std::filesystem::temp_directory_path() / ("redis." + std::to_string(::getpid()));
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("redis." + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
   braid::spawn(program(folder)).get();
   std::filesystem::remove_all(folder);

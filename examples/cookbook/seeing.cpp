@@ -1,4 +1,5 @@
-// examples/cookbook/seeing.cpp: what a program does: traces, names, numbers, threads.
+// examples/cookbook/seeing.cpp: what a program does: traces, names, numbers,
+// threads.
 #include <braid/coro.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/task.hpp>
@@ -24,17 +25,20 @@ auto render(int rows) -> int {
 
 auto slow_request() -> task<int> {
   co_await braid::sleep_for(1ms);  // shown as `sleep`
-  co_return co_await braid::offload(braid::default_runtime().workers(), [] { return render(1000); });
+  co_return co_await braid::offload(braid::default_runtime().workers(),
+                                    [] { return render(1000); });
 }
 // [/trace]
 
 // [activity]
 auto monthly_report() -> task<int> {
-  const braid::trace::activity shown("monthly report");  // a track of its own, wherever its parts run
+  // A track of its own, wherever its parts run.
+  const braid::trace::activity shown("monthly report");
   shown.is_now("asks for rows");
   co_await braid::sleep_for(1ms);
   shown.is_now("renders them");
-  co_return co_await braid::offload(braid::default_runtime().workers(), [] { return render(1000); });
+  co_return co_await braid::offload(braid::default_runtime().workers(),
+                                    [] { return render(1000); });
 }
 // [/activity]
 
@@ -42,13 +46,15 @@ auto monthly_report() -> task<int> {
 inline constinit braid::task_local<std::string> request_id;
 
 auto log(std::string line) -> task<void> {
-  const std::string* const id = co_await request_id.get();  // null outside of a request
+  // Null outside of a request.
+  const std::string* const id = co_await request_id.get();
   std::printf("[%s] %s\n", id ? id->c_str() : "-", line.c_str());
 }
 
 auto handle() -> task<void> {
   co_await log("begins");
-  co_await braid::when_all(log("asks users"), log("asks posts"));  // its children see it, too
+  // Its children see it, too.
+  co_await braid::when_all(log("asks users"), log("asks posts"));
 }
 // [/task_local]
 
@@ -65,7 +71,8 @@ auto worker_names() -> std::string {
   std::string names;
   const auto threads = braid::or_throw(braid::thread_info::all());
   for (const braid::thread_info& each : threads)
-    if (const auto name = each.name(); name && name->starts_with("shop")) names += *name + " ";
+    if (const auto name = each.name(); name && name->starts_with("shop"))
+      names += *name + " ";
   return names;
 }
 // [/threads]
@@ -82,15 +89,21 @@ auto report_of(int jobs) -> int {
   std::atomic<int> failed = 0;
   {
     braid::pool workers(
-        {.workers = 2, .on_error = [&](std::exception_ptr, const braid::error_callback::origin&) { ++failed; }});
-    for (int i = 0; i < jobs; ++i) braid::or_throw(post(workers, [] { throw std::runtime_error("unheard"); }));
+        {.workers = 2,
+         .on_error = [&](std::exception_ptr,
+                         const braid::error_callback::origin&) { ++failed; }});
+    for (int i = 0; i < jobs; ++i)
+      braid::or_throw(
+          post(workers, [] { throw std::runtime_error("unheard"); }));
   }  // runs all jobs, and joins the workers
   return failed;
 }
 // [/on_error]
 
 auto program() -> task<void> {
-  std::printf("cells %d\n", co_await braid::spawn(braid::default_runtime(), {.name = "slow request"}, slow_request()));
+  std::printf("cells %d\n",
+              co_await braid::spawn(braid::default_runtime(),
+                                    {.name = "slow request"}, slow_request()));
   std::printf("report %d\n", co_await monthly_report());
   co_await request_id.bind("r-17", handle());
   co_await log("after it");
@@ -98,7 +111,11 @@ auto program() -> task<void> {
 
 int main() {
   braid::spawn(program()).get();
-  std::printf("%s\n", braid::spawn(braid::default_runtime(), {.name = "the clerk"}, who_am_i()).get().c_str());
+  std::printf("%s\n", braid::spawn(braid::default_runtime(),
+                                   {.name = "the clerk"}, who_am_i())
+                          .get()
+                          .c_str());
   std::printf("%s\n", worker_names().c_str());
-  std::printf("jobs %d, failed %d\n", jobs_of(braid::default_runtime().workers()) > 0, report_of(3));
+  std::printf("jobs %d, failed %d\n",
+              jobs_of(braid::default_runtime().workers()) > 0, report_of(3));
 }

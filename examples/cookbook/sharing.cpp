@@ -1,4 +1,5 @@
-// examples/cookbook/sharing.cpp: limits, pipelines, caches, and state that many tasks share.
+// examples/cookbook/sharing.cpp: limits, pipelines, caches, and state that many
+// tasks share.
 #include <braid/coro.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/task.hpp>
@@ -18,7 +19,8 @@ auto crawl(int pages) -> task<int> {
   int running = 0;
   int most = 0;
   auto fetch = [&] -> task<void> {
-    const auto slot = co_await slots.acquire();  // given back at the end of the function
+    // Given back at the end of the function.
+    const auto slot = co_await slots.acquire();
     most = std::max(most, ++running);
     co_await braid::sleep_for(1us);
     --running;
@@ -49,16 +51,21 @@ auto consumers() -> task<int> {
 // [/consumers]
 
 // [pipeline]
-auto pipeline(braid::pool& workers, std::vector<std::string> lines) -> task<std::string> {
-  braid::channel<braid::future<std::size_t>> pending(4);  // so many lines are in work at most
+auto pipeline(braid::pool& workers, std::vector<std::string> lines)
+    -> task<std::string> {
+  // So many lines are in work at most.
+  braid::channel<braid::future<std::size_t>> pending(4);
   auto read = [&] -> task<void> {
     auto measure = [](const std::string& line) { return line.size(); };
-    for (auto& line : lines) braid::or_throw(co_await pending.send(braid::spawn(workers, measure, std::move(line))));
+    for (auto& line : lines)
+      braid::or_throw(co_await pending.send(
+          braid::spawn(workers, measure, std::move(line))));
     pending.close();
   };
   auto write = [&] -> task<std::string> {
     std::string text;
-    while (auto next = co_await pending.receive()) text += std::to_string(co_await std::move(*next)) + " ";
+    while (auto next = co_await pending.receive())
+      text += std::to_string(co_await std::move(*next)) + " ";
     co_return text;  // in the order of the lines, whichever worker was faster
   };
   auto [nothing, text] = co_await braid::when_all(read(), write());
@@ -71,8 +78,10 @@ class page_cache {  // used by the tasks of one loop
  public:
   auto get(int key) -> task<std::string> {
     auto found = pages_.find(key);
-    if (found == pages_.end()) found = pages_.emplace(key, braid::spawn(load(key)).share()).first;
-    const auto page = found->second;  // shares the result, also when the entry goes
+    if (found == pages_.end())
+      found = pages_.emplace(key, braid::spawn(load(key)).share()).first;
+    // Shares the result, also when the entry goes.
+    const auto page = found->second;
     co_return co_await page;
   }
   int loads = 0;
@@ -88,7 +97,8 @@ class page_cache {  // used by the tasks of one loop
 // [/single_flight]
 
 // [one_home]
-/// State that only tasks of one serial_executor touch: never two of them at once, on whatever worker.
+/// State that only tasks of one serial_executor touch: never two of them at
+/// once, on whatever worker.
 struct account {
   explicit account(braid::pool& workers) : home(workers) {}
   auto deposit(int amount) -> braid::future<void> {
@@ -116,13 +126,16 @@ auto deposits(braid::pool& workers) -> task<int> {
 auto count(braid::pool& workers) -> int {
   int counted = 0;
   braid::serial_executor one_at_a_time(workers);
-  for (int i = 0; i < 1000; ++i) braid::or_throw(post(one_at_a_time, [&counted] { ++counted; }));
-  return spawn(one_at_a_time, [&counted] { return counted; }).get();  // after all that was posted before
+  for (int i = 0; i < 1000; ++i)
+    braid::or_throw(post(one_at_a_time, [&counted] { ++counted; }));
+  // After all that was posted before.
+  return spawn(one_at_a_time, [&counted] { return counted; }).get();
 }
 // [/one_at_a_time]
 
 // [mutex]
-auto write_alone(braid::async_mutex& file, std::string& text, std::string line) -> task<void> {
+auto write_alone(braid::async_mutex& file, std::string& text, std::string line)
+    -> task<void> {
   const auto held = co_await file.lock();  // a task waits, no thread
   for (const char c : line) {
     text += c;
@@ -137,7 +150,8 @@ auto newest() -> task<std::string> {
   auto seen = settings.observe();
   settings.set("second");
   settings.set("third");
-  co_return braid::or_throw(co_await seen.changed());  // the newest; those between are passed over
+  // The newest; those between are passed over.
+  co_return braid::or_throw(co_await seen.changed());
 }
 // [/newest]
 
@@ -153,14 +167,16 @@ auto everybody() -> task<int> {
   auto other = sum_of(prices.subscribe());
   for (const int price : {1, 2, 3}) braid::or_throw(prices.send(price));
   prices.close();
-  const auto [first, second] = co_await braid::when_all(std::move(one), std::move(other));
+  const auto [first, second] =
+      co_await braid::when_all(std::move(one), std::move(other));
   co_return first + second;
 }
 // [/everybody]
 
 // [batches]
 /// Up to `max` values, or those that come within `wait` of the first.
-auto next_batch(braid::channel<int>& from, std::size_t max, braid::duration wait) -> task<std::vector<int>> {
+auto next_batch(braid::channel<int>& from, std::size_t max,
+                braid::duration wait) -> task<std::vector<int>> {
   std::vector<int> batch;
   if (const auto first = co_await from.receive()) batch.push_back(*first);
   const auto deadline = std::chrono::steady_clock::now() + wait;
@@ -176,7 +192,8 @@ auto next_batch(braid::channel<int>& from, std::size_t max, braid::duration wait
 // [stream]
 auto rows_of(int pages) -> braid::async_generator<int> {
   for (int page = 0; page < pages; ++page) {
-    co_await braid::sleep_for(1us);  // the next page is fetched when it is needed
+    // The next page is fetched when it is needed.
+    co_await braid::sleep_for(1us);
     for (int row = 0; row < 3; ++row) co_yield 10 * page + row;
   }
 }
@@ -193,20 +210,27 @@ auto program() -> task<void> {
   braid::pool& workers = braid::default_runtime().workers();
   std::printf("at most %d\n", co_await crawl(200));
   std::printf("consumed %d\n", co_await consumers());
-  std::printf("lengths %s\n", (co_await pipeline(workers, {"one", "three", "five", "eleven", "to"})).c_str());
+  std::printf(
+      "lengths %s\n",
+      (co_await pipeline(workers, {"one", "three", "five", "eleven", "to"}))
+          .c_str());
   page_cache cache;
-  co_await braid::when_all(cache.get(1), cache.get(1), cache.get(2), cache.get(1));
+  co_await braid::when_all(cache.get(1), cache.get(1), cache.get(2),
+                           cache.get(1));
   std::printf("loads %d\n", cache.loads);
   std::printf("deposits %d\n", co_await deposits(workers));
   std::string text;
   braid::async_mutex file;
-  co_await braid::when_all(write_alone(file, text, "hello "), write_alone(file, text, "world"));
-  std::printf("%s, %s, %d\n", text.c_str(), (co_await newest()).c_str(), co_await everybody());
+  co_await braid::when_all(write_alone(file, text, "hello "),
+                           write_alone(file, text, "world"));
+  std::printf("%s, %s, %d\n", text.c_str(), (co_await newest()).c_str(),
+              co_await everybody());
   braid::channel<int> numbers(10);
   for (const int n : {1, 2, 3, 4}) braid::or_throw(numbers.try_send(int{n}));
   const auto full = co_await next_batch(numbers, 3, 10s);
   const auto rest = co_await next_batch(numbers, 3, 5ms);
-  std::printf("batches of %zu and %zu, rows %d\n", full.size(), rest.size(), co_await read_rows());
+  std::printf("batches of %zu and %zu, rows %d\n", full.size(), rest.size(),
+              co_await read_rows());
 }
 
 int main() {

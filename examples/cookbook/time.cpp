@@ -1,4 +1,5 @@
-// examples/cookbook/time.cpp: what runs at its time, and tests that turn the clock.
+// examples/cookbook/time.cpp: what runs at its time, and tests that turn the
+// clock.
 #include <braid/coro.hpp>
 #include <braid/io.hpp>
 #include <braid/runtime/default_runtime.hpp>
@@ -13,8 +14,10 @@ using braid::task;
 
 // [every]
 auto every(braid::duration interval, int times, int& ran) -> task<void> {
-  for (auto next = std::chrono::steady_clock::now(); ran < times; next += interval) {
-    co_await braid::sleep_until(next);  // points in time are added up, so nothing drifts
+  for (auto next = std::chrono::steady_clock::now(); ran < times;
+       next += interval) {
+    // Points in time are added up, so nothing drifts.
+    co_await braid::sleep_until(next);
     ++ran;
   }
 }
@@ -24,7 +27,8 @@ auto every(braid::duration interval, int times, int& ran) -> task<void> {
 auto beats(braid::pool& workers) -> braid::future<int> {
   braid::promise<int> all;
   auto counted = all.get_future();
-  auto beat = [count = 0, all = std::move(all)](const braid::scheduled_task& self) mutable {
+  auto beat = [count = 0, all = std::move(all)](
+                  const braid::scheduled_task& self) mutable {
     if (++count < 3) return;
     self.cancel();  // as a rule the owner of the handle does
     braid::or_throw(all.set_value(count));
@@ -36,7 +40,8 @@ auto beats(braid::pool& workers) -> braid::future<int> {
 
 // [once]
 auto remind_me(braid::pool& workers) -> bool {
-  auto reminder = spawn_after(workers, 24h, [] { std::printf("a day later\n"); });
+  auto reminder =
+      spawn_after(workers, 24h, [] { std::printf("a day later\n"); });
   reminder.request_stop();
   return reminder.is_ready();  // with errc::stopped: it will not run any more
 }
@@ -47,7 +52,8 @@ class rate_limit {  // for the tasks of one loop
  public:
   explicit rate_limit(braid::duration interval) : interval_(interval) {}
   auto wait() -> task<void> {
-    const auto mine = std::max<braid::time_point>(next_, std::chrono::steady_clock::now());
+    const auto mine =
+        std::max<braid::time_point>(next_, std::chrono::steady_clock::now());
     next_ = mine + interval_;
     co_await braid::sleep_until(mine);
   }
@@ -79,7 +85,8 @@ auto reminds_at_its_time() -> bool {
   clock.advance(59min);
   io->run_once();
   const bool nothing_early = sent.empty();
-  clock.advance(2min);  // a little more than is left: timers may be 16 us late, and never early
+  // A little more than is left: timers may be 16 us late, and never early.
+  clock.advance(2min);
   io->run_once();
   const bool first = sent == std::vector<std::string>{"soon"};
   clock.advance(25h);
@@ -98,12 +105,14 @@ auto program() -> task<void> {
   rate_limit limit(1ms);
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 5; ++i) co_await limit.wait();
-  std::printf("five took four milliseconds or more: %d\n", std::chrono::steady_clock::now() - begin >= 4ms);
+  std::printf("five took four milliseconds or more: %d\n",
+              std::chrono::steady_clock::now() - begin >= 4ms);
 }
 
 int main() {
   braid::spawn(program()).get();
   braid::pool& workers = braid::default_runtime().workers();
-  std::printf("beats %d, cancelled %d\n", beats(workers).get(), remind_me(workers));
+  std::printf("beats %d, cancelled %d\n", beats(workers).get(),
+              remind_me(workers));
   std::printf("reminds at its time: %d\n", reminds_at_its_time());
 }

@@ -1,4 +1,5 @@
-// examples/tutorial/1_spawn_and_get.cpp: functions that run elsewhere, and futures of what they return.
+// examples/tutorial/1_spawn_and_get.cpp: functions that run elsewhere, and
+// futures of what they return.
 #include <braid/braid.hpp>
 
 #include <cstdio>
@@ -25,13 +26,16 @@ auto parsed(const std::string& text) -> int {
 
 int main() {
   // [get]
-  braid::future<int> found = braid::spawn(primes_below, 10'000);  // a worker begins it
+  // A worker begins it.
+  braid::future<int> found = braid::spawn(primes_below, 10'000);
   std::printf("main goes on\n");
   std::printf("%d primes\n", found.get());  // waits, and takes the value
   // [/get]
 
   // [then]
-  auto text = braid::spawn(primes_below, 100).then([](int n) { return std::to_string(n) + " primes below 100"; });
+  auto text = braid::spawn(primes_below, 100).then([](int n) {
+    return std::to_string(n) + " primes below 100";
+  });
   std::printf("%s\n", text.get().c_str());
   // [/then]
 
@@ -42,17 +46,23 @@ int main() {
   } catch (const std::invalid_argument& error) {
     std::printf("it threw: %s\n", error.what());
   }
-  auto mended = braid::spawn(parsed, "").recover([](std::exception_ptr) { return -1; });
+  auto mended =
+      braid::spawn(parsed, "").recover([](std::exception_ptr) { return -1; });
   std::printf("instead: %d\n", mended.get());
   // [/errors]
 
   // [several]
   std::vector<braid::future<int>> counts;
-  for (const int limit : {10, 100, 1000}) counts.push_back(braid::spawn(primes_below, limit));
-  for (const int n : braid::when_all(std::move(counts)).get()) std::printf("%d ", n);
+  for (const int limit : {10, 100, 1000})
+    counts.push_back(braid::spawn(primes_below, limit));
+  for (const int n : braid::when_all(std::move(counts)).get())
+    std::printf("%d ", n);
   std::printf("\n");
 
-  const auto [number, sum] = braid::when_all(braid::spawn(parsed, "12"), braid::spawn([] { return 1.5 + 2; })).get();
+  const auto [number, sum] =
+      braid::when_all(braid::spawn(parsed, "12"),
+                      braid::spawn([] { return 1.5 + 2; }))
+          .get();
   std::printf("%d and %g\n", number, sum);
   // [/several]
 }

@@ -1,4 +1,5 @@
-// examples/tutorial/2_pools_and_algorithms.cpp: loops, sums and sorts that use all workers, and pools of one's own.
+// examples/tutorial/2_pools_and_algorithms.cpp: loops, sums and sorts that use
+// all workers, and pools of one's own.
 #include <braid/braid.hpp>
 
 #include <algorithm>
@@ -24,28 +25,38 @@ int main() {
     const double angle = 0.1 * i;
     cities[i] = {.id = i, .x = i * std::cos(angle), .y = i * std::sin(angle)};
   });
-  braid::parallel_for_each(cities, [](city& each) { each.distance = std::hypot(each.x, each.y); });
+  braid::parallel_for_each(
+      cities, [](city& each) { each.distance = std::hypot(each.x, each.y); });
   // [/for]
 
   // [reduce]
-  const double total = braid::parallel_reduce(cities, 0.0, std::plus(), &city::distance);
+  const double total =
+      braid::parallel_reduce(cities, 0.0, std::plus(), &city::distance);
   std::printf("in all: %.0f\n", total);
 
   braid::parallel_sort(cities, std::greater(), &city::distance);
-  std::printf("the farthest: %d, %d, %d\n", cities[0].id, cities[1].id, cities[2].id);
+  std::printf("the farthest: %d, %d, %d\n", cities[0].id, cities[1].id,
+              cities[2].id);
   // [/reduce]
 
   // [fork]
-  const auto [near, far] =
-      braid::fork_join([&] { return std::ranges::count_if(cities, [](const city& c) { return c.distance < 5000; }); },
-                       [&] { return std::ranges::max(cities | std::views::transform(&city::distance)); });
+  const auto [near, far] = braid::fork_join(
+      [&] {
+        return std::ranges::count_if(
+            cities, [](const city& c) { return c.distance < 5000; });
+      },
+      [&] {
+        return std::ranges::max(cities |
+                                std::views::transform(&city::distance));
+      });
   std::printf("%td are near, the farthest is at %.0f\n", near, far);
   // [/fork]
 
   // [pool]
   braid::pool workers({.workers = 2, .name = "cities"});
   const long steps = braid::run_in(workers, [] {
-    return braid::parallel_reduce(std::views::iota(1, 1001), 0L, std::plus(), [](int i) { return long{i} * i; });
+    return braid::parallel_reduce(std::views::iota(1, 1001), 0L, std::plus(),
+                                  [](int i) { return long{i} * i; });
   });
   std::printf("squares: %ld\n", steps);
   // [/pool]

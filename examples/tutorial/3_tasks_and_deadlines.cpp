@@ -1,4 +1,5 @@
-// examples/tutorial/3_tasks_and_deadlines.cpp: coroutines that wait without a thread, scopes, and deadlines.
+// examples/tutorial/3_tasks_and_deadlines.cpp: coroutines that wait without a
+// thread, scopes, and deadlines.
 #include <braid/braid.hpp>
 
 #include <cstdio>
@@ -9,24 +10,31 @@ using namespace std::chrono_literals;
 using braid::scope, braid::task;
 
 // [task]
-/// As a request to another machine would be: it waits, and no thread waits with it.
-auto fetch(std::string name, std::chrono::milliseconds time) -> task<std::string> {
+/// As a request to another machine would be: it waits, and no thread waits with
+/// it.
+auto fetch(std::string name, std::chrono::milliseconds time)
+    -> task<std::string> {
   co_await braid::sleep_for(time);
   if (name == "nobody") throw std::invalid_argument("there is no " + name);
   co_return name + "'s page";
 }
 
 auto both() -> task<std::string> {
-  const auto [ada, bob] = co_await braid::when_all(fetch("ada", 2ms), fetch("bob", 1ms));  // at the same time
+  // At the same time.
+  const auto [ada, bob] =
+      co_await braid::when_all(fetch("ada", 2ms), fetch("bob", 1ms));
   co_return ada + " and " + bob;
 }
 // [/task]
 
 // [deadline]
 auto in_time() -> task<void> {
-  const braid::result<std::string> quick = co_await braid::with_timeout(10s, fetch("ada", 1ms));
-  const braid::result<std::string> slow = co_await braid::with_timeout(1ms, fetch("bob", 1h));
-  std::printf("%s; %s\n", quick.value().c_str(), slow.error().message().c_str());
+  const braid::result<std::string> quick =
+      co_await braid::with_timeout(10s, fetch("ada", 1ms));
+  const braid::result<std::string> slow =
+      co_await braid::with_timeout(1ms, fetch("bob", 1h));
+  std::printf("%s; %s\n", quick.value().c_str(),
+              slow.error().message().c_str());
 }
 // [/deadline]
 
@@ -49,7 +57,8 @@ auto several(scope& tasks) -> task<void> {
 
 // [offload]
 auto compute() -> task<int> {
-  const int squared = co_await braid::offload(braid::default_runtime().workers(), [] { return 12 * 12; });
+  const int squared = co_await braid::offload(
+      braid::default_runtime().workers(), [] { return 12 * 12; });
   co_return squared + 1;  // on the loop again
 }
 // [/offload]

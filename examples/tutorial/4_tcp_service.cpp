@@ -1,4 +1,5 @@
-// examples/tutorial/4_tcp_service.cpp: a small store of texts, by TCP: `set KEY VALUE` and `get KEY`, a line each.
+// examples/tutorial/4_tcp_service.cpp: a small store of texts, by TCP: `set KEY
+// VALUE` and `get KEY`, a line each.
 #include <braid/braid.hpp>
 
 #include <cstdio>
@@ -10,7 +11,8 @@ using namespace std::chrono_literals;
 using braid::scope, braid::stream_listener, braid::stream_socket, braid::task;
 
 // [store]
-using store = std::map<std::string, std::string, std::less<>>;  // without a lock: all its users are tasks of one loop
+// Without a lock: all its users are tasks of one loop.
+using store = std::map<std::string, std::string, std::less<>>;
 
 auto answer(store& texts, std::string_view line) -> std::string {
   const auto key_at = line.find(' ');
@@ -22,8 +24,10 @@ auto answer(store& texts, std::string_view line) -> std::string {
     return found == texts.end() ? "-\n" : "= " + found->second + "\n";
   }
   const auto value_at = rest.find(' ');
-  if (verb != "set" || value_at == rest.npos) return "? set KEY VALUE, or get KEY\n";
-  texts.insert_or_assign(std::string(rest.substr(0, value_at)), std::string(rest.substr(value_at + 1)));
+  if (verb != "set" || value_at == rest.npos)
+    return "? set KEY VALUE, or get KEY\n";
+  texts.insert_or_assign(std::string(rest.substr(0, value_at)),
+                         std::string(rest.substr(value_at + 1)));
   return "ok\n";
 }
 // [/store]
@@ -33,8 +37,10 @@ auto serve_client(store& texts, stream_socket client) -> task<void> {
   braid::buffered_reader lines(client, 1000);  // a longer line is an error
   for (;;) {
     const auto line = co_await braid::with_timeout(30s, lines.read_until("\n"));
-    if (!line || line->empty()) co_return;  // silent for too long, an error, or the end
-    const std::string reply = answer(texts, braid::text_of(line->first(line->size() - 1)));
+    // Silent for too long, an error, or the end.
+    if (!line || line->empty()) co_return;
+    const std::string reply =
+        answer(texts, braid::text_of(line->first(line->size() - 1)));
     if (!co_await client.write_all(reply)) co_return;
   }
 }
@@ -43,18 +49,22 @@ auto serve_client(store& texts, stream_socket client) -> task<void> {
 // [serve]
 auto serve(store& texts, stream_listener& listener) -> task<void> {
   auto accept_all = [&](scope& clients) -> task<void> {
-    while (auto client = co_await listener.accept()) clients.spawn(serve_client(texts, std::move(*client)));
+    while (auto client = co_await listener.accept())
+      clients.spawn(serve_client(texts, std::move(*client)));
   };
-  co_await braid::with_scope(accept_all);  // ends with a stop, and so do all clients
+  // Ends with a stop, and so do all clients.
+  co_await braid::with_scope(accept_all);
 }
 // [/serve]
 
 // [ask]
 auto ask(braid::socket_address where, std::string question) -> task<void> {
-  const auto server = co_await stream_socket::connect(braid::default_runtime().io(), where);
+  const auto server =
+      co_await stream_socket::connect(braid::default_runtime().io(), where);
   if (!server) co_return std::puts(server.error().message().c_str()), void();
   braid::or_throw(co_await server->write_all(question));
-  braid::or_throw(server->shutdown(braid::stream_socket::side::write));  // no more questions
+  // No more questions.
+  braid::or_throw(server->shutdown(braid::stream_socket::side::write));
   braid::buffered_reader lines(*server);
   for (;;) {
     const auto line = co_await lines.read_until("\n");
@@ -68,7 +78,8 @@ auto ask(braid::socket_address where, std::string question) -> task<void> {
 auto program() -> task<void> {
   store texts;
   using braid::or_throw, braid::socket_address;
-  auto listener = or_throw(stream_listener::listen(braid::default_runtime().io(), socket_address::loopback(0)));
+  auto listener = or_throw(stream_listener::listen(
+      braid::default_runtime().io(), socket_address::loopback(0)));
   const auto where = or_throw(listener.local_address());
   auto all = [&](scope& tasks) -> task<void> {
     tasks.spawn(serve(texts, listener));

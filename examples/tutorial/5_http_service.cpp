@@ -1,4 +1,5 @@
-// examples/tutorial/5_http_service.cpp: HTTP, a background job, metrics, and a stop at SIGTERM that loses nothing.
+// examples/tutorial/5_http_service.cpp: HTTP, a background job, metrics, and a
+// stop at SIGTERM that loses nothing.
 #include <braid/braid.hpp>
 
 #include <csignal>
@@ -35,12 +36,14 @@ auto routes_of(service& all) -> braid::http_router {
   routes.get("/prices/{fruit}", [&all](http_exchange& x) {
     ++all.answered;
     const auto found = all.prices.find(x.value("fruit"));
-    if (found != all.prices.end()) return x.reply(http_status::ok, std::to_string(found->second));
+    if (found != all.prices.end())
+      return x.reply(http_status::ok, std::to_string(found->second));
     ++all.unknown;
     x.reply(http_status::not_found, "no such fruit");
   });
   routes.get("/metrics", [&all](http_exchange& x) {
-    x.reply(http_status::ok, "prices_answered " + std::to_string(all.answered) + "\nprices_unknown " +
+    x.reply(http_status::ok, "prices_answered " + std::to_string(all.answered) +
+                                 "\nprices_unknown " +
                                  std::to_string(all.unknown) + "\n");
   });
   return routes;
@@ -49,7 +52,9 @@ auto routes_of(service& all) -> braid::http_router {
 
 auto ask(braid::http_client& client, std::string url) -> task<void> {
   const auto answer = co_await client.get(std::move(url));
-  if (answer) std::printf("%d %s\n", static_cast<int>(answer->status), answer->body.c_str());
+  if (answer)
+    std::printf("%d %s\n", static_cast<int>(answer->status),
+                answer->body.c_str());
 }
 
 auto ask_some(service& all, std::string url) -> task<void> {
@@ -67,9 +72,12 @@ auto run_service() -> task<void> {
   service all;
   const braid::http_router routes = routes_of(all);
   braid::http_server server(io, routes);
-  auto listener = braid::stream_listener::listen(io, braid::socket_address::loopback(0));  // a port that is free
+  // A port that is free.
+  auto listener =
+      braid::stream_listener::listen(io, braid::socket_address::loopback(0));
   auto ends = braid::signal_set::create(io, {SIGTERM, SIGINT});
-  if (!listener || !ends) throw std::system_error(listener ? ends.error() : listener.error());
+  if (!listener || !ends)
+    throw std::system_error(listener ? ends.error() : listener.error());
   const std::string url = "http://" + listener->local_address()->to_string();
 
   auto everything = [&](scope& tasks) -> task<void> {
@@ -79,7 +87,9 @@ auto run_service() -> task<void> {
     braid::or_throw(co_await ends->next());
     co_await server.stop(10s);  // answers what has begun
     braid::or_throw(co_await std::move(serving));
-    tasks.request_stop();  // the background job; last, because it stops this task at its next co_await as well
+    // The background job; last, because it stops this task at its next co_await
+    // as well.
+    tasks.request_stop();
   };
   co_await braid::with_scope(everything);
   std::printf("stopped after %d answers\n", all.answered);

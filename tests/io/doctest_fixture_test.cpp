@@ -17,8 +17,10 @@ using braid::task;
 
 namespace {
 
+// clang-format off: a page shows these lines
 // [fixture]
-/// A loop on the thread of the test, whose clock stands still until the test advances it.
+/// A loop on the thread of the test, whose clock stands still until the test
+/// advances it.
 struct loop_fixture {
   loop_fixture() { io->run_once(); }  // from now on this thread is the loop's
   loop_fixture(const loop_fixture&) = delete;
@@ -41,10 +43,13 @@ struct loop_fixture {
   }
 
   braid::manual_clock clock;
-  std::unique_ptr<braid::loop> io = braid::or_throw(braid::loop::create({.clock = &clock}));
+  std::unique_ptr<braid::loop> io =
+      braid::or_throw(braid::loop::create({.clock = &clock}));
 };
 // [/fixture]
+// clang-format on
 
+// clang-format off: a page shows these lines
 // [case]
 auto remind(std::vector<std::string>& sent) -> task<void> {
   co_await braid::sleep_for(1h);
@@ -53,7 +58,9 @@ auto remind(std::vector<std::string>& sent) -> task<void> {
   sent.push_back("now");
 }
 
-TEST_CASE_FIXTURE(loop_fixture, "a reminder is sent an hour later, and once more after a day") {
+TEST_CASE_FIXTURE(
+    loop_fixture,
+    "a reminder is sent an hour later, and once more after a day") {
   std::vector<std::string> sent;
   start(remind(sent));
   advance(59min);
@@ -64,5 +71,6 @@ TEST_CASE_FIXTURE(loop_fixture, "a reminder is sent an hour later, and once more
   CHECK(sent == std::vector<std::string>{"soon", "now"});
 }
 // [/case]
+// clang-format on
 
 }  // namespace

@@ -39,20 +39,27 @@ auto echo(Stream of) -> task<void> {
 }
 // [/echo]
 
+// clang-format off: a page shows these lines
 // [serve]
 auto serve_one(tls_context as, stream_listener& listener) -> task<void> {
   result<stream_socket> socket = co_await listener.accept();
   if (!socket) co_return;
-  result<tls_stream> stream = co_await tls_stream::accept(std::move(as), std::move(*socket));
+  result<tls_stream> stream =
+      co_await tls_stream::accept(std::move(as), std::move(*socket));
   if (stream) co_await echo(std::move(*stream));
 }
 // [/serve]
+// clang-format on
 
+// clang-format off: a page shows these lines
 // [ask]
-auto ask_server(loop& io, tls_context as, socket_address at) -> task<result<std::string>> {
-  result<stream_socket> socket = co_await stream_socket::connect(io, std::move(at));
+auto ask_server(loop& io, tls_context as, socket_address at)
+    -> task<result<std::string>> {
+  result<stream_socket> socket =
+      co_await stream_socket::connect(io, std::move(at));
   if (!socket) co_return fail(socket.error());
-  result<tls_stream> stream = co_await tls_stream::connect(std::move(as), std::move(*socket), "localhost");
+  result<tls_stream> stream = co_await tls_stream::connect(
+      std::move(as), std::move(*socket), "localhost");
   if (!stream) co_return fail(stream.error());
   const result<void> wrote = co_await stream->write_all(bytes_of("hello"));
   if (!wrote) co_return fail(wrote.error());
@@ -63,6 +70,7 @@ auto ask_server(loop& io, tls_context as, socket_address at) -> task<result<std:
   co_return std::string(text_of(room));
 }
 // [/ask]
+// clang-format on
 
 template <transport Stream>
 auto ask(Stream of) -> task<std::string> {
@@ -102,15 +110,19 @@ TEST_CASE("a server and a client of TLS need few lines") {
   folder.write("key.pem", people.server.key);
   folder.write("authority.pem", people.authority.certificate);
   const std::string at = folder.path().string() + "/";
+  // clang-format off: a page shows these lines
   // [contexts]
   blocking_pool blocking_threads;
   const result<tls_context> server = tls_context::server({
-      .identity = {.chain = tls_context::pem::file(at + "chain.pem"), .key = tls_context::pem::file(at + "key.pem")},
+      .identity = {.chain = tls_context::pem::file(at + "chain.pem"),
+                   .key = tls_context::pem::file(at + "key.pem")},
       .protocols = {"http/1.1"},
       .handshakes = &blocking_threads,
   });
-  const result<tls_context> client = tls_context::client({.authorities = tls_context::pem::file(at + "authority.pem")});
+  const result<tls_context> client = tls_context::client(
+      {.authorities = tls_context::pem::file(at + "authority.pem")});
   // [/contexts]
+  // clang-format on
   REQUIRE(server.has_value());
   REQUIRE(client.has_value());
   test_loop here;

@@ -512,23 +512,30 @@ TEST_CASE("an idle connection that the server closes is told so") {
 
 namespace {
 
+// clang-format off: a page shows these lines
 // [guide]
-auto ask_over_tls(loop& io, blocking_pool& blocking_threads, const http_router& routes, const std::string& at)
+auto ask_over_tls(loop& io, blocking_pool& blocking_threads,
+                  const http_router& routes, const std::string& at)
     -> task<std::string> {
   const tls_context ours = or_throw(tls_context::server({
-      .identity = {.chain = tls_context::pem::file(at + "chain.pem"), .key = tls_context::pem::file(at + "key.pem")},
+      .identity = {.chain = tls_context::pem::file(at + "chain.pem"),
+                   .key = tls_context::pem::file(at + "key.pem")},
       .protocols = {"http/1.1"},
       .handshakes = &blocking_threads,
   }));
   http_server server(io, routes, {.tls = ours});
-  stream_listener listener = or_throw(stream_listener::listen(io, socket_address::loopback(0)));
-  const std::string url = "https://localhost:" + std::to_string(listener.local_address()->port());
+  stream_listener listener =
+      or_throw(stream_listener::listen(io, socket_address::loopback(0)));
+  const std::string url =
+      "https://localhost:" + std::to_string(listener.local_address()->port());
 
-  resolver names(io, blocking_threads);  // asks the system on threads that may block
-  const tls_context theirs =
-      or_throw(tls_context::client({.authorities = tls_context::pem::file(at + "authority.pem")}));
+  // Asks the system on threads that may block.
+  resolver names(io, blocking_threads);
+  const tls_context theirs = or_throw(tls_context::client(
+      {.authorities = tls_context::pem::file(at + "authority.pem")}));
   http_client client(io, {.names = &names, .tls = theirs});
   // [/guide]
+  // clang-format on
   std::string body;
   auto all = [&](scope& children) -> task<void> {
     auto serve = [](http_server& by, stream_listener from) -> task<void> {

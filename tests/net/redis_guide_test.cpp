@@ -15,6 +15,7 @@
 
 namespace {
 
+// clang-format off: a page shows these lines
 // [calls]
 auto greet(braid::redis_connection& redis) -> braid::task<void> {
   using namespace std::chrono_literals;
@@ -24,31 +25,45 @@ auto greet(braid::redis_connection& redis) -> braid::task<void> {
   if (!written) std::puts(written.error().message().c_str());
 
   const auto name = co_await redis.get("user:7:name", memory, 50ms);
-  if (name && *name) std::printf("hello %.*s\n", static_cast<int>((*name)->size()), (*name)->data());
+  if (name && *name)
+    std::printf("hello %.*s\n", static_cast<int>((*name)->size()),
+                (*name)->data());
 }
 // [/calls]
+// clang-format on
 
+// clang-format off: a page shows these lines
 // [batch]
-auto countries(braid::redis_connection& redis, const std::vector<std::int64_t>& users, braid::arena& memory)
+auto countries(braid::redis_connection& redis,
+               const std::vector<std::int64_t>& users, braid::arena& memory)
     -> braid::task<braid::result<std::span<const braid::resp_value>>> {
   braid::redis_batch batch;
-  for (const std::int64_t id : users) batch.add("HGET", braid::resp_joined{"user:", id}, "country");
+  for (const std::int64_t id : users)
+    batch.add("HGET", braid::resp_joined{"user:", id}, "country");
   co_return co_await redis.run(batch, memory);
 }
 // [/batch]
+// clang-format on
 
+// clang-format off: a page shows these lines
 // [ids]
-auto countries_of(braid::redis_connection& redis, std::span<const std::int64_t> users, braid::arena& memory)
+auto countries_of(braid::redis_connection& redis,
+                  std::span<const std::int64_t> users, braid::arena& memory)
     -> braid::task<braid::result<std::span<const braid::resp_value>>> {
   const std::string_view field = "country";
-  const braid::redis_id_batch batch{.name = "HGET", .prefix = "user:", .ids = users, .rest = {&field, 1}};
+  const braid::redis_id_batch batch{
+      .name = "HGET", .prefix = "user:", .ids = users, .rest = {&field, 1}};
   co_return co_await redis.run(batch, memory);
 }
 // [/ids]
+// clang-format on
 
+// clang-format off: a page shows these lines
 // [tls]
-auto by_tls(const std::string& authority) -> braid::result<braid::redis_options> {
-  const auto context = braid::tls_context::client({.authorities = braid::tls_context::pem::text(authority)});
+auto by_tls(const std::string& authority)
+    -> braid::result<braid::redis_options> {
+  const auto context = braid::tls_context::client(
+      {.authorities = braid::tls_context::pem::text(authority)});
   if (!context) return braid::fail(context.error());
   braid::redis_options options;
   options.tls = *context;
@@ -56,6 +71,7 @@ auto by_tls(const std::string& authority) -> braid::result<braid::redis_options>
   return options;
 }
 // [/tls]
+// clang-format on
 
 }  // namespace
 

@@ -21,6 +21,7 @@ auto letters(const std::string& text) -> generator<char> {
 }
 auto computed(const std::string& text) -> fork_task<std::size_t> { co_return text.size(); }
 
+// clang-format off: a page shows these lines
 // [found]
 // says: temporary whose address is used as value of local variable 'work'
 auto of_a_temporary() -> task<std::size_t> {
@@ -36,11 +37,13 @@ auto captures_of_a_temporary() -> task<std::size_t> {
 }
 
 // says: returning address of local temporary object
-BRAID_COROUTINE_WRAPPER auto captures_of_what_returns(const std::string& text) -> task<std::size_t> {
+BRAID_COROUTINE_WRAPPER auto captures_of_what_returns(const std::string& text)
+    -> task<std::size_t> {
   return [text]() -> task<std::size_t> { co_return text.size(); }();
 }
 
 // [/found]
+// clang-format on
 
 // says: temporary whose address is used as value of local variable 'all'
 auto of_a_generator() -> std::size_t {

@@ -26,13 +26,16 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// clang-format off: a page shows these lines
 // [unload]
-/// Unloads a plug-in whose work is done. Returns whether it could be: not if a job still runs after a second.
+/// Unloads a plug-in whose work is done. Returns whether it could be: not if a
+/// job still runs after a second.
 auto unload(void* plugin) -> bool {
   const auto left = braid::quiesce_for(std::chrono::seconds(1));
   return left.has_value() && ::dlclose(plugin) == 0;
 }
 // [/unload]
+// clang-format on
 
 struct both_plugins {
   braid::testing::watchdog dog{200s};

@@ -358,17 +358,23 @@ TEST_CASE_FIXTURE(watched, "the example of the documentation does what it says")
   run_in(where, [] {
     std::vector<city> cities;
     for (int i = 0; i < 1000; ++i) cities.push_back({.id = i, .distance = i * 7919 % 1000 / 10.0});
+    // clang-format off: a page shows these lines
     // [example]
     const auto is_near = [](double distance) { return distance < 10; };
-    const city nearest = *braid::parallel_min_element(cities, {}, &city::distance);
-    const auto first = braid::parallel_find_if(cities, is_near, &city::distance);
+    const city nearest =
+        *braid::parallel_min_element(cities, {}, &city::distance);
+    const auto first =
+        braid::parallel_find_if(cities, is_near, &city::distance);
 
     std::vector<city> near(cities.size());
-    near.erase(braid::parallel_copy_if(cities, near.begin(), is_near, &city::distance), near.end());
+    near.erase(
+        braid::parallel_copy_if(cities, near.begin(), is_near, &city::distance),
+        near.end());
 
     const auto median = cities.begin() + 500;
     braid::parallel_nth_element(cities, median, {}, &city::distance);
     // [/example]
+    // clang-format on
     CHECK(nearest.id == 0);
     CHECK(first == cities.begin());
     CHECK(near.size() == 100);

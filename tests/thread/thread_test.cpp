@@ -82,14 +82,17 @@ TEST_CASE("the settings are there when the callable begins") {
   cpu_set cpus;
   scheduling policy;
   {
+    // clang-format off: a page shows these lines
     // [create]
-    auto worker = braid::thread::create({.name = "ranker", .affinity = one, .scheduling = wanted}, [&] {
-      name = braid::this_thread::name();
-      cpus = *braid::this_thread::affinity();
-      policy = *braid::this_thread::scheduling();
-    });
+    auto worker = braid::thread::create(
+        {.name = "ranker", .affinity = one, .scheduling = wanted}, [&] {
+          name = braid::this_thread::name();
+          cpus = *braid::this_thread::affinity();
+          policy = *braid::this_thread::scheduling();
+        });
     if (!worker) return;  // nothing has run: worker.error() says why
     // [/create]
+    // clang-format on
     CHECK(worker->report().to_string() == "name applied, affinity applied, scheduling applied");
   }
   CHECK(name == "ranker");

@@ -93,6 +93,19 @@ class CheckDocs(ToolCase):
                 self.accepts({SOURCE: CODE, "README.md": "# Title\n\n" + page})
                 self.refuses({"README.md": "# Title\n\n" + page.replace("int y", "int z")}, "README.md:4: differs")
 
+    def test_a_line_of_code_has_80_characters(self):
+        self.accepts({"README.md": block("sh", "x" * 80 + "\n") + block("text", "x" * 100 + "\n"), "docs/a.md": "x" * 100})
+        for tag in ("sh", "ts", "python", "toml", "cmake"):
+            with self.subTest(tag):
+                self.refuses({"README.md": block(tag, "ls\n" + "x" * 81 + "\n")},
+                             "README.md:4: a line of code has 81 characters; the limit is 80")
+        long, marker = "int " + "x" * 80 + ";\n", f"<!-- from: {SOURCE} -->"
+        self.refuses({SOURCE: long, "README.md": block("cpp", long, marker)}, "README.md:3: 85 characters")
+
+    def test_files_of_projects_are_shown_as_they_are(self):
+        plan = "rankd/cli/shop/plans/a.plan.ts"
+        self.accepts({plan: "x" * 100 + "\n", "README.md": block("ts", "x" * 100 + "\n", f"<!-- from: {plan} -->")})
+
     def test_a_longer_fence_holds_a_shorter_one(self):
         self.accepts({"README.md": "````text\n```cpp\n````\n"})
 

@@ -1,5 +1,6 @@
-// examples/places/operators/geo.cpp: operators of one's own: how far rows are from a point, the nearest of them, cities
-// as a source of rows, and the places of two inputs, each once.
+// examples/places/operators/geo.cpp: operators of one's own: how far rows are
+// from a point, the nearest of them, cities as a source of rows, and the places
+// of two inputs, each once.
 #include <rankd/abi/operators.hpp>
 
 #include <algorithm>
@@ -18,25 +19,32 @@ constexpr ops::float_range latitude_range{-90, 90};
 constexpr ops::float_range longitude_range{-180, 180};
 
 /// By the haversine formula.
-auto kilometres(double latitude_a, double longitude_a, double latitude_b, double longitude_b) -> double {
+auto kilometres(double latitude_a, double longitude_a, double latitude_b,
+                double longitude_b) -> double {
   constexpr double earth_radius_km = 6371.0088;
   constexpr double radians = 3.14159265358979323846 / 180;
   const double y = std::sin((latitude_b - latitude_a) * radians / 2);
   const double x = std::sin((longitude_b - longitude_a) * radians / 2);
-  const double h = y * y + std::cos(latitude_a * radians) * std::cos(latitude_b * radians) * x * x;
+  const double h = y * y + std::cos(latitude_a * radians) *
+                               std::cos(latitude_b * radians) * x * x;
   return 2 * earth_radius_km * std::asin(std::sqrt(std::min(1.0, h)));
 }
 
 // [distance]
-/// Kilometres on a sphere between each row and a point that the plan, or the request, gives.
+/// Kilometres on a sphere between each row and a point that the plan, or the
+/// request, gives.
 struct distance {
   static auto shape() -> ops::shape {
-    return ops::shape("geo::distance", "The distance in km between each row and a point; null where the row has none.")
+    return ops::shape("geo::distance",
+                      "The distance in km between each row and a point; null "
+                      "where the row has none.")
         .reads("latitude_key", ops::floats)
         .reads("longitude_key", ops::floats)
         .writes("out_key", ops::floats)
-        .number("latitude", latitude_range, ops::need::required, ops::given_by::plan_or_request)
-        .number("longitude", longitude_range, ops::need::required, ops::given_by::plan_or_request)
+        .number("latitude", latitude_range, ops::need::required,
+                ops::given_by::plan_or_request)
+        .number("longitude", longitude_range, ops::need::required,
+                ops::given_by::plan_or_request)
         .row_cost_ns(50);
   }
 
@@ -47,7 +55,9 @@ struct distance {
         latitude(with.float_of("latitude")),
         longitude(with.float_of("longitude")) {
     if (!with.key_of(out).nullable)
-      throw ops::refusal("out_key", "a row without a place has no distance, so the key must be nullable");
+      throw ops::refusal(
+          "out_key",
+          "a row without a place has no distance, so the key must be nullable");
   }
 
   void run(ops::rows& rows) const {
@@ -58,7 +68,8 @@ struct distance {
     auto km = rows.write_floats(out);
     for (std::size_t row = 0; row < rows.size(); ++row)
       if (!to_latitude.is_null(row) && !to_longitude.is_null(row))
-        km.set(row, kilometres(from_latitude, from_longitude, to_latitude[row], to_longitude[row]));
+        km.set(row, kilometres(from_latitude, from_longitude, to_latitude[row],
+                               to_longitude[row]));
   }
 
  private:
@@ -71,10 +82,13 @@ struct distance {
 // [/distance]
 
 // [nearest]
-/// The rows with the least values of a key, least first; of equal ones the first.
+/// The rows with the least values of a key, least first; of equal ones the
+/// first.
 struct nearest {
   static auto shape() -> ops::shape {
-    return ops::shape("geo::nearest", "The rows with the least values of a key, without those that have none.",
+    return ops::shape("geo::nearest",
+                      "The rows with the least values of a key, without those "
+                      "that have none.",
                       ops::effect::selects_rows)
         .reads("by", ops::floats)
         .integer("count", {1, 1000})
@@ -92,9 +106,10 @@ struct nearest {
     std::vector<std::uint32_t> found;
     for (std::uint32_t row = 0; row < rows.size(); ++row)
       if (!values.is_null(row) && values[row] <= max_km) found.push_back(row);
-    std::sort(found.begin(), found.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return values[a] < values[b] || (values[a] == values[b] && a < b);
-    });
+    std::sort(
+        found.begin(), found.end(), [&](std::uint32_t a, std::uint32_t b) {
+          return values[a] < values[b] || (values[a] == values[b] && a < b);
+        });
     found.resize(std::min(found.size(), count));
     rows.keep_none();
     for (const std::uint32_t row : found) rows.keep(row);
@@ -113,18 +128,24 @@ struct city {
   double latitude;
   double longitude;
 };
-constexpr std::array known_cities{city{101, 52.520, 13.405}, city{102, 52.399, 13.066}, city{103, 53.551, 9.993},
-                                  city{104, 51.340, 12.373}, city{105, 51.050, 13.737}, city{106, 48.137, 11.576}};
+constexpr std::array known_cities{
+    city{101, 52.520, 13.405}, city{102, 52.399, 13.066},
+    city{103, 53.551, 9.993},  city{104, 51.340, 12.373},
+    city{105, 51.050, 13.737}, city{106, 48.137, 11.576}};
 
 /// A source: the rows are its own, with ids and the columns that it writes.
 struct cities {
   static auto shape() -> ops::shape {
-    return ops::shape("geo::cities", "The cities within so many km of a point, the nearest first.",
-                      ops::effect::makes_rows)
+    return ops::shape(
+               "geo::cities",
+               "The cities within so many km of a point, the nearest first.",
+               ops::effect::makes_rows)
         .writes("latitude_key", ops::floats)
         .writes("longitude_key", ops::floats)
-        .number("latitude", latitude_range, ops::need::required, ops::given_by::plan_or_request)
-        .number("longitude", longitude_range, ops::need::required, ops::given_by::plan_or_request)
+        .number("latitude", latitude_range, ops::need::required,
+                ops::given_by::plan_or_request)
+        .number("longitude", longitude_range, ops::need::required,
+                ops::given_by::plan_or_request)
         .number("max_km", {0, 40'000})
         .run_cost_ns(1000);
   }
@@ -135,13 +156,15 @@ struct cities {
         latitude(with.float_of("latitude")),
         longitude(with.float_of("longitude")),
         max_km(with.number("max_km")) {
-    if (with.text_ids()) throw ops::refusal("", "the ids of its cities are integers");
+    if (with.text_ids())
+      throw ops::refusal("", "the ids of its cities are integers");
   }
 
   void run(ops::rows& rows) const {
     std::vector<std::pair<double, const city*>> near;
     for (const city& each : known_cities) {
-      const double km = kilometres(rows.value(latitude), rows.value(longitude), each.latitude, each.longitude);
+      const double km = kilometres(rows.value(latitude), rows.value(longitude),
+                                   each.latitude, each.longitude);
       if (km <= max_km) near.emplace_back(km, &each);
     }
     std::sort(near.begin(), near.end());
@@ -165,10 +188,13 @@ struct cities {
 // [/cities]
 
 // [unite]
-/// The rows that it is called on, then those of another node that are at none of their places.
+/// The rows that it is called on, then those of another node that are at none
+/// of their places.
 struct unite {
   static auto shape() -> ops::shape {
-    return ops::shape("geo::unite", "All rows, and those of `others` that are further from each of them.",
+    return ops::shape("geo::unite",
+                      "All rows, and those of `others` that are further from "
+                      "each of them.",
                       ops::effect::merges_rows)
         .input("others")
         .reads("latitude_key", ops::floats)
@@ -190,12 +216,14 @@ struct unite {
       if (!is_at_one_of(rows, second, row)) added.push_back(row);
     ops::made_rows made = rows.make(rows.size() + added.size());
     std::size_t next = 0;
-    for (std::size_t row = 0; row < rows.size(); ++row) made.take(next++, ops::first_input, row);
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      made.take(next++, ops::first_input, row);
     for (const std::size_t row : added) made.take(next++, others, row);
   }
 
  private:
-  auto is_at_one_of(const ops::seen_rows& rows, const ops::seen_rows& second, std::size_t at) const -> bool {
+  auto is_at_one_of(const ops::seen_rows& rows, const ops::seen_rows& second,
+                    std::size_t at) const -> bool {
     const auto latitude = second.floats(latitudes);
     const auto longitude = second.floats(longitudes);
     if (latitude.is_null(at) || longitude.is_null(at)) return false;
@@ -203,7 +231,8 @@ struct unite {
     const auto to_longitude = rows.floats(longitudes);
     for (std::size_t row = 0; row < rows.size(); ++row)
       if (!to_latitude.is_null(row) && !to_longitude.is_null(row) &&
-          kilometres(latitude[at], longitude[at], to_latitude[row], to_longitude[row]) <= same_km)
+          kilometres(latitude[at], longitude[at], to_latitude[row],
+                     to_longitude[row]) <= same_km)
         return true;
     return false;
   }
@@ -218,5 +247,6 @@ struct unite {
 }  // namespace
 
 // [exported]
-RANKD_OPERATORS(distance, nearest, cities, unite)  // once in a library, outside of namespaces
+// Once in a library, outside of namespaces.
+RANKD_OPERATORS(distance, nearest, cities, unite)
 // [/exported]
