@@ -69,7 +69,8 @@ void note_extra_columns(const plan& loaded, const registries& declared, std::vec
   const std::vector<extra_use> uses = uses_of_extra_columns(loaded, declared);
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     nodes[at].extras = uses[at];
-    if (uses[at] == extra_use::shown) nodes[at].extra_key = declared.find_key(country_name)->key_id;
+    if (uses[at] != extra_use::shown) continue;
+    nodes[at].extra_key = declared.find_key(find_op(loaded.nodes[at].op)->extra_column)->key_id;
   }
 }
 

@@ -1,6 +1,7 @@
 // rankd/op/column_check.cpp: forms of keys, the columns that plans read under them, and what records have of these.
 #include <rankd/op/column_check.hpp>
 
+#include <rankd/op/catalog.hpp>
 #include <rankd/op/detail/stored_columns.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/store/record_parser.hpp>
@@ -17,20 +18,34 @@ constexpr std::uint64_t max_examples = 3;
 constexpr std::size_t max_names = 50;
 constexpr std::size_t max_unread = 20;
 
-/// The keys of operators that do not state them.
-struct fixed_keys {
-  std::string_view op;
-  std::string_view lists;  ///< empty: it reads none
-};
-constexpr std::array fixed{fixed_keys{"core::viewer", {}}, fixed_keys{"core::follow", "follow:"},
-                           fixed_keys{"core::recommendation", "recommendation:"}, fixed_keys{"core::media", "media:"}};
-constexpr std::string_view users = "user:";
+/// Returns the option that names the endpoint which a node asks, or null.
+auto endpoint_of(const plan_node& node) -> const plan_param* {
+  const auto at = std::ranges::find(node.params, param_kind::endpoint_ref, &plan_param::kind);
+  return at == node.params.end() ? nullptr : &*at;
+}
 
-/// Whether an operator with keys of its own reads a key. Data may have those without a plan that does: they are spelled
-/// as rankd spells them.
+/// Returns the forms of the keys that a node reads, such as `user:{id}`; none if it reads no records.
+auto forms_of(const plan_node& node) -> std::vector<std::string> {
+  if (endpoint_of(node) == nullptr) return {};
+  const read_records& records = find_op(node.op)->records;
+  const plan_param* const prefix = records.prefix_option.empty() ? nullptr : node.find_param(records.prefix_option);
+  std::vector<std::string> out;
+  for (const std::string_view form : records.keys) {
+    const std::string_view rest = prefix == nullptr ? form : form.substr(form.find(':'));
+    out.push_back((prefix == nullptr ? "" : std::get<std::string>(prefix->value)) + std::string(rest));
+  }
+  for (const plan_param& param : node.params)
+    if (param.kind == param_kind::key_template) out.push_back(std::get<std::string>(param.value));
+  return out;
+}
+
+/// Returns true if an operator reads keys that begin like this one, whatever its options. Data may have such keys
+/// without a plan that reads them.
 auto is_fixed(std::string_view key) -> bool {
-  const auto begins = [key](const fixed_keys& each) { return !each.lists.empty() && key.starts_with(each.lists); };
-  return key.starts_with(users) || std::ranges::any_of(fixed, begins);
+  const auto begins = [key](std::string_view form) { return key.starts_with(form.substr(0, form.find(':') + 1)); };
+  return std::ranges::any_of(all_ops(), [&](const op_entry& op) {
+    return op.records.prefix_option.empty() && std::ranges::any_of(op.records.keys, begins);
+  });
 }
 
 /// What a value of a hole may consist of: see append_escaped.
@@ -140,55 +155,33 @@ void column_check::add_column(key_form& form, std::string_view field, const key_
 }
 
 void column_check::add_node(const plan_node& node, const std::string& plan_name, const registries& declared) {
-  const plan_param* const endpoint = node.find_param("endpoint");
-  if (endpoint == nullptr) return;
-  const auto& id = std::get<std::string>(endpoint->value);
+  const op_entry& op = *find_op(node.op);
+  if (op.records.columns == record_part::none) return;
+  const auto& id = std::get<std::string>(endpoint_of(node)->value);
   if (!options_.endpoints.empty() && std::ranges::find(options_.endpoints, id) == options_.endpoints.end()) return;
-  if (node.op == "core::strings") {
-    if (key_form* const form = form_of(std::get<std::string>(node.find_param("key")->value), record_kind::string))
-      add_column(*form, {}, declared.find_key(node.find_param("out_key")->index()), plan_name);
-    return;
-  }
-  std::string text;
-  if (node.op == "core::hash") {
-    text = std::get<std::string>(node.find_param("key")->value);
-  } else if (node.op == "core::fetch_features") {
-    const plan_param* const hash = node.find_param("hash");
-    text = (hash == nullptr ? std::string(detail::usual_hash) : std::get<std::string>(hash->value)) + ":{id}";
-  } else {
-    return;
-  }
-  key_form* const form = form_of(text, record_kind::hash);
+  const bool has_fields = op.records.columns == record_part::fields;
+  key_form* const form = form_of(forms_of(node).front(), has_fields ? record_kind::hash : record_kind::string);
+  if (form == nullptr) return;
   const plan_param* const fields = node.find_param("fields");
-  const std::vector<std::uint32_t>& keys = node.find_param(detail::feature_keys.name)->key_ids;
-  for (std::size_t at = 0; form != nullptr && at < keys.size(); ++at) {
-    const key_entry* const key = declared.find_key(keys[at]);
-    if (key == nullptr || (fields != nullptr && at >= fields->names.size())) continue;
-    add_column(*form, fields == nullptr ? key->name : fields->names[at], key, plan_name);
+  for (const param_shape& option : op.shape.params) {
+    const plan_param* const written = option.use == key_use::write ? node.find_param(option.name) : nullptr;
+    if (written == nullptr) continue;
+    if (!has_fields) {
+      add_column(*form, {}, declared.find_key(written->index()), plan_name);
+      continue;
+    }
+    for (std::size_t at = 0; at < written->key_ids.size(); ++at) {
+      const key_entry* const key = declared.find_key(written->key_ids[at]);
+      if (key == nullptr || (fields != nullptr && at >= fields->names.size())) continue;
+      add_column(*form, fields == nullptr ? key->name : fields->names[at], key, plan_name);
+    }
   }
 }
 
 /// Keys count, whichever store a node asks: data of several stores may be in the same files.
 void column_check::add_keys(const plan_node& node) {
-  const plan_param* const endpoint = node.find_param("endpoint");
-  if (endpoint == nullptr || node.op == "core::nearest" || node.op == "core::call_remote_model") return;
-  if (const auto known = std::ranges::find(fixed, node.op, &fixed_keys::op); known != fixed.end()) {
-    keys_read_.insert({std::string(users), {}});  // for the country
-    if (!known->lists.empty()) keys_read_.insert({std::string(known->lists), {}});
-    return;
-  }
-  if (node.op == "core::fetch_features") {
-    const plan_param* const hash = node.find_param("hash");
-    const std::string name(hash == nullptr ? detail::usual_hash : std::get<std::string>(hash->value));
-    keys_read_.insert({name + ":", {}});
-    return;
-  }
-  const plan_param* const key = node.op.starts_with("core::") ? node.find_param("key") : nullptr;
-  if (key == nullptr) {
-    reads_others_ = true;
-    return;
-  }
-  if (auto parsed = key_template::parse(std::get<std::string>(key->value))) keys_read_.insert(parsed->literals);
+  for (const std::string& form : forms_of(node))
+    if (auto parsed = key_template::parse(form)) keys_read_.insert(std::move(parsed->literals));
 }
 
 /// Beyond some beginnings the rest is counted together.
@@ -252,8 +245,8 @@ void column_check::look_at(key_form& form, std::string_view key, const record_vi
 void column_check::see(std::string_view key, const record_view& record) {
   for (key_form& form : forms_)
     if (form.kind == record.kind() && is_of_form(key, form.literals)) look_at(form, key, record);
-  if (!reads_others_ && !keys_read_.empty() && !is_fixed(key) &&
-      std::ranges::none_of(keys_read_, [&](const auto& literals) { return is_of_form(key, literals); }))
+  const auto reads = [&](const std::vector<std::string>& literals) { return is_of_form(key, literals); };
+  if (!keys_read_.empty() && std::ranges::none_of(keys_read_, reads) && !is_fixed(key))
     note_unread(key, record.origin());
 }
 

@@ -28,9 +28,9 @@ struct column_check_options {
   std::span<const std::string> written = {};          ///< fields that the server itself writes, and no data need have
 };
 
-/// Holds records against what core::hash, core::fetch_features and core::strings of plans read. A name that is
-/// misspelled in the data or in a plan gives rows of nulls, which is no error of any request.
-/// Threads: one. Lifetime: the registries, and what the options name, outlive it.
+/// Compares records with what the nodes of plans read of them (op_entry::records). A name that is misspelled in the
+/// data or in a plan gives rows of nulls, which is no error of any request. Threads: one. Lifetime: the registries, and
+/// what the options name, outlive it.
 class column_check {
  public:
   explicit column_check(column_check_options options = {}) : options_(options) {}
@@ -51,9 +51,8 @@ class column_check {
   [[nodiscard]] auto missing_columns() const -> braid::diagnostics;
   /// Values that are none of the type of their key: malformed_value with the record, and how many more there are.
   [[nodiscard]] auto malformed_values() const -> braid::diagnostics;
-  /// Keys that no plan reads: unread_record for those that begin alike, up to their first `:`. Those of core::viewer,
-  /// core::follow, core::recommendation and core::media count as read. Nothing if there is no
-  /// plan that reads a store, or if an operator of a library reads one: which keys that asks for is not known.
+  /// Keys that no plan reads: unread_record for those that begin alike, up to their first `:`. Those that operators
+  /// read whatever their options count as read. Nothing if there is no plan that reads a store.
   [[nodiscard]] auto unread_records() const -> braid::diagnostics;
 
   /// How many there are of each kind.
@@ -105,7 +104,6 @@ class column_check {
   column_check_options options_;
   std::vector<key_form> forms_;
   std::set<std::vector<std::string>> keys_read_ = {};  ///< literals of all keys that plans read
-  bool reads_others_ = false;                          ///< an operator of a library reads keys that are not known
   std::map<std::string, unread_keys, std::less<>> unread_ = {};
 };
 

@@ -2,11 +2,9 @@
 #include <rankd/op/columns.hpp>
 
 #include <rankd/op/catalog.hpp>
-#include <rankd/op/extra_columns.hpp>
 #include <rankd/plan/key_template.hpp>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -16,26 +14,6 @@
 
 namespace rankd {
 namespace {
-
-/// Operators that add columns and write over none, and the params that list them: the first that is given counts.
-struct adding_op {
-  std::string_view name;
-  std::array<std::string_view, 2> params;
-  std::string_view hint;
-};
-constexpr std::array adding_ops{
-    adding_op{"core::join", {"map", "select"}, "give the values another key by `map`"},
-    adding_op{"core::call_models", {"out_keys", "out_keys"}, "give the scores a key that no node before has written"},
-    adding_op{
-        "core::extract_features", {"out_keys", "out_keys"}, "give the features keys that no node before has written"},
-    adding_op{"core::fetch_features", {"keys", "keys"}, "fetch a feature once, before any other node writes its key"},
-    adding_op{"core::hash", {"keys", "keys"}, "read a field once, and before its key is written"},
-};
-
-auto find_adding(std::string_view op) -> const adding_op* {
-  const auto at = std::ranges::find(adding_ops, op, &adding_op::name);
-  return at == adding_ops.end() ? nullptr : &*at;
-}
 
 /// The template of keys that a node has, if any.
 auto template_of(const plan_node& node) -> const plan_param* {
@@ -64,13 +42,19 @@ auto each_once(std::vector<std::uint32_t> keys) -> std::vector<std::uint32_t> {
   return keys;
 }
 
-/// That the params of a node say it writes, ascending.
+/// Returns the option that lists the columns which a node adds and never overwrites; null if it adds none.
+auto added_by(const plan_node& node) -> const plan_param* {
+  const added_columns& adds = find_op(node.op)->adds;
+  if (adds.option.empty()) return nullptr;
+  const plan_param* const param = node.find_param(adds.option);
+  return param != nullptr || adds.otherwise.empty() ? param : node.find_param(adds.otherwise);
+}
+
+/// Returns the keys that the options of a node say it writes, ascending.
 auto written_keys(const plan_node& node) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> keys;
-  if (const adding_op* const adds = find_adding(node.op)) {
-    const plan_param* param = node.find_param(adds->params[0]);
-    if (param == nullptr) param = node.find_param(adds->params[1]);
-    if (param != nullptr) add_keys(*param, keys);
+  if (!find_op(node.op)->adds.option.empty()) {
+    if (const plan_param* const param = added_by(node)) add_keys(*param, keys);
     return each_once(std::move(keys));
   }
   for (const param_shape& shape : find_op(node.op)->shape.params)
@@ -162,7 +146,7 @@ class column_walk {
       return;
     }
     own = given_by(node.sources.front());
-    if (const adding_op* adds = find_adding(node.op)) return add_columns(at, *adds, own);
+    if (!find_op(node.op)->adds.option.empty()) return add_columns(at, own);
     // Of the other sides of operators that give rows of the first input nothing comes but what they write.
     const bool gives_all = makes_rows(find_op(node.op)->change);
     for (const node_index source : gives_all ? node.sources : node.inputs) add(own, given_by(source));
@@ -179,8 +163,8 @@ class column_walk {
       if (param->kind == param_kind::key_id) out[place_of(param->index())] = true;
       for (const std::uint32_t key : param->key_ids) out[place_of(key)] = true;
     }
-    if (adds_countries(node.op))
-      out[static_cast<std::size_t>(declared_->find_key(country_name) - declared_->keys().data())] = true;
+    if (const std::string_view extra = find_op(node.op)->extra_column; !extra.empty())
+      out[static_cast<std::size_t>(declared_->find_key(extra) - declared_->keys().data())] = true;
     return out;
   }
 
@@ -201,24 +185,23 @@ class column_walk {
     }
   }
 
-  void add_columns(node_index at, const adding_op& adds, key_set& own) {
-    const plan_node& node = loaded_->nodes[at];
-    const plan_param* added = node.find_param(adds.params[0]);
-    if (added == nullptr) added = node.find_param(adds.params[1]);
+  void add_columns(node_index at, key_set& own) {
+    const plan_param* const added = added_by(loaded_->nodes[at]);
     if (added == nullptr) return;
     for (std::size_t i = 0; i < added->key_ids.size(); ++i) {
       const std::size_t place = place_of(added->key_ids[i]);
-      if (own[place]) report(at, braid::json_pointer(added->pointer, i), declared_->keys()[place], adds);
+      if (own[place]) report(at, braid::json_pointer(added->pointer, i), declared_->keys()[place]);
       own[place] = true;
     }
   }
 
-  void report(node_index at, std::string pointer, const key_entry& key, const adding_op& adds) {
+  void report(node_index at, std::string pointer, const key_entry& key) {
+    const op_entry& op = *find_op(loaded_->nodes[at].op);
     found_[at].add({.code = "column_exists",
                     .pointer = std::move(pointer),
                     .message = "the rows may have key " + std::to_string(key.key_id) + " (" + key.name +
-                               ") already, and `" + std::string(adds.name) + "` overwrites no column",
-                    .hint = std::string(adds.hint),
+                               ") already, and `" + std::string(op.shape.name) + "` overwrites no column",
+                    .hint = std::string(op.adds.hint),
                     .node = loaded_->nodes[at].node_id,
                     .source = {}});
   }
@@ -248,7 +231,7 @@ auto read_keys(const plan& loaded, const plan_node& node, const registries& decl
   const op_entry& op = *find_op(node.op);
   if (const plan_param* const named = template_of(node)) {
     for (const key_entry* key : columns_in(*named, declared)) keys.push_back(key->key_id);
-  } else if (op.change == row_change::dense_source && op.shape.inputs != 0 && node.find_param("query") == nullptr) {
+  } else if (op.change == row_change::dense_source && op.shape.inputs != 0 && op.finds_rows_by.empty()) {
     keys.push_back(registries::id_key);
   }
   for (const param_shape& shape : op.shape.params) {
@@ -301,7 +284,7 @@ auto missing_columns(const plan& loaded, const registries& declared) -> braid::d
 
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics {
   const auto matters = [](const plan_node& node) {
-    return find_adding(node.op) != nullptr || template_of(node) != nullptr || node.fallback.has_value();
+    return !find_op(node.op)->adds.option.empty() || template_of(node) != nullptr || node.fallback.has_value();
   };
   if (std::ranges::none_of(loaded.nodes, matters)) return {};
   return column_walk(loaded, declared).diagnostics();

@@ -6,15 +6,10 @@
 #include <rankd/op/operator.hpp>
 
 #include <algorithm>
-#include <array>
+#include <string_view>
 
 namespace rankd {
 namespace {
-
-constexpr std::array<std::string_view, 3> user_ops{"core::viewer", "core::follow", "core::recommendation"};
-
-/// What reads columns that its params do not name.
-constexpr std::string_view reads_any = "core::call_models";
 
 using node_lists = std::vector<std::vector<node_index>>;
 
@@ -51,7 +46,8 @@ auto use_of(std::uint32_t key, node_index from, const plan& loaded, const node_l
     if (std::ranges::find(loaded.outputs, at) != loaded.outputs.end()) use = extra_use::shown;
     for (const node_index taker : takers[at]) {
       const plan_node& node = loaded.nodes[taker];
-      if (node.op == reads_any || std::ranges::binary_search(columns[taker].reads, key)) return extra_use::read;
+      if (!find_op(node.op)->models.empty() || std::ranges::binary_search(columns[taker].reads, key))
+        return extra_use::read;
       if (passes_on(node, at)) open.push_back(taker);
     }
   }
@@ -60,18 +56,17 @@ auto use_of(std::uint32_t key, node_index from, const plan& loaded, const node_l
 
 }  // namespace
 
-auto adds_countries(std::string_view op) noexcept -> bool { return std::ranges::find(user_ops, op) != user_ops.end(); }
-
 auto uses_of_extra_columns(const plan& loaded, const registries& declared) -> std::vector<extra_use> {
   std::vector<extra_use> out(loaded.nodes.size(), extra_use::read);
-  if (std::ranges::none_of(loaded.nodes, [](const plan_node& node) { return adds_countries(node.op); })) return out;
+  const auto extra_of = [](const plan_node& node) { return find_op(node.op)->extra_column; };
+  if (std::ranges::all_of(loaded.nodes, [&](const plan_node& node) { return extra_of(node).empty(); })) return out;
   // What is captured shows all that rows have.
   if (std::ranges::any_of(loaded.nodes, [](const plan_node& node) { return node.capture.has_value(); })) return out;
-  const std::uint32_t country = declared.find_key(country_name)->key_id;
   const node_lists takers = takers_of(loaded);
   const std::vector<node_columns> columns = columns_of(loaded, declared);
   for (node_index at = 0; at < out.size(); ++at)
-    if (adds_countries(loaded.nodes[at].op)) out[at] = use_of(country, at, loaded, takers, columns);
+    if (const std::string_view extra = extra_of(loaded.nodes[at]); !extra.empty())
+      out[at] = use_of(declared.find_key(extra)->key_id, at, loaded, takers, columns);
   return out;
 }
 

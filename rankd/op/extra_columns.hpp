@@ -5,18 +5,11 @@
 #include <rankd/registry/registries.hpp>
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace rankd {
 
-/// The name of the key whose column users have.
-inline constexpr std::string_view country_name = "country";
-
-/// Whether the rows of an operator are users, to which it adds their countries.
-[[nodiscard]] auto adds_countries(std::string_view op) noexcept -> bool;
-
-/// What uses a column that an operator adds of its own accord.
+/// What uses a column that an operator adds of its own accord (op_entry::extra_column).
 enum class extra_use : std::uint8_t {
   read,    ///< a node may read it, the plan captures rows, or there is none
   shown,   ///< answers alone, where they show it

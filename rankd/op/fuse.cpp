@@ -1,7 +1,8 @@
-// rankd/op/fuse.cpp: the pairs that there are.
+// rankd/op/fuse.cpp: an operator and the take behind it, if the operator says that it can do the work of both.
 #include <rankd/op/fuse.hpp>
 
-#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/catalog.hpp>
+#include <rankd/op/detail/pass_on.hpp>
 
 #include <braid/base/config.hpp>
 
@@ -10,8 +11,9 @@
 namespace rankd {
 
 auto fuse(const plan_node& first, const plan_node& second, const bind_context& with) -> std::optional<fused_ops> {
-  if (first.op != detail::sort_entry().shape.name || second.op != detail::take_entry().shape.name) return std::nullopt;
-  auto taking = detail::bind_first_of_sort(first, second, with);
+  const auto bind_both = find_op(first.op)->bind_with_take;
+  if (bind_both == nullptr || find_op(second.op)->change != row_change::prefix) return std::nullopt;
+  auto taking = bind_both(first, second, with);
   BRAID_EXPECTS(taking, "nodes are fused after they were bound");
   return fused_ops{
       .first = detail::make_pass_on(), .second = std::move(*taking), .second_change = row_change::selection};

@@ -84,6 +84,17 @@ auto find_typed_keys(const plan_param& param, const param_shape& shape, const bi
   return out;
 }
 
+auto find_by(const plan_node& node, const param_shape& shape, const bind_context& with, braid::diagnostics& problems)
+    -> const key_entry* {
+  const plan_param* by = node.find_param("by");
+  return by == nullptr ? with.declared.find_key(registries::id_key) : find_typed_key(*by, shape, with, problems);
+}
+
+auto wrong_key_type(const key_entry& key, const plan_param& param, std::string_view wanted) -> braid::diagnostic {
+  return refused("wrong_key_type", param.pointer,
+                 "key " + named(key) + " is of type " + std::string(to_string(key.type)) + "; " + std::string(wanted));
+}
+
 void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics& problems) {
   if (min == nullptr || max == nullptr || !(max->least() < min->most())) return;
   const bool fixed = !min->bound && !max->bound;

@@ -1,6 +1,7 @@
 // rankd/op/models.cpp: finding, reading and remembering the files of models.
 #include <rankd/op/models.hpp>
 
+#include <rankd/op/catalog.hpp>
 #include <rankd/op/detail/scoring.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/digest.hpp>
@@ -120,8 +121,10 @@ auto model_files(const fs::path& folder) -> std::vector<fs::path> {
 auto models_of(const plan& loaded) -> std::vector<std::string> {
   std::vector<std::string> names;
   for (const plan_node& node : loaded.nodes)
-    if (const plan_param* models = node.op == "core::call_models" ? node.find_param("models") : nullptr)
-      names.insert(names.end(), models->names.begin(), models->names.end());
+    if (const std::string_view option = find_op(node.op)->models; !option.empty()) {
+      const std::vector<std::string>& named = node.find_param(option)->names;
+      names.insert(names.end(), named.begin(), named.end());
+    }
   std::ranges::sort(names);
   const auto repeats = std::ranges::unique(names);
   names.erase(repeats.begin(), repeats.end());

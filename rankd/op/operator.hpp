@@ -153,16 +153,47 @@ struct bind_context {
 /// A part of the request that an operator cannot do without.
 enum class request_part : std::uint8_t { none, user, candidates, cursor };
 
-/// One operator, as the list of all operators knows it.
+/// The columns that an operator adds, if rows must not have them before.
+struct added_columns {
+  std::string_view option = {};     ///< lists their keys; empty: the operator may overwrite the columns that it writes
+  std::string_view otherwise = {};  ///< the option that lists them if `option` is not given
+  std::string_view hint = {};       ///< what to do if rows have such a column
+};
+
+/// What the columns that an operator writes are read from.
+enum class record_part : std::uint8_t {
+  none,    ///< something else than fields and texts of records
+  fields,  ///< of hashes: named as their keys, or as the option `fields` says
+  text,    ///< of strings: all of it
+};
+
+/// The records of a store that an operator reads.
+struct read_records {
+  /// The forms of their keys, such as `follow:{id}`, unless an option of kind key_template gives the form.
+  std::span<const std::string_view> keys = {};
+  std::string_view prefix_option = {};  ///< its value replaces the beginning of `keys`, up to the colon
+  record_part columns = record_part::none;
+};
+
+/// Everything that is known about one operator: a row of the catalogue. Only the file of the operator names it; code
+/// that treats operators differently asks for a field of this row (docs/maintaining.md).
 struct op_entry {
   using bind_fn = auto (*)(const plan_node& node, const bind_context& with)
       -> braid::checked<std::unique_ptr<const bound_op>>;
+  using bind_both_fn = auto (*)(const plan_node& node, const plan_node& take, const bind_context& with)
+      -> braid::checked<std::unique_ptr<const bound_op>>;
 
-  op_shape shape;
-  row_change change = row_change::dense_source;
-  std::string_view doc;
-  bind_fn bind = nullptr;
-  request_part reads = request_part::none;
+  op_shape shape;                                ///< the name, the inputs and the options with their limits
+  row_change change = row_change::dense_source;  ///< what happens to rows
+  std::string_view doc;                          ///< one sentence for lists of operators
+  bind_fn bind = nullptr;                        ///< checks the options of a node, and makes its operator
+  request_part reads = request_part::none;       ///< the part of the request that it needs: also decides about caches
+  added_columns adds = {};                       ///< columns that it adds and never overwrites
+  read_records records = {};                     ///< records of a store that it reads
+  std::string_view extra_column = {};            ///< the name of a key whose column it adds without being asked
+  std::string_view models = {};                  ///< the option that lists files of models, which may read any column
+  std::string_view finds_rows_by = {};           ///< the option with the column a source finds rows by; empty: the id
+  bind_both_fn bind_with_take = nullptr;         ///< binds it together with the take behind it; null if nothing is won
 };
 
 }  // namespace rankd

@@ -1,5 +1,5 @@
 // rankd/op/own_rows.cpp: rows that operators of libraries make or merge: room for them, checks, and the batch.
-#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/own_rows.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/row_id.hpp>

@@ -1,7 +1,7 @@
 // rankd/op/vectors.cpp: finding and remembering the files of vectors.
 #include <rankd/op/vectors.hpp>
 
-#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/catalog.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -27,7 +27,10 @@ auto vector_folder::find(const endpoint_entry& endpoint) -> braid::checked<std::
 auto vectors_of(const plan& loaded) -> std::vector<std::string> {
   std::vector<std::string> ids;
   for (const plan_node& node : loaded.nodes)
-    if (node.op == detail::nearest_name) ids.push_back(std::get<std::string>(node.find_param("endpoint")->value));
+    for (const param_shape& option : find_op(node.op)->shape.params)
+      if (option.kind == param_kind::endpoint_ref &&
+          std::ranges::find(option.choices, "vectors") != option.choices.end())
+        ids.push_back(std::get<std::string>(node.find_param(option.name)->value));
   std::ranges::sort(ids);
   const auto repeats = std::ranges::unique(ids);
   ids.erase(repeats.begin(), repeats.end());

@@ -19,6 +19,9 @@ inline constexpr std::array<std::string_view, 2> store_kinds{"embedded", "redis"
 inline constexpr param_shape store_endpoint{
     .name = "endpoint", .kind = param_kind::endpoint_ref, .choices = store_kinds};
 
+/// Rows that one source may be asked for.
+inline constexpr std::int64_t max_rows_of_a_source = 10'000'000;
+
 inline auto store_failed(const store& from, const store_error& why) -> std::unexpected<op_error> {
   store_failure failure = from.explain(why);
   return std::unexpected(op_error{std::move(failure.code), std::move(failure.message)});

@@ -35,6 +35,13 @@ auto find_typed_key(const plan_param& param, const param_shape& shape, const bin
 auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& with,
                      braid::diagnostics& problems) -> std::vector<const key_entry*>;
 
+/// Returns the key of the option `by`, or `id` if the node does not give it; otherwise as `find_typed_key`.
+auto find_by(const plan_node& node, const param_shape& shape, const bind_context& with, braid::diagnostics& problems)
+    -> const key_entry*;
+
+/// Returns wrong_key_type about a param that names `key`; `wanted` says what is expected.
+auto wrong_key_type(const key_entry& key, const plan_param& param, std::string_view wanted) -> braid::diagnostic;
+
 /// Complains with wrong_length where two lists are not of the same length, one item for each.
 void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,
                        braid::diagnostics& problems);

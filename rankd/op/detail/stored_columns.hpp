@@ -26,9 +26,6 @@
 
 namespace rankd::detail {
 
-/// What core::fetch_features reads where its node names no hash.
-inline constexpr std::string_view usual_hash = "features";
-
 /// One field of the hashes, which becomes a column.
 struct wanted_feature {
   std::uint32_t key_id = 0;

@@ -113,6 +113,22 @@ TEST_CASE("keys that no plan reads are named by their beginnings, with the first
   CHECK(check.count().missing_columns == 0);
 }
 
+TEST_CASE("operators read the keys that they say they read") {
+  const auto read_by = [](const std::string& op, const std::string& params) {
+    column_check check;
+    check.add(plan_with("p", op, params), declared());
+    shown_data().show_to(check, "{\"list\":\"x:1\",\"values\":[1]}\n");
+    const std::string message(check.unread_records().begin()->message);
+    return message.substr(message.find("the plans read "));
+  };
+  CHECK(read_by("core::media", R"("fanout":1)") == "the plans read media:*");
+  CHECK(read_by("core::follow", R"("fanout":1)") == "the plans read follow:*, user:*");
+  CHECK(read_by("core::recommendation", R"("fanout":1)") == "the plans read recommendation:*, user:*");
+  CHECK(read_by("core::fetch_features", R"("keys":[2])") == "the plans read features:*");
+  CHECK(read_by("core::fetch_features", R"("keys":[2],"hash":"stats")") == "the plans read stats:*");
+  CHECK(read_by("core::set", R"("count":1,"key":"a:{P.shop}:{id}")") == "the plans read a:*:*");
+}
+
 TEST_CASE("without a plan that reads a store no key is unread, and beginnings beyond a limit are counted together") {
   column_check none;
   shown_data().show_to(none, two_products);

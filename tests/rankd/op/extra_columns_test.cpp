@@ -47,8 +47,8 @@ TEST_CASE("countries that no node names are wanted by answers alone") {
       uses_of(two + node("t", "core::take", "v", R"("count":2)") + "," + node("c", "core::concat", "f", R"("rhs":"t")"),
               "c") == "ssrr");
   CHECK(uses_of(node("s", "test::fixed_source", "", R"("row_count":1)"), "s") == "r");
-  CHECK(adds_countries("core::recommendation"));
-  CHECK(!adds_countries("core::media"));
+  CHECK(find_op("core::recommendation")->extra_column == "country");
+  CHECK(find_op("core::media")->extra_column.empty());
 }
 
 TEST_CASE("a node that names the country uses that of the rows that come to it") {

@@ -2,6 +2,7 @@
 #include <rankd/op/operator_library.hpp>
 
 #include <rankd/abi/operators.hpp>
+#include <rankd/op/column_check.hpp>
 #include <rankd/op/row_change.hpp>
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/op/op_world.hpp>
@@ -390,6 +391,24 @@ TEST_CASE("a library is refused with all that is wrong with it") {
           it.float_max = std::numeric_limits<double>::infinity();
         }) == "`choice` has a range without a value, or without ends");
   CHECK(find_op("raw::it") == nullptr);
+}
+
+TEST_CASE("an option of a library is no endpoint, whatever it is called") {
+  static raw_library raw("records::none");
+  raw.option = {};
+  raw.option.name = "endpoint";
+  raw.option.kind = RANKD_OPTION_INT;
+  raw.option.int_max = 9;
+  REQUIRE(add_operators(raw.all, {"librecords.so", "66"}).has_value());
+  const auto stated = parse_plan(
+      R"({"schema_version":1,"plan_name":"p","nodes":[{"node_id":"a","op":"core::candidates","inputs":[],)"
+      R"("params":{"keys":[]}},{"node_id":"b","op":"records::none","inputs":["a"],"params":{"endpoint":7}}],)"
+      R"("outputs":["b"]})",
+      "p.json", {all_op_shapes(), op_world()});
+  REQUIRE(stated.has_value());
+  column_check check;
+  check.add(*stated, op_world());
+  CHECK(check.missing_records().empty());
 }
 
 TEST_CASE("a name stands in one library, once; the same library may come again") {

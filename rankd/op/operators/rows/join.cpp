@@ -1,6 +1,6 @@
-// rankd/op/match_ops.cpp: the operators that compare rows with each other: dedupe, join.
+// rankd/op/operators/rows/join.cpp: combines rows with their partners of another node.
 #include <rankd/op/detail/bound.hpp>
-#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/rows/equal_rows.hpp>
 
@@ -16,22 +16,8 @@
 #include <variant>
 #include <vector>
 
-namespace rankd::detail {
+namespace rankd::detail::join_op {
 namespace {
-
-// Dedupe
-
-struct dedupe_params {
-  distinct_options how;
-
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return 15.0 * static_cast<double>(rows); }
-
-  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
-    return distinct(context.inputs[0], how, context.memory);
-  }
-};
-
-// Join
 
 /// What a join makes of the rows of its first source.
 enum class join_kind : std::uint8_t { inner, left, semi, anti, broadcast };
@@ -208,22 +194,6 @@ struct join_params {
   }
 };
 
-// Shapes
-
-constexpr std::array<std::string_view, 4> comparable_types{"int", "float", "string", "bool"};
-constexpr std::array<std::string_view, 2> number_types{"int", "float"};
-
-constexpr std::array<std::string_view, 3> strategies{"first", "last", "max_by"};
-constexpr std::array<std::string_view, 1> of_max_by{"max_by"};
-constexpr std::array dedupe_shape{
-    param_shape{.name = "by", .kind = param_kind::key_id, .need = presence::nullable, .choices = comparable_types},
-    param_shape{.name = "strategy", .kind = param_kind::enumeration, .need = presence::nullable, .choices = strategies},
-    param_shape{.name = "score_key",
-                .kind = param_kind::key_id,
-                .choices = number_types,
-                .when = {.param = "strategy", .values = of_max_by}},
-};
-
 constexpr std::array<std::string_view, 5> join_kinds{"inner", "left", "semi", "anti", "broadcast"};
 constexpr std::array<std::string_view, 4> of_comparing{"inner", "left", "semi", "anti"};
 constexpr std::array<std::string_view, 3> of_adding{"inner", "left", "broadcast"};
@@ -235,17 +205,17 @@ constexpr std::array join_shape{
     param_shape{.name = "by",
                 .kind = param_kind::key_id,
                 .need = presence::nullable,
-                .choices = comparable_types,
+                .choices = scalar_types,
                 .when = {.param = "how", .values = of_comparing}},
     param_shape{.name = "select",
                 .kind = param_kind::key_ids,
-                .choices = comparable_types,
+                .choices = scalar_types,
                 .when = {.param = "how", .values = of_adding}},
     param_shape{.name = "map",
                 .kind = param_kind::key_ids,
                 .need = presence::nullable,
                 .use = key_use::write,
-                .choices = comparable_types,
+                .choices = scalar_types,
                 .when = {.param = "how", .values = of_adding}},
     param_shape{.name = "on_missing",
                 .kind = param_kind::enumeration,
@@ -253,26 +223,6 @@ constexpr std::array join_shape{
                 .choices = missing_rules,
                 .when = {.param = "how", .values = of_keeping}},
 };
-
-/// The key that rows are compared by: `id` where the node names none. Null after a diagnostic.
-auto find_by(const plan_node& node, const param_shape& shape, const bind_context& with, braid::diagnostics& problems)
-    -> const key_entry* {
-  const plan_param* by = node.find_param("by");
-  return by == nullptr ? with.declared.find_key(registries::id_key) : find_typed_key(*by, shape, with, problems);
-}
-
-auto bind_dedupe(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  braid::diagnostics problems;
-  constexpr std::array rules{survivor::first, survivor::last, survivor::highest};
-  const key_entry* by = find_by(node, shape_of(dedupe_shape, "by"), with, problems);
-  const key_entry* score = nullptr;
-  if (const plan_param* given = node.find_param("score_key"))
-    score = find_typed_key(*given, shape_of(dedupe_shape, "score_key"), with, problems);
-  if (!problems.empty()) return std::unexpected(std::move(problems));
-  return make_bound(dedupe_params{.how = {.key_id = by->key_id,
-                                          .stays = rules[choice_of(node, shape_of(dedupe_shape, "strategy"))],
-                                          .score_key = score == nullptr ? 0 : score->key_id}});
-}
 
 auto refused_map(std::string code, std::string pointer, std::string message) -> braid::diagnostic {
   return {.code = std::move(code),
@@ -353,18 +303,12 @@ auto bind_join(const plan_node& node, const bind_context& with) -> braid::checke
 
 }  // namespace
 
-auto dedupe_entry() -> op_entry {
-  return {.shape = {.name = "core::dedupe", .inputs = 1, .params = dedupe_shape},
-          .change = row_change::distinct,
-          .doc = "One row of each value of a key, `id` unless it says otherwise.",
-          .bind = &bind_dedupe};
-}
-
-auto join_entry() -> op_entry {
+auto entry() -> op_entry {
   return {.shape = {.name = "core::join", .inputs = 1, .params = join_shape},
           .change = row_change::matched,
           .doc = "Rows with their partners of another node: those with the same value of a key.",
-          .bind = &bind_join};
+          .bind = &bind_join,
+          .adds = {.option = "map", .otherwise = "select", .hint = "give the values another key by `map`"}};
 }
 
-}  // namespace rankd::detail
+}  // namespace rankd::detail::join_op

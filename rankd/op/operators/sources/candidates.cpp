@@ -1,8 +1,7 @@
-// rankd/op/candidates.cpp: the source operator whose rows come with the request.
+// rankd/op/operators/sources/candidates.cpp: the source operator whose rows come with the request.
 #include <rankd/op/candidates.hpp>
 
 #include <rankd/op/detail/bound.hpp>
-#include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace rankd::detail {
+namespace rankd::detail::candidates_op {
 namespace {
 
 struct candidates_params {
@@ -55,12 +54,12 @@ auto bind_candidates(const plan_node& node, const bind_context& with) -> braid::
 
 }  // namespace
 
-auto candidates_entry() -> op_entry {
-  return {.shape = {.name = candidates_name, .inputs = 0, .params = candidates_shape},
+auto entry() -> op_entry {
+  return {.shape = {.name = "core::candidates", .inputs = 0, .params = candidates_shape},
           .change = row_change::dense_source,
           .doc = "The rows that the request carries as its candidates, with the columns of these keys.",
           .bind = &bind_candidates,
           .reads = request_part::candidates};
 }
 
-}  // namespace rankd::detail
+}  // namespace rankd::detail::candidates_op

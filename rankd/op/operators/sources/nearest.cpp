@@ -1,6 +1,6 @@
-// rankd/op/nearest.cpp: the operator that finds the vectors of a file that are nearest to those of rows.
+// rankd/op/operators/sources/nearest.cpp: the operator that finds the vectors of a file that are nearest to those of
+// rows.
 #include <rankd/op/detail/bound.hpp>
-#include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
 #include <rankd/op/vectors.hpp>
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace rankd::detail {
+namespace rankd::detail::nearest_op {
 namespace {
 
 struct nearest_params {
@@ -178,11 +178,12 @@ auto bind_nearest(const plan_node& node, const bind_context& with) -> braid::che
 
 }  // namespace
 
-auto nearest_entry() -> op_entry {
-  return {.shape = {.name = nearest_name, .inputs = 1, .params = nearest_shape},
+auto entry() -> op_entry {
+  return {.shape = {.name = "core::nearest", .inputs = 1, .params = nearest_shape},
           .change = row_change::dense_source,
           .doc = "For each row that has a vector the ids of the nearest vectors of a file, the nearest first.",
-          .bind = &bind_nearest};
+          .bind = &bind_nearest,
+          .finds_rows_by = "query"};
 }
 
-}  // namespace rankd::detail
+}  // namespace rankd::detail::nearest_op

@@ -1,6 +1,5 @@
-// rankd/op/call_models.cpp: the operator that scores rows by models from files.
+// rankd/op/operators/columns/call_models.cpp: the operator that scores rows by models from files.
 #include <rankd/op/detail/bound.hpp>
-#include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/scoring.hpp>
 #include <rankd/op/models.hpp>
@@ -14,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace rankd::detail {
+namespace rankd::detail::call_models_op {
 namespace {
 
 /// A key that scores are written under.
@@ -134,11 +133,13 @@ auto bind_call_models(const plan_node& node, const bind_context& with) -> braid:
 
 }  // namespace
 
-auto call_models_entry() -> op_entry {
+auto entry() -> op_entry {
   return {.shape = {.name = "core::call_models", .inputs = 1, .params = call_models_shape},
           .change = row_change::preserves_view,
           .doc = "Adds float columns: the scores of models from files.",
-          .bind = &bind_call_models};
+          .bind = &bind_call_models,
+          .adds = {.option = "out_keys", .hint = "give the scores a key that no node before has written"},
+          .models = "models"};
 }
 
-}  // namespace rankd::detail
+}  // namespace rankd::detail::call_models_op

@@ -1,19 +1,15 @@
-// rankd/op/feed_ops.cpp: the operators that look at a list as a whole: aggregate, diversify, rank_fusion, sample.
-#include <rankd/expr/detail/hash.hpp>
+// rankd/op/operators/rows/diversify.cpp: keeps equal rows apart, fills fixed positions, or prefers rows unlike those
+// before.
 #include <rankd/op/detail/bound.hpp>
-#include <rankd/op/detail/bound_template.hpp>
-#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/key_types.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
 #include <rankd/plan/load.hpp>
-#include <rankd/rows/aggregate.hpp>
-#include <rankd/rows/defect.hpp>
 #include <rankd/rows/diversify.hpp>
 #include <rankd/rows/mmr.hpp>
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,7 +20,7 @@
 #include <variant>
 #include <vector>
 
-namespace rankd::detail {
+namespace rankd::detail::diversify_op {
 namespace {
 
 auto problem(std::string code, std::string pointer, std::string message) -> braid::diagnostic {
@@ -39,8 +35,6 @@ auto problem(std::string code, std::string pointer, std::string message) -> brai
 auto count_of(const plan_param* given, std::size_t otherwise) -> std::size_t {
   return given == nullptr ? otherwise : static_cast<std::size_t>(std::get<std::int64_t>(given->value));
 }
-
-// Diversify
 
 struct window_params {
   window_options how;
@@ -120,100 +114,6 @@ struct mmr_params {
   }
 };
 
-// Rank fusion
-
-struct fusion_params {
-  std::uint32_t list_key = 0;
-  std::uint32_t out_key = 0;
-  double k = 60;
-
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return 45.0 * static_cast<double>(rows); }
-
-  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
-    const row_set& rows = context.inputs[0];
-    if (!context.may_make(0, rows.table().size() * sizeof(double))) return over_budget();
-    const fused_ranks fused = fuse_ranks(rows, list_key, k, context.memory);
-    return fused.rows.with_column(out_key, fused.scores, context.memory);
-  }
-};
-
-// Aggregate
-
-struct aggregate_params {
-  aggregate_options how;
-  std::string_view name;  ///< of the kind
-  std::uint32_t out_key = 0;
-  std::string out_name;
-  null_rule nulls = null_rule::allowed;
-
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
-    return (how.group_key ? 30.0 : 8.0) * static_cast<double>(rows);
-  }
-
-  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
-    const row_set& rows = context.inputs[0];
-    if (!context.may_make(0, rows.table().size() * sizeof(double))) return over_budget();
-    const column values = aggregate(rows, how, context.memory);
-    if (const auto wrong = find_defect(rows, values, nulls)) return refused(rows, *wrong);
-    return rows.with_column(out_key, values, context.memory);
-  }
-
- private:
-  [[nodiscard]] auto refused(const row_set& rows, const defect& wrong) const -> std::unexpected<op_error> {
-    const std::string what = "the " + std::string(name) + " for `" + out_name + "` of row " +
-                             std::to_string(wrong.row) + " (id " + to_text(rows.table().id(wrong.row)) + ") is ";
-    if (wrong.kind == defect_kind::non_finite)
-      return std::unexpected(op_error{"non_finite_value", what + "not a finite number"});
-    return std::unexpected(op_error{"null_value", what + "null, which the key refuses"});
-  }
-};
-
-// Sample
-
-struct sample_params {
-  std::size_t count = 0;
-  bound_template seed;
-
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return 90.0 * static_cast<double>(rows); }
-
-  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
-    const row_set& rows = context.inputs[0];
-    if (rows.size() <= count) return rows;
-    braid::arena& memory = context.memory;
-    const std::span<draw> draws = draws_of(context);
-    std::ranges::nth_element(draws, draws.begin() + static_cast<std::ptrdiff_t>(count));
-    const std::span<std::uint64_t> stays = memory.filled(words_for(rows.size()) + 1, std::uint64_t{0});
-    for (const draw& each : draws.first(count)) set_bit(stays.data(), each.position);
-    return rows.select(bitmap(stays.data()), memory);
-  }
-
- private:
-  struct draw {
-    std::uint64_t number = 0;
-    std::uint32_t position = 0;
-
-    auto operator<=>(const draw&) const = default;
-  };
-
-  /// A number for each row, of its seed and its id. Rows whose seed has a null are drawn with an empty one.
-  [[nodiscard]] auto draws_of(node_context& context) const -> std::span<draw> {
-    const row_set& rows = context.inputs[0];
-    const row_keys seeds = seed.keys_of(context);
-    const std::span<std::uint64_t> hashes = context.memory.uninitialized<std::uint64_t>(seeds.asked.size());
-    std::ranges::transform(seeds.asked, hashes.begin(), hash_of);
-    const auto texts = rows.table().text_ids();
-    const std::span<draw> draws = context.memory.filled(rows.size(), draw{});
-    for (std::uint32_t position = 0; position < rows.size(); ++position) {
-      const std::uint32_t place = seeds.places[position];
-      const std::uint64_t hash = place == row_keys::none ? hash_of({}) : hashes[place];
-      const std::uint32_t row = rows.row(position);
-      draws[position] = {texts ? draw_of(hash, (*texts)[row]) : draw_of(hash, rows.id(position)), position};
-    }
-    return draws;
-  }
-};
-
-constexpr std::array<std::string_view, 4> comparable_types{"int", "float", "string", "bool"};
 constexpr std::int64_t max_count = 10'000'000;
 
 constexpr std::array<std::string_view, 3> diversify_strategies{"window", "quota", "mmr"};
@@ -221,14 +121,12 @@ constexpr std::array<std::string_view, 1> of_window{"window"};
 constexpr std::array<std::string_view, 1> of_quota{"quota"};
 constexpr std::array<std::string_view, 1> of_mmr{"mmr"};
 constexpr std::array<std::string_view, 2> of_values_of_rows{"window", "quota"};
-constexpr std::array<std::string_view, 2> number_types{"int", "float"};
-constexpr std::array<std::string_view, 1> vector_type{"vector"};
 constexpr std::array<std::string_view, 2> overflow_rules{"later", "drop"};
 constexpr std::array diversify_shape{
     param_shape{.name = "strategy", .kind = param_kind::enumeration, .choices = diversify_strategies},
     param_shape{.name = "by",
                 .kind = param_kind::key_id,
-                .choices = comparable_types,
+                .choices = scalar_types,
                 .when = {.param = "strategy", .values = of_values_of_rows}},
     param_shape{.name = "at_most",
                 .kind = param_kind::int64,
@@ -263,7 +161,7 @@ constexpr std::array diversify_shape{
                 .when = {.param = "strategy", .values = of_mmr}},
     param_shape{.name = "similarity",
                 .kind = param_kind::key_id,
-                .choices = vector_type,
+                .choices = vector_types,
                 .when = {.param = "strategy", .values = of_mmr},
                 .capability = vectors_capability},
     param_shape{.name = "lambda",
@@ -277,34 +175,6 @@ constexpr std::array diversify_shape{
                 .range = {.min = 1, .max = max_count},
                 .when = {.param = "strategy", .values = of_mmr},
                 .bindable = true},
-};
-
-constexpr std::array<std::string_view, 1> float_type{"float"};
-constexpr param_shape out_key_shape{
-    .name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = float_type};
-
-constexpr std::array fusion_shape{
-    param_shape{.name = "by", .kind = param_kind::key_id, .choices = comparable_types},
-    param_shape{.name = "k", .kind = param_kind::float64, .need = presence::nullable, .floats = {.min = 0, .max = 1e9}},
-    out_key_shape,
-};
-
-/// In the order of aggregate_kind.
-constexpr std::array<std::string_view, 5> aggregate_kinds{"count", "sum", "mean", "min", "max"};
-constexpr std::array<std::string_view, 4> of_values{"sum", "mean", "min", "max"};
-constexpr std::array aggregate_shape{
-    param_shape{.name = "of", .kind = param_kind::enumeration, .choices = aggregate_kinds},
-    param_shape{.name = "key",
-                .kind = param_kind::key_id,
-                .choices = number_types,
-                .when = {.param = "of", .values = of_values}},
-    param_shape{.name = "per", .kind = param_kind::key_id, .need = presence::nullable, .choices = comparable_types},
-    out_key_shape,
-};
-
-constexpr std::array sample_shape{
-    param_shape{.name = "count", .kind = param_kind::int64, .range = {.min = 1, .max = max_count}},
-    param_shape{.name = "seed", .kind = param_kind::key_template},
 };
 
 auto bind_window(const plan_node& node, const key_entry* by, overflow_rule overflow, braid::diagnostics& problems)
@@ -381,68 +251,9 @@ auto bind_diversify(const plan_node& node, const bind_context& with) -> braid::c
   return is_window ? bind_window(node, by, overflow, problems) : bind_quota(node, by, overflow, problems);
 }
 
-auto bind_fusion(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  braid::diagnostics problems;
-  const key_entry* by = find_typed_key(*node.find_param("by"), shape_of(fusion_shape, "by"), with, problems);
-  const key_entry* out = find_typed_key(*node.find_param("out_key"), out_key_shape, with, problems);
-  if (!problems.empty()) return std::unexpected(std::move(problems));
-  fusion_params fusion{.list_key = by->key_id, .out_key = out->key_id};
-  if (const plan_param* k = node.find_param("k")) fusion.k = std::get<double>(k->value);
-  return make_bound(fusion);
-}
-
-auto bind_aggregate(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  braid::diagnostics problems;
-  const auto find = [&](std::string_view name) -> const key_entry* {
-    const plan_param* given = node.find_param(name);
-    return given == nullptr ? nullptr : find_typed_key(*given, shape_of(aggregate_shape, name), with, problems);
-  };
-  const std::size_t kind = choice_of(node, shape_of(aggregate_shape, "of"));
-  const key_entry* key = find("key");
-  const key_entry* group = find("per");
-  const key_entry* out = find("out_key");
-  if (!problems.empty()) return std::unexpected(std::move(problems));
-  aggregate_params made{.how = {.kind = static_cast<aggregate_kind>(kind), .key_id = 0, .group_key = std::nullopt},
-                        .name = aggregate_kinds[kind],
-                        .out_key = out->key_id,
-                        .out_name = out->name,
-                        .nulls = out->nullable ? null_rule::allowed : null_rule::refused};
-  if (key != nullptr) made.how.key_id = key->key_id;
-  if (group != nullptr) made.how.group_key = group->key_id;
-  return make_bound(std::move(made));
-}
-
-auto bind_sample(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  braid::diagnostics problems;
-  bound_template seed = bound_template::bind(*node.find_param("seed"), with, problems);
-  if (!problems.empty()) return std::unexpected(std::move(problems));
-  return make_bound(sample_params{.count = count_of(node.find_param("count"), 1), .seed = std::move(seed)});
-}
-
 }  // namespace
 
-auto aggregate_entry() -> op_entry {
-  return {.shape = {.name = "core::aggregate", .inputs = 1, .params = aggregate_shape},
-          .change = row_change::preserves_view,
-          .doc = "Adds a float column: a count, sum, mean, minimum or maximum over all rows, or those of a value.",
-          .bind = &bind_aggregate};
-}
-
-auto rank_fusion_entry() -> op_entry {
-  return {.shape = {.name = "core::rank_fusion", .inputs = 1, .params = fusion_shape},
-          .change = row_change::distinct,
-          .doc = "One row of each id, with a float column: the sum of 1 / (k + rank) over the lists that have it.",
-          .bind = &bind_fusion};
-}
-
-auto sample_entry() -> op_entry {
-  return {.shape = {.name = "core::sample", .inputs = 1, .params = sample_shape},
-          .change = row_change::selection,
-          .doc = "So many rows, chosen by a hash of a seed and their ids, in their order.",
-          .bind = &bind_sample};
-}
-
-auto diversify_entry() -> op_entry {
+auto entry() -> op_entry {
   return {.shape = {.name = "core::diversify", .inputs = 1, .params = diversify_shape},
           .change = row_change::diversified,
           .doc =
@@ -451,4 +262,4 @@ auto diversify_entry() -> op_entry {
           .bind = &bind_diversify};
 }
 
-}  // namespace rankd::detail
+}  // namespace rankd::detail::diversify_op

@@ -1,7 +1,6 @@
-// rankd/op/call_remote_model.cpp: the operator that scores rows by a model which another server runs.
+// rankd/op/operators/columns/call_remote_model.cpp: the operator that scores rows by a model which another server runs.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
-#include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/stored_columns.hpp>
 #include <rankd/op/option_value.hpp>
@@ -17,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-namespace rankd::detail {
+namespace rankd::detail::call_remote_model_op {
 namespace {
 
 constexpr std::int64_t usual_rows = 1000;
@@ -266,11 +265,11 @@ auto bind_remote(const plan_node& node, const bind_context& with) -> braid::chec
 
 }  // namespace
 
-auto call_remote_model_entry() -> op_entry {
+auto entry() -> op_entry {
   return {.shape = {.name = "core::call_remote_model", .inputs = 1, .params = remote_shape},
           .change = row_change::preserves_view,
           .doc = "Adds float columns: the scores of a model that another server runs (Open Inference Protocol V2).",
           .bind = &bind_remote};
 }
 
-}  // namespace rankd::detail
+}  // namespace rankd::detail::call_remote_model_op

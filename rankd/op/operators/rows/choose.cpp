@@ -1,11 +1,12 @@
-// rankd/op/choose.cpp: the operator that passes on the rows of one of its inputs, as params of the request decide.
-#include <rankd/op/detail/entries.hpp>
+// rankd/op/operators/rows/choose.cpp: the operator that passes on the rows of one of its inputs, as params of the
+// request decide.
+#include <rankd/op/detail/pass_on.hpp>
 
 #include <array>
 #include <string>
 #include <utility>
 
-namespace rankd::detail {
+namespace rankd::detail::choose_op {
 namespace {
 
 /// The conditions of a plan are the bits of a number.
@@ -30,12 +31,15 @@ auto bind_choose(const plan_node& node, const bind_context& /*with*/)
 
 }  // namespace
 
-auto choose_entry() -> op_entry {
+auto entry() -> op_entry {
   return {
-      .shape = {.name = choose_name, .inputs = max_inputs, .params = choose_shape, .optional_inputs = max_inputs - 2},
+      .shape = {.name = "core::choose",
+                .inputs = max_inputs,
+                .params = choose_shape,
+                .optional_inputs = max_inputs - 2},
       .change = row_change::preserves_view,
       .doc = "The rows of the input whose condition is the first to hold, or of the last one; the others do not run.",
       .bind = &bind_choose};
 }
 
-}  // namespace rankd::detail
+}  // namespace rankd::detail::choose_op

@@ -1,7 +1,7 @@
-// rankd/op/extract_features.cpp: the operator that makes columns of floats, as models want them, out of columns.
+// rankd/op/operators/columns/extract_features.cpp: the operator that makes columns of floats, as models want them, out
+// of columns.
 #include <rankd/expr/detail/facts.hpp>
 #include <rankd/op/detail/bound.hpp>
-#include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/option_value.hpp>
 #include <rankd/rows/defect.hpp>
@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-namespace rankd::detail {
+namespace rankd::detail::extract_features_op {
 namespace {
 
 /// What columns are made into; in the order of `transform_names`.
@@ -441,11 +441,12 @@ auto bind_extract_features(const plan_node& node, const bind_context& with) -> b
 
 }  // namespace
 
-auto extract_features_entry() -> op_entry {
+auto entry() -> op_entry {
   return {.shape = {.name = "core::extract_features", .inputs = 1, .params = extract_shape},
           .change = row_change::preserves_view,
           .doc = "Adds float columns: one transform of columns, as models want them.",
-          .bind = &bind_extract_features};
+          .bind = &bind_extract_features,
+          .adds = {.option = "out_keys", .hint = "give the features keys that no node before has written"}};
 }
 
-}  // namespace rankd::detail
+}  // namespace rankd::detail::extract_features_op

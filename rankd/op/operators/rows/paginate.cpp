@@ -1,6 +1,6 @@
-// rankd/op/paginate.cpp: the operator that gives one page of its rows: that at which the cursor of the request stands.
+// rankd/op/operators/rows/paginate.cpp: the operator that gives one page of its rows: that at which the cursor of the
+// request stands.
 #include <rankd/op/detail/bound.hpp>
-#include <rankd/op/detail/entries.hpp>
 #include <rankd/op/option_value.hpp>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace rankd::detail {
+namespace rankd::detail::paginate_op {
 namespace {
 
 struct paginate_params {
@@ -40,7 +40,7 @@ auto bind_paginate(const plan_node& node, const bind_context& with) -> braid::ch
 
 }  // namespace
 
-auto paginate_entry() -> op_entry {
+auto entry() -> op_entry {
   return {.shape = {.name = "core::paginate", .inputs = 1, .params = paginate_shape},
           .change = row_change::selection,
           .doc = "One page of the rows: the first one, or the one at which the cursor of the request stands.",
@@ -48,4 +48,4 @@ auto paginate_entry() -> op_entry {
           .reads = request_part::cursor};
 }
 
-}  // namespace rankd::detail
+}  // namespace rankd::detail::paginate_op

@@ -1,9 +1,8 @@
-// rankd/op/named_columns.cpp: operators that add columns from values under keys of one's own: hash, strings,
-// members_of.
+// rankd/op/operators/columns/members_of.cpp: adds a column that says whether sets under keys of the project have
+// members.
 #include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/bound_template.hpp>
-#include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
 #include <rankd/op/detail/stored_columns.hpp>
 
@@ -12,89 +11,9 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
-namespace rankd::detail {
+namespace rankd::detail::members_of_op {
 namespace {
-
-static_assert(row_keys::none == asked_rows::none);
-
-/// Columns from fields of hashes, or one from strings.
-struct stored_params {
-  std::uint32_t endpoint = 0;
-  bound_template keys;
-  read_kind kind = read_kind::fields;
-  std::vector<wanted_feature> wanted;
-
-  [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
-    store* from = context.stores[endpoint];
-    if (from == nullptr) co_return no_store();
-    const row_set& rows = context.inputs[0];
-    const std::uint64_t bytes = rows.table().size() * (sizeof(std::uint32_t) + wanted.size() * (sizeof(double) + 1));
-    if (!context.may_make(0, bytes)) co_return over_budget();
-    const row_keys named = keys.keys_of(context);
-    item_batch found;
-    if (!named.asked.empty()) {
-      std::vector<std::string_view> names;
-      for (const wanted_feature& each : wanted) names.emplace_back(each.name);
-      const named_read what{.kind = kind, .keys = named.asked, .fields = names};
-      auto reading = from->read(what, context.memory);
-      const store_result<item_batch> got = co_await std::move(reading);
-      if (!got) co_return store_failed(*from, got.error());
-      found = *got;
-    }
-    co_return with_columns(named, found, context);
-  }
-
- private:
-  [[nodiscard]] auto with_columns(const row_keys& named, const item_batch& found, node_context& context) const
-      -> row_set {
-    const row_set& rows = context.inputs[0];
-    const asked_rows of{.rows = rows, .asked = named.asked.size(), .places = named.places};
-    row_set out = rows;
-    for (std::size_t field = 0; field < wanted.size(); ++field) {
-      const auto find = [&](std::size_t key, const wanted_feature& /*what*/) -> std::optional<std::string_view> {
-        const stored_item& item = found.of_key[key][field];
-        return item.is_there ? std::optional(item.text) : std::nullopt;
-      };
-      out = out.with_column(wanted[field].key_id, column_of(wanted[field], of, find, context), context.memory);
-    }
-    return out;
-  }
-};
-
-constexpr std::array hash_shape{
-    store_endpoint,
-    key_shape,
-    feature_keys,
-    param_shape{.name = "fields", .kind = param_kind::texts, .need = presence::nullable},
-};
-
-auto bind_hash(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  braid::diagnostics problems;
-  stored_params params;
-  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
-  params.keys = bound_template::bind(*node.find_param("key"), with, problems);
-  params.wanted = find_wanted(node, node.find_param("fields"), with, problems);
-  if (!problems.empty()) return std::unexpected(std::move(problems));
-  return make_bound(std::move(params));
-}
-
-constexpr param_shape string_shape{
-    .name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = feature_types};
-constexpr std::array strings_shape{store_endpoint, key_shape, string_shape};
-
-auto bind_strings(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
-  braid::diagnostics problems;
-  stored_params params;
-  params.kind = read_kind::strings;
-  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
-  params.keys = bound_template::bind(*node.find_param("key"), with, problems);
-  if (const key_entry* key = find_typed_key(*node.find_param("out_key"), string_shape, with, problems))
-    params.wanted.push_back(wanted_of(*key, key->name));
-  if (!problems.empty()) return std::unexpected(std::move(problems));
-  return make_bound(std::move(params));
-}
 
 /// What is asked about the rows: of each key, the members that its rows name, in the order of the rows.
 struct asked_members {
@@ -232,25 +151,11 @@ auto bind_members_of(const plan_node& node, const bind_context& with) -> braid::
 
 }  // namespace
 
-auto hash_entry() -> op_entry {
-  return {.shape = {.name = "core::hash", .inputs = 1, .params = hash_shape},
-          .change = row_change::preserves_view,
-          .doc = "Adds columns: fields of the hash under a key of one's own.",
-          .bind = &bind_hash};
-}
-
-auto strings_entry() -> op_entry {
-  return {.shape = {.name = "core::strings", .inputs = 1, .params = strings_shape},
-          .change = row_change::preserves_view,
-          .doc = "Adds a column: the string under a key of one's own, by the type of the column's key.",
-          .bind = &bind_strings};
-}
-
-auto members_of_entry() -> op_entry {
+auto entry() -> op_entry {
   return {.shape = {.name = "core::members_of", .inputs = 1, .params = members_shape},
           .change = row_change::preserves_view,
           .doc = "Adds a column: whether the set under a key of one's own has a member, or the member's score.",
           .bind = &bind_members_of};
 }
 
-}  // namespace rankd::detail
+}  // namespace rankd::detail::members_of_op

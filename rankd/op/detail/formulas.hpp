@@ -1,0 +1,23 @@
+// rankd/op/detail/formulas.hpp: what operators that evaluate expressions and predicates share.
+#pragma once
+
+#include <rankd/expr/evaluate.hpp>
+#include <rankd/op/operator.hpp>
+
+#include <cstddef>
+#include <expected>
+
+namespace rankd::detail {
+
+/// Returns the error of a node whose expression or predicate could not be evaluated.
+inline auto cannot_evaluate(const evaluation_error& why) -> std::unexpected<op_error> {
+  return std::unexpected(op_error{why.code, why.message + " (at " + why.pointer + ")"});
+}
+
+/// Returns a guess of the nanoseconds that `program` takes for `rows` rows.
+inline auto cost_of(const compiled_tree& program, std::size_t rows) noexcept -> double {
+  const compiled_tree::cost_guess guess = program.cost();
+  return guess.once_ns + guess.row_ns * static_cast<double>(rows);
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,63 @@
+// rankd/op/detail/stored_ids.hpp: sources that read ids under keys which a template spells.
+#pragma once
+
+#include <rankd/op/detail/asking.hpp>
+#include <rankd/op/detail/bound.hpp>
+#include <rankd/op/detail/bound_template.hpp>
+#include <rankd/op/option_value.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace rankd::detail {
+
+/// Where scores go, and what stands for one that is no finite number.
+struct score_column {
+  std::uint32_t key_id = 0;
+  std::optional<double> otherwise;
+};
+
+/// The ends of a range of scores; infinite where the plan says nothing of one.
+struct score_ends {
+  option_value<double> min{-std::numeric_limits<double>::infinity()};
+  option_value<double> max{std::numeric_limits<double>::infinity()};
+};
+
+/// A source of ids. The operator is one of list, set and sorted_set; `what` says which.
+struct stored_ids {
+  std::uint32_t endpoint = 0;
+  bound_template keys;
+  named_read what;  ///< without keys, and what params of a request may give
+  option_value<std::int64_t> count = {};
+  option_value<std::int64_t> offset{0};
+  std::optional<score_ends> range = {};
+  std::optional<score_column> scores = {};
+
+  [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>>;
+
+ private:
+  [[nodiscard]] auto asked_by(const node_context& context, std::span<const std::string_view> asked) const -> named_read;
+  [[nodiscard]] auto joined(const row_keys& rows, const item_batch& found, node_context& context) const
+      -> op_result<row_set>;
+  [[nodiscard]] auto scores_of(const row_keys& rows, const item_batch& found, std::size_t total,
+                               node_context& context) const -> column;
+};
+
+inline constexpr param_shape count_shape{
+    .name = "count", .kind = param_kind::int64, .range = {.min = 1, .max = max_rows_of_a_source}, .bindable = true};
+inline constexpr std::int64_t max_offset = 2'000'000'000;
+inline constexpr param_shape offset_shape{.name = "offset",
+                                          .kind = param_kind::int64,
+                                          .need = presence::nullable,
+                                          .range = {.min = 0, .max = max_offset},
+                                          .bindable = true};
+
+/// Looks up the options that all three operators have. Problems are reported.
+auto find_stored_ids(read_kind kind, const plan_node& node, const bind_context& with, braid::diagnostics& problems)
+    -> stored_ids;
+
+/// Binds a source without further options.
+auto bind_stored_ids(read_kind kind, const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr>;
+
+}  // namespace rankd::detail

@@ -1,0 +1,39 @@
+// rankd/op/operators/columns/hash.cpp: adds columns of fields of hashes under keys of the project.
+#include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/detail/stored_fields.hpp>
+
+#include <array>
+#include <utility>
+
+namespace rankd::detail::hash_op {
+namespace {
+
+constexpr std::array hash_shape{
+    store_endpoint,
+    key_shape,
+    feature_keys,
+    param_shape{.name = "fields", .kind = param_kind::texts, .need = presence::nullable},
+};
+
+auto bind_hash(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  stored_fields params;
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
+  params.keys = bound_template::bind(*node.find_param("key"), with, problems);
+  params.wanted = find_wanted(node, node.find_param("fields"), with, problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return make_bound(std::move(params));
+}
+
+}  // namespace
+
+auto entry() -> op_entry {
+  return {.shape = {.name = "core::hash", .inputs = 1, .params = hash_shape},
+          .change = row_change::preserves_view,
+          .doc = "Adds columns: fields of the hash under a key of one's own.",
+          .bind = &bind_hash,
+          .adds = {.option = "keys", .hint = "read a field once, and before its key is written"},
+          .records = {.columns = record_part::fields}};
+}
+
+}  // namespace rankd::detail::hash_op

@@ -1,0 +1,144 @@
+// rankd/op/operators/columns/vm.cpp: adds a column of the values of an expression.
+#include <rankd/expr/detail/program.hpp>
+#include <rankd/expr/evaluate.hpp>
+#include <rankd/op/detail/bound.hpp>
+#include <rankd/op/detail/formulas.hpp>
+#include <rankd/op/detail/lookup.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/rows/defect.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd::detail::vm_op {
+namespace {
+
+/// A param of the request that a formula reads.
+struct read_param {
+  std::uint32_t place = 0;  ///< in registries::params
+  std::string name;
+};
+
+auto params_of(const expr_program& program, const registries& declared) -> std::vector<read_param> {
+  std::vector<read_param> out;
+  if (program.is_refused()) return out;
+  for (const auto& each : program.code().params)
+    if (std::ranges::find(out, each.param, &read_param::place) == out.end())
+      out.push_back({each.param, declared.params()[each.param].name});
+  return out;
+}
+
+/// What to look at first where a value is null: the params that the request has left null.
+auto null_params(const std::vector<read_param>& read, std::span<const scalar> given) -> std::string {
+  std::string names;
+  std::size_t count = 0;
+  for (const read_param& each : read) {
+    if (!is_null(given[each.place])) continue;
+    names += (names.empty() ? "`" : ", `") + each.name + "`";
+    ++count;
+  }
+  if (count == 0) return {};
+  return std::string("; the request gives no value for ") + (count == 1 ? "the param " : "the params ") + names +
+         ", which the formula reads";
+}
+
+struct vm_params {
+  std::uint32_t key_id = 0;
+  std::string key_name;
+  null_rule nulls = null_rule::allowed;
+  value_type gives = value_type::floating;
+  expr_program program;
+  std::vector<read_param> params = {};
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_of(program, rows); }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    const row_set& rows = context.inputs[0];
+    if (!context.may_make(0, rows.table().size() * sizeof(double))) return over_budget();
+    const evaluated<column> values = values_of(rows, context);
+    if (!values) return cannot_evaluate(values.error());
+    if (const auto wrong = find_defect(rows, *values, nulls)) return refused(rows, *wrong, context.params);
+    return rows.with_column(key_id, *values, context.memory);
+  }
+
+ private:
+  [[nodiscard]] auto values_of(const row_set& rows, node_context& context) const -> evaluated<column> {
+    const evaluate_options how{.rows_of_part = context.rows_of_part};
+    if (gives == value_type::string) return evaluate_strings(program, rows, context.params, context.memory);
+    if (gives == value_type::integer) return evaluate_integers(program, rows, context.params, context.memory, how);
+    return evaluate(program, rows, context.params, context.memory, how);
+  }
+
+  [[nodiscard]] auto refused(const row_set& rows, const defect& wrong, std::span<const scalar> given) const
+      -> std::unexpected<op_error> {
+    const std::string row = std::to_string(wrong.row) + " (id " + to_text(rows.table().id(wrong.row)) + ")";
+    if (wrong.kind == defect_kind::non_finite)
+      return std::unexpected(
+          op_error{"non_finite_value", "the value for `" + key_name + "` of row " + row + " is not a finite number"});
+    return std::unexpected(op_error{"null_value", "the value for `" + key_name + "` of row " + row +
+                                                      " is null, which the key refuses" + null_params(params, given)});
+  }
+};
+
+constexpr std::array<std::string_view, 3> value_types{"float", "int", "string"};
+constexpr std::array vm_shape{
+    param_shape{.name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = value_types},
+    param_shape{.name = "expr_id", .kind = param_kind::expr_id},
+};
+
+/// Adds what speaks against values of the expression under a key.
+void check_result(const key_entry& key, const plan_param& out_key, const plan_param& expr, const expr_program& program,
+                  braid::diagnostics& problems) {
+  const auto report = [&](std::string_view code, std::string_view gives, std::string_view hint) {
+    problems.add({.code = std::string(code),
+                  .pointer = expr.pointer,
+                  .message = "the key " + quote_name(key.name) + " is of type " + std::string(to_string(key.type)) +
+                             ", and the expression " + std::string(gives),
+                  .hint = std::string(hint),
+                  .node = {},
+                  .source = {}});
+  };
+  const bool of_numbers = key.type == value_type::floating || key.type == value_type::integer;
+  if (!of_numbers && key.type != value_type::string)
+    problems.add(wrong_key_type(key, out_key, "an expression gives floats, ints or strings"));
+  else if (program.is_refused())
+    return;  // the tree has been complained about
+  else if (of_numbers && !program.gives_numbers())
+    report("expr_not_number", "gives strings", "write strings under a key of type string");
+  else if (key.type == value_type::integer && !program.gives_integers())
+    report("expr_not_integer", "may give fractions",
+           "integers are int keys and params, integer literals, %, buckets, lengths, and choices among these");
+  else if (key.type == value_type::string && !program.gives_strings())
+    report("expr_not_string", "gives numbers",
+           "strings are string keys and params, string literals, concat, and choices among these");
+}
+
+auto bind_vm(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  const plan_param& out_key = *node.find_param("out_key");
+  const key_entry* key = find_key(out_key, key_use::write, with, problems);
+  const plan_param& expr = *node.find_param("expr_id");
+  if (key != nullptr) check_result(*key, out_key, expr, with.exprs[expr.index()], problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return make_bound(vm_params{.key_id = key->key_id,
+                              .key_name = key->name,
+                              .nulls = key->nullable ? null_rule::allowed : null_rule::refused,
+                              .gives = key->type,
+                              .program = with.exprs[expr.index()],
+                              .params = params_of(with.exprs[expr.index()], with.declared)});
+}
+
+}  // namespace
+
+auto entry() -> op_entry {
+  return {.shape = {.name = "core::vm", .inputs = 1, .params = vm_shape},
+          .change = row_change::preserves_view,
+          .doc = "Adds a column of numbers or strings: the value of an expression on each row.",
+          .bind = &bind_vm};
+}
+
+}  // namespace rankd::detail::vm_op
