@@ -32,6 +32,19 @@ class CheckDocs(ToolCase):
         self.refuses({"docs/design/a.md": page, "src/a.cpp": code.replace("ring.item", "ring.taken")},
                      "src/a.cpp:1: the edge ring.taken is named by no page")
 
+    # operators
+
+    def test_a_table_of_operators_is_made_of_their_description(self):
+        source = ('[[op]]\nname = "a::b"\ninputs = 2\noptional_inputs = 1\ndoc = "Does."\n[[op.param]]\nname = "x"\n'
+                  '[[op.param]]\nname = "y"\n[[op]]\nname = "a::c"\ninputs = 0\ndoc = "Is."\n')
+        marker = "<!-- operators: registry/ops.toml -->\n"
+        table = ("| operator | inputs | options | meaning |\n|---|---|---|---|\n| a::b | 1 to 2 | x, y | Does. |\n"
+                 "| a::c | 0 |  | Is. |\n")
+        self.accepts({"registry/ops.toml": source, "docs/a.md": marker + table + "\n| other | table |\n"})
+        self.refuses({"docs/a.md": marker + table.replace("x, y", "x")}, "docs/a.md:1: the table differs from registry/ops.toml")
+        self.refuses({"docs/a.md": marker}, "docs/a.md:1: the table differs")
+        self.refuses({"docs/a.md": marker.replace("ops", "none")}, "docs/a.md:1: registry/none.toml does not exist")
+
     # blocks
 
     def test_a_block_equals_its_region(self):

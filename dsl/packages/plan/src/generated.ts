@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops 9f0357c38b2da010998f073e1604104e5c108c754ffd20a0e71f14a41b0511fd
+// digest ops 2f670424d7c9b4c6f36425101305572343407c7aaf403b948c1003c76a30a5bd
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { OperatorInfo } from "./builder.js";
 import type { NodeFailure } from "./failures.js";
@@ -481,11 +481,11 @@ export interface TestSleepOptions<DurationMs extends number | bigint> extends No
 export interface PlanContext {
   /** The rows that the request carries as its candidates, with the columns of these keys. */
   candidates(options?: CandidatesOptions): CandidateSet;
-  /** For each row, or once, the first ids of the list under a key of one's own. */
+  /** Gives the first ids of the list under `key`, for each row or once. */
   list<Count extends number | bigint, Offset extends number | bigint>(options: ListOptions<Count, Offset>): CandidateSet;
-  /** For each row, or once, the smallest ids of the set under a key of one's own. */
+  /** Gives the smallest ids of the set under `key`, for each row or once. */
   set<Count extends number | bigint>(options: SetOptions<Count>): CandidateSet;
-  /** For each row, or once, the first ids of the sorted set under a key of one's own, with their scores. */
+  /** Gives the first ids of the sorted set under `key`, with their scores, for each row or once. */
   sortedSet<Count extends number | bigint, Offset extends number | bigint>(options: SortedSetOptions<Count, Offset>): CandidateSet;
   /** One row: the user of the request, with the country of hash user:ID. */
   viewer(options: ViewerOptions): CandidateSet;
@@ -507,7 +507,7 @@ export interface PlanContext {
   requireCapability(id: string, payload?: Payload): void;
   /** Operators of `test`. */
   readonly test: {
-    /** Rows with the ids 1 to row_count. */
+    /** Gives rows with the ids 1 to row_count. */
     fixedSource<RowCount extends number | bigint>(options?: TestFixedSourceOptions<RowCount>): CandidateSet;
   };
 }
@@ -522,11 +522,11 @@ export interface CandidateSet {
   callRemoteModel<RowsPerCall extends number | bigint>(options: CallRemoteModelOptions<RowsPerCall>): CandidateSet;
   /** The rows of the input, then those of another node. */
   concat(options: ConcatOptions): CandidateSet;
-  /** One row of each value of a key, `id` unless it says otherwise. */
+  /** Keeps one row for each value of a key, `id` by default. */
   dedupe(options?: DedupeOptions): CandidateSet;
-  /** Keeps rows with the same value apart, gives rows of some kind fixed positions, or prefers what is unlike the rows before. */
+  /** Keeps rows with the same value apart, gives rows of some kind fixed positions, or prefers rows unlike those before. */
   diversify<AtMost extends number | bigint, Window extends number | bigint, EveryNth extends number | bigint, First extends number | bigint, Count extends number | bigint>(options: DiversifyOptions<AtMost, Window, EveryNth, First, Count>): CandidateSet;
-  /** Adds float columns: one transform of columns, as models want them. */
+  /** Adds float columns: other columns after one transform, as models expect them. */
   extractFeatures(options: ExtractFeaturesOptions): CandidateSet;
   /** Adds columns: the fields of hash features:ID, by the names of their keys. */
   fetchFeatures(options: FetchFeaturesOptions): CandidateSet;
@@ -536,33 +536,33 @@ export interface CandidateSet {
   flag(options: FlagOptions): CandidateSet;
   /** For each row the first ids of list follow:ID, each with its country. */
   follow<Fanout extends number | bigint>(options: FollowOptions<Fanout>): CandidateSet;
-  /** Adds columns: fields of the hash under a key of one's own. */
+  /** Adds columns: fields of the hash under `key`. */
   hash(options: HashOptions): CandidateSet;
-  /** Rows with their partners of another node: those with the same value of a key. */
+  /** Combines rows with their partners of another node: the rows with the same value of a key. */
   join(options: JoinOptions): CandidateSet;
-  /** For each row, or once, the first ids of the list under a key of one's own. */
+  /** Gives the first ids of the list under `key`, for each row or once. */
   list<Count extends number | bigint, Offset extends number | bigint>(options: ListOptions<Count, Offset>): CandidateSet;
   /** For each row the first ids of list media:ID. */
   media<Fanout extends number | bigint>(options: MediaOptions<Fanout>): CandidateSet;
-  /** Adds a column: whether the set under a key of one's own has a member, or the member's score. */
+  /** Adds a column: whether the set under `key` has a member, or the score of the member. */
   membersOf(options: MembersOfOptions): CandidateSet;
-  /** For each row that has a vector the ids of the nearest vectors of a file, the nearest first. */
+  /** Gives the ids of the vectors in a file that are nearest to the vector of each row, the nearest first. */
   nearest<Count extends number | bigint, Probe extends number | bigint>(options: NearestOptions<Count, Probe>): CandidateSet;
   /** One page of the rows: the first one, or the one at which the cursor of the request stands. */
   paginate<Size extends number | bigint>(options: PaginateOptions<Size>): CandidateSet;
-  /** One row of each id, with a float column: the sum of 1 / (k + rank) over the lists that have it. */
+  /** Keeps one row of each id, and adds a float column: the sum of 1 / (k + rank) over the lists that have the id. */
   rankFusion(options: RankFusionOptions): CandidateSet;
   /** For each row the first ids of list recommendation:ID, each with its country. */
   recommendation<Fanout extends number | bigint>(options: RecommendationOptions<Fanout>): CandidateSet;
-  /** So many rows, chosen by a hash of a seed and their ids, in their order. */
+  /** Keeps `count` rows, chosen by a hash of a seed and their ids, in their order. */
   sample<Count extends number | bigint>(options: SampleOptions<Count>): CandidateSet;
-  /** For each row, or once, the smallest ids of the set under a key of one's own. */
+  /** Gives the smallest ids of the set under `key`, for each row or once. */
   set<Count extends number | bigint>(options: SetOptions<Count>): CandidateSet;
   /** Orders the rows by a key, stable, nulls last. */
   sort(options: SortOptions): CandidateSet;
-  /** For each row, or once, the first ids of the sorted set under a key of one's own, with their scores. */
+  /** Gives the first ids of the sorted set under `key`, with their scores, for each row or once. */
   sortedSet<Count extends number | bigint, Offset extends number | bigint>(options: SortedSetOptions<Count, Offset>): CandidateSet;
-  /** Adds a column: the string under a key of one's own, by the type of the column's key. */
+  /** Adds a column: the string under `key`, read as the type of `out_key`. */
   strings(options: StringsOptions): CandidateSet;
   /** The first rows in the current order. */
   take<Count extends number | bigint>(options: TakeOptions<Count>): CandidateSet;
@@ -572,9 +572,9 @@ export interface CandidateSet {
   orElse(fallback: NodeFallback): CandidateSet;
   /** Operators of `test`. */
   readonly test: {
-    /** Its input, after computing for that time. */
+    /** Passes its rows on after it has computed for that time. */
     busyCpu<BusyWaitMs extends number | bigint>(options: TestBusyCpuOptions<BusyWaitMs>): CandidateSet;
-    /** Its input, after a timer. */
+    /** Passes its rows on after that time. */
     sleep<DurationMs extends number | bigint>(options: TestSleepOptions<DurationMs>): CandidateSet;
   };
 }

@@ -444,7 +444,7 @@ auto bind_extract_features(const plan_node& node, const bind_context& with) -> b
 auto entry() -> op_entry {
   return {.shape = {.name = "core::extract_features", .inputs = 1, .params = extract_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds float columns: one transform of columns, as models want them.",
+          .doc = "Adds float columns: other columns after one transform, as models expect them.",
           .bind = &bind_extract_features,
           .adds = {.option = "out_keys", .hint = "give the features keys that no node before has written"}};
 }

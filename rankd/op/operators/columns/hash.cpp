@@ -30,7 +30,7 @@ auto bind_hash(const plan_node& node, const bind_context& with) -> braid::checke
 auto entry() -> op_entry {
   return {.shape = {.name = "core::hash", .inputs = 1, .params = hash_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds columns: fields of the hash under a key of one's own.",
+          .doc = "Adds columns: fields of the hash under `key`.",
           .bind = &bind_hash,
           .adds = {.option = "keys", .hint = "read a field once, and before its key is written"},
           .records = {.columns = record_part::fields}};

@@ -154,7 +154,7 @@ auto bind_members_of(const plan_node& node, const bind_context& with) -> braid::
 auto entry() -> op_entry {
   return {.shape = {.name = "core::members_of", .inputs = 1, .params = members_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds a column: whether the set under a key of one's own has a member, or the member's score.",
+          .doc = "Adds a column: whether the set under `key` has a member, or the score of the member.",
           .bind = &bind_members_of};
 }
 

@@ -29,7 +29,7 @@ auto bind_strings(const plan_node& node, const bind_context& with) -> braid::che
 auto entry() -> op_entry {
   return {.shape = {.name = "core::strings", .inputs = 1, .params = strings_shape},
           .change = row_change::preserves_view,
-          .doc = "Adds a column: the string under a key of one's own, by the type of the column's key.",
+          .doc = "Adds a column: the string under `key`, read as the type of `out_key`.",
           .bind = &bind_strings,
           .records = {.columns = record_part::text}};
 }

@@ -49,7 +49,7 @@ auto bind_dedupe(const plan_node& node, const bind_context& with) -> braid::chec
 auto entry() -> op_entry {
   return {.shape = {.name = "core::dedupe", .inputs = 1, .params = dedupe_shape},
           .change = row_change::distinct,
-          .doc = "One row of each value of a key, `id` unless it says otherwise.",
+          .doc = "Keeps one row for each value of a key, `id` by default.",
           .bind = &bind_dedupe};
 }
 

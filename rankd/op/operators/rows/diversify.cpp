@@ -257,8 +257,8 @@ auto entry() -> op_entry {
   return {.shape = {.name = "core::diversify", .inputs = 1, .params = diversify_shape},
           .change = row_change::diversified,
           .doc =
-              "Keeps rows with the same value apart, gives rows of some kind fixed positions, or prefers what is "
-              "unlike the rows before.",
+              "Keeps rows with the same value apart, gives rows of some kind fixed positions, or prefers rows unlike "
+              "those before.",
           .bind = &bind_diversify};
 }
 

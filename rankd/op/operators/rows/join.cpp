@@ -306,7 +306,7 @@ auto bind_join(const plan_node& node, const bind_context& with) -> braid::checke
 auto entry() -> op_entry {
   return {.shape = {.name = "core::join", .inputs = 1, .params = join_shape},
           .change = row_change::matched,
-          .doc = "Rows with their partners of another node: those with the same value of a key.",
+          .doc = "Combines rows with their partners of another node: the rows with the same value of a key.",
           .bind = &bind_join,
           .adds = {.option = "map", .otherwise = "select", .hint = "give the values another key by `map`"}};
 }

@@ -49,7 +49,9 @@ auto bind_fusion(const plan_node& node, const bind_context& with) -> braid::chec
 auto entry() -> op_entry {
   return {.shape = {.name = "core::rank_fusion", .inputs = 1, .params = fusion_shape},
           .change = row_change::distinct,
-          .doc = "One row of each id, with a float column: the sum of 1 / (k + rank) over the lists that have it.",
+          .doc =
+              "Keeps one row of each id, and adds a float column: the sum of 1 / (k + rank) over the lists that have "
+              "the id.",
           .bind = &bind_fusion};
 }
 

@@ -79,7 +79,7 @@ auto bind_sample(const plan_node& node, const bind_context& with) -> braid::chec
 auto entry() -> op_entry {
   return {.shape = {.name = "core::sample", .inputs = 1, .params = sample_shape},
           .change = row_change::selection,
-          .doc = "So many rows, chosen by a hash of a seed and their ids, in their order.",
+          .doc = "Keeps `count` rows, chosen by a hash of a seed and their ids, in their order.",
           .bind = &bind_sample};
 }
 

@@ -19,7 +19,7 @@ auto bind_list(const plan_node& node, const bind_context& with) -> braid::checke
 auto entry() -> op_entry {
   return {.shape = {.name = "core::list", .inputs = 1, .params = list_shape, .optional_inputs = 1},
           .change = row_change::dense_source,
-          .doc = "For each row, or once, the first ids of the list under a key of one's own.",
+          .doc = "Gives the first ids of the list under `key`, for each row or once.",
           .bind = &bind_list};
 }
 

@@ -179,11 +179,12 @@ auto bind_nearest(const plan_node& node, const bind_context& with) -> braid::che
 }  // namespace
 
 auto entry() -> op_entry {
-  return {.shape = {.name = "core::nearest", .inputs = 1, .params = nearest_shape},
-          .change = row_change::dense_source,
-          .doc = "For each row that has a vector the ids of the nearest vectors of a file, the nearest first.",
-          .bind = &bind_nearest,
-          .finds_rows_by = "query"};
+  return {
+      .shape = {.name = "core::nearest", .inputs = 1, .params = nearest_shape},
+      .change = row_change::dense_source,
+      .doc = "Gives the ids of the vectors in a file that are nearest to the vector of each row, the nearest first.",
+      .bind = &bind_nearest,
+      .finds_rows_by = "query"};
 }
 
 }  // namespace rankd::detail::nearest_op

@@ -19,7 +19,7 @@ auto bind_set(const plan_node& node, const bind_context& with) -> braid::checked
 auto entry() -> op_entry {
   return {.shape = {.name = "core::set", .inputs = 1, .params = set_shape, .optional_inputs = 1},
           .change = row_change::dense_source,
-          .doc = "For each row, or once, the smallest ids of the set under a key of one's own.",
+          .doc = "Gives the smallest ids of the set under `key`, for each row or once.",
           .bind = &bind_set};
 }
 

@@ -65,7 +65,7 @@ auto bind_sorted_set(const plan_node& node, const bind_context& with) -> braid::
 auto entry() -> op_entry {
   return {.shape = {.name = "core::sorted_set", .inputs = 1, .params = sorted_set_shape, .optional_inputs = 1},
           .change = row_change::dense_source,
-          .doc = "For each row, or once, the first ids of the sorted set under a key of one's own, with their scores.",
+          .doc = "Gives the first ids of the sorted set under `key`, with their scores, for each row or once.",
           .bind = &bind_sorted_set};
 }
 
