@@ -347,7 +347,7 @@ class own_binder {
                      .hint = {},
                      .node = {},
                      .source = {}});
-    written_.push_back({key.key_id, key.name, key.type, key.nullable ? null_rule::allowed : null_rule::refused});
+    written_.emplace_back(key);
   }
 
   const own_operator* of_;

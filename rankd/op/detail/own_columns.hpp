@@ -2,8 +2,8 @@
 #pragma once
 
 #include <rankd/abi/c_operators.h>
+#include <rankd/op/detail/written_key.hpp>
 #include <rankd/op/operator.hpp>
-#include <rankd/rows/defect.hpp>
 #include <rankd/rows/row_set.hpp>
 
 #include <braid/base/arena.hpp>
@@ -21,14 +21,6 @@ namespace rankd::detail {
 struct seen_key {
   std::uint32_t key_id = 0;
   value_type type = value_type::floating;
-};
-
-/// A key that it writes.
-struct written_key {
-  std::uint32_t key_id = 0;
-  std::string name;
-  value_type type = value_type::floating;
-  null_rule nulls = null_rule::allowed;
 };
 
 /// What `kept` is before the library says how many rows it keeps.
@@ -56,8 +48,5 @@ auto scattered(const row_set& rows, const rankd_written& from, braid::arena& mem
 /// than its effect says.
 auto chosen_rows(const row_set& rows, std::span<const std::uint32_t> order, std::uint64_t kept, row_change effect,
                  braid::arena& memory) -> std::expected<row_set, std::string>;
-
-/// null_value or non_finite_value, where a value of a row is not to stand under the key.
-auto refused_value(const row_set& rows, const column& values, const written_key& key) -> std::optional<op_error>;
 
 }  // namespace rankd::detail

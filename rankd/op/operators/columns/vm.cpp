@@ -4,14 +4,15 @@
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/formulas.hpp>
 #include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/detail/written_key.hpp>
 #include <rankd/registry/names.hpp>
-#include <rankd/rows/defect.hpp>
 
 #include <algorithm>
 #include <array>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rankd::detail::vm_op {
@@ -47,10 +48,7 @@ auto null_params(const std::vector<read_param>& read, std::span<const scalar> gi
 }
 
 struct vm_params {
-  std::uint32_t key_id = 0;
-  std::string key_name;
-  null_rule nulls = null_rule::allowed;
-  value_type gives = value_type::floating;
+  written_key key;
   expr_program program;
   std::vector<read_param> params = {};
 
@@ -61,26 +59,19 @@ struct vm_params {
     if (!context.may_make(0, rows.table().size() * sizeof(double))) return over_budget();
     const evaluated<column> values = values_of(rows, context);
     if (!values) return cannot_evaluate(values.error());
-    if (const auto wrong = find_defect(rows, *values, nulls)) return refused(rows, *wrong, context.params);
-    return rows.with_column(key_id, *values, context.memory);
+    if (auto wrong = refused_value(rows, *values, key)) {
+      if (wrong->code == "null_value") wrong->message += null_params(params, context.params);
+      return std::unexpected(std::move(*wrong));
+    }
+    return rows.with_column(key.key_id, *values, context.memory);
   }
 
  private:
   [[nodiscard]] auto values_of(const row_set& rows, node_context& context) const -> evaluated<column> {
     const evaluate_options how{.rows_of_part = context.rows_of_part};
-    if (gives == value_type::string) return evaluate_strings(program, rows, context.params, context.memory);
-    if (gives == value_type::integer) return evaluate_integers(program, rows, context.params, context.memory, how);
+    if (key.type == value_type::string) return evaluate_strings(program, rows, context.params, context.memory);
+    if (key.type == value_type::integer) return evaluate_integers(program, rows, context.params, context.memory, how);
     return evaluate(program, rows, context.params, context.memory, how);
-  }
-
-  [[nodiscard]] auto refused(const row_set& rows, const defect& wrong, std::span<const scalar> given) const
-      -> std::unexpected<op_error> {
-    const std::string row = std::to_string(wrong.row) + " (id " + to_text(rows.table().id(wrong.row)) + ")";
-    if (wrong.kind == defect_kind::non_finite)
-      return std::unexpected(
-          op_error{"non_finite_value", "the value for `" + key_name + "` of row " + row + " is not a finite number"});
-    return std::unexpected(op_error{"null_value", "the value for `" + key_name + "` of row " + row +
-                                                      " is null, which the key refuses" + null_params(params, given)});
   }
 };
 
@@ -124,10 +115,7 @@ auto bind_vm(const plan_node& node, const bind_context& with) -> braid::checked<
   const plan_param& expr = *node.find_param("expr_id");
   if (key != nullptr) check_result(*key, out_key, expr, with.exprs[expr.index()], problems);
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  return make_bound(vm_params{.key_id = key->key_id,
-                              .key_name = key->name,
-                              .nulls = key->nullable ? null_rule::allowed : null_rule::refused,
-                              .gives = key->type,
+  return make_bound(vm_params{.key = written_key(*key),
                               .program = with.exprs[expr.index()],
                               .params = params_of(with.exprs[expr.index()], with.declared)});
 }

@@ -1,7 +1,6 @@
 // rankd/op/operators/rows/sample.cpp: keeps rows that a hash chooses.
-#include <rankd/expr/detail/hash.hpp>
 #include <rankd/op/detail/bound.hpp>
-#include <rankd/op/detail/bound_template.hpp>
+#include <rankd/op/detail/row_draws.hpp>
 
 #include <algorithm>
 #include <array>
@@ -40,20 +39,11 @@ struct sample_params {
     auto operator<=>(const draw&) const = default;
   };
 
-  /// A number for each row, of its seed and its id. Rows whose seed has a null are drawn with an empty one.
-  [[nodiscard]] auto draws_of(node_context& context) const -> std::span<draw> {
-    const row_set& rows = context.inputs[0];
-    const row_keys seeds = seed.keys_of(context);
-    const std::span<std::uint64_t> hashes = context.memory.uninitialized<std::uint64_t>(seeds.asked.size());
-    std::ranges::transform(seeds.asked, hashes.begin(), hash_of);
-    const auto texts = rows.table().text_ids();
-    const std::span<draw> draws = context.memory.filled(rows.size(), draw{});
-    for (std::uint32_t position = 0; position < rows.size(); ++position) {
-      const std::uint32_t place = seeds.places[position];
-      const std::uint64_t hash = place == row_keys::none ? hash_of({}) : hashes[place];
-      const std::uint32_t row = rows.row(position);
-      draws[position] = {texts ? draw_of(hash, (*texts)[row]) : draw_of(hash, rows.id(position)), position};
-    }
+  [[nodiscard]] auto draws_of(const node_context& context) const -> std::span<draw> {
+    const std::span<draw> draws = context.memory.filled(context.inputs[0].size(), draw{});
+    for_each_draw(seed, context, [draws](std::uint32_t position, std::uint64_t number) {
+      draws[position] = {.number = number, .position = position};
+    });
     return draws;
   }
 };

@@ -1,0 +1,15 @@
+// rankd/op/written_key.cpp: names the row and the key of a value that is refused.
+#include <rankd/op/detail/written_key.hpp>
+
+namespace rankd::detail {
+
+auto refused_value(const row_set& rows, const column& values, const written_key& key) -> std::optional<op_error> {
+  const auto wrong = find_defect(rows, values, key.nulls);
+  if (!wrong) return std::nullopt;
+  const std::string of = "the value for `" + key.name + "` of row " + std::to_string(wrong->row) + " (id " +
+                         to_text(rows.table().id(wrong->row)) + ") is ";
+  if (wrong->kind == defect_kind::non_finite) return op_error{"non_finite_value", of + "not a finite number"};
+  return op_error{"null_value", of + "null, which the key refuses"};
+}
+
+}  // namespace rankd::detail
