@@ -1,5 +1,5 @@
 // modules/braid.cppm: the module braid: every public name, declared by the headers and exported from here.
-// Written by tools/make_module, and compared with docs/api.txt by `tools/make_module --check`.
+// Written by `tools/check_api --fix`, and compared with the headers by `tools/check_api`.
 module;
 
 #include <braid/base.hpp>

@@ -199,19 +199,16 @@ class Outcome(NamedTuple):
     remarks: tuple = ()
 
 
-def run(tool, description, check, argv, fix=None, summary=None, add_options=None):
+def run(tool, description, check, argv, fix=None, add_options=None):
     """Runs `check(repository, options)` as a command: 0 without diagnostics, 1 with diagnostics, 2 for wrong usage.
 
-    `fix`: help of an option --fix; `summary`: gives the lines that --summary prints in place of the diagnostics;
-    `add_options`: adds the tool's own options to the parser."""
+    `fix`: help of an option --fix; `add_options`: adds the tool's own options to the parser."""
     parser = argparse.ArgumentParser(prog=tool, description=description,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", metavar="DIR", default=Path(__file__).resolve().parent.parent,
                         help="the tree to look at; by default the repository that holds this script")
     if fix:
         parser.add_argument("--fix", action="store_true", help=fix)
-    if summary:
-        parser.add_argument("--summary", action="store_true", help="print counts by folder instead of each diagnostic")
     if add_options:
         add_options(parser)
     options = parser.parse_args(argv)
@@ -219,12 +216,8 @@ def run(tool, description, check, argv, fix=None, summary=None, add_options=None
         parser.error(f"--root: {options.root} is no folder")
 
     outcome = check(Repository(options.root), options)
-    if summary and options.summary:
-        for line in summary(set(outcome.diagnostics)):
-            print(line)
-    else:
-        for item in sorted(set(outcome.diagnostics)):
-            print(f"{item.path}:{item.line}: {item.sentence}")
+    for item in sorted(set(outcome.diagnostics)):
+        print(f"{item.path}:{item.line}: {item.sentence}")
     for remark in outcome.remarks:
         print(f"{tool}: {remark}")
     count = len(set(outcome.diagnostics))

@@ -1,14 +1,14 @@
-# tests/tools/test_bench_deadlines.py: what tools/bench_deadlines asks for, and what it makes of the times.
+# tests/tools/test_bench_deadlines.py: what bench/bench_deadlines asks for, and what it makes of the times.
 import argparse
 import unittest
 
-from tree import load
+from tree import TOOLS, load
 
 
 class DeadlineFigures(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.tool = load("bench_deadlines")
+        cls.tool = load("bench_deadlines", TOOLS.parent / "bench")
 
     def test_a_quantile_is_a_time_that_was_measured(self):
         times = [float(number) for number in range(1, 101)]

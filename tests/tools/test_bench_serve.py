@@ -1,7 +1,7 @@
-# tests/tools/test_bench_serve.py: what tools/bench_serve makes of the metrics that it gets.
+# tests/tools/test_bench_serve.py: what bench/bench_serve makes of the metrics that it gets.
 import unittest
 
-from tree import load
+from tree import TOOLS, load
 
 METRICS = """# HELP rankd_shed_total Requests that were refused.
 # TYPE rankd_shed_total counter
@@ -26,7 +26,7 @@ def a_round(share=0.9, refused=100, failed=0, unsent=0):
 class ServeFigures(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.tool = load("bench_serve")
+        cls.tool = load("bench_serve", TOOLS.parent / "bench")
 
     def rows(self, all_rounds, idle=None):
         found = self.tool.summary(all_rounds, [], 60.0, idle or {}, 5)

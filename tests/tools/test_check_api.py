@@ -5,6 +5,7 @@ from tree import ToolCase
 
 PATH = "include/braid/task/a.hpp"
 LIST = "docs/api.txt"
+MODULE = "modules/braid.cppm"
 
 
 class CheckApi(ToolCase):
@@ -102,14 +103,16 @@ class CheckApi(ToolCase):
     def test_the_list_is_compared(self):
         header = {PATH: "namespace braid {\nstruct a {};\nauto operator co_await(a) -> int;\n}\n"}
         same = {LIST: "# heading\na class braid/task/a.hpp\noperator co_await function braid/task/a.hpp\n"}
-        self.write(header | same)
+        self.write(header)
+        self.run_tool("--fix")
+        self.write(same)
         self.assertEqual(self.run_tool(), (0, "check_api: 2 names in 1 public header\ncheck_api: 1 file, 0 diagnostics\n"))
 
     def test_what_came_and_went_is_named(self):
         self.write({PATH: "namespace braid {\n\nstruct a {};\n}\n", LIST: "a alias braid/task/a.hpp\n"})
         status, printed = self.run_tool()
         self.assertEqual(status, 1)
-        self.assertEqual(printed.splitlines()[:2],
+        self.assertEqual([line for line in printed.splitlines() if line.startswith((LIST, PATH))],
                          [f"{LIST}:1: alias a went: braid/task/a.hpp does not declare it",
                           f"{PATH}:3: class a came: {LIST} does not have it"])
 
@@ -117,13 +120,35 @@ class CheckApi(ToolCase):
         self.write({PATH: "namespace braid {\nstruct a {};\n}\n", LIST: "b class braid/task/a.hpp\n"})
         status, printed = self.run_tool("--fix")
         self.assertEqual(status, 0)
-        self.assertIn(f"rewrote {LIST}: 1 came, 1 went", printed)
+        self.assertIn(f"rewrote {LIST} and {MODULE}: 1 came, 1 went", printed)
         self.assertEqual(self.run_tool()[0], 0)
 
     def test_names_of_detail_headers_count_where_they_are_public(self):
         self.write({"include/braid/task/detail/a.hpp": "namespace braid {\nstruct a {};\n}\n"})
         _, printed = self.run_tool("--fix")
         self.assertIn("1 name in 0 public headers", printed)
+
+    # the module
+
+    def test_the_module_exports_the_names_and_includes_the_public_headers(self):
+        self.write({PATH: "#define A 1\nnamespace braid {\nstruct pool {};\nauto operator co_await(pool) -> int;\n"
+                          "namespace trace {\nstruct span {};\n}\n}\n", "include/braid/task/detail/b.hpp": ""})
+        self.run_tool("--fix")
+        text = (self.root / MODULE).read_text()
+        self.assertIn("#include <braid/task/a.hpp>\n\nexport module braid;", text)
+        self.assertNotIn("detail", text)
+        self.assertIn("using braid::operator co_await;\nusing braid::pool;\n", text)
+        self.assertIn('using std::chrono_literals::operator""ms;\n', text)
+        self.assertIn("export namespace braid::trace {\nusing braid::trace::span;\n}", text)
+        self.assertNotIn("::A;", text)
+
+    def test_a_module_that_differs_is_refused(self):
+        self.write({PATH: "namespace braid {\nstruct a {};\n}\n"})
+        self.run_tool("--fix")
+        self.write({MODULE: "export module braid;\n"})
+        status, printed = self.run_tool()
+        self.assertEqual(status, 1)
+        self.assertIn(f"{MODULE}:1: differs from the public names: run tools/check_api --fix", printed)
 
 
 if __name__ == "__main__":

@@ -84,8 +84,7 @@ class CommandLine(unittest.TestCase):
                               capture_output=True, text=True, check=False)
 
     def test_help_tells_what_is_proved(self):
-        for tool in ("check_layers", "check_edges", "check_words", "check_size", "check_tests", "check_api", "check_docs",
-                     "check_format"):
+        for tool in ("check_layers", "check_edges", "check_words", "check_size", "check_tests", "check_api", "check_docs"):
             with self.subTest(tool):
                 done = self.start(tool, "--help")
                 self.assertEqual(done.returncode, 0)

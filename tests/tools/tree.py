@@ -12,12 +12,12 @@ from pathlib import Path
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 
-def load(name):
-    """The script tools/NAME as a module."""
+def load(name, folder=TOOLS):
+    """The script NAME of a folder, tools by default, as a module."""
     sys.dont_write_bytecode = True
     if str(TOOLS) not in sys.path:
         sys.path.insert(0, str(TOOLS))
-    loader = importlib.machinery.SourceFileLoader(name, str(TOOLS / name))
+    loader = importlib.machinery.SourceFileLoader(name, str(folder / name))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
     loader.exec_module(module)
     return module

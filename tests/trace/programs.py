@@ -1,4 +1,4 @@
-# tests/trace/programs.py: programs with BRAID_TRACE in their environment, and what tools/trace_check reads of their traces.
+# tests/trace/programs.py: programs with BRAID_TRACE in their environment, and what tests/trace/trace_check reads of their traces.
 import collections
 import importlib.machinery
 import importlib.util
@@ -23,7 +23,7 @@ DOCTOR = os.environ["BRAID_DOCTOR"]
 
 
 def load_tool():
-    loader = importlib.machinery.SourceFileLoader("trace_check", str(REPOSITORY / "tools" / "trace_check"))
+    loader = importlib.machinery.SourceFileLoader("trace_check", str(REPOSITORY / "tests" / "trace" / "trace_check"))
     spec = importlib.util.spec_from_loader("trace_check", loader)
     tool = importlib.util.module_from_spec(spec)
     loader.exec_module(tool)
@@ -517,7 +517,7 @@ class Traced(unittest.TestCase):
 
     def test_the_tool_tells_in_a_line_and_fails_where_a_slice_is_open(self):
         self.trace_of("spans")
-        tool = str(REPOSITORY / "tools" / "trace_check")
+        tool = str(REPOSITORY / "tests" / "trace" / "trace_check")
         told = subprocess.run([sys.executable, tool, str(self.file)], capture_output=True, text=True, timeout=100)
         self.assertEqual(told.stdout, "tracks 2, slices 11 closed 11, flows 0 resolved 0, counters 10, lost 0\n")
         self.assertEqual(told.returncode, 0)

@@ -10,7 +10,6 @@ from sitelib.api import Api, Declaration, is_special
 
 CALL = re.compile(r"\((?:[^()]|\([^()]*\))*\)$")
 ARGUMENTS = re.compile(r"<.*>$", re.DOTALL)
-PLACE = re.compile(r":\d+$")
 
 
 @functools.lru_cache(maxsize=65536)

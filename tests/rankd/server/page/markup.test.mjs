@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { idFaults, must, tagsOf, violationLines } from '../../../../tools/page/checks.mjs';
+import { idFaults, must, tagsOf, violationLines } from '../../../../tests/page/checks.mjs';
 
 const folder = new URL('../../../../rankd/server/page/', import.meta.url);
 const read = (name) => readFileSync(new URL(name, folder), 'utf8');

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// tools/page/walk.mjs: walks through the page of plans in Chromium as a stranger would, holds what it shows to what the
+// tests/page/walk.mjs: walks through the page of plans in Chromium as a stranger would, holds what it shows to what the
 // server answers, checks accessibility by axe-core at each step, and keeps pictures for docs/page.md.
 //
-//   (cd tools/page && npm ci)
-//   node tools/page/walk.mjs [--rankd build/release/bin/rankd] [--chromium /usr/bin/chromium] [--out docs/page]
+//   (cd tests/page && npm ci)
+//   node tests/page/walk.mjs [--rankd build/release/bin/rankd] [--chromium /usr/bin/chromium] [--out docs/page]
 //                            [--dslc dsl/packages/dslc/bin/dslc.js] [--only WORDS] [--scheme light|dark]
 //
 // Status 1 where a task cannot be done, where axe-core finds a violation, or where the page writes an error to the console

@@ -1,4 +1,4 @@
-"""tools/benchlib/plots.py: bar charts and lines as SVG, readable on light and on dark ground."""
+"""bench/benchlib/plots.py: bar charts and lines as SVG, readable on light and on dark ground."""
 import math
 from html import escape
 

@@ -1,4 +1,4 @@
-"""tools/benchlib/machine.py: where and with what something was measured."""
+"""bench/benchlib/machine.py: where and with what something was measured."""
 import datetime
 import os
 import platform

@@ -1,4 +1,4 @@
-"""tools/benchlib/programs.py: builds the measuring programs of every language whose tools are there, and finds them."""
+"""bench/benchlib/programs.py: builds the measuring programs of every language whose tools are there, and finds them."""
 import os
 import shutil
 import subprocess

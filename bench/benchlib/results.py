@@ -1,4 +1,4 @@
-"""tools/benchlib/results.py: samples put together into rows: one metric of one point, with a column of values for each
+"""bench/benchlib/results.py: samples put together into rows: one metric of one point, with a column of values for each
 contender."""
 import json
 from typing import NamedTuple

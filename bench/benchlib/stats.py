@@ -1,4 +1,4 @@
-"""tools/benchlib/stats.py: medians, spreads, and whether two groups of measurements differ."""
+"""bench/benchlib/stats.py: medians, spreads, and whether two groups of measurements differ."""
 import itertools
 import math
 import statistics

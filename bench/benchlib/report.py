@@ -1,4 +1,4 @@
-"""tools/benchlib/report.py: REPORT.md and its plots, from the samples and from what the run says of itself."""
+"""bench/benchlib/report.py: REPORT.md and its plots, from the samples and from what the run says of itself."""
 import json
 
 from benchlib import plots, results, stats, suite

@@ -1,4 +1,4 @@
-"""tools/benchlib/suite.py: what is measured: the subjects of bench/*/subject.toml, their cases, sizes and targets."""
+"""bench/benchlib/suite.py: what is measured: the subjects of bench/*/subject.toml, their cases, sizes and targets."""
 import itertools
 import tomllib
 from typing import NamedTuple

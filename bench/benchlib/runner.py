@@ -1,4 +1,4 @@
-"""tools/benchlib/runner.py: runs measuring programs one at a time, each for a limited time, and reads their samples."""
+"""bench/benchlib/runner.py: runs measuring programs one at a time, each for a limited time, and reads their samples."""
 import json
 import os
 import resource

@@ -1,4 +1,4 @@
-"""tools/benchlib/comparison.py: whether ours became slower or faster from one file of samples to another.
+"""bench/benchlib/comparison.py: whether ours became slower or faster from one file of samples to another.
 
 What ours did not do must not count: the machine is never the same twice. So a change is told only when
   1. the ranks of the rounds say so (Mann and Whitney, corrected for how many rows there are), and

@@ -1,0 +1,1 @@
+"""bench/benchlib: what tools/bench is made of."""

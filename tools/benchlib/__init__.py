@@ -1,1 +1,0 @@
-"""tools/benchlib: what tools/bench is made of."""

@@ -1,1 +1,0 @@
-# tools/sitelib: the parts of tools/site.
