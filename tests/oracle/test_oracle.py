@@ -760,7 +760,8 @@ class Generator(unittest.TestCase):
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
             unlike += sum(each["params"].get("strategy") == "mmr" for each in plan["nodes"])
-        self.assertEqual(len(used), 32)
+        known = {op["name"] for op in tomllib.loads((REPOSITORY / "registry/ops.toml").read_text("utf-8"))["op"]}
+        self.assertEqual(used, known - {"core::call_remote_model"})  # which needs a server of models
         self.assertGreater(unlike, 5)
 
     def test_where_ids_are_strings_no_node_is_for_numbers(self) -> None:
