@@ -677,6 +677,16 @@ def _add_sample(draft: _Draft) -> None:
     draft.add("core::sample", [source], min(count, draft.bounds[source]), count=count, seed=seed)
 
 
+def _add_jitter(draft: _Draft) -> None:
+    rng, source = draft.rng, draft.some_node()
+    key = rng.choice(sorted(draft.keys[source].intersection(draft.world.number_keys)) or draft.world.number_keys)
+    out = draft.world.nullable_out_keys if key != 1 and rng.random() > draft.carelessness else draft.world.out_keys
+    seed = rng.choice(["a", "%", _template(draft, source, "seed")])
+    if out:
+        amount = rng.choice([0, 0.1, 3, 1e9])
+        draft.add("core::jitter", [source], draft.bounds[source], key=key, amount=amount, seed=seed, out_key=rng.choice(out))
+
+
 def _add_join(draft: _Draft) -> None:
     """A join whose right side has each value once, mostly because a dedupe stands before it."""
     rng, left, right = draft.rng, draft.some_node(), draft.some_node()
@@ -970,6 +980,7 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_fusion: 1,
     _add_aggregate: 2,
     _add_sample: 1,
+    _add_jitter: 2,
     _add_join: 3,
     _add_fetch: 3,
     _add_named: 5,

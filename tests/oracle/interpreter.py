@@ -157,6 +157,7 @@ class _Run:
             "core::aggregate": self._aggregate,
             "core::rank_fusion": self._rank_fusion,
             "core::sample": self._sample,
+            "core::jitter": self._jitter,
             "core::viewer": self._viewer,
             "core::candidates": self._candidates,
             "core::follow": lambda node, params: self._linked(node, params, "follow"),
@@ -419,6 +420,15 @@ class _Run:
         rows = self._input(node)
         draws = [(drawn(self._key(params["seed"], row) or "", row[ID]), at) for at, row in enumerate(rows)]
         return [rows[at] for at in sorted(at for _, at in sorted(draws)[: params["count"]])]
+
+    def _jitter(self, node: Node, params: dict[str, Any]) -> Rows:
+        out, rows = self._registry.keys[params["out_key"]], []
+        for row in self._input(node):
+            value = row.get(params["key"])
+            draw = drawn(self._key(params["seed"], row) or "", row[ID]) & 0xFFFFFFFF
+            made = None if value is None else float(value) + params["amount"] * (draw / 2**31 - 1)
+            rows.append(row | {out.number: _checked(made, out)})
+        return rows
 
     def _join(self, node: Node, params: dict[str, Any]) -> Rows:
         key, how = _given(params, "by", ID), params["how"]

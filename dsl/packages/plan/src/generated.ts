@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 787d03992b267fd1ac54c92cd28ddcc4dfba60cde12665ffa9fad04c890d3599
-// digest ops 2f670424d7c9b4c6f36425101305572343407c7aaf403b948c1003c76a30a5bd
+// digest ops 9f110ad93508bdf2d5c4e525282bab484be4f74608dc058ec54afc1449d61e88
 // digest params 30ccc7d6c0b222bffc8a3bb8c02e60cd1e47edd7406eb678590d96cbd42c1c88
 import type { OperatorInfo } from "./builder.js";
 import type { NodeFailure } from "./failures.js";
@@ -293,6 +293,18 @@ export interface HashOptions extends StoreNodeOptions {
   readonly fields?: readonly string[];
 }
 
+/** Options of core::jitter. */
+export interface JitterOptions extends NodeOptions {
+  /** `key`. */
+  readonly key: KeyToken<"int" | "float", { read: true }>;
+  /** `amount`. From 0 to 1000000000. */
+  readonly amount: number | bigint | BoundParam<"float">;
+  /** `seed`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
+  readonly seed: string;
+  /** `out_key`. */
+  readonly outKey: KeyToken<"float", { write: true }>;
+}
+
 /** Options of core::join. */
 export interface JoinOptions extends NodeOptions {
   /** `rhs`. */
@@ -538,6 +550,8 @@ export interface CandidateSet {
   follow<Fanout extends number | bigint>(options: FollowOptions<Fanout>): CandidateSet;
   /** Adds columns: fields of the hash under `key`. */
   hash(options: HashOptions): CandidateSet;
+  /** Adds a float column: `key` plus noise from -`amount` to `amount`, the same for the same seed and id. */
+  jitter(options: JitterOptions): CandidateSet;
   /** Combines rows with their partners of another node: the rows with the same value of a key. */
   join(options: JoinOptions): CandidateSet;
   /** Gives the first ids of the list under `key`, for each row or once. */
@@ -761,6 +775,19 @@ export const operators: readonly OperatorInfo[] = [
       { name: "key", option: "key", kind: "key_template" },
       { name: "keys", option: "keys", kind: "key_ids" },
       { name: "fields", option: "fields", kind: "texts" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::jitter",
+    scope: "",
+    method: "jitter",
+    inputs: 1,
+    params: [
+      { name: "key", option: "key", kind: "key_id" },
+      { name: "amount", option: "amount", kind: "float", bindable: true },
+      { name: "seed", option: "seed", kind: "key_template" },
+      { name: "out_key", option: "outKey", kind: "key_id" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
