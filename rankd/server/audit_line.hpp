@@ -5,7 +5,6 @@
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/row_id.hpp>
-#include <rankd/server/otlp_span.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
@@ -70,14 +69,13 @@ struct request_record {
   braid::duration took{};
   std::size_t candidates = 0;
   audited_request asked{};
-  std::string experiments{};       ///< the members of the line that say in which arms it was, or empty
-  std::string degraded{};          ///< the member that says what stood in for what had failed, or empty
-  std::vector<otlp_span> spans{};  ///< of its nodes, for a collector; not in the line
-  bool is_degraded = false;        ///< something stood in; the line has `degraded`
-  bool is_known = false;           ///< its client may ask this server; not in the line
-  bool may_force = false;          ///< the client may name arms of experiments; not in the line
-  bool may_send_events = false;    ///< the client may send events; not in the line
-  bool is_shed = false;            ///< refused because too many were there; not in the line
+  std::string experiments{};     ///< the members of the line that say in which arms it was, or empty
+  std::string degraded{};        ///< the member that says what stood in for what had failed, or empty
+  bool is_degraded = false;      ///< something stood in; the line has `degraded`
+  bool is_known = false;         ///< its client may ask this server; not in the line
+  bool may_force = false;        ///< the client may name arms of experiments; not in the line
+  bool may_send_events = false;  ///< the client may send events; not in the line
+  bool is_shed = false;          ///< refused because too many were there; not in the line
 };
 
 /// The record as one line of JSON; what is empty is left out.

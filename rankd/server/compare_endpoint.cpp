@@ -1,5 +1,7 @@
 // rankd/server/compare_endpoint.cpp: two plans compared by their answers: to one request, and to recorded traffic.
-#include <rankd/server/detail/rank_parts.hpp>
+#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/rank_request.hpp>
+#include <rankd/server/detail/routes.hpp>
 
 #include <rankd/engine/answer_comparison.hpp>
 #include <rankd/engine/moved_ids.hpp>
@@ -7,6 +9,7 @@
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/server/traffic_findings.hpp>
+#include <rankd/store/read_recorder.hpp>
 #include <rankd/store/replayed_reads.hpp>
 
 #include <braid/coro/offload.hpp>
@@ -29,8 +32,7 @@ namespace {
 using braid::http_status;
 
 constexpr std::string_view lines_type = "application/x-ndjson";
-constexpr std::size_t max_comparisons = 4;  // of answers, at a time
-constexpr std::size_t answer_depth = 10;    // of `overlap_at`
+constexpr std::size_t answer_depth = 10;  // of `overlap_at`
 constexpr std::size_t max_depth = 100'000;
 constexpr std::size_t max_changed = 1000;
 constexpr auto first_pause = std::chrono::milliseconds(5);
@@ -140,16 +142,8 @@ auto run_both(engine& ranker, const store_list& live, const registries& declared
   }
 }
 
-}  // namespace
-
-struct shard::compare_end {
-  shard* by;
-  request_record* record;
-  ~compare_end() { by->note(*record, endpoint::diff_answers); }
-};
-
 /// A comparison on recorded traffic, which a thread runs that may block.
-struct shard::traffic_run {
+struct traffic_run {
   std::string record;  // the only one; empty: all
   std::vector<std::filesystem::path> files;
   traffic_comparison::settings how;
@@ -202,146 +196,35 @@ struct shard::traffic_run {
   }
 };
 
-void shard::add_compare_routes() {
-  if (!all_->options.shows_page) return;
-  serve_post("/v1/plans/{name}/diff/answers", [this](braid::http_exchange& x) { return compare_by_answers(x); });
-  if (all_->context.traffic_places.empty()) return;
-  serve_get("/v1/traffic", [this](braid::http_exchange& x) { return list_traffic(x); });
-  serve_get("/v1/plans/{name}/diff/traffic", [this](braid::http_exchange& x) { return compare_by_traffic(x); });
-}
-
-/// The two plans that the query names; nothing where one is not there, and then the request has been answered.
-auto shard::asked_pair(braid::http_exchange& x, endpoint which) -> std::optional<plan_pair> {
-  const std::string name(x.value("name"));
-  plan_pair out;
-  out.before = asked_plan(x, which, name, "version");
-  if (out.before == nullptr) return std::nullopt;
-  const std::string with = braid::http_url::query_value(x.request().query, "with").value_or(name);
-  const bool is_draft =
-      all_->context.drafts != nullptr && braid::http_url::query_value(x.request().query, "with_draft");
-  out.after = is_draft ? asked_draft(x, which, with) : asked_plan(x, which, with, "with_version");
-  if (out.after == nullptr) return std::nullopt;
-  if (which == endpoint::diff || out.before->declared == out.after->declared) return out;
-  // One request is read once for both, and params lie in it in the order of one registry.
-  reply(x, which,
-        answer_error(http_status::conflict, "registries_differ",
-                     "these versions are bound to different registries, so that one request cannot be put to both; "
-                     "/v1/plans/NAME/diff compares what they say",
-                     given_request_id(x.request())));
-  return std::nullopt;
-}
-
-auto shard::compare_by_answers(braid::http_exchange& x) -> braid::task<void> {
-  if (!may_ask(x, endpoint::diff_answers)) co_return;
-  const auto pair = asked_pair(x, endpoint::diff_answers);
-  if (!pair) co_return;
-  request_record record = new_record();
-  const compare_end end{this, &record};
-  if (!check_head(x, record)) co_return;
-  const auto of_client =
-      all_->of_clients.try_enter(record.client, record.client.empty() ? std::nullopt : all_->options.client_in_flight);
-  if (!of_client)
-    co_return busy(x, record, "client_busy", "this client has as many requests under way as it may; try again later");
-  held_body body(*this);
-  std::optional<braid::result<void>> read = read_body_now(x, body);
-  if (!read) {
-    auto reading = read_body(x, body);
-    read = co_await std::move(reading);
-  }
-  if (!*read) co_return fail_body(x, record, read->error());
-  auto request = request_of_comparison(x, record, body.text, *pair->before);
-  if (!request) co_return;
-
-  const auto only = all_->of_traces.try_enter(name_of(endpoint::diff_answers), max_comparisons);
-  if (!only)
-    co_return busy(x, record, "comparison_busy", "as many comparisons as there may be are under way; try again later");
-  const auto of_before = all_->of_plans.try_enter(pair->before->name, pair->before->budget.in_flight);
-  const bool is_one_plan = pair->before->name == pair->after->name;  // they run in turn, so one place is enough
-  const auto of_after =
-      all_->of_plans.try_enter(pair->after->name, is_one_plan ? std::nullopt : pair->after->budget.in_flight);
-  if (!of_before || !of_after)
-    co_return busy(x, record, "plan_busy", "this plan has as many requests under way as it may; try again later");
-  auto entering = gate_.enter(io_->now(), record.begun + all_->options.default_deadline);
-  const braid::result<admission_gate::pass> pass = co_await std::move(entering);
-  if (!pass) co_return overloaded(x, record);
-
-  const std::shared_ptr<const registries> declared = pair->before->declared;
-  compared_side before(pair->before, *request, *declared);
-  compared_side after(pair->after, *request, *declared);
-  const store_list live = std::make_shared<const std::vector<store*>>(asked_);
-  auto running = run_both(*ranker_, live, *declared, before, after);
-  co_await std::move(running);
-  const auto print = [&before, &after, declared] { return answers_json(before, after, *declared); };
-  auto printing = braid::offload(on_->blocking(), print);
-  const std::string text = co_await std::move(printing);
-  record.status = http_status::ok;
-  record.code = "ok";
-  record.candidates = before.answer.error ? 0 : before.answer.rows.size();
-  x.reply(http_status::ok, json_type, text);
-}
-
-/// Nothing where it has been answered. It has the deadline that it names, or that of its plan, for each run.
-auto shard::request_of_comparison(braid::http_exchange& x, request_record& record, std::string_view text,
-                                  const bound_plan& plan) -> std::optional<rank_request> {
+/// Reads the request of a comparison. It has the deadline that it names, or that of its plan, for each run. Returns
+/// nothing if it has been answered.
+auto read_compared(endpoint_context& context, served_request& call, const bound_plan& plan)
+    -> std::optional<rank_request> {
+  request_record& record = call.record;
   const auto refuse = [&](http_status status, const braid::diagnostics& problems) {
-    fail(x, record, answer_error(status, problems, record.request_id));
+    call.fail(answer_error(status, problems, record.request_id));
     return std::nullopt;
   };
   const std::string head_id = record.request_id;
-  auto request = parse_request(text, *plan.declared, {.line = 0, .request_id = head_id});
-  if (!request) return refuse(http_status::bad_request, request.error());
-  record.request_id = request->request_id;
-  record.user_id = request->user_id;
+  auto asked = parse_request(call.body.text(), *plan.declared, {.line = 0, .request_id = head_id});
+  if (!asked) return refuse(http_status::bad_request, asked.error());
+  take_asked(record, *asked);
   record.plan = plan.name;
   record.plan_digest = plan.digest;
-  if (all_->context.audit != nullptr) record.asked = audited(*request, *plan.declared, all_->context.redacted);
-  if (!request->forced.empty() && !record.may_force)
-    return refuse(http_status::forbidden, braid::diagnostics({.code = "force_forbidden",
-                                                              .pointer = "/experiments",
-                                                              .message = "only a client whose token has the right "
-                                                                         "`force` names arms",
-                                                              .hint = {},
-                                                              .node = {},
-                                                              .source = "request"}));
-  if (const auto named = plan_to_run(*request, plan.name); !named)
-    return refuse(http_status::bad_request, named.error());
-  if (!request->deadline) request->deadline = plan.budget.default_deadline.value_or(all_->options.default_deadline);
-  request->explain = explain_mode::off;
-  request->explain_ids.clear();
-  request->captures.clear();  // they name nodes of one of both
-  return std::move(*request);
-}
-
-/// What other clients have asked is for clients alone that have the right to see it.
-auto shard::may_see_traffic(braid::http_exchange& x, endpoint which) -> bool {
-  if (!may_ask(x, which)) return false;
-  if (const auto client = client_of(x); tokens_ == nullptr || (client && client->may_see_shadows)) return true;
-  reply(x, which,
-        answer_error(http_status::forbidden, "traffic_forbidden",
-                     "only a client whose token has the right `shadow` sees recorded traffic",
-                     given_request_id(x.request())));
-  return false;
-}
-
-auto shard::list_traffic(braid::http_exchange& x) -> braid::task<void> {
-  if (!may_see_traffic(x, endpoint::traffic)) co_return;
-  auto listing = braid::offload(on_->blocking(), [places = all_->context.traffic_places] {
-    std::string out = "{\"records\":[";
-    for (const auto& each : records_of(places)) {
-      std::error_code error;
-      const std::uintmax_t size = std::filesystem::file_size(each, error);
-      out += out.ends_with('[') ? "{\"record\":" : ",{\"record\":";
-      append_json_string(out, each.filename().string());
-      out += ",\"bytes\":" + std::to_string(error ? 0 : size) + "}";
-    }
-    return out + "]}\n";
-  });
-  const std::string text = co_await std::move(listing);
-  reply(x, endpoint::traffic, http_status::ok, json_type, text);
+  const serve_context& serving = context.serving();
+  if (serving.audit != nullptr) record.asked = audited(*asked, *plan.declared, serving.redacted);
+  if (const auto forbidden = check_forced(record, *asked); !forbidden.empty())
+    return refuse(http_status::forbidden, forbidden);
+  if (const auto named = plan_to_run(*asked, plan.name); !named) return refuse(http_status::bad_request, named.error());
+  if (!asked->deadline) asked->deadline = plan.budget.default_deadline.value_or(context.options().default_deadline);
+  asked->explain = explain_mode::off;
+  asked->explain_ids.clear();
+  asked->captures.clear();  // they name nodes of one of both
+  return std::move(*asked);
 }
 
 /// What the query asks for. Null where it is wrong, and then the request has been answered.
-auto shard::asked_traffic(braid::http_exchange& x, plan_pair pair) -> std::shared_ptr<traffic_run> {
+auto asked_traffic(endpoint_context& context, braid::http_exchange& x, plan_pair pair) -> std::shared_ptr<traffic_run> {
   const std::string_view query = x.request().query;
   const std::string_view id = given_request_id(x.request());
   traffic_comparison::settings how{.declared = pair.before->declared.get(),
@@ -353,7 +236,7 @@ auto shard::asked_traffic(braid::http_exchange& x, plan_pair pair) -> std::share
   const auto depth = number_between(braid::http_url::query_value(query, "depth").value_or("10"), 1, max_depth);
   const auto changed = number_between(braid::http_url::query_value(query, "changed").value_or("20"), 0, max_changed);
   if (!depth || !changed || (live && *live != "1")) {
-    reply(x, endpoint::diff_traffic,
+    reply(context, x, endpoint::diff_traffic,
           answer_error(http_status::bad_request, "bad_comparison",
                        "`depth` is a whole number from 1 to 100000, `changed` one from 0 to 1000, and `live` is 1 or "
                        "absent",
@@ -362,37 +245,92 @@ auto shard::asked_traffic(braid::http_exchange& x, plan_pair pair) -> std::share
   }
   how.depth = *depth;
   how.max_changed = *changed;
-  if (live) how.live = std::make_shared<const std::vector<store*>>(all_->context.stores);
+  if (live) how.live = std::make_shared<const std::vector<store*>>(context.serving().stores);
   auto out = std::make_shared<traffic_run>();
   out->record = braid::http_url::query_value(query, "record").value_or("");
   out->how = std::move(how);
   return out;
 }
 
-/// In lines: how far it is, again and again, and then what came of it. A client that goes away ends it so.
-auto shard::compare_by_traffic(braid::http_exchange& x) -> braid::task<void> {
-  constexpr endpoint which = endpoint::diff_traffic;
-  if (!may_see_traffic(x, which)) co_return;
-  const std::string id(given_request_id(x.request()));
-  auto pair = asked_pair(x, which);
+}  // namespace
+
+auto answer_diff_answers(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  constexpr endpoint which = endpoint::diff_answers;
+  const auto pair = asked_pair(context, x, which);
   if (!pair) co_return;
-  const auto run = asked_traffic(x, std::move(*pair));
+  served_request call(context, which, x);
+  if (!call.check_head() || !call.enter_client()) co_return;
+  std::optional<braid::result<void>> read = call.body.read_now(x);
+  if (!read) read = co_await call.body.read(x);
+  if (!*read) co_return call.fail_body(read->error());
+  auto request = read_compared(context, call, *pair->before);
+  if (!request) co_return;
+
+  const auto only = enter_route(context, which);
+  if (!only)
+    co_return call.refuse_busy("comparison_busy", "as many comparisons as there may be are under way; try again later");
+  in_flight_shares& plans = context.shared->of_plans;
+  const auto of_before = plans.try_enter(pair->before->name, pair->before->budget.in_flight);
+  const bool is_one_plan = pair->before->name == pair->after->name;  // they run in turn, so one place is enough
+  const auto of_after = plans.try_enter(pair->after->name, is_one_plan ? std::nullopt : pair->after->budget.in_flight);
+  if (!of_before || !of_after)
+    co_return call.refuse_busy("plan_busy", "this plan has as many requests under way as it may; try again later");
+  const braid::result<admission_gate::pass> pass =
+      co_await context.gate.enter(context.loop->now(), call.record.begun + context.options().default_deadline);
+  if (!pass) co_return call.refuse_overloaded();
+
+  const std::shared_ptr<const registries> declared = pair->before->declared;
+  compared_side before(pair->before, *request, *declared);
+  compared_side after(pair->after, *request, *declared);
+  const store_list live = std::make_shared<const std::vector<store*>>(context.store_pointers);
+  co_await run_both(*context.ranker, live, *declared, before, after);
+  const auto print = [&before, &after, declared] { return answers_json(before, after, *declared); };
+  const std::string text = co_await braid::offload(context.runtime->blocking(), print);
+  call.record.status = http_status::ok;
+  call.record.code = "ok";
+  call.record.candidates = before.answer.error ? 0 : before.answer.rows.size();
+  x.reply(http_status::ok, json_type, text);
+}
+
+auto answer_traffic(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  auto listing = braid::offload(context.runtime->blocking(), [places = context.serving().traffic_places] {
+    std::string out = "{\"records\":[";
+    for (const auto& each : records_of(places)) {
+      std::error_code error;
+      const std::uintmax_t size = std::filesystem::file_size(each, error);
+      out += out.ends_with('[') ? "{\"record\":" : ",{\"record\":";
+      append_json_string(out, each.filename().string());
+      out += ",\"bytes\":" + std::to_string(error ? 0 : size) + "}";
+    }
+    return out + "]}\n";
+  });
+  const std::string text = co_await std::move(listing);
+  reply(context, x, endpoint::traffic, http_status::ok, json_type, text);
+}
+
+/// In lines: how far it is, again and again, and then what came of it. A client that goes away ends it so.
+auto answer_diff_traffic(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  constexpr endpoint which = endpoint::diff_traffic;
+  const std::string id(given_request_id(x.request()));
+  auto pair = asked_pair(context, x, which);
+  if (!pair) co_return;
+  const auto run = asked_traffic(context, x, std::move(*pair));
   if (run == nullptr) co_return;
-  auto listing =
-      braid::offload(on_->blocking(), [places = all_->context.traffic_places] { return records_of(places); });
+  auto listing = braid::offload(context.runtime->blocking(),
+                                [places = context.serving().traffic_places] { return records_of(places); });
   run->files = co_await std::move(listing);
   if (!run->record.empty())
     std::erase_if(run->files, [&](const auto& each) { return each.filename().string() != run->record; });
   if (run->files.empty())
-    co_return reply(x, which,
+    co_return reply(context, x, which,
                     answer_error(http_status::not_found, "unknown_record",
                                  run->record.empty() ? "no traffic is recorded here"
                                                      : "no record is called " + quote_name(run->record),
                                  id));
-  auto only = all_->of_traces.try_enter(name_of(which), 1);
+  auto only = enter_route(context, which);
   if (!only) {
     static_cast<void>(x.set_field("Retry-After", "1"));
-    co_return reply(x, which,
+    co_return reply(context, x, which,
                     answer_error(http_status::too_many_requests, "comparison_busy",
                                  "another comparison on recorded traffic is under way; try again later", id));
   }
@@ -403,12 +341,12 @@ auto shard::compare_by_traffic(braid::http_exchange& x) -> braid::task<void> {
     ~give_up() { run->is_given_up.store(true, braid::relaxed); }
   };
   const give_up at_the_end{run};
-  auto work = [run, place = std::move(place), all = all_]() mutable {
-    run->run_to_end(all->stopping);
+  auto work = [run, place = std::move(place), shared = context.shared]() mutable {
+    run->run_to_end(shared->stopping);
     place.reset();
   };
-  if (!braid::post(on_->blocking(), std::move(work))) run->refuse();
-  metrics_.count_answer(which, http_status::ok);
+  if (!braid::post(context.runtime->blocking(), std::move(work))) run->refuse();
+  context.metrics.count_answer(which, http_status::ok);
   x.begin(http_status::ok, lines_type);
   for (auto pause = first_pause; !run->has_ended(); pause = std::min(2 * pause, max_pause)) {
     co_await braid::sleep_for(pause);

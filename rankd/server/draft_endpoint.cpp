@@ -1,5 +1,7 @@
 // rankd/server/draft_endpoint.cpp: sources of plans for the page: read, compiled as a draft, completed, saved.
-#include <rankd/server/detail/rank_parts.hpp>
+#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/detail/held_body.hpp>
+#include <rankd/server/detail/routes.hpp>
 
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/names.hpp>
@@ -22,8 +24,6 @@ namespace rankd::detail {
 namespace {
 
 using braid::http_status;
-
-constexpr std::size_t max_edits = 4;  // questions that are under way; the compiler answers one at a time
 
 /// What a client says of the source of a plan.
 struct edit {
@@ -117,151 +117,120 @@ auto status_of_edit(const braid::diagnostics& problems) -> http_status {
   return code == "compiler_failed" ? http_status::bad_gateway : http_status::unprocessable_content;
 }
 
+/// Reads the body. Returns false if that failed, and then the request has been answered.
+auto read_edit(endpoint_context& context, braid::http_exchange& x, endpoint which, held_body& body)
+    -> braid::task<bool> {
+  std::optional<braid::result<void>> read = body.read_now(x);
+  if (!read) read = co_await body.read(x);
+  if (*read) co_return true;
+  reply(context, x, which, unread_body(read->error(), context.options().limits, given_request_id(x.request())));
+  co_return false;
+}
+
+/// The compiler answers on a thread that may block.
+template <typename Ask>
+auto ask_compiler(endpoint_context& context, braid::http_exchange& x, endpoint which, Ask ask) -> braid::task<void> {
+  const std::string id(given_request_id(x.request()));
+  const auto place = enter_route(context, which);
+  if (!place) {
+    static_cast<void>(x.set_field("Retry-After", "1"));
+    co_return reply(context, x, which,
+                    answer_error(http_status::too_many_requests, "compiler_busy",
+                                 "the compiler of plans has enough to do; try again later", id));
+  }
+  auto asking = braid::offload(context.runtime->blocking(), std::move(ask));
+  const braid::checked<std::string> answer = co_await std::move(asking);
+  if (!answer) co_return reply(context, x, which, answer_error(status_of_edit(answer.error()), answer.error(), id));
+  reply(context, x, which, http_status::ok, json_type, *answer);
+}
+
 }  // namespace
 
-void shard::add_draft_routes() {
-  if (!all_->options.shows_page || all_->context.drafts == nullptr) return;
-  constexpr std::string_view path = "/v1/plans/{name}/source";
-  add_get(path, [this](braid::http_exchange& x) { return source(x); });
-  add_post(path, [this](braid::http_exchange& x) { return save(x); });
-  serve_post("/v1/plans/{name}/draft", [this](braid::http_exchange& x) { return draft(x); });
-  serve_post("/v1/plans/{name}/completions", [this](braid::http_exchange& x) { return complete(x); });
-  serve_post("/v1/plans/{name}/option", [this](braid::http_exchange& x) { return change_option(x); });
-  serve_get("/v1/plans/{name}/project", [this](braid::http_exchange& x) { return project(x); });
-  add_get("/ui/compiler.js", [this](braid::http_exchange& x) { return compiler_script(x); });
-}
-
-auto shard::may_edit(braid::http_exchange& x, endpoint which) -> bool {
-  if (!may_ask(x, which)) return false;
-  if (const auto client = client_of(x); client && (client->may_edit || tokens_ == nullptr)) return true;
-  reply(x, which,
-        answer_error(http_status::forbidden, "edit_forbidden",
-                     "only a client whose token has the right `edit` works on sources of plans and changes what serves",
-                     given_request_id(x.request())));
-  return false;
-}
-
-/// The draft of that name; null where there is none, and then the request has been answered.
-auto shard::asked_draft(braid::http_exchange& x, endpoint which, const std::string& name) -> plan_handle {
-  if (!may_edit(x, which)) return nullptr;
-  plan_handle found = all_->context.drafts->find(name);
+auto asked_draft(endpoint_context& context, braid::http_exchange& x, endpoint which, const std::string& name)
+    -> plan_handle {
+  if (!has_access(context, x, which, access::edit)) return nullptr;
+  plan_handle found = context.serving().drafts->find(name);
   if (found == nullptr)
-    reply(x, which,
+    reply(context, x, which,
           answer_error(http_status::not_found, "no_draft",
                        "no draft of " + quote_name(name) + " was compiled, or its text was wrong",
                        given_request_id(x.request())));
   return found;
 }
 
-/// Whether the body was read; if not, the request has been answered.
-auto shard::read_edit(braid::http_exchange& x, endpoint which, held_body& body) -> braid::task<bool> {
-  std::optional<braid::result<void>> read = read_body_now(x, body);
-  if (!read) {
-    auto reading = read_body(x, body);
-    read = co_await std::move(reading);
-  }
-  if (*read) co_return true;
-  std::error_code why = read->error();
-  if (why.category() != braid::detail::http_category()) why = braid::http_errc::truncated;
-  const auto fault = static_cast<braid::http_errc>(why.value());
-  reply(x, which,
-        answer_error(braid::status_of(fault), std::string(code_of(fault)), sentence_of(fault, all_->options.limits),
-                     given_request_id(x.request())));
-  co_return false;
-}
-
-/// The compiler answers on a thread that may block.
-template <typename Ask>
-auto shard::ask_compiler(braid::http_exchange& x, endpoint which, Ask ask) -> braid::task<void> {
-  const std::string id(given_request_id(x.request()));
-  const auto place = all_->of_traces.try_enter("drafts", max_edits);
-  if (!place) {
-    static_cast<void>(x.set_field("Retry-After", "1"));
-    co_return reply(x, which,
-                    answer_error(http_status::too_many_requests, "compiler_busy",
-                                 "the compiler of plans has enough to do; try again later", id));
-  }
-  auto asking = braid::offload(on_->blocking(), std::move(ask));
-  const braid::checked<std::string> answer = co_await std::move(asking);
-  if (!answer) co_return reply(x, which, answer_error(status_of_edit(answer.error()), answer.error(), id));
-  reply(x, which, http_status::ok, json_type, *answer);
-}
-
-auto shard::source(braid::http_exchange& x) -> braid::task<void> {
-  if (!may_edit(x, endpoint::source)) co_return;
-  auto asking = ask_compiler(x, endpoint::source, [drafts = all_->context.drafts, name = std::string(x.value("name"))] {
-    return drafts->source(name);
-  });
+auto answer_source(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  auto asking = ask_compiler(
+      context, x, endpoint::source,
+      [drafts = context.serving().drafts, name = std::string(x.value("name"))] { return drafts->source(name); });
   co_await std::move(asking);
 }
 
-auto shard::draft(braid::http_exchange& x) -> braid::task<void> {
+auto answer_draft(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::draft;
-  if (!may_edit(x, which)) co_return;
-  held_body body(*this);
-  auto reading = read_edit(x, which, body);
+  held_body body(context);
+  auto reading = read_edit(context, x, which, body);
   if (!co_await std::move(reading)) co_return;
-  auto what = read_edit_text(body.text, edit_fields::text_or_artifact);
+  auto what = read_edit_text(body.text(), edit_fields::text_or_artifact);
   if (!what)
-    co_return reply(x, which, answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
-  const auto compile = [drafts = all_->context.drafts, name = std::string(x.value("name")), is = std::move(*what)] {
+    co_return reply(context, x, which,
+                    answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  const auto compile = [drafts = context.serving().drafts, name = std::string(x.value("name")), is = std::move(*what)] {
     return is.artifact ? drafts->take(name, *is.artifact) : drafts->compile(name, is.text);
   };
-  auto asking = ask_compiler(x, which, compile);
+  auto asking = ask_compiler(context, x, which, compile);
   co_await std::move(asking);
 }
 
-auto shard::complete(braid::http_exchange& x) -> braid::task<void> {
+auto answer_completions(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::completions;
-  if (!may_edit(x, which)) co_return;
-  held_body body(*this);
-  auto reading = read_edit(x, which, body);
+  held_body body(context);
+  auto reading = read_edit(context, x, which, body);
   if (!co_await std::move(reading)) co_return;
-  auto what = read_edit_text(body.text, edit_fields::text_and_offset);
+  auto what = read_edit_text(body.text(), edit_fields::text_and_offset);
   if (!what)
-    co_return reply(x, which, answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
-  const auto find = [drafts = all_->context.drafts, name = std::string(x.value("name")), at = std::move(*what)] {
+    co_return reply(context, x, which,
+                    answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  const auto find = [drafts = context.serving().drafts, name = std::string(x.value("name")), at = std::move(*what)] {
     return drafts->complete(name, at.text, at.offset);
   };
-  auto asking = ask_compiler(x, which, find);
+  auto asking = ask_compiler(context, x, which, find);
   co_await std::move(asking);
 }
 
-auto shard::change_option(braid::http_exchange& x) -> braid::task<void> {
+auto answer_option(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::option;
-  if (!may_edit(x, which)) co_return;
-  held_body body(*this);
-  auto reading = read_edit(x, which, body);
+  held_body body(context);
+  auto reading = read_edit(context, x, which, body);
   if (!co_await std::move(reading)) co_return;
-  auto what = read_edit_text(body.text, edit_fields::option);
+  auto what = read_edit_text(body.text(), edit_fields::option);
   if (!what)
-    co_return reply(x, which, answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
-  const auto change = [drafts = all_->context.drafts, name = std::string(x.value("name")),
+    co_return reply(context, x, which,
+                    answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  const auto change = [drafts = context.serving().drafts, name = std::string(x.value("name")),
                        how = std::move(what->option)] { return drafts->change_option(name, how); };
-  auto asking = ask_compiler(x, which, change);
+  auto asking = ask_compiler(context, x, which, change);
   co_await std::move(asking);
 }
 
-auto shard::project(braid::http_exchange& x) -> braid::task<void> {
-  if (!may_edit(x, endpoint::project)) co_return;
+auto answer_project(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   auto asking = ask_compiler(
-      x, endpoint::project,
-      [drafts = all_->context.drafts, name = std::string(x.value("name"))] { return drafts->project(name); });
+      context, x, endpoint::project,
+      [drafts = context.serving().drafts, name = std::string(x.value("name"))] { return drafts->project(name); });
   co_await std::move(asking);
 }
 
 /// A worker's script is asked for without a token. It is the same for every project, and there only once a client that
 /// may edit has asked for a project. Megabytes for any client that comes: all answers send the same bytes.
-auto shard::compiler_script(braid::http_exchange& x) -> braid::task<void> {
-  const auto script = all_->context.drafts->browser_compiler();
+auto answer_compiler_script(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
+  const auto script = context.serving().drafts->browser_compiler();
   if (script == nullptr)
-    co_return reply(x, endpoint::page,
+    co_return reply(context, x, endpoint::page,
                     answer_error(http_status::not_found, "no_compiler", "no page has asked for a compiler yet",
                                  given_request_id(x.request())));
   static_cast<void>(x.set_field("Content-Security-Policy", compiler_policy));
   static_cast<void>(x.set_field("X-Content-Type-Options", "nosniff"));
   static_cast<void>(x.set_field("Cache-Control", "no-cache"));
-  metrics_.count_answer(endpoint::page, http_status::ok);
+  context.metrics.count_answer(endpoint::page, http_status::ok);
   x.begin(http_status::ok, "text/javascript; charset=utf-8", script->size());
   for (std::string_view left = *script; !left.empty();) {
     constexpr std::size_t piece = 256 * 1024;
@@ -272,23 +241,23 @@ auto shard::compiler_script(braid::http_exchange& x) -> braid::task<void> {
 }
 
 /// What is served then is what the project has: so the plans are read anew.
-auto shard::save(braid::http_exchange& x) -> braid::task<void> {
+auto answer_save(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
   constexpr endpoint which = endpoint::source;
-  if (!may_edit(x, which)) co_return;
-  held_body body(*this);
-  auto reading = read_edit(x, which, body);
+  held_body body(context);
+  auto reading = read_edit(context, x, which, body);
   if (!co_await std::move(reading)) co_return;
-  auto what = read_edit_text(body.text, edit_fields::text_and_digest);
+  auto what = read_edit_text(body.text(), edit_fields::text_and_digest);
   if (!what)
-    co_return reply(x, which, answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
-  const auto write = [drafts = all_->context.drafts, plans = all_->context.changes, name = std::string(x.value("name")),
-                      is = std::move(*what)]() -> braid::checked<std::string> {
+    co_return reply(context, x, which,
+                    answer_error(http_status::bad_request, what.error(), given_request_id(x.request())));
+  const auto write = [drafts = context.serving().drafts, plans = context.serving().changes,
+                      name = std::string(x.value("name")), is = std::move(*what)]() -> braid::checked<std::string> {
     auto saved = drafts->save(name, is.text, is.digest);
     if (!saved || plans == nullptr) return saved;
     const auto read = plans->reload();
     return with_findings(*saved, unserved(name, read, *plans));
   };
-  auto asking = ask_compiler(x, which, write);
+  auto asking = ask_compiler(context, x, which, write);
   co_await std::move(asking);
 }
 

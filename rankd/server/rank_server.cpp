@@ -107,7 +107,7 @@ auto rank_server::parts::listen() -> braid::result<void> {
   // do.
   braid::result<braid::stream_listener> probe;
   if (port == port_use::shared) {
-    probe = braid::stream_listener::listen(shared.shards.front()->io(), at, {.reuse_port = at.port() == 0});
+    probe = braid::stream_listener::listen(*shared.shards.front()->context().loop, at, {.reuse_port = at.port() == 0});
     if (!probe) return braid::fail(probe.error());
     const auto free = probe->local_address();
     if (!free) return braid::fail(free.error());

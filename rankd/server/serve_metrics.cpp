@@ -13,40 +13,6 @@ using kind = exposition::kind;
 
 }  // namespace
 
-auto name_of(endpoint which) noexcept -> std::string_view {
-  switch (which) {
-    case endpoint::rank: return "/v1/rank";
-    case endpoint::batch: return "/v1/rank/batch";
-    case endpoint::events: return "/v1/events";
-    case endpoint::plans: return "/v1/plans";
-    case endpoint::plan: return "/v1/plans/{name}";
-    case endpoint::health: return "/healthz";
-    case endpoint::ready: return "/readyz";
-    case endpoint::metrics: return "/metrics";
-    case endpoint::tasks: return "/v1/tasks";
-    case endpoint::trace: return "/v1/trace";
-    case endpoint::shadow: return "/v1/shadow/{name}";
-    case endpoint::openapi: return "/v1/openapi.json";
-    case endpoint::page: return "/ui";
-    case endpoint::versions: return "/v1/plans/{name}/versions";
-    case endpoint::diff: return "/v1/plans/{name}/diff";
-    case endpoint::diff_answers: return "/v1/plans/{name}/diff/answers";
-    case endpoint::diff_traffic: return "/v1/plans/{name}/diff/traffic";
-    case endpoint::traffic: return "/v1/traffic";
-    case endpoint::source: return "/v1/plans/{name}/source";
-    case endpoint::draft: return "/v1/plans/{name}/draft";
-    case endpoint::completions: return "/v1/plans/{name}/completions";
-    case endpoint::option: return "/v1/plans/{name}/option";
-    case endpoint::project: return "/v1/plans/{name}/project";
-    case endpoint::pin: return "/v1/plans/{name}/versions/{number}/pin";
-    case endpoint::unpin: return "/v1/plans/{name}/unpin";
-    case endpoint::roll_back: return "/v1/plans/{name}/rollback";
-    case endpoint::reload: return "/v1/reload";
-    case endpoint::other: break;
-  }
-  return "other";
-}
-
 void serve_metrics::count_answer(endpoint which, braid::http_status status) {
   const std::scoped_lock lock(mutex_);
   ++answers_[{which, static_cast<int>(status)}];

@@ -3,6 +3,7 @@
 
 #include <rankd/engine/ranking.hpp>
 #include <rankd/server/admission_gate.hpp>
+#include <rankd/server/endpoint.hpp>
 #include <rankd/server/exposition.hpp>
 #include <rankd/server/plan_source.hpp>
 #include <rankd/server/time_histogram.hpp>
@@ -22,39 +23,6 @@
 #include <vector>
 
 namespace rankd {
-
-/// The endpoints of a server; `other` for what leads to none.
-enum class endpoint : std::uint8_t {
-  rank,
-  batch,
-  events,
-  plans,
-  plan,
-  health,
-  ready,
-  metrics,
-  tasks,
-  trace,
-  shadow,
-  openapi,
-  page,
-  versions,
-  diff,
-  diff_answers,
-  diff_traffic,
-  traffic,
-  source,
-  draft,
-  completions,
-  option,
-  project,
-  pin,
-  unpin,
-  roll_back,
-  reload,
-  other
-};
-[[nodiscard]] auto name_of(endpoint which) noexcept -> std::string_view;
 
 /// The counts of one loop. Threads: any. Cost: an uncontended lock for each call.
 class serve_metrics {

@@ -1,0 +1,95 @@
+// rankd/server/detail/endpoint_context.hpp: what the endpoints of one loop work with, and how they answer.
+#pragma once
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/server/admission_gate.hpp>
+#include <rankd/server/concurrency_limit.hpp>
+#include <rankd/server/detail/request_sink.hpp>
+#include <rankd/server/detail/serve_shared.hpp>
+#include <rankd/server/endpoint.hpp>
+#include <rankd/server/error_answer.hpp>
+#include <rankd/server/metered_store.hpp>
+#include <rankd/server/serve_metrics.hpp>
+#include <rankd/server/token_list.hpp>
+
+#include <braid/net/http_message.hpp>
+#include <braid/net/http_server.hpp>
+#include <braid/runtime/runtime.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace rankd::detail {
+
+/// The share that one loop of several has of a limit of the server; at least 1.
+struct shard_shares {
+  std::size_t in_flight = 1;
+  std::size_t queue = 1;
+  std::size_t connections = 1;
+  std::size_t body_memory = 1;
+  std::size_t cache_bytes = 0;  // 0: no cache
+  std::size_t cache_entries = 1;
+};
+
+/// What the endpoints of one loop work with. Threads: the loop's own, except for `metrics` and what is `shared`.
+struct endpoint_context {
+  endpoint_context(serve_shared& all, shard_shares limits);
+  endpoint_context(const endpoint_context&) = delete;
+  auto operator=(const endpoint_context&) -> endpoint_context& = delete;
+
+  [[nodiscard]] auto serving() const noexcept -> const serve_context& { return shared->context; }
+  [[nodiscard]] auto options() const noexcept -> const serve_options& { return shared->options; }
+  [[nodiscard]] auto reads_of(std::size_t endpoint) const noexcept -> read_counts {
+    return ranker ? ranker->reads_of(endpoint) : read_counts{};
+  }
+  [[nodiscard]] auto cached() const noexcept -> std::optional<cache_counts> {
+    return ranker ? ranker->cached() : std::nullopt;
+  }
+  [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return ranker ? ranker->late_nodes() : 0; }
+  /// Returns the number of connections that wait to be read from again.
+  [[nodiscard]] auto unread() const noexcept -> std::size_t { return server ? server->counts().paced : 0; }
+
+  serve_shared* shared;
+  shard_shares shares;
+  admission_gate gate;
+  serve_metrics metrics;
+  std::shared_ptr<const token_list> tokens;                   // null: every client may ask
+  std::vector<std::unique_ptr<metered_store>> stores;         // one for each endpoint, null if no store is open
+  std::vector<store*> store_pointers;                         // the same stores, in the form that the engine needs
+  std::map<std::string, unhindered_time, std::less<>> paces;  // by plan
+  std::size_t body_bytes = 0;                                 // of all bodies that are held
+  std::string last_answer;                                    // its memory is for the next answer
+  const error_answer overloaded;                              // the answer when the server is full, without an id
+  std::vector<std::unique_ptr<request_sink>> sinks;           // in the order in which they receive a request
+  std::optional<engine> ranker;                               // used by the last tasks of the runtime, as is the server
+  std::unique_ptr<braid::http_server> server;                 // null before the loop listens
+  braid::runtime* runtime = nullptr;                          // null before it has started
+  braid::loop* loop = nullptr;                                // of the runtime, whose last tasks run as it is destroyed
+};
+
+/// Returns the field X-Request-Id of a request; empty if it has none.
+[[nodiscard]] auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view;
+
+/// Answers a request and counts the answer.
+void reply(endpoint_context& context, braid::http_exchange& x, endpoint which, braid::http_status status,
+           std::string_view type, std::string_view body);
+void reply(endpoint_context& context, braid::http_exchange& x, endpoint which, const error_answer& error);
+
+/// Returns the client that sent a request; one without a name if the server has no tokens; nothing if it has tokens and
+/// the request has none of them.
+[[nodiscard]] auto client_of(const endpoint_context& context, const braid::http_exchange& x)
+    -> std::optional<token_client>;
+
+/// Returns the answer to a request whose body could not be read.
+[[nodiscard]] auto unread_body(std::error_code why, const braid::http_limits& limits, std::string_view request_id)
+    -> error_answer;
+
+}  // namespace rankd::detail

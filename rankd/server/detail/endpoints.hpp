@@ -1,0 +1,28 @@
+// rankd/server/detail/endpoints.hpp: the handlers of a server, which the table of routes names.
+#pragma once
+
+#include <rankd/server/detail/asked_plans.hpp>
+#include <rankd/server/detail/endpoint_context.hpp>
+
+#include <braid/coro/task.hpp>
+#include <braid/net/http_server.hpp>
+
+namespace rankd::detail {
+
+/// Answers one request. A handler that has nothing to wait for returns an empty task.
+using endpoint_handler = braid::task<void>(endpoint_context& context, braid::http_exchange& x);
+
+endpoint_handler answer_rank;                                                              // rank_endpoint.cpp
+endpoint_handler answer_batch;                                                             // batch_endpoint.cpp
+endpoint_handler answer_events;                                                            // event_endpoint.cpp
+endpoint_handler answer_plan, answer_plans;                                                // plan_endpoints.cpp
+endpoint_handler answer_health, answer_openapi, answer_page, answer_ready, answer_shadow;  // state_endpoints.cpp
+endpoint_handler answer_metrics;                                                           // metrics_endpoint.cpp
+endpoint_handler answer_tasks, answer_trace;                                               // diagnosis_endpoints.cpp
+endpoint_handler answer_diff, answer_pin, answer_reload, answer_rollback, answer_unpin,
+    answer_versions;                                                                       // change_endpoints.cpp
+endpoint_handler answer_diff_answers, answer_diff_traffic, answer_traffic;                 // compare_endpoint.cpp
+endpoint_handler answer_compiler_script, answer_completions, answer_draft, answer_option;  // draft_endpoint.cpp
+endpoint_handler answer_project, answer_save, answer_source;                               // draft_endpoint.cpp
+
+}  // namespace rankd::detail

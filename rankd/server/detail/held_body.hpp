@@ -1,0 +1,46 @@
+// rankd/server/detail/held_body.hpp: the body of a request, counted among those that its loop holds.
+#pragma once
+
+#include <rankd/server/detail/endpoint_context.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/net/http_server.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rankd::detail {
+
+/// The body of a request, counted among those that its loop holds from its first piece until the request has ended.
+class held_body {
+ public:
+  explicit held_body(endpoint_context& context) noexcept : context_(&context) {}
+  /// Requires that the other one has not been read.
+  held_body(held_body&& other) noexcept : context_(other.context_) {}
+  auto operator=(held_body&&) -> held_body& = delete;
+  ~held_body() { context_->body_bytes -= size_; }
+
+  /// Reads all of the body if it has come already, as a small one mostly has with its head; otherwise nothing.
+  /// Errors: errc::full if the loop holds too many bytes of bodies.
+  [[nodiscard]] auto read_now(braid::http_exchange& x) -> std::optional<braid::result<void>>;
+  /// Reads the body as it comes. Errors: those of the exchange; errc::full.
+  auto read(braid::http_exchange& x) -> braid::task<braid::result<void>>;
+
+  /// Returns all of it, once it has been read. Lifetime: that of the body and of the exchange.
+  [[nodiscard]] auto text() const noexcept -> std::string_view { return text_; }
+
+ private:
+  /// Counts more bytes; returns false if the loop holds too many already.
+  [[nodiscard]] auto count(std::size_t more) noexcept -> bool;
+
+  endpoint_context* context_;
+  std::size_t size_ = 0;
+  std::string pieces_;     // those that came one by one
+  std::string_view text_;  // the pieces, or the memory of the connection
+};
+
+}  // namespace rankd::detail

@@ -1,0 +1,53 @@
+// rankd/server/detail/routes.hpp: the endpoints of a server as one table.
+#pragma once
+
+#include <rankd/server/detail/endpoints.hpp>
+#include <rankd/server/in_flight_shares.hpp>
+
+#include <braid/net/http_message.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace rankd::detail {
+
+/// Which clients an endpoint answers.
+enum class access : std::uint8_t {
+  everyone,     ///< every client, also without a token
+  token,        ///< a client that the server knows, if it has tokens
+  head,         ///< the same; the handler checks it together with the rest of the head
+  edit,         ///< a client with the right `edit`, if the server has tokens
+  see_shadows,  ///< one with the right `shadow`
+  see_traffic,  ///< the same right
+};
+
+/// How many calls there may be at a time, in all loops together. Routes with the same name share the limit.
+struct route_limit {
+  std::string_view name;
+  std::size_t at_a_time = 0;
+};
+
+/// One endpoint of a server.
+struct route {
+  endpoint which = endpoint::other;
+  braid::http_method method = braid::http_method::get;
+  access needs = access::token;
+  endpoint_handler* handler = nullptr;
+  bool (*is_served)(const serve_shared& shared) = nullptr;  ///< null: always
+  route_limit limit = {};                                   ///< without a name: no limit
+  std::string_view path = name_of(which);                   ///< with `{name}` for one segment
+};
+
+/// Returns all endpoints of a server, whether it serves them or not.
+[[nodiscard]] auto all_routes() -> std::span<const route>;
+
+/// Returns true if the client has access; otherwise the request has been answered.
+auto has_access(endpoint_context& context, braid::http_exchange& x, endpoint which, access needs) -> bool;
+
+/// Takes a place among the calls of an endpoint that has a limit; nothing if there are as many as there may be.
+[[nodiscard]] auto enter_route(endpoint_context& context, endpoint which) -> std::optional<in_flight_shares::pass>;
+
+}  // namespace rankd::detail
