@@ -15,24 +15,24 @@ class category final : public std::error_category {
     switch (static_cast<errc>(value)) {
       case errc::stopped: return "stopped before it was done";
       case errc::deadline_exceeded: return "the deadline passed before it was done";
-      case errc::closed: return "it is closed and takes nothing more";
+      case errc::closed: return "it is closed and accepts nothing more";
       case errc::dropped: return "dropped by a shutdown before it ran";
       case errc::cycle: return "the edges form a cycle";
       case errc::would_deadlock: return "the caller would wait for itself";
-      case errc::invalid_argument: return "a value outside of what the call allows";
+      case errc::invalid_argument: return "the call does not allow this value";
       case errc::broken_promise: return "the promise was dropped without a result";
       case errc::already_set: return "it has been set already";
       case errc::full: return "there is no room for more";
-      case errc::stale: return "the handle names something that is gone";
+      case errc::stale: return "the handle is stale: its slot was used again";
       case errc::finished: return "it has finished already";
       case errc::unfinished: return "it has not finished yet";
       case errc::ended: return "the stream ended too early";
-      case errc::unknown_host: return "no address is known under this name";
-      case errc::unknown_backend: return "BRAID_IO names none of uring, epoll and poll";
+      case errc::unknown_host: return "no address was found for this host name";
+      case errc::unknown_backend: return "BRAID_IO must be uring, epoll or poll";
       case errc::bad_address:
         return "not an address: write 127.0.0.1:80, [::1]:80 or unix:/path (names need a resolver)";
-      case errc::bad_interval: return "the interval is not positive, or too long";
-      case errc::too_long: return "the line or block is longer than the limit of the reader allows";
+      case errc::bad_interval: return "the interval must be positive, and not too long";
+      case errc::too_long: return "the line or block exceeds the limit of the reader";
       case errc::status_lost:
         return "the status of the child is lost: SIGCHLD is ignored, or another call has waited for any child";
     }

@@ -144,7 +144,7 @@ fiber_frame::fiber_frame(home& where, std::size_t stack_bytes, void (*body)(void
 }
 
 fiber_frame::~fiber_frame() {
-  BRAID_EXPECTS(state_ == state::ended || state_ == state::fresh, "a fiber is destroyed when it has ended");
+  BRAID_EXPECTS(state_ == state::ended || state_ == state::fresh, "a fiber must have ended before it is destroyed");
   stacks::destroy(stacks_);
 }
 
@@ -184,8 +184,8 @@ void fiber_frame::wait(fiber_wait /*for_what*/) {}
 auto fiber_frame::current() noexcept -> fiber_frame* { return this_fiber; }
 
 auto fiber_frame::that_may_wait() -> fiber_frame& {
-  BRAID_EXPECTS(this_fiber != nullptr, "fiber_await is for functions on a fiber: run_fiber makes one");
-  BRAID_EXPECTS(std::uncaught_exceptions() == 0, "a fiber does not wait while an exception is on its way");
+  BRAID_EXPECTS(this_fiber != nullptr, "fiber_await may only be called on a fiber: start one by run_fiber");
+  BRAID_EXPECTS(std::uncaught_exceptions() == 0, "a fiber must not wait while an exception is being handled");
   return *this_fiber;
 }
 

@@ -23,7 +23,7 @@ scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_)
 }
 
 scope::~scope() {
-  BRAID_EXPECTS(is_idle(), "a scope is joined before it is destroyed");
+  BRAID_EXPECTS(is_idle(), "a scope must be joined before it is destroyed");
   if (sent_.load(relaxed) != nullptr) free_sent();
   if (timer_.is_armed()) home_->disarm(timer_);
   if (is_linked()) unlink();
@@ -99,7 +99,7 @@ auto scope::bound(const void* key) const noexcept -> void* {
 }
 
 void scope::when_idle(idle_fn fn, void* context) noexcept {
-  BRAID_EXPECTS(idle_ == nullptr, "one at a time waits for a scope");
+  BRAID_EXPECTS(idle_ == nullptr, "only one task at a time may wait for a scope");
   idle_ = fn;
   idle_context_ = context;
   detail::resume(idle_continuation());

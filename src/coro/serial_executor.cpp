@@ -53,7 +53,7 @@ serial_executor::serial_executor(executor& where, begin_fn begin, void* context)
 }
 
 serial_executor::~serial_executor() {
-  BRAID_EXPECTS(!is_current(), "a serial executor is not destroyed by what runs there");
+  BRAID_EXPECTS(!is_current(), "a serial executor must not be destroyed by its own jobs or tasks");
   if (is_alone_) return;
   if (queue_.push(end_) == detail::strand_push::first) {
     bool needs_drain = root_.tasks() != 0;

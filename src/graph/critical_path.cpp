@@ -51,7 +51,7 @@ auto remaining_paths(const graph_shape& shape, std::span<const duration> weights
   BRAID_EXPECTS(weights.size() == shape.size(), "the longest paths of a graph need a weight for each node");
   std::vector<duration> longest(shape.size());
   for (const node_index node : shape.order() | std::views::reverse) {
-    BRAID_EXPECTS(weights[node] >= duration::zero(), "the weight of a node must not be below zero");
+    BRAID_EXPECTS(weights[node] >= duration::zero(), "the weight of a node must not be negative");
     duration behind = duration::zero();
     for (const node_index next : shape.successors(node)) behind = std::max(behind, longest[next]);
     longest[node] = sum_of(weights[node], behind);

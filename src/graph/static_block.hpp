@@ -77,7 +77,7 @@ class static_block {
   void take(static_run& run) noexcept {
     // edge static_graph.run: observe, the nodes are seen as the last run left them
     const bool is_taken = taken_.exchange(true, acquire);
-    BRAID_EXPECTS(!is_taken, "a graph is run while another run of it is under way, perhaps by one of its own nodes");
+    BRAID_EXPECTS(!is_taken, "a graph must not be run while it is running, for instance by one of its own nodes");
     *reinterpret_cast<static_run**>(memory_) = &run;
   }
   // edge static_graph.run: publish, the next run sees the nodes filled again

@@ -14,7 +14,7 @@ constexpr std::size_t min_read = 4096;
 }  // namespace
 
 void buffered_reader::consume(std::size_t size) noexcept {
-  BRAID_EXPECTS(size <= end_ - begin_, "only what is buffered can be consumed");
+  BRAID_EXPECTS(size <= end_ - begin_, "only buffered bytes can be consumed");
   begin_ += size;
 }
 
@@ -45,7 +45,7 @@ auto buffered_reader::fill() -> task<result<std::size_t>> {
 }
 
 auto buffered_reader::read_until(std::string_view delimiter) -> task<result<std::span<const std::byte>>> {
-  BRAID_EXPECTS(!delimiter.empty(), "a delimiter is not empty");
+  BRAID_EXPECTS(!delimiter.empty(), "a delimiter must not be empty");
   for (std::size_t searched = 0;;) {
     const std::string_view seen = text_of(buffered());
     if (const std::size_t at = seen.find(delimiter, searched); at != seen.npos) co_return taken(at + delimiter.size());

@@ -79,7 +79,8 @@ constinit const wait_layout readiness_awaiter::layout = {
 
 auto io_operation::begin(awaiter_base& self) noexcept -> std::coroutine_handle<> {
   auto& starting = static_cast<io_operation&>(self);
-  BRAID_EXPECTS(&starting.where() == starting.on_, "a descriptor is used by tasks that are at home on its loop");
+  BRAID_EXPECTS(&starting.where() == starting.on_,
+                "a descriptor may only be used by tasks that are at home on its loop");
   BRAID_EXPECTS(starting.registration().pending(starting.side()) == nullptr,
                 "one task at a time reads a descriptor or accepts on it, and one writes it");
   if (!starting.over_or_waiting()) return {};

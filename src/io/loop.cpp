@@ -69,7 +69,7 @@ loop::loop(loop::options options, std::unique_ptr<io_backend> backend)
 loop::~loop() {
   // edge loop.stopped: observe, what the loop wrote last is seen before it is destroyed
   const state at = state_.load(acquire);
-  BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop has stopped before it is destroyed");
+  BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop must be stopped before it is destroyed");
   detail::home_list::remove(*this);
   retire();
   drop_early_posts();
@@ -85,7 +85,7 @@ void loop::enter() {
   auto seen = state::idle;
   if (!state_.compare_exchange_strong(seen, state::starting, relaxed, relaxed)) {
     const bool never_ran = thread_.load(relaxed) == 0;
-    BRAID_EXPECTS(seen == state::stopped || (seen == state::stopping && never_ran), "a loop runs once");
+    BRAID_EXPECTS(seen == state::stopped || (seen == state::stopping && never_ran), "a loop can run only once");
     // edge loop.stopped: observe, the thread that stopped the loop has dropped what was posted to it
     while (state_.load(acquire) != state::stopped) detail::let_others_run();
     current_loop = this;

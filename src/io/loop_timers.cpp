@@ -74,7 +74,7 @@ loop_timers::loop_timers(std::unique_ptr<server> by)
 }
 
 loop_timers::~loop_timers() {
-  BRAID_EXPECTS(close(), "timers are not destroyed by a function of one of them");
+  BRAID_EXPECTS(close(), "timers must not be destroyed by a function of one of them");
   server_->end();
 }
 

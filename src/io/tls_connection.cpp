@@ -101,7 +101,7 @@ auto tls_connection::receive() -> task<result<void>> {
 }
 
 auto tls_connection::read_some(std::span<std::byte> into) -> task<result<std::size_t>> {
-  BRAID_EXPECTS(!into.empty(), "a read of no bytes could not be told from the end of the stream");
+  BRAID_EXPECTS(!into.empty(), "a read needs room for at least one byte, because 0 means the end of the stream");
   for (;;) {
     const auto got = engine_->read(into);
     if (engine_->replies() != 0) send_what_goes();  // a reply to a change of keys, or an alert

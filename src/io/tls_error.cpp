@@ -18,9 +18,9 @@ class category final : public std::error_category {
       return openssl != nullptr ? openssl->message(value) : "error " + std::to_string(value) + " of OpenSSL";
     }
     switch (static_cast<tls_errc>(value)) {
-      case tls_errc::truncated: return "the connection ended without the peer's notice that it ends";
+      case tls_errc::truncated: return "the connection ended without the peer's close notice";
       case tls_errc::no_application_protocol: return "the sides have no application protocol in common";
-      case tls_errc::no_client_certificate: return "the client has no certificate, and the server wants one";
+      case tls_errc::no_client_certificate: return "the server requires a client certificate, and the client has none";
       default: return "unknown error of TLS";
     }
   }

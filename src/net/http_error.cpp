@@ -12,30 +12,30 @@ class category final : public std::error_category {
 
   [[nodiscard]] auto message(int value) const -> std::string override {
     switch (static_cast<http_errc>(value)) {
-      case http_errc::bad_start_line: return "the first line is not one of HTTP/1";
-      case http_errc::bad_version: return "the version of HTTP is not 1";
-      case http_errc::unknown_method: return "the method is not known";
-      case http_errc::bad_target: return "the target is not one that a URI may have";
+      case http_errc::bad_start_line: return "the first line is not valid in HTTP/1";
+      case http_errc::bad_version: return "the HTTP version is not 1";
+      case http_errc::unknown_method: return "the method is unknown";
+      case http_errc::bad_target: return "the target is not a valid part of a URI";
       case http_errc::target_too_long: return "the target is too long";
-      case http_errc::bad_line_end: return "a control character, or a line that does not end in CR LF";
-      case http_errc::folded_field: return "a field goes on in the next line";
+      case http_errc::bad_line_end: return "the head has a control character, or a line that does not end in CR LF";
+      case http_errc::folded_field: return "a field continues on the next line";
       case http_errc::bad_field: return "a field is not NAME: VALUE";
       case http_errc::too_many_fields: return "there are too many fields";
       case http_errc::head_too_large: return "the head is too large";
-      case http_errc::bad_host: return "there must be one Host that names a host";
-      case http_errc::bad_length: return "there may be one Content-Length, and it is a number";
+      case http_errc::bad_host: return "there must be one Host field with a valid host";
+      case http_errc::bad_length: return "Content-Length must be one number";
       case http_errc::length_and_encoding: return "Content-Length and Transfer-Encoding exclude each other";
-      case http_errc::bad_encoding: return "the Transfer-Encoding leaves open where the body ends";
+      case http_errc::bad_encoding: return "the Transfer-Encoding does not say where the body ends";
       case http_errc::unknown_encoding: return "the Transfer-Encoding is not chunked";
       case http_errc::unknown_expectation: return "the expectation is not 100-continue";
       case http_errc::body_too_large: return "the body is too large";
       case http_errc::bad_chunk: return "a chunk is not SIZE CR LF DATA CR LF";
       case http_errc::trailers_too_large: return "the trailers are too large";
-      case http_errc::forbidden_trailer: return "a trailer must not be after the body";
+      case http_errc::forbidden_trailer: return "the field is not allowed as a trailer";
       case http_errc::truncated: return "the connection ended in the middle of a message";
-      case http_errc::too_slow: return "the message did not come in time";
-      case http_errc::reserved_field: return "a field that the library writes itself";
-      case http_errc::too_many_responses: return "a response that was not asked for";
+      case http_errc::too_slow: return "the message did not arrive in time";
+      case http_errc::reserved_field: return "the library writes this field itself";
+      case http_errc::too_many_responses: return "the server sent a response without a request";
       case http_errc::too_many_redirects: return "there are too many redirects";
       case http_errc::no_answer: return "it ended without an answer: call reply, or begin and write";
       case http_errc::answered_twice:

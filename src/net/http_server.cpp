@@ -114,7 +114,7 @@ class http_server::state : public detail::http_service {
 };
 
 auto http_server::state::serve(stream_listener listener) -> task<result<void>> {
-  BRAID_EXPECTS(phase_ == phase::idle, "a server serves once");
+  BRAID_EXPECTS(phase_ == phase::idle, "a server can serve only once");
   phase_ = phase::serving;
   const whole_course course(*this);
   if (stopping) co_return result<void>();

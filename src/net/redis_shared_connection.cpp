@@ -57,7 +57,7 @@ redis_shared_connection::redis_shared_connection(loop& on, redis_options options
       same_reads_(options_.repeats == redis_repeats::shared ? options_.in_flight : 0),
       random_(options_.backoff.seed != 0 ? options_.backoff.seed : std::random_device{}()),
       flush_(new flush_job(*this)) {
-  BRAID_EXPECTS(on.is_current(), "a connection is made on the thread of its loop");
+  BRAID_EXPECTS(on.is_current(), "a connection must be created on the thread of its loop");
   BRAID_EXPECTS(options_.in_flight > 0, "a connection has room for a command");
   connect();
 }

@@ -183,7 +183,7 @@ void redis_shared_connection::back_off() noexcept {
 
 void redis_shared_connection::close() noexcept {
   if (std::exchange(state_, state::closed) == state::closed) return;
-  BRAID_EXPECTS(on_->is_current(), "a connection is closed on the thread of its loop");
+  BRAID_EXPECTS(on_->is_current(), "a connection must be closed on the thread of its loop");
   hang_up();
   on_->disarm(backoff_timer_);
   fail_due(errc::closed, errc::closed);

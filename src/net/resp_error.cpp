@@ -13,14 +13,14 @@ class category final : public std::error_category {
 
   [[nodiscard]] auto message(int value) const -> std::string override {
     switch (static_cast<resp_errc>(value)) {
-      case resp_errc::unknown_type: return "a value begins with a byte that names no type";
-      case resp_errc::bad_number: return "an integer or a length is malformed or too great";
-      case resp_errc::bad_real: return "a real is malformed";
+      case resp_errc::unknown_type: return "a value begins with a byte that is not a type";
+      case resp_errc::bad_number: return "an integer or a length is malformed or too large";
+      case resp_errc::bad_real: return "a real number is malformed";
       case resp_errc::bad_boolean: return "a boolean is neither t nor f";
       case resp_errc::bad_null: return "a null is followed by something";
-      case resp_errc::bad_line_end: return "CR and LF are missing, or one stands alone";
+      case resp_errc::bad_line_end: return "CR LF is missing, or CR or LF is alone";
       case resp_errc::bad_verbatim: return "a verbatim text has no format of three letters and a colon";
-      case resp_errc::misplaced_push: return "a push stands inside of another value";
+      case resp_errc::misplaced_push: return "a push is inside another value";
       case resp_errc::streamed: return "a value of unknown length, which is not supported";
       case resp_errc::line_too_long: return "a line is longer than the limit";
       case resp_errc::too_deep: return "aggregates are nested deeper than the limit";

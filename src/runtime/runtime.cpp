@@ -132,7 +132,7 @@ void runtime::make_pool(pool::options wanted) {
 }
 
 runtime::~runtime() {
-  BRAID_EXPECTS(!is_current(), "a runtime is not destroyed by a task or a job of its own");
+  BRAID_EXPECTS(!is_current(), "a runtime must not be destroyed by its own tasks or jobs");
   detail::runtime_list::remove(*this);
   static_cast<void>(shutdown(shutdown_mode::drain));
 }

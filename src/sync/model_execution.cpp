@@ -20,7 +20,7 @@ class model_stack {
 
   model_stack()
       : memory_(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
-    BRAID_EXPECTS(memory_ != MAP_FAILED, "there is memory for the stacks of a run");
+    BRAID_EXPECTS(memory_ != MAP_FAILED, "there must be memory for the stacks of a run");
     ::mprotect(memory_, 4096, PROT_NONE);
   }
   model_stack(model_stack&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}

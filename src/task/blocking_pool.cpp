@@ -26,11 +26,11 @@ void forget_blocking_pool_in_child() noexcept { current_pool = nullptr; }
 }  // namespace
 
 blocking_pool::blocking_pool(blocking_pool::options options) : options_(std::move(options)) {
-  BRAID_EXPECTS(options_.max_threads != 0, "a blocking pool has at least one thread");
+  BRAID_EXPECTS(options_.max_threads != 0, "a blocking pool must have at least one thread");
 }
 
 blocking_pool::~blocking_pool() {
-  BRAID_EXPECTS(!is_current(), "a blocking pool is not destroyed by one of its own threads");
+  BRAID_EXPECTS(!is_current(), "a blocking pool must not be destroyed by one of its own threads");
   static_cast<void>(shutdown(shutdown_mode::drain));
   retire();
 }

@@ -72,7 +72,7 @@ class bounded_executor::wait_for_none final : public detail::blocking_wait {
 
 bounded_executor::bounded_executor(executor& over, bounded_executor::options options)
     : executor_layer(over), options_(options) {
-  BRAID_EXPECTS(options_.capacity != 0, "a bounded executor has room for one job at least");
+  BRAID_EXPECTS(options_.capacity != 0, "a bounded executor must have room for at least one job");
 }
 
 bounded_executor::~bounded_executor() {

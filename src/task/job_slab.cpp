@@ -75,7 +75,7 @@ job_slab::job_slab(job_slab::options options)
       id_(slabs.fetch_add(1, relaxed) + 1),
       own_barrier_(std::make_unique<detail::asymmetric_barrier>()),
       barrier_(*own_barrier_) {
-  BRAID_EXPECTS(options.jobs_per_thread != 0, "a job slab has a slot for each thread");
+  BRAID_EXPECTS(options.jobs_per_thread != 0, "a job slab must have a slot for each thread");
   BRAID_EXPECTS(full_ != when_full::wait, "a job slab refuses a job for which it has no slot, or runs it");
   BRAID_EXPECTS(options.jobs_per_thread < (std::size_t{1} << 31U) / (std::size_t{threads_} + 2),
                 "a job slab has less than 2^31 slots");
@@ -90,7 +90,7 @@ job_slab::job_slab(job_slab::options options)
 
 job_slab::~job_slab() {
   stop(job_slab::stop_mode::drop);
-  BRAID_EXPECTS(join().has_value(), "a job slab is not destroyed by one of its jobs");
+  BRAID_EXPECTS(join().has_value(), "a job slab must not be destroyed by one of its jobs");
   for (std::uint32_t slot = 0; slot < slot_count_; ++slot) destroy_callable(slots_[slot]);
 }
 

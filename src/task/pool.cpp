@@ -231,7 +231,7 @@ void pool::make_workers() {
   workers_.reserve(options_.workers);
   for (std::size_t index = 0; index < options_.workers; ++index) {
     auto sleeps_in = options_.make_driver ? options_.make_driver(index) : std::make_unique<parking_driver>();
-    BRAID_EXPECTS(sleeps_in != nullptr, "make_driver makes a driver for each worker");
+    BRAID_EXPECTS(sleeps_in != nullptr, "make_driver must return a driver for each worker");
     workers_.push_back(std::make_unique<worker>(*this, index, *barrier_, steady_time(), std::move(sleeps_in)));
     workers_.back()->victims = victims_of(options_, index);
   }
@@ -265,7 +265,7 @@ void pool::await_settings() {
 }
 
 pool::~pool() {
-  BRAID_EXPECTS(!is_current(), "a pool is not destroyed by one of its own workers");
+  BRAID_EXPECTS(!is_current(), "a pool must not be destroyed by one of its own workers");
   static_cast<void>(shutdown(shutdown_mode::drain));
   detail::note_pool_gone(*this);
   if (needs_polls()) detail::end_run_while_waiting(id());

@@ -92,7 +92,7 @@ void shared_timers::state::wait(lock_type& lock) {
 }
 
 void shared_timers::state::begin_serving(lock_type& lock) {
-  BRAID_EXPECTS(!is_served_here(), "a function of a timer does not serve the timers");
+  BRAID_EXPECTS(!is_served_here(), "a function of a timer must not serve the timers");
   while (server != std::thread::id()) wait(lock);
   server = std::this_thread::get_id();
   looks_at = time_point::min();
@@ -154,7 +154,7 @@ shared_timers::shared_timers(const clock_source& clock) : shared_timers(clock, n
 shared_timers::shared_timers(const clock_source& clock, wake_fn wake, void* context)
     : state_(std::make_shared<state>(clock, wake, context)) {}
 
-shared_timers::~shared_timers() { BRAID_EXPECTS(close(), "timers are not destroyed by a function of one of them"); }
+shared_timers::~shared_timers() { BRAID_EXPECTS(close(), "timers must not be destroyed by a function of one of them"); }
 
 void shared_timers::arm(timer& item, time_point when) noexcept {
   if (!state_->try_arm(item, when)) item.drop();

@@ -63,7 +63,7 @@ auto timer_thread::start(timer_thread::options options) -> result<thread> {
 }
 
 timer_thread::~timer_thread() {
-  BRAID_EXPECTS(close(), "the thread of timers is not ended by a function of one of them");
+  BRAID_EXPECTS(close(), "the thread of timers must not be ended by a function of one of them");
 }
 
 }  // namespace braid

@@ -83,7 +83,7 @@ thread::~thread() { end(); }
 void thread::end() noexcept {
   if (!joinable()) return;
   request_stop();
-  BRAID_EXPECTS(join(), "a thread does not destroy the object that joins it");
+  BRAID_EXPECTS(join(), "a thread must not destroy the object that joins it");
 }
 
 auto thread::info() const -> result<thread_info> {

@@ -159,5 +159,6 @@ TEST_CASE("an interval that is not positive is refused with the code that schedu
   CHECK(error_of(-1ms) == errc::bad_interval);
   CHECK(error_of(1ns) == std::error_code());
   CHECK_THROWS_WITH_AS(interval({.mode = every_mode::fixed_delay}),
-                       "the interval between two ticks: the interval is not positive, or too long", std::system_error);
+                       "the interval between two ticks: the interval must be positive, and not too long",
+                       std::system_error);
 }

@@ -56,7 +56,8 @@ void must_outlive(const std::string& name, Make make, Wait wait) {
   CAPTURE(name);
   const child_end early = end_of(first::nothing, make, wait);
   CHECK(early.signal == SIGABRT);
-  CHECK(early.errors.find("what tasks wait for outlives them: join or stop them first") != std::string::npos);
+  CHECK(early.errors.find("tasks still wait for this object: join or stop them before it is destroyed") !=
+        std::string::npos);
   const child_end late = end_of(first::stop, make, wait);
   CHECK(late.signal == 0);
   CHECK(late.status == 0);
@@ -123,7 +124,7 @@ TEST_CASE("a home on a pool that a task of its own destroys ends the program") {
     };
     sync_wait(*where, body());
   });
-  CHECK(ends_with(end, "a serial executor is not destroyed by what runs there"));
+  CHECK(ends_with(end, "a serial executor must not be destroyed by its own jobs or tasks"));
 }
 
 TEST_CASE("the frame of a fiber that goes while the function waits ends the program") {
@@ -137,5 +138,5 @@ TEST_CASE("the frame of a fiber that goes while the function waits ends the prog
     here.run_once();
     frame.reset();
   });
-  CHECK(ends_with(end, "a fiber is destroyed when it has ended"));
+  CHECK(ends_with(end, "a fiber must have ended before it is destroyed"));
 }

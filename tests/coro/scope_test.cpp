@@ -572,5 +572,5 @@ TEST_CASE("two waiters for one scope end the program") {
     where.root().spawn(join(children, second));
   });
   CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("one at a time waits for a scope") != std::string::npos);
+  CHECK(end.errors.find("only one task at a time may wait for a scope") != std::string::npos);
 }

@@ -220,7 +220,7 @@ TEST_CASE("the backend of event loops is the one that is named, and a name that 
   }
   const environment wrong("BRAID_IO", "kqueue");
   const std::string text = doctor({}).out;
-  CHECK(has(text, "\"kqueue\"  event loops are refused: BRAID_IO names none of uring, epoll and poll\n"));
+  CHECK(has(text, "\"kqueue\"  event loops are refused: BRAID_IO must be uring, epoll or poll\n"));
   CHECK(has(text, "  event loops wait by (BRAID_IO)              none: "));
 }
 

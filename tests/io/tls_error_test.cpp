@@ -16,11 +16,11 @@ TEST_CASE("each named error has a sentence of its own") {
   const std::error_code truncated = tls_errc::truncated;
   CHECK(truncated.category() == braid::detail::tls_category());
   CHECK(truncated.category().name() == std::string("tls"));
-  CHECK(truncated.message() == "the connection ended without the peer's notice that it ends");
+  CHECK(truncated.message() == "the connection ended without the peer's close notice");
   CHECK(make_error_code(tls_errc::no_application_protocol).message() ==
         "the sides have no application protocol in common");
   CHECK(make_error_code(tls_errc::no_client_certificate).message() ==
-        "the client has no certificate, and the server wants one");
+        "the server requires a client certificate, and the client has none");
   CHECK(truncated != make_error_code(errc::stopped));
 }
 

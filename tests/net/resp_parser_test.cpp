@@ -189,7 +189,7 @@ TEST_CASE("a fault says in words what is wrong and where") {
   arena memory;
   const parsed got = parse_whole(parser, "*2\r\n:1\r\n:1x\r\n", &memory);
   CHECK(got.fault.to_text() ==
-        "byte 8 of the reply, in a value that begins with `:`: an integer or a length is malformed or too great");
+        "byte 8 of the reply, in a value that begins with `:`: an integer or a length is malformed or too large");
   CHECK(parse_whole(parser, "\x01", &memory).fault.to_text().find("0x01") != std::string::npos);
 }
 

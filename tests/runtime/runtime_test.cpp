@@ -367,7 +367,7 @@ TEST_CASE("a runtime that a task, a job or a function that may block destroys en
       });
       CAPTURE(end.errors);
       CHECK(end.signal == SIGABRT);
-      CHECK(end.errors.find("a runtime is not destroyed by a task or a job of its own") != std::string::npos);
+      CHECK(end.errors.find("a runtime must not be destroyed by its own tasks or jobs") != std::string::npos);
     };
     using owner = std::unique_ptr<runtime>;
     const auto by_a_task = [](owner& all) -> task<void> {

@@ -26,7 +26,7 @@ enum class errc {
   dropped,            ///< accepted work was discarded by a shutdown before it ran
   cycle,              ///< the edges of a graph form a cycle
   would_deadlock,     ///< the caller would wait for itself; equals std::errc::resource_deadlock_would_occur
-  invalid_argument,   ///< a value outside of what the call allows; equals std::errc::invalid_argument
+  invalid_argument,   ///< the call does not allow this value; equals std::errc::invalid_argument
   broken_promise,     ///< there will be no result, because its producer was destroyed
   already_set,        ///< what is set once has been: the result of a promise, the runtime of the process
   full,               ///< there is no room for more
@@ -34,7 +34,7 @@ enum class errc {
   finished,           ///< too late: the job has finished
   unfinished,         ///< too early: the job has not finished
   ended,              ///< the other side has ended the stream before there was all that was to be read
-  unknown_host,       ///< no address is known under this name
+  unknown_host,       ///< no address was found for this host name
   unknown_backend,    ///< the variable BRAID_IO names no backend of event loops
   status_lost,        ///< other code has collected the status of a child process, or SIGCHLD is ignored
   bad_address,        ///< the text is no address; equals std::errc::invalid_argument

@@ -129,7 +129,7 @@ class [[nodiscard, gnu::warn_unused]] shared_future_awaiter {
 template <typename T>
 [[nodiscard]] auto operator co_await(future<T>&& from) {
   auto* const state = detail::future_access::state_of(from);
-  BRAID_EXPECTS(state != nullptr, "this future has no state: it was default-made, moved from, or used up");
+  BRAID_EXPECTS(state != nullptr, "this future has no state: it was default-constructed, moved from, or consumed");
   auto& between = detail::make_state<detail::awaited_future<T>>(*state);
   const auto own = detail::future_access::consume(from);
   detail::cascade more;

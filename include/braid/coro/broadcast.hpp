@@ -35,7 +35,9 @@ class broadcast {
   class receiver;
 
   /// Keeps the newest `kept` values. Requires that it is not zero.
-  explicit broadcast(std::size_t kept) : ring_(kept) { BRAID_EXPECTS(kept != 0, "a broadcast keeps some values"); }
+  explicit broadcast(std::size_t kept) : ring_(kept) {
+    BRAID_EXPECTS(kept != 0, "a broadcast must keep at least one value");
+  }
   broadcast(const broadcast&) = delete;
   auto operator=(const broadcast&) -> broadcast& = delete;
 

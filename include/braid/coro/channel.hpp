@@ -249,7 +249,7 @@ class [[nodiscard]] oneshot_sender {
 
   /// Requires that nothing was sent. Errors: errc::closed when the receiver has gone, and the value with it.
   [[nodiscard]] auto send(T value) noexcept -> result<void> {
-    BRAID_EXPECTS(state_ != nullptr, "a oneshot sends one value");
+    BRAID_EXPECTS(state_ != nullptr, "a oneshot can send only one value");
     if (!leave(std::move(value))) return fail(errc::closed);
     return {};
   }
@@ -347,7 +347,8 @@ oneshot_receiver<T>::~oneshot_receiver() {
   bool is_last = false;
   {
     const std::lock_guard guard(state_->lock);
-    BRAID_EXPECTS(state_->waiting.empty(), "what tasks wait for outlives them: join or stop them first");
+    BRAID_EXPECTS(state_->waiting.empty(),
+                  "tasks still wait for this object: join or stop them before it is destroyed");
     state_->receiver_left = true;
     is_last = state_->sender_left;
   }

@@ -214,7 +214,7 @@ class async_latch {
   void count_down(std::size_t by = 1) noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
-    BRAID_EXPECTS(by <= left_, "a latch is not counted down more often than it was made for");
+    BRAID_EXPECTS(by <= left_, "a latch must not be counted down below zero");
     left_ -= by;
     if (left_ == 0) waiting_.pop_all(woken);
   }
@@ -266,7 +266,7 @@ class async_barrier {
  public:
   /// Requires an expected arrival.
   explicit async_barrier(std::size_t expected) noexcept : expected_(expected), missing_(expected) {
-    BRAID_EXPECTS(expected != 0, "a barrier expects at least one arrival");
+    BRAID_EXPECTS(expected != 0, "a barrier must expect at least one arrival");
   }
   async_barrier(const async_barrier&) = delete;
   auto operator=(const async_barrier&) -> async_barrier& = delete;
@@ -334,7 +334,9 @@ class event {
   event(const event&) = delete;
   auto operator=(const event&) -> event& = delete;
   /// Requires that no task waits.
-  ~event() { BRAID_EXPECTS(waiters_.empty(), "what tasks wait for outlives them: join or stop them first"); }
+  ~event() {
+    BRAID_EXPECTS(waiters_.empty(), "tasks still wait for this object: join or stop them before it is destroyed");
+  }
 
   [[nodiscard]] auto is_set() const noexcept -> bool { return set_; }
 

@@ -27,7 +27,7 @@ namespace braid {
 /// is what OpenSSL says of a certificate (X509_V_ERR_…), and a greater value is an error of OpenSSL as its error queue
 /// has it.
 enum class tls_errc {
-  truncated = 1,            ///< the connection ended without the peer's notice that it ends
+  truncated = 1,            ///< the connection ended without the peer's close notice
   no_application_protocol,  ///< both sides name protocols (ALPN), but none in common
   no_client_certificate,    ///< the server requires a certificate, and the client has none
 

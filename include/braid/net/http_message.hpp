@@ -106,7 +106,7 @@ enum class http_errc {
   unknown_method,       ///< a method that the library does not know
   bad_target,           ///< the target contains characters that no URI may contain, or is not allowed for this method
   target_too_long,      ///< longer than `http_limits::target_bytes`
-  bad_line_end,         ///< a control character, or a line that does not end in CR LF
+  bad_line_end,         ///< the head has a control character, or a line that does not end in CR LF
   folded_field,         ///< a field that continues on the next line
   bad_field,            ///< a field without a name, or with white space before its colon
   too_many_fields,      ///< more than `http_limits::fields`

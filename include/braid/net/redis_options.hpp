@@ -41,9 +41,9 @@ enum class redis_errc : std::uint8_t {
   connection_lost,    ///< the connection ended before the reply: whether the command was run is not known
   unexpected_reply,   ///< a reply of a type that the command cannot have, or one to no command
   not_shared,       ///< a command that would change the connection for all its users, such as SUBSCRIBE or a lone MULTI
-  no_address,       ///< the endpoint is no address
+  no_address,       ///< the endpoint is not an address
   too_many_hops,    ///< a cluster has sent the command from node to node too often
-  no_cluster,       ///< the server is no node of a cluster
+  no_cluster,       ///< the server is not a node of a cluster
   no_transactions,  ///< a MULTI for a cluster, whose nodes would each run a part
   out_of_order,     ///< a cluster has run a command of a batch and not the one before it: the batch is half done
 };

@@ -131,9 +131,9 @@ BRAID_API auto copied(const resp_value& source, arena& memory) -> resp_value;
 
 /// Why a parser of RESP refuses its input.
 enum class resp_errc : std::uint8_t {
-  unknown_type = 1,  ///< a value begins with a byte that names no type
-  bad_number,        ///< an integer or a length is malformed or too great
-  bad_real,          ///< a real is malformed
+  unknown_type = 1,  ///< a value begins with a byte that is not a type
+  bad_number,        ///< an integer or a length is malformed or too large
+  bad_real,          ///< a real number is malformed
   bad_boolean,       ///< a boolean is neither t nor f
   bad_null,          ///< a null is followed by something
   bad_line_end,      ///< CR and LF are missing, or one of them is alone

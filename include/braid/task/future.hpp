@@ -157,7 +157,7 @@ class [[nodiscard]] future {
   explicit future(detail::future_state<T>& state) noexcept : state_(&state) {}
 
   [[nodiscard]] auto state() const noexcept -> detail::future_state<T>& {
-    BRAID_EXPECTS(state_ != nullptr, "this future has no state: it was default-made, moved from, or used up");
+    BRAID_EXPECTS(state_ != nullptr, "this future has no state: it was default-constructed, moved from, or consumed");
     return *state_;
   }
 
@@ -253,7 +253,7 @@ class [[nodiscard]] shared_future {
 
  private:
   [[nodiscard]] auto state() const noexcept -> detail::future_state<T>& {
-    BRAID_EXPECTS(state_ != nullptr, "this future has no state: it was default-made, moved from, or used up");
+    BRAID_EXPECTS(state_ != nullptr, "this future has no state: it was default-constructed, moved from, or consumed");
     return *state_;
   }
 
@@ -283,7 +283,7 @@ class promise {
 
   /// The other side. May be called after the result was set. Requires that it was not called before.
   [[nodiscard]] auto get_future() -> future<T> {
-    BRAID_EXPECTS(future_.valid(), "a promise gives its future away once");
+    BRAID_EXPECTS(future_.valid(), "get_future may be called only once for a promise");
     return std::move(future_);
   }
 

@@ -133,6 +133,6 @@ TEST_CASE("a bench whose nodes run one by one is told the same, or that a silent
                                                     "--duration-ms", "1500", "--requests", "requests.ndjson"});
   const std::string said = end.out + end.err;
   // A request between the end of a first one and the moment at which the connection is given up fails with it.
-  CHECK_MESSAGE((has(said, "store_timeout") || has(said, "the connection ended before the reply came")), said);
+  CHECK_MESSAGE((has(said, "store_timeout") || has(said, "the connection ended before the reply arrived")), said);
   CHECK(clock_type::now() - begin >= documented);
 }

@@ -264,7 +264,7 @@ TEST_CASE("what a server refuses is said in its words, with its place") {
   no_cluster.nodes = {{.host = "127.0.0.1", .port = plain.port()}};
   const auto loaded = load_redis(no_cluster, data, {});
   REQUIRE(code_of(loaded) == "store_error");
-  CHECK(loaded.error().front().message.find("the server is no node of a cluster") != std::string::npos);
+  CHECK(loaded.error().front().message.find("the server is not a node of a cluster") != std::string::npos);
 }
 
 TEST_CASE("progress goes from nothing to all that is read and sent") {

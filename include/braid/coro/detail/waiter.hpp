@@ -63,7 +63,9 @@ class wait_queue {
   wait_queue() = default;
   wait_queue(const wait_queue&) = delete;
   auto operator=(const wait_queue&) -> wait_queue& = delete;
-  ~wait_queue() { BRAID_EXPECTS(list_.empty(), "what tasks wait for outlives them: join or stop them first"); }
+  ~wait_queue() {
+    BRAID_EXPECTS(list_.empty(), "tasks still wait for this object: join or stop them before it is destroyed");
+  }
 
   [[nodiscard]] auto empty() const noexcept -> bool { return list_.empty(); }
   void push(waiter& item) noexcept {

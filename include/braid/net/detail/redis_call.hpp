@@ -42,7 +42,7 @@ class redis_wait : public awaiter_base, protected redis_request {
  private:
   static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<redis_wait&>(self);
-    BRAID_EXPECTS(waiting.to_->is_at_home(), "a connection is used by tasks of its own loop");
+    BRAID_EXPECTS(waiting.to_->is_at_home(), "a connection may only be used by tasks of its own loop");
     if (!waiting.error && waiting.missing > 0) {
       waiting.error = waiting.to_->submit(waiting);
       if (!waiting.error) return {};

@@ -36,7 +36,7 @@ class input final : public continuation {
   template <typename T>
   void take_over(future<T>& from) noexcept {
     const auto own = future_access::consume(from);
-    BRAID_EXPECTS(own.state != nullptr, "futures that are waited for together have a state");
+    BRAID_EXPECTS(own.state != nullptr, "futures that are combined must have a state");
     core_ = own.state;
     others_ = own.others;
   }
