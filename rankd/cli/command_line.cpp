@@ -1,6 +1,7 @@
 // rankd/cli/command_line.cpp: the command line of rankd.
 #include <rankd/cli/detail/command_line.hpp>
 
+#include <rankd/cli/check_command.hpp>
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/detail/common_options.hpp>
 #include <rankd/cli/events_command.hpp>
@@ -473,6 +474,7 @@ auto rankd::detail::run_command_line(int argc, char** argv) -> int {
   add_load(app, chosen);
   add_dump(app, chosen);
   add_validate(app, chosen);
+  rankd::add_check(app, chosen);
   add_plans(app, chosen);
   rankd::add_diff(app, chosen);
   add_eval(app, chosen);

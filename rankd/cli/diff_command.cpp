@@ -3,6 +3,7 @@
 #include <rankd/cli/commands.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>
+#include <rankd/cli/diff_lines.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/traffic_diff.hpp>
@@ -29,15 +30,6 @@ auto line_of(const plan_change& change) -> std::string {
   return out + change.field + ": " + change.before.value_or("(none)") + " → " + change.after.value_or("(none)");
 }
 
-void print_lines(const plan_comparison& found) {
-  std::string out;
-  for (const plan_change& change : found.changes) out += printable(line_of(change)) + "\n";
-  for (const plan_consequence& each : found.consequences)
-    out += "follows  " +
-           printable(each.what + ": " + joined(each.before, "(none)") + " → " + joined(each.after, "(none)")) + "\n";
-  print(out);
-}
-
 auto open_side(const workspace& in, const std::string& name_or_file) -> braid::checked<bound_plan> {
   return name_or_file.ends_with(".json") ? in.load_plan_file(name_or_file) : in.load_plan_of(name_or_file);
 }
@@ -48,6 +40,15 @@ auto report_error(const braid::diagnostics& problems, output_form form) -> exit_
 }
 
 }  // namespace
+
+auto diff_lines(const plan_comparison& found) -> std::string {
+  std::string out;
+  for (const plan_change& change : found.changes) out += printable(line_of(change)) + "\n";
+  for (const plan_consequence& each : found.consequences)
+    out += "follows  " +
+           printable(each.what + ": " + joined(each.before, "(none)") + " → " + joined(each.after, "(none)")) + "\n";
+  return out;
+}
 
 auto diff_command(const diff_options& options) -> exit_status {
   const auto in = workspace::open(options.project);
@@ -62,7 +63,7 @@ auto diff_command(const diff_options& options) -> exit_status {
     if (options.form == output_form::programs)
       print(comparison_json(found, *before, *after));
     else
-      print_lines(found);
+      print(diff_lines(found));
     return found.is_equal() ? exit_status::fine : exit_status::failed;
   }
 
@@ -73,7 +74,7 @@ auto diff_command(const diff_options& options) -> exit_status {
     out.resize(out.rfind('}'));
     print(out + ",\"traffic\":" + answers->text + "}\n");
   } else {
-    print_lines(found);
+    print(diff_lines(found));
     print(answers->text);
   }
   return answers->is_all_equal ? exit_status::fine : exit_status::failed;

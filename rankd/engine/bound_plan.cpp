@@ -2,6 +2,7 @@
 #include <rankd/engine/bound_plan.hpp>
 
 #include <rankd/engine/captured_rows.hpp>
+#include <rankd/engine/plan_check.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/columns.hpp>
 #include <rankd/op/extra_columns.hpp>
@@ -182,6 +183,33 @@ auto find_page_node(const plan& loaded, braid::diagnostics& problems) -> std::op
   return found;
 }
 
+auto bind_nodes(const plan& loaded, const bind_context& with, braid::diagnostics& problems) -> std::vector<bound_node> {
+  std::vector<bound_node> nodes;
+  nodes.reserve(loaded.nodes.size());
+  for (const plan_node& node : loaded.nodes) nodes.push_back(bind_node(loaded, node, with, problems));
+  return nodes;
+}
+
+/// Checks what no node shows alone. Later checks need a plan in which the earlier ones found nothing. Returns the node
+/// that gives pages, if there is one.
+auto check_whole(const plan& loaded, const registries& declared, braid::diagnostics& problems)
+    -> std::optional<node_index> {
+  check_condition_count(loaded, problems);
+  const std::optional<node_index> page_node = find_page_node(loaded, problems);
+  if (problems.empty()) problems = check_columns(loaded, declared);
+  if (problems.empty()) problems = check_captures(loaded, declared);
+  if (problems.empty()) problems = check_caches(loaded, declared);
+  return page_node;
+}
+
+/// Drops the diagnostics of operators whose files are not read.
+auto without_files(const braid::diagnostics& problems) -> braid::diagnostics {
+  braid::diagnostics out;
+  for (const braid::diagnostic& each : problems)
+    if (each.code != "no_models" && each.code != "no_vectors") out.add(each);
+  return out;
+}
+
 }  // namespace
 
 auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& used,
@@ -201,18 +229,10 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
 
   const bind_context with{declared, exprs, preds, models, vectors};
 
-  std::vector<bound_node> nodes;
-  nodes.reserve(loaded.nodes.size());
-  for (const plan_node& node : loaded.nodes) {
-    nodes.push_back(bind_node(loaded, node, with, problems));
-    nodes.back().place = source_location(loaded, node.pointer);
-  }
-  check_condition_count(loaded, problems);
-  const std::optional<node_index> page_node = find_page_node(loaded, problems);
-  if (problems.empty()) problems = check_columns(loaded, declared);
-  if (problems.empty()) problems = check_captures(loaded, declared);
-  if (problems.empty()) problems = check_caches(loaded, declared);
+  std::vector<bound_node> nodes = bind_nodes(loaded, with, problems);
+  const std::optional<node_index> page_node = check_whole(loaded, declared, problems);
   if (!problems.empty()) return std::unexpected(with_locations(problems, loaded));
+  for (std::size_t at = 0; at < nodes.size(); ++at) nodes[at].place = source_location(loaded, loaded.nodes[at].pointer);
 
   fuse_pairs(loaded, with, nodes);
   note_extra_columns(loaded, declared, nodes);
@@ -246,6 +266,20 @@ auto bind_plan(plan loaded, const registries& declared, const plan_budget& budge
   out.digest = plan_identity(out.artifact_digest, used_by(out), out.operators);
   if (has_branches(*out.stated)) out.branches = std::make_shared<const plan_branches>(out.stated, preds, declared);
   out.caches = bind_caches(out.stated, preds, declared, out.digest);
+  return out;
+}
+
+auto check_plan(const plan& loaded, const registries& declared) -> plan_findings {
+  plan_findings out;
+  const std::vector<expr_program> exprs = compile_table<expr_program>(loaded.expr_table, declared, out.problems);
+  const std::vector<pred_program> preds = compile_table<pred_program>(loaded.pred_table, declared, out.problems);
+  static_cast<void>(bind_nodes(loaded, {declared, exprs, preds, nullptr, nullptr}, out.problems));
+  out.problems = without_files(out.problems);
+  static_cast<void>(check_whole(loaded, declared, out.problems));
+  if (!out.problems.empty()) return out;
+  out.warnings = missing_columns(loaded, declared);
+  for (node_index at = 0; at < loaded.nodes.size(); ++at)
+    if (loaded.nodes[at].cache) out.caches.push_back(inputs_of_cache(loaded, at, declared));
   return out;
 }
 

@@ -1,6 +1,7 @@
 // rankd/engine/plan_caches.cpp: which nodes may keep their rows, and by which keys.
 #include <rankd/engine/plan_caches.hpp>
 
+#include <rankd/engine/plan_check.hpp>
 #include <rankd/engine/plan_needs.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/operator.hpp>
@@ -69,15 +70,13 @@ auto obstacle_of(const plan& loaded, node_index cached, const registries& declar
 auto bind_cache(const std::shared_ptr<const plan>& loaded, node_index node, std::span<const pred_program> preds,
                 const registries& declared, std::string_view identity) -> bound_cache {
   const plan_node& of = loaded->nodes[node];
-  const std::vector<bool> outside = outside_of_part(*loaded, node);
   bound_cache out{.node = node, .how = *of.cache, .digest = {}, .reads_user = false, .params = {}, .part = {}};
   std::string all(identity);
   for (const registry_digest& each : declared.digests()) all += '\n' + each.name + ' ' + each.sha256;
   out.digest = sha256_hex(all + '\n' + of.node_id);
-  for (node_index at = 0; at < outside.size(); ++at)
-    out.reads_user = out.reads_user || (!outside[at] && find_op(loaded->nodes[at].op)->reads == request_part::user);
-  for (const param_entry* param : params_read_by(*loaded, declared, outside))
-    out.params.push_back(declared.index_of(*param));
+  const cache_inputs inputs = inputs_of_cache(*loaded, node, declared);
+  out.reads_user = inputs.reads_user;
+  for (const param_entry* param : inputs.params) out.params.push_back(declared.index_of(*param));
   out.part =
       std::make_shared<const plan_branches>(loaded, preds, declared, route_ends{.outputs = {node}, .cached = {}});
   return out;
@@ -106,6 +105,15 @@ auto check_caches(const plan& loaded, const registries& declared) -> braid::diag
     if (auto found = obstacle_of(loaded, at, declared)) report("uncacheable", std::move(*found));
   }
   return problems;
+}
+
+auto inputs_of_cache(const plan& loaded, node_index node, const registries& declared) -> cache_inputs {
+  const std::vector<bool> outside = outside_of_part(loaded, node);
+  cache_inputs out{.node_id = loaded.nodes[node].node_id, .reads_user = false, .params = {}};
+  for (node_index at = 0; at < outside.size(); ++at)
+    out.reads_user = out.reads_user || (!outside[at] && find_op(loaded.nodes[at].op)->reads == request_part::user);
+  out.params = params_read_by(loaded, declared, outside);
+  return out;
 }
 
 auto bind_caches(const std::shared_ptr<const plan>& loaded, std::span<const pred_program> preds,

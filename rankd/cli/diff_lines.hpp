@@ -1,0 +1,13 @@
+// rankd/cli/diff_lines.hpp: the difference of two plans for people.
+#pragma once
+
+#include <rankd/engine/plan_comparison.hpp>
+
+#include <string>
+
+namespace rankd {
+
+/// Returns one printable line for each difference, each with its end: what `rankd diff` and `dslc diff` print.
+[[nodiscard]] auto diff_lines(const plan_comparison& found) -> std::string;
+
+}  // namespace rankd
