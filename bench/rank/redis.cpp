@@ -9,6 +9,7 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/redis_store.hpp>
+#include <rankd/store/store_layer.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/base/config.hpp>
@@ -26,6 +27,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace {
@@ -38,37 +40,16 @@ using namespace rankd;
 using waves = std::vector<braid::redis_batch>;
 
 /// Notes what a store is asked for.
-class recording_store final : public store {
+class recording_store final : public store_layer {
  public:
-  explicit recording_store(store& inner) : inner_(&inner) {}
+  explicit recording_store(store& inner) : store_layer(inner) {}
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
     const under_way now(*this);
-    for (const std::int64_t id : keys.ids) now.wave().add("HGET", braid::resp_joined{keys.prefix, id}, field);
-    auto asking = inner_->hget(keys, field, arena);
-    co_return co_await std::move(asking);
+    std::visit([&](const auto& of) { note(now.wave(), of); }, question);
+    co_return co_await behind().ask(question, arena);
   }
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
-    const under_way now(*this);
-    for (const std::int64_t id : keys.ids) now.wave().add("HGETALL", braid::resp_joined{keys.prefix, id});
-    auto asking = inner_->hgetall(keys, arena);
-    co_return co_await std::move(asking);
-  }
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override {
-    const under_way now(*this);
-    const std::int64_t last = std::int64_t{first} - 1;
-    for (const std::int64_t id : keys.ids) now.wave().add("LRANGE", braid::resp_joined{keys.prefix, id}, 0, last);
-    auto asking = inner_->lrange_ids(keys, first, arena);
-    co_return co_await std::move(asking);
-  }
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    const under_way now(*this);
-    for (const std::string_view key : what.keys) note(now.wave(), what, key);
-    auto asking = inner_->read(what, arena);
-    co_return co_await std::move(asking);
-  }
+  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return false; }
 
   auto take() -> waves { return std::exchange(seen_, {}); }
 
@@ -87,6 +68,23 @@ class recording_store final : public store {
     recording_store* of_;
   };
 
+  static void note(braid::redis_batch& wave, const field_read& what) {
+    for (const std::int64_t id : what.keys.ids) wave.add("HGET", braid::resp_joined{what.keys.prefix, id}, what.field);
+  }
+  static void note(braid::redis_batch& wave, const hash_read& what) {
+    for (const std::int64_t id : what.keys.ids) wave.add("HGETALL", braid::resp_joined{what.keys.prefix, id});
+  }
+  static void note(braid::redis_batch& wave, const list_read& what) {
+    const std::int64_t last = std::int64_t{what.first} - 1;
+    for (const std::int64_t id : what.keys.ids) wave.add("LRANGE", braid::resp_joined{what.keys.prefix, id}, 0, last);
+  }
+  static void note(braid::redis_batch& wave, const named_read& what) {
+    for (const std::string_view key : what.keys) note(wave, what, key);
+  }
+  static void note(braid::redis_batch& /*wave*/, const model_call& /*what*/) {
+    BRAID_EXPECTS(false, "a measured plan calls no model");
+  }
+
   /// Lists and fields of hashes: the measured plans read nothing else under names.
   static void note(braid::redis_batch& wave, const named_read& what, std::string_view key) {
     if (what.kind == read_kind::list) {
@@ -99,7 +97,6 @@ class recording_store final : public store {
     wave.add_words(command);
   }
 
-  store* inner_;
   waves seen_;
   int running_ = 0;
 };

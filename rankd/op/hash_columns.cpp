@@ -48,13 +48,13 @@ auto hash_columns::add_to(row_set rows, store& from, node_context& context) cons
   const asked_rows of{.rows = rows, .asked = asked.size(), .places = places};
   found_fields found;
   if (!asked.empty() && wanted.size() == 1) {
-    auto reading = from.hget({prefix, asked}, wanted.front().name, context.memory);
-    const store_result<field_batch> got = co_await std::move(reading);
+    const field_read what{.keys = {.prefix = prefix, .ids = asked}, .field = wanted.front().name};
+    const auto got = answer_to<field_read>(co_await from.ask(what, context.memory));
     if (!got) co_return store_failed(from, got.error());
     found.one = *got;
   } else if (!asked.empty()) {
-    auto reading = from.hgetall({prefix, asked}, context.memory);
-    const store_result<hash_batch> got = co_await std::move(reading);
+    const hash_read what{.keys = {.prefix = prefix, .ids = asked}};
+    const auto got = answer_to<hash_read>(co_await from.ask(what, context.memory));
     if (!got) co_return store_failed(from, got.error());
     found.all = *got;
   }

@@ -28,8 +28,8 @@ struct id_list_params {
       const std::span<const std::int64_t> owners = owners_of(context);
       const std::span<const std::int64_t> asked = distinct(owners, context.memory);
       const auto first = static_cast<std::uint32_t>(fanout.in(context.params));
-      auto reading = from->lrange_ids({prefix, asked}, first, context.memory);
-      const store_result<id_batch> found = co_await std::move(reading);
+      const list_read what{.keys = {.prefix = prefix, .ids = asked}, .first = first};
+      const auto found = answer_to<list_read>(co_await from->ask(what, context.memory));
       if (!found) co_return store_failed(*from, found.error());
       context.malformed_ids += found->malformed;
       ids = joined(lists_of(owners, asked, *found, context), context);

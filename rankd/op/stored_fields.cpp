@@ -22,8 +22,7 @@ auto stored_fields::start(node_context& context) const -> braid::task<op_result<
     std::vector<std::string_view> names;
     for (const wanted_feature& each : wanted) names.emplace_back(each.name);
     const named_read what{.kind = kind, .keys = named.asked, .fields = names};
-    auto reading = from->read(what, context.memory);
-    const store_result<item_batch> got = co_await std::move(reading);
+    const auto got = answer_to<named_read>(co_await from->ask(what, context.memory));
     if (!got) co_return store_failed(*from, got.error());
     found = *got;
   }

@@ -48,9 +48,7 @@ auto stored_ids::start(node_context& context) const -> braid::task<op_result<row
   const row_keys rows = keys.keys_of(context);
   item_batch found;
   if (!rows.asked.empty()) {
-    const named_read asking = asked_by(context, rows.asked);
-    auto reading = from->read(asking, context.memory);
-    const store_result<item_batch> got = co_await std::move(reading);
+    const auto got = answer_to<named_read>(co_await from->ask(asked_by(context, rows.asked), context.memory));
     if (!got) co_return store_failed(*from, got.error());
     found = *got;
     context.malformed_ids += found.malformed;

@@ -31,10 +31,7 @@ class metered_store::asking {
     if (end_ == end::error) ++of_->seen_.errors;
   }
 
-  template <typename T>
-  void answered(const store_result<T>& with) noexcept {
-    end_ = with ? end::answer : end::error;
-  }
+  void answered(const store_result<store_answer>& with) noexcept { end_ = with ? end::answer : end::error; }
 
  private:
   enum class end : std::uint8_t { none, answer, error };
@@ -45,34 +42,16 @@ class metered_store::asking {
   end end_ = end::none;
 };
 
-template <typename T>
-auto metered_store::metered(metered_store& by, braid::task<store_result<T>> work) -> braid::task<store_result<T>> {
+auto metered_store::metered(metered_store& by, braid::task<store_result<store_answer>> work)
+    -> braid::task<store_result<store_answer>> {
   asking one(by);
-  store_result<T> got = co_await std::move(work);
+  store_result<store_answer> got = co_await std::move(work);
   one.answered(got);
   co_return got;
 }
 
-auto metered_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
-    -> braid::task<store_result<field_batch>> {
-  return metered(*this, behind_->hget(keys, field, arena));
-}
-
-auto metered_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> {
-  return metered(*this, behind_->hgetall(keys, arena));
-}
-
-auto metered_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-    -> braid::task<store_result<id_batch>> {
-  return metered(*this, behind_->lrange_ids(keys, first, arena));
-}
-
-auto metered_store::read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> {
-  return metered(*this, behind_->read(what, arena));
-}
-
-auto metered_store::score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> {
-  return metered(*this, behind_->score(what, arena));
+auto metered_store::ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
+  return metered(*this, behind().ask(question, arena));
 }
 
 auto metered_store::metrics() const -> endpoint_metrics {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rankd/server/time_histogram.hpp>
-#include <rankd/store/store.hpp>
+#include <rankd/store/store_layer.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/sync/atomic.hpp>
@@ -26,30 +26,19 @@ struct endpoint_metrics {
 /// Passes on what it is asked. Each loop of a server has one of its own for each endpoint, so that loops share no
 /// figures. Threads: as the store behind it; `metrics` from any. Lifetime: that of the store behind it.
 /// Cost: two reads of a clock, a lock that no other request wants, and a frame, for each batch.
-class metered_store final : public store {
+class metered_store final : public store_layer {
  public:
-  explicit metered_store(store& behind) noexcept : behind_(&behind) {}
+  explicit metered_store(store& behind) noexcept : store_layer(behind) {}
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override;
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override;
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override;
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override;
-  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override;
-  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
-  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return behind_->answers_at_once(); }
-  auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }
-  [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
 
   [[nodiscard]] auto metrics() const -> endpoint_metrics;
 
  private:
   class asking;
-  template <typename T>
-  static auto metered(metered_store& by, braid::task<store_result<T>> work) -> braid::task<store_result<T>>;
+  static auto metered(metered_store& by, braid::task<store_result<store_answer>> work)
+      -> braid::task<store_result<store_answer>>;
 
-  store* behind_;
   mutable std::mutex mutex_;
   endpoint_metrics seen_;                    // under the mutex, without those in flight
   braid::atomic<std::size_t> in_flight_{0};  // written by the asking tasks

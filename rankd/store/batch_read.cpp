@@ -77,42 +77,42 @@ auto parse_id(std::string_view text, value_type type) -> std::optional<row_id> {
   return id ? std::optional<row_id>(*id) : std::nullopt;
 }
 
-auto read_fields(const embedded_store::snapshot& from, key_batch keys, std::string_view field, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& from, const field_read& question, braid::arena& arena)
     -> braid::result<field_batch> {
-  const auto out = arena.filled(keys.ids.size(), std::optional<std::string_view>());
-  detail::key_speller speller(keys.prefix);
+  const auto out = arena.filled(question.keys.ids.size(), std::optional<std::string_view>());
+  detail::key_speller speller(question.keys.prefix);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto hash = find_hash(from, speller.spell(keys.ids[i]));
+    const auto hash = find_hash(from, speller.spell(question.keys.ids[i]));
     if (!hash) return braid::fail(hash.error());
-    const auto value = *hash ? (*hash)->field(field) : std::nullopt;
+    const auto value = *hash ? (*hash)->field(question.field) : std::nullopt;
     if (value) out[i] = arena.copied(*value);
   }
   return out;
 }
 
-auto read_hashes(const embedded_store::snapshot& from, key_batch keys, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& from, const hash_read& question, braid::arena& arena)
     -> braid::result<hash_batch> {
-  const auto out = arena.filled(keys.ids.size(), std::span<const hash_field>());
-  detail::key_speller speller(keys.prefix);
+  const auto out = arena.filled(question.keys.ids.size(), std::span<const hash_field>());
+  detail::key_speller speller(question.keys.prefix);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto hash = find_hash(from, speller.spell(keys.ids[i]));
+    const auto hash = find_hash(from, speller.spell(question.keys.ids[i]));
     if (!hash) return braid::fail(hash.error());
     if (*hash) out[i] = copy_fields(**hash, arena);
   }
   return out;
 }
 
-auto read_ids(const embedded_store::snapshot& from, key_batch keys, std::uint32_t first, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& from, const list_read& question, braid::arena& arena)
     -> braid::result<id_batch> {
-  const auto lists = arena.filled(keys.ids.size(), std::span<const std::int64_t>());
+  const auto lists = arena.filled(question.keys.ids.size(), std::span<const std::int64_t>());
   std::uint64_t malformed = 0;
-  detail::key_speller speller(keys.prefix);
+  detail::key_speller speller(question.keys.prefix);
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    const auto record = find_filled(from, speller.spell(keys.ids[i]));
+    const auto record = find_filled(from, speller.spell(question.keys.ids[i]));
     if (!record) return braid::fail(record.error());
     if (!*record) continue;
     if (!is_list((*record)->kind())) return braid::fail(store_errc::wrong_type);
-    const id_answer answer = copy_list(**record, first, arena);
+    const id_answer answer = copy_list(**record, question.first, arena);
     lists[i] = answer.ids;
     malformed += answer.malformed;
   }

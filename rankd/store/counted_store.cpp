@@ -3,7 +3,9 @@
 #include <rankd/store/detail/key_speller.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <string>
+#include <variant>
 
 namespace rankd {
 namespace {
@@ -23,78 +25,72 @@ auto merged(std::span<const hash_field> under, std::span<const hash_field> over,
   return out.first(used);
 }
 
+/// Whether counters may change the answer: only those to questions about hashes.
+template <typename Question>
+auto is_about_hashes(const Question& question) -> bool {
+  if constexpr (std::same_as<Question, named_read>)
+    return question.kind == read_kind::fields;
+  else
+    return std::same_as<Question, field_read> || std::same_as<Question, hash_read>;
+}
+
 }  // namespace
 
-auto counted_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
-    -> braid::task<store_result<field_batch>> {
-  return counted_->size() == 0 ? behind_->hget(keys, field, arena) : field_over(keys, field, arena);
+auto counted_store::ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
+  if (counted_->size() == 0) return behind().ask(question, arena);
+  return std::visit(
+      [&]<typename Question>(const Question& of) {
+        if constexpr (requires(typename Question::answer under) { over(of, under, arena); })
+          if (is_about_hashes(of)) return ask_over(of, arena);
+        return behind().ask(of, arena);
+      },
+      question);
 }
 
-auto counted_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> {
-  return counted_->size() == 0 ? behind_->hgetall(keys, arena) : hashes_over(keys, arena);
+template <typename Question>
+auto counted_store::ask_over(Question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
+  const auto under = answer_to<Question>(co_await behind().ask(question, arena));
+  if (!under) co_return std::unexpected(under.error());
+  co_return over(question, *under, arena);
 }
 
-auto counted_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-    -> braid::task<store_result<id_batch>> {
-  return behind_->lrange_ids(keys, first, arena);
-}
-
-auto counted_store::read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> {
-  const bool is_over = what.kind == read_kind::fields && counted_->size() != 0;
-  return is_over ? items_over(what, arena) : behind_->read(what, arena);
-}
-
-auto counted_store::score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> {
-  return behind_->score(what, arena);
-}
-
-auto counted_store::field_over(key_batch keys, std::string_view field, braid::arena& arena)
-    -> braid::task<store_result<field_batch>> {
-  auto reading = behind_->hget(keys, field, arena);
-  const store_result<field_batch> under = co_await std::move(reading);
-  if (!under) co_return under;
-  const auto out = arena.copied(*under);
-  detail::key_speller speller(keys.prefix);
+auto counted_store::over(const field_read& question, field_batch under, braid::arena& arena) const -> field_batch {
+  const auto out = arena.copied(under);
+  detail::key_speller speller(question.keys.prefix);
   std::string key;
   for (std::size_t at = 0; at < out.size(); ++at) {
-    key = speller.spell(keys.ids[at]);
-    if (const auto value = counted_->field(key, field, arena)) out[at] = value;
+    key = speller.spell(question.keys.ids[at]);
+    if (const auto value = counted_->field(key, question.field, arena)) out[at] = value;
   }
-  co_return field_batch(out);
+  return out;
 }
 
-auto counted_store::hashes_over(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> {
-  auto reading = behind_->hgetall(keys, arena);
-  const store_result<hash_batch> under = co_await std::move(reading);
-  if (!under) co_return under;
-  const auto out = arena.copied(*under);
-  detail::key_speller speller(keys.prefix);
+auto counted_store::over(const hash_read& question, hash_batch under, braid::arena& arena) const -> hash_batch {
+  const auto out = arena.copied(under);
+  detail::key_speller speller(question.keys.prefix);
   std::string key;
   for (std::size_t at = 0; at < out.size(); ++at) {
-    key = speller.spell(keys.ids[at]);
+    key = speller.spell(question.keys.ids[at]);
     if (const auto over = counted_->fields(key, arena); !over.empty()) out[at] = merged(out[at], over, arena);
   }
-  co_return hash_batch(out);
+  return out;
 }
 
-/// All fields of a hash at once, so that those of one change are seen together.
-auto counted_store::items_over(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> {
-  auto reading = behind_->read(what, arena);
-  const store_result<item_batch> under = co_await std::move(reading);
-  if (!under) co_return under;
-  const auto out = arena.copied(under->of_key);
+/// Reads all fields of a hash at once, so that those of one change are seen together.
+auto counted_store::over(const named_read& question, item_batch under, braid::arena& arena) const -> item_batch {
+  const auto out = arena.copied(under.of_key);
   std::string key;
   for (std::size_t at = 0; at < out.size(); ++at) {
-    key = what.keys[at];
+    key = question.keys[at];
     const auto over = counted_->fields(key, arena);
     if (over.empty()) continue;
     const auto items = arena.copied(out[at]);
     for (std::size_t field = 0; field < items.size(); ++field)
-      if (const auto found = std::ranges::find(over, what.fields[field], &hash_field::name); found != over.end())
+      if (const auto found = std::ranges::find(over, question.fields[field], &hash_field::name); found != over.end())
         items[field] = {.is_there = true, .text = found->value};
     out[at] = items;
   }
-  co_return item_batch{.of_key = out, .malformed = under->malformed};
+  return {.of_key = out, .malformed = under.malformed};
 }
 
 }  // namespace rankd

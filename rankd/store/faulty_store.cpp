@@ -2,7 +2,10 @@
 #include <rankd/store/faulty_store.hpp>
 
 #include <algorithm>
+#include <concepts>
+#include <string_view>
 #include <system_error>
+#include <variant>
 
 namespace rankd {
 namespace {
@@ -23,51 +26,39 @@ auto refusal(const planted_fault& fault) -> std::unexpected<store_error> {
   return std::unexpected(store_error(std::error_code(static_cast<int>(fault.code) + 1, planted_faults())));
 }
 
+/// Whether a question reads a key that begins with `prefix`. A model call reads none.
+auto reads_key(const store_question& question, std::string_view prefix) -> bool {
+  return std::visit(
+      [&]<typename Question>(const Question& of) {
+        if constexpr (std::same_as<Question, model_call>)
+          return false;
+        else if constexpr (asks_ids<Question>)
+          return std::ranges::any_of(of.keys.ids, [&](std::int64_t id) {
+            return (std::string(of.keys.prefix) + std::to_string(id)).starts_with(prefix);
+          });
+        else
+          return std::ranges::any_of(of.keys, [&](std::string_view key) { return key.starts_with(prefix); });
+      },
+      question);
+}
+
 }  // namespace
 
-auto faulty_store::fault_of(key_batch keys) const -> const planted_fault* {
-  const auto hits = [&](const planted_fault& fault) {
-    return fault.key_prefix.empty() || std::ranges::any_of(keys.ids, [&](std::int64_t id) {
-             return (std::string(keys.prefix) + std::to_string(id)).starts_with(fault.key_prefix);
-           });
-  };
-  const auto found = std::ranges::find_if(faults_, hits);
+auto faulty_store::find_fault(const store_question& question) const -> const planted_fault* {
+  if (std::holds_alternative<model_call>(question)) return nullptr;
+  const auto found = std::ranges::find_if(faults_, [&](const planted_fault& fault) {
+    return fault.key_prefix.empty() || reads_key(question, fault.key_prefix);
+  });
   return found == faults_.end() ? nullptr : &*found;
 }
 
-auto faulty_store::fault_of(std::span<const std::string_view> keys) const -> const planted_fault* {
-  const auto hits = [&](const planted_fault& fault) {
-    return fault.key_prefix.empty() ||
-           std::ranges::any_of(keys, [&](std::string_view key) { return key.starts_with(fault.key_prefix); });
-  };
-  const auto found = std::ranges::find_if(faults_, hits);
-  return found == faults_.end() ? nullptr : &*found;
-}
-
-auto faulty_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
-    -> braid::task<store_result<field_batch>> {
-  if (const planted_fault* fault = fault_of(keys)) co_return refusal(*fault);
-  co_return co_await behind_->hget(keys, field, arena);
-}
-
-auto faulty_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> {
-  if (const planted_fault* fault = fault_of(keys)) co_return refusal(*fault);
-  co_return co_await behind_->hgetall(keys, arena);
-}
-
-auto faulty_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-    -> braid::task<store_result<id_batch>> {
-  if (const planted_fault* fault = fault_of(keys)) co_return refusal(*fault);
-  co_return co_await behind_->lrange_ids(keys, first, arena);
-}
-
-auto faulty_store::read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> {
-  if (const planted_fault* fault = fault_of(what.keys)) co_return refusal(*fault);
-  co_return co_await behind_->read(what, arena);
+auto faulty_store::ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
+  if (const planted_fault* fault = find_fault(question)) co_return refusal(*fault);
+  co_return co_await behind().ask(question, arena);
 }
 
 auto faulty_store::explain(const store_error& why) const -> store_failure {
-  if (why.category() != planted_faults()) return behind_->explain(why);
+  if (why.category() != planted_faults()) return store_layer::explain(why);
   return {std::string(fault_codes.at(static_cast<std::size_t>(why.value()) - 1)),
           "endpoint `" + endpoint_id_ + "`: " + why.message()};
 }

@@ -1,54 +1,21 @@
-// rankd/store/hedging_stores.cpp: stores that mark what passes through them.
+// rankd/store/hedging_stores.cpp: stores that mark reads, so that a slow one is sent a second time.
 #include <rankd/store/hedging_stores.hpp>
 
-#include <string>
-#include <string_view>
-#include <utility>
+#include <rankd/store/store_layer.hpp>
 
 namespace rankd {
 
-/// One of the stores.
-class hedging_stores::client final : public store {
+/// Marks the questions to one of the stores.
+class hedging_stores::client final : public store_layer {
  public:
-  client(store& behind, braid::duration after) noexcept : behind_(&behind), after_(after) {}
+  client(store& behind, braid::duration after) noexcept : store_layer(behind), after_(after) {}
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
-    return behind_->hget(marked(keys), field, arena);
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
+    if (read_hedge* const hedge = hedge_of(question)) *hedge = {.after = after_};
+    return behind().ask(question, arena);
   }
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
-    return behind_->hgetall(marked(keys), arena);
-  }
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override {
-    return behind_->lrange_ids(marked(keys), first, arena);
-  }
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    return ask(*behind_, marked(what), arena);
-  }
-  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override {
-    return behind_->score(what, arena);
-  }
-
-  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
-  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return behind_->answers_at_once(); }
-  auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }
-  [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }
 
  private:
-  template <typename Question>
-  [[nodiscard]] auto marked(Question what) const noexcept -> Question {
-    what.hedge = {.after = after_};
-    return what;
-  }
-
-  /// The task behind refers to the question, which lies in this one.
-  static auto ask(store& behind, named_read what, braid::arena& arena) -> braid::task<store_result<item_batch>> {
-    auto asking = behind.read(what, arena);
-    co_return co_await std::move(asking);
-  }
-
-  store* behind_;
   braid::duration after_;
 };
 

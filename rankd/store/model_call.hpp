@@ -20,8 +20,21 @@ struct model_input {
   std::variant<std::span<const double>, std::span<const std::int64_t>, std::span<const bool>, texts> values;
 };
 
+/// The answer to a model call: all rows' first score, then their second, and so on; NaN where the model gives none.
+struct score_batch {
+  std::span<const double> values;
+  std::size_t scores = 1;  ///< of each row
+
+  [[nodiscard]] auto rows() const noexcept -> std::size_t { return values.size() / scores; }
+  [[nodiscard]] auto at(std::size_t row, std::size_t score) const noexcept -> double {
+    return values[score * rows() + row];
+  }
+};
+
 /// The scores that are wanted of a model. Lifetime: what it refers to outlives the call.
 struct model_call {
+  using answer = score_batch;
+
   std::string_view model;
   std::string_view version = {};  ///< empty: the server chooses
   std::span<const model_input> inputs;
@@ -32,17 +45,6 @@ struct model_call {
   std::size_t scores = 1;  ///< wanted of each row
   std::size_t rows = 0;
   std::size_t rows_per_call = 1000;  ///< at most so many are sent at once
-};
-
-/// The answer: all rows' first score, then their second, and so on; NaN where the model gives none.
-struct score_batch {
-  std::span<const double> values;
-  std::size_t scores = 1;  ///< of each row
-
-  [[nodiscard]] auto rows() const noexcept -> std::size_t { return values.size() / scores; }
-  [[nodiscard]] auto at(std::size_t row, std::size_t score) const noexcept -> double {
-    return values[score * rows() + row];
-  }
 };
 
 }  // namespace rankd

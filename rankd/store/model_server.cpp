@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <limits>
 #include <system_error>
+#include <variant>
 
 namespace rankd {
 namespace {
@@ -185,25 +186,10 @@ auto model_server::client_of(braid::home& where) -> std::shared_ptr<client> {
   return clients_.find(where);
 }
 
-auto model_server::hget(key_batch /*keys*/, std::string_view /*field*/, braid::arena& /*arena*/)
-    -> braid::task<store_result<field_batch>> {
-  co_return braid::fail(store_errc::wrong_type);
-}
-
-auto model_server::hgetall(key_batch /*keys*/, braid::arena& /*arena*/) -> braid::task<store_result<hash_batch>> {
-  co_return braid::fail(store_errc::wrong_type);
-}
-
-auto model_server::lrange_ids(key_batch /*keys*/, std::uint32_t /*first*/, braid::arena& /*arena*/)
-    -> braid::task<store_result<id_batch>> {
-  co_return braid::fail(store_errc::wrong_type);
-}
-
-auto model_server::read(const named_read& /*what*/, braid::arena& /*arena*/) -> braid::task<store_result<item_batch>> {
-  co_return braid::fail(store_errc::wrong_type);
-}
-
-auto model_server::score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> {
+auto model_server::ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
+  const auto* const call = std::get_if<model_call>(&question);
+  if (call == nullptr) co_return braid::fail(store_errc::wrong_type);
+  const model_call& what = *call;
   const std::span<double> values = arena.filled(what.rows * what.scores, std::numeric_limits<double>::quiet_NaN());
   const score_batch out{.values = values, .scores = what.scores};
   if (what.rows == 0) co_return out;
@@ -213,7 +199,7 @@ auto model_server::score(const model_call& what, braid::arena& arena) -> braid::
   std::vector<braid::task<store_result<void>>> parts;
   for (std::size_t begin = 0; begin < what.rows; begin += what.rows_per_call) {
     const detail::row_range rows{.begin = begin, .end = std::min(what.rows, begin + what.rows_per_call)};
-    parts.push_back(ask(*this, by, what, rows, values, arena));
+    parts.push_back(score_rows(*this, by, what, rows, values, arena));
   }
   auto all = braid::when_all(std::move(parts));
   for (const store_result<void>& each : co_await std::move(all))
@@ -221,8 +207,9 @@ auto model_server::score(const model_call& what, braid::arena& arena) -> braid::
   co_return out;
 }
 
-auto model_server::ask(model_server& self, std::shared_ptr<client> by, const model_call& what, detail::row_range rows,
-                       std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>> {
+auto model_server::score_rows(model_server& self, std::shared_ptr<client> by, const model_call& what,
+                              detail::row_range rows, std::span<double> into, braid::arena& arena)
+    -> braid::task<store_result<void>> {
   const braid::scope& around = co_await braid::this_scope();
   calling one(*by, around.where().now());
   if (one.refused()) co_return braid::fail(one.refused());

@@ -44,14 +44,8 @@ class model_server final : public store {
   /// Connects to no server yet. Requires a connection.
   explicit model_server(model_server_options options);
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override;
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override;
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override;
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override;
   /// Rows beyond `rows_per_call` go in several calls at once. The error is that of the first of these that failed.
-  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override;
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
 
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
 
@@ -61,8 +55,8 @@ class model_server final : public store {
 
   auto client_of(braid::home& where) -> std::shared_ptr<client>;
   static auto keep_client(model_server& owner, braid::loop& on) -> braid::task<void>;
-  static auto ask(model_server& self, std::shared_ptr<client> by, const model_call& what, detail::row_range rows,
-                  std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>>;
+  static auto score_rows(model_server& self, std::shared_ptr<client> by, const model_call& what, detail::row_range rows,
+                         std::span<double> into, braid::arena& arena) -> braid::task<store_result<void>>;
 
   model_server_options options_;
   braid::blocking_pool lookups_;  // of names

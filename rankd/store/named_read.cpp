@@ -138,18 +138,18 @@ class named_reader {
 
 }  // namespace
 
-auto read_named(const embedded_store::snapshot& from, const named_read& what, braid::arena& arena)
+auto read_batch(const embedded_store::snapshot& from, const named_read& question, braid::arena& arena)
     -> braid::result<item_batch> {
-  const auto out = arena.filled(what.keys.size(), items());
-  named_reader reader(what, arena);
+  const auto out = arena.filled(question.keys.size(), items());
+  named_reader reader(question, arena);
   for (std::size_t at = 0; at < out.size(); ++at) {
-    const bool asks = what.kind != read_kind::members && what.kind != read_kind::scores;
-    if (!asks && what.members[at].empty()) continue;  // no member is asked for, and so no store is
-    auto record = from.find(what.keys[at]);
+    const bool asks = question.kind != read_kind::members && question.kind != read_kind::scores;
+    if (!asks && question.members[at].empty()) continue;  // no member is asked for, and so no store is
+    auto record = from.find(question.keys[at]);
     if (!record) return braid::fail(record.error());
     if (*record && (*record)->count() == 0) record = std::nullopt;  // other stores cannot hold such
-    const bool may_differ = what.kind == read_kind::strings;
-    if (*record && !may_differ && !suits((*record)->kind(), what.kind)) return braid::fail(store_errc::wrong_type);
+    const bool may_differ = question.kind == read_kind::strings;
+    if (*record && !may_differ && !suits((*record)->kind(), question.kind)) return braid::fail(store_errc::wrong_type);
     out[at] = reader.read(*record, at);
   }
   return item_batch{out, reader.malformed()};

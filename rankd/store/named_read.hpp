@@ -37,22 +37,6 @@ struct score_range {
   double max = std::numeric_limits<double>::infinity();
 };
 
-/// What is asked of a store. Keys have 1 to `max_key` bytes.
-struct named_read {
-  static constexpr std::size_t max_key = 511;
-
-  read_kind kind = read_kind::list;
-  std::span<const std::string_view> keys;
-  std::uint32_t offset = 0;  ///< of a list or sorted set: so many are passed over
-  std::uint32_t count = 0;   ///< of a list, set or sorted set: at most so many
-  score_order order = score_order::ascending;
-  id_form ids = id_form::integers;                                  ///< of a list, set or sorted set
-  std::optional<score_range> range = {};                            ///< of a sorted set: those whose scores lie in it
-  std::span<const std::string_view> fields = {};                    ///< what `fields` reads of each key, at least one
-  std::span<const std::span<const std::string_view>> members = {};  ///< of `members` and `scores`: for each key
-  read_hedge hedge = {};
-};
-
 /// An element, a member, or what is known of one text that was asked for.
 struct stored_item {
   bool is_there = false;
@@ -66,6 +50,23 @@ struct stored_item {
 struct item_batch {
   std::span<const std::span<const stored_item>> of_key;
   std::uint64_t malformed = 0;  ///< elements and members that are no ids and were left out
+};
+
+/// Reads values under keys that have names of their own. Keys have 1 to `max_key` bytes.
+struct named_read {
+  using answer = item_batch;
+  static constexpr std::size_t max_key = 511;
+
+  read_kind kind = read_kind::list;
+  std::span<const std::string_view> keys;
+  std::uint32_t offset = 0;  ///< of a list or sorted set: so many are passed over
+  std::uint32_t count = 0;   ///< of a list, set or sorted set: at most so many
+  score_order order = score_order::ascending;
+  id_form ids = id_form::integers;                                  ///< of a list, set or sorted set
+  std::optional<score_range> range = {};                            ///< of a sorted set: those whose scores lie in it
+  std::span<const std::string_view> fields = {};                    ///< what `fields` reads of each key, at least one
+  std::span<const std::span<const std::string_view>> members = {};  ///< of `members` and `scores`: for each key
+  read_hedge hedge = {};
 };
 
 }  // namespace rankd

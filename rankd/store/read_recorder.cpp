@@ -2,97 +2,41 @@
 #include <rankd/store/read_recorder.hpp>
 
 #include <rankd/store/detail/recorded_batch.hpp>
+#include <rankd/store/store_layer.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace rankd {
 
-/// One store of the request.
-class read_recorder::client final : public store {
+/// Writes down what passes through one store of the request.
+class read_recorder::client final : public store_layer {
  public:
   client(read_recorder& into, std::size_t endpoint, store& behind) noexcept
-      : into_(&into), endpoint_(endpoint), behind_(&behind) {}
+      : store_layer(behind), into_(&into), endpoint_(endpoint) {}
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
     const std::uint64_t number = into_->asked_++;
-    auto asking = behind_->hget(keys, field, arena);
-    store_result<field_batch> got = co_await std::move(asking);
-    keep_batch(detail::store_call::hget, keys, field, 0, number, got);
+    store_result<store_answer> got = co_await behind().ask(question, arena);
+    if (into_->is_open_) keep(question, number, got);
     co_return got;
   }
 
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
-    const std::uint64_t number = into_->asked_++;
-    auto asking = behind_->hgetall(keys, arena);
-    store_result<hash_batch> got = co_await std::move(asking);
-    keep_batch(detail::store_call::hgetall, keys, {}, 0, number, got);
-    co_return got;
-  }
-
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override {
-    const std::uint64_t number = into_->asked_++;
-    auto asking = behind_->lrange_ids(keys, first, arena);
-    store_result<id_batch> got = co_await std::move(asking);
-    keep_batch(detail::store_call::lrange_ids, keys, {}, first, number, got);
-    co_return got;
-  }
-
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    const std::uint64_t number = into_->asked_++;
-    auto asking = behind_->read(what, arena);
-    store_result<item_batch> got = co_await std::move(asking);
-    keep_named(what, number, got);
-    co_return got;
-  }
-
-  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override {
-    const std::uint64_t number = into_->asked_++;
-    auto asking = behind_->score(what, arena);
-    store_result<score_batch> got = co_await std::move(asking);
-    keep_named(what, number, got);
-    co_return got;
-  }
-
-  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
-  auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }
-  [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }
+  /// Returns false, because a question is answered only once it is written down.
+  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return false; }
 
  private:
-  template <typename Question, typename Batch>
-  void keep_named(const Question& what, std::uint64_t number, const store_result<Batch>& got) {
-    if (!into_->is_open_) return;
+  void keep(const store_question& question, std::uint64_t number, const store_result<store_answer>& got) {
     const std::size_t begin = into_->bytes_.size();
     packed_writer out(into_->bytes_);
     out.number(endpoint_);
-    detail::put_head(out, scratch_, what);
-    detail::put_keys(out, what);
-    keep_answer(got, begin, number);
-  }
-
-  template <typename Batch>
-  void keep_batch(detail::store_call call, key_batch keys, std::string_view field, std::uint32_t first,
-                  std::uint64_t number, const store_result<Batch>& got) {
-    if (!into_->is_open_) return;
-    const std::size_t begin = into_->bytes_.size();
-    packed_writer out(into_->bytes_);
-    out.number(endpoint_);
-    detail::put_head(out, scratch_, call, keys.prefix, field, first);
-    detail::put_keys(out, keys.ids);
-    keep_answer(got, begin, number);
-  }
-
-  template <typename Batch>
-  void keep_answer(const store_result<Batch>& got, std::size_t begin, std::uint64_t number) {
+    detail::put_question(out, scratch_, question);
     const std::size_t answer = into_->bytes_.size();
-    packed_writer out(into_->bytes_);
     out.number(got ? 1 : 0);
     if (got) {
       detail::put_answer(out, *got);
     } else {
-      const store_failure why = behind_->explain(got.error());
+      const store_failure why = behind().explain(got.error());
       out.text(why.code);
       out.text(why.message);
     }
@@ -101,7 +45,6 @@ class read_recorder::client final : public store {
 
   read_recorder* into_;
   std::size_t endpoint_;
-  store* behind_;
   std::string scratch_;
 };
 

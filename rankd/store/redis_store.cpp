@@ -17,6 +17,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -67,70 +68,76 @@ auto ids_of(std::span<const resp_value> texts, braid::arena& arena) -> std::span
   return out.first(used);
 }
 
-/// One field of each hash.
-struct hget_question {
-  using answer = field_batch;
-  key_batch keys;
-  std::string_view field;
+/// The commands of a question about ids, and their replies as its answer.
+template <typename Question>
+struct id_commands;
+
+template <>
+struct id_commands<field_read> {
+  field_read question;
 
   [[nodiscard]] auto batch() -> braid::redis_id_batch {
     return {.name = "HGET",
-            .prefix = keys.prefix,
-            .ids = keys.ids,
-            .rest = {&field, 1},
+            .prefix = question.keys.prefix,
+            .ids = question.keys.ids,
+            .rest = {&question.field, 1},
             .expected = braid::redis_replies::text};
   }
-  [[nodiscard]] static auto read(std::span<const resp_value> replies, braid::arena& arena) -> store_result<answer> {
+  [[nodiscard]] static auto read(std::span<const resp_value> replies, braid::arena& arena)
+      -> store_result<store_answer> {
     const auto out = arena.filled(replies.size(), std::optional<std::string_view>());
     for (std::size_t i = 0; i < out.size(); ++i)
       if (!replies[i].is_null()) out[i] = replies[i].text();
-    return out;
+    return field_batch(out);
   }
 };
 
-/// All fields of each hash.
-struct hgetall_question {
-  using answer = hash_batch;
-  key_batch keys;
+template <>
+struct id_commands<hash_read> {
+  hash_read question;
 
   [[nodiscard]] auto batch() const -> braid::redis_id_batch {
-    return {
-        .name = "HGETALL", .prefix = keys.prefix, .ids = keys.ids, .rest = {}, .expected = braid::redis_replies::texts};
+    return {.name = "HGETALL",
+            .prefix = question.keys.prefix,
+            .ids = question.keys.ids,
+            .rest = {},
+            .expected = braid::redis_replies::texts};
   }
-  [[nodiscard]] static auto read(std::span<const resp_value> replies, braid::arena& arena) -> store_result<answer> {
+  [[nodiscard]] static auto read(std::span<const resp_value> replies, braid::arena& arena)
+      -> store_result<store_answer> {
     const auto out = arena.filled(replies.size(), std::span<const hash_field>());
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto texts = texts_of(replies[i]);
       if (!texts || texts->size() % 2 != 0) return braid::fail(redis_errc::unexpected_reply);
       out[i] = fields_of(*texts, arena);
     }
-    return out;
+    return hash_batch(out);
   }
 };
 
-/// The first elements of each list, at least one.
-struct lrange_question {
-  using answer = id_batch;
-  key_batch keys;
-  std::uint32_t first = 1;
+/// Reads at least one element.
+template <>
+struct id_commands<list_read> {
+  list_read question;
   std::array<char, std::numeric_limits<std::uint32_t>::digits10 + 1> digits = {};
   std::array<std::string_view, 2> range = {};
 
   [[nodiscard]] auto batch() -> braid::redis_id_batch {
-    const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), first - 1).ptr;
+    const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), question.first - 1).ptr;
     range = {"0", std::string_view(digits.data(), end)};
     return {.name = "LRANGE",
-            .prefix = keys.prefix,
-            .ids = keys.ids,
+            .prefix = question.keys.prefix,
+            .ids = question.keys.ids,
             .rest = range,
             .expected = braid::redis_replies::texts};
   }
-  [[nodiscard]] auto read(std::span<const resp_value> replies, braid::arena& arena) const -> store_result<answer> {
+  [[nodiscard]] auto read(std::span<const resp_value> replies, braid::arena& arena) const
+      -> store_result<store_answer> {
     const auto lists = arena.filled(replies.size(), std::span<const std::int64_t>());
     std::uint64_t malformed = 0;
     for (std::size_t i = 0; i < lists.size(); ++i) {
       const auto texts = texts_of(replies[i]);
-      if (!texts || texts->size() > first) return braid::fail(redis_errc::unexpected_reply);
+      if (!texts || texts->size() > question.first) return braid::fail(redis_errc::unexpected_reply);
       lists[i] = ids_of(*texts, arena);
       malformed += texts->size() - lists[i].size();
     }
@@ -138,10 +145,8 @@ struct lrange_question {
   }
 };
 
-/// Of lists of which none is wanted.
-auto without_elements(key_batch keys, braid::arena& arena) -> braid::task<store_result<id_batch>> {
-  co_return id_batch{arena.filled(keys.ids.size(), std::span<const std::int64_t>()), 0};
-}
+/// Returns the answer to a question that needs no server.
+auto answered(store_result<store_answer> answer) -> braid::task<store_result<store_answer>> { co_return answer; }
 
 }  // namespace
 
@@ -209,10 +214,11 @@ auto redis_store::failed(std::error_code why, const braid::home& where, read_hed
 
 /// Sends a batch and waits for all of it. The first reply that is an error is that of the batch.
 template <typename Question>
-auto redis_store::ask(redis_store& self, Question what, braid::arena& arena)
-    -> braid::task<store_result<typename Question::answer>> {
-  const braid::redis_id_batch batch = what.batch();  // points into `what`
-  const read_hedge hedge = what.keys.hedge;
+auto redis_store::ask_each(redis_store& self, Question question, braid::arena& arena)
+    -> braid::task<store_result<store_answer>> {
+  id_commands<Question> commands{question};
+  const braid::redis_id_batch batch = commands.batch();  // points into `commands`
+  const read_hedge hedge = question.keys.hedge;
   braid::scope& around = co_await braid::this_scope();
   const connections whom = self.connections_for(around.where(), hedge);
   if (whom == connections()) co_return braid::fail(braid::errc::closed);
@@ -228,7 +234,7 @@ auto redis_store::ask(redis_store& self, Question what, braid::arena& arena)
     replies = without_errors(*got);
   }
   if (!replies) co_return std::unexpected(replies.error());
-  co_return what.read(*replies, arena);
+  co_return commands.read(*replies, arena);
 }
 
 auto redis_store::run(redis_store& self, const braid::redis_batch& batch, read_hedge hedge, braid::arena& arena)
@@ -247,30 +253,30 @@ auto redis_store::run(redis_store& self, const braid::redis_batch& batch, read_h
   co_return without_errors(*replies);
 }
 
-auto redis_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
-    -> braid::task<store_result<field_batch>> {
-  return ask(*this, hget_question{.keys = keys, .field = field}, arena);
-}
-
-auto redis_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> {
-  return ask(*this, hgetall_question{.keys = keys}, arena);
-}
-
-auto redis_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-    -> braid::task<store_result<id_batch>> {
-  if (first == 0) return without_elements(keys, arena);
-  return ask(*this, lrange_question{.keys = keys, .first = first}, arena);
-}
-
-auto redis_store::read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> {
-  const auto spread = options_.server.is_cluster() ? detail::key_spread::by_slot : detail::key_spread::one_server;
-  const braid::redis_batch batch = detail::commands_of(what, spread);
-  auto running = run(*this, batch, what.hedge, arena);
-  const auto replies = co_await std::move(running);
+auto redis_store::ask_named(redis_store& self, named_read question, braid::arena& arena)
+    -> braid::task<store_result<store_answer>> {
+  const auto spread = self.options_.server.is_cluster() ? detail::key_spread::by_slot : detail::key_spread::one_server;
+  const braid::redis_batch batch = detail::commands_of(question, spread);
+  const auto replies = co_await run(self, batch, question.hedge, arena);
   if (!replies) co_return std::unexpected(replies.error());
-  const auto found = detail::answer_of(what, *replies, arena, spread);
+  const auto found = detail::answer_of(question, *replies, arena, spread);
   if (!found) co_return braid::fail(redis_errc::unexpected_reply);
   co_return *found;
+}
+
+auto redis_store::ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
+  if (const auto* list = std::get_if<list_read>(&question); list != nullptr && list->first == 0)
+    return answered(id_batch{arena.filled(list->keys.ids.size(), std::span<const std::int64_t>()), 0});
+  return std::visit(
+      [&]<typename Question>(const Question& of) {
+        if constexpr (asks_ids<Question>)
+          return ask_each(*this, of, arena);
+        else if constexpr (std::same_as<Question, named_read>)
+          return ask_named(*this, of, arena);
+        else
+          return answered(braid::fail(store_errc::wrong_type));
+      },
+      question);
 }
 
 auto redis_store::explain(const store_error& why) const -> store_failure {

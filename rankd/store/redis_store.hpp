@@ -40,13 +40,7 @@ class redis_store final : public store {
   /// Connects to no server yet. Requires a connection.
   explicit redis_store(redis_store_options options);
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override;
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override;
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override;
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override;
-
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override;
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
 
  private:
@@ -61,8 +55,10 @@ class redis_store final : public store {
   template <typename Redis>
   static auto keep(detail::per_loop<connections>& in, const braid::loop& on, Redis& redis) -> braid::task<void>;
   template <typename Question>
-  static auto ask(redis_store& self, Question what, braid::arena& arena)
-      -> braid::task<store_result<typename Question::answer>>;
+  static auto ask_each(redis_store& self, Question question, braid::arena& arena)
+      -> braid::task<store_result<store_answer>>;
+  static auto ask_named(redis_store& self, named_read question, braid::arena& arena)
+      -> braid::task<store_result<store_answer>>;
   static auto run(redis_store& self, const braid::redis_batch& batch, read_hedge hedge, braid::arena& arena)
       -> braid::task<store_result<std::span<const braid::resp_value>>>;
 

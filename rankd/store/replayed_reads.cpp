@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <system_error>
+#include <variant>
 
 namespace rankd {
 namespace {
@@ -99,15 +100,24 @@ auto pieces_of(packed_reader& in, std::size_t count, store_call call, pass_one p
   return before.substr(0, before.size() - in.rest().size());
 }
 
-auto values_in(packed_reader found, std::size_t count, braid::arena& arena) -> field_batch {
-  const auto out = arena.filled(count, std::optional<std::string_view>());
+/// What the answer to a question is read from.
+struct recorded {
+  std::string_view found;  ///< under each key, one after the other
+  std::size_t count = 0;   ///< of keys
+  std::uint64_t malformed = 0;
+};
+
+auto read_answer(const field_read& /*to*/, const recorded& from, braid::arena& arena) -> field_batch {
+  packed_reader found(from.found);
+  const auto out = arena.filled(from.count, std::optional<std::string_view>());
   for (auto& each : out)
     if (const auto value = read_field(found)) each = arena.copied(*value);
   return out;
 }
 
-auto hashes_in(packed_reader found, std::size_t count, braid::arena& arena) -> hash_batch {
-  const auto out = arena.filled(count, std::span<const hash_field>());
+auto read_answer(const hash_read& /*to*/, const recorded& from, braid::arena& arena) -> hash_batch {
+  packed_reader found(from.found);
+  const auto out = arena.filled(from.count, std::span<const hash_field>());
   for (auto& hash : out) {
     const auto fields = arena.uninitialized<hash_field>(found.count());
     for (hash_field& each : fields) {
@@ -119,18 +129,20 @@ auto hashes_in(packed_reader found, std::size_t count, braid::arena& arena) -> h
   return out;
 }
 
-auto lists_in(packed_reader found, std::size_t count, braid::arena& arena) -> std::span<std::span<const std::int64_t>> {
-  const auto out = arena.filled(count, std::span<const std::int64_t>());
+auto read_answer(const list_read& /*to*/, const recorded& from, braid::arena& arena) -> id_batch {
+  packed_reader found(from.found);
+  const auto out = arena.filled(from.count, std::span<const std::int64_t>());
   for (auto& list : out) {
     const auto ids = arena.uninitialized<std::int64_t>(found.count());
     for (std::int64_t& each : ids) each = found.integer();
     list = ids;
   }
-  return out;
+  return {.lists = out, .malformed = from.malformed};
 }
 
-auto items_in(packed_reader found, std::size_t count, braid::arena& arena) -> std::span<std::span<const stored_item>> {
-  const auto out = arena.filled(count, std::span<const stored_item>());
+auto read_answer(const named_read& /*to*/, const recorded& from, braid::arena& arena) -> item_batch {
+  packed_reader found(from.found);
+  const auto out = arena.filled(from.count, std::span<const stored_item>());
   for (auto& of_key : out) {
     const auto items = arena.uninitialized<stored_item>(found.count());
     for (stored_item& each : items) {
@@ -139,19 +151,21 @@ auto items_in(packed_reader found, std::size_t count, braid::arena& arena) -> st
     }
     of_key = items;
   }
-  return out;
+  return {.of_key = out, .malformed = from.malformed};
 }
 
-auto scores_in(packed_reader found, std::size_t rows, std::size_t scores, braid::arena& arena) -> score_batch {
-  const auto out = arena.filled(rows * scores, 0.0);
+auto read_answer(const model_call& to, const recorded& from, braid::arena& arena) -> score_batch {
+  packed_reader found(from.found);
+  const std::size_t rows = from.count;
+  const auto out = arena.filled(rows * to.scores, 0.0);
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t there = found.count();
     for (std::size_t at = 0; at < there; ++at) {
       const double value = found.real();
-      if (at < scores) out[at * rows + row] = value;
+      if (at < to.scores) out[at * rows + row] = value;
     }
   }
-  return {.values = out, .scores = scores};
+  return {.values = out, .scores = to.scores};
 }
 
 /// A key as a person writes it.
@@ -167,63 +181,17 @@ auto spelled(std::string_view head, std::string_view key) -> std::string {
 
 }  // namespace
 
-/// One store of the request.
+/// Answers as one store of the request did.
 class replayed_reads::client final : public store {
  public:
   client(replayed_reads& from, std::size_t endpoint) noexcept : from_(&from), endpoint_(endpoint) {}
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
-    const batch* const known = of_ids(store_call::hget, keys, field, 0);
-    if (store* const live = known == nullptr ? asked_live() : nullptr) {
-      auto asking = live->hget(keys, field, arena);
-      co_return co_await std::move(asking);
-    }
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
+    const batch* const known = find(question);
+    if (store* const live = known == nullptr ? asked_live() : nullptr) co_return co_await live->ask(question, arena);
     if (known == nullptr || !known->is_answered) co_return refusal(known);
-    co_return values_in(packed_reader(known->found), known->count, arena);
-  }
-
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
-    const batch* const known = of_ids(store_call::hgetall, keys, {}, 0);
-    if (store* const live = known == nullptr ? asked_live() : nullptr) {
-      auto asking = live->hgetall(keys, arena);
-      co_return co_await std::move(asking);
-    }
-    if (known == nullptr || !known->is_answered) co_return refusal(known);
-    co_return hashes_in(packed_reader(known->found), known->count, arena);
-  }
-
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override {
-    const batch* const known = of_ids(store_call::lrange_ids, keys, {}, first);
-    if (store* const live = known == nullptr ? asked_live() : nullptr) {
-      auto asking = live->lrange_ids(keys, first, arena);
-      co_return co_await std::move(asking);
-    }
-    if (known == nullptr || !known->is_answered) co_return refusal(known);
-    co_return id_batch{.lists = lists_in(packed_reader(known->found), known->count, arena),
-                       .malformed = known->malformed};
-  }
-
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    const batch* const known = of_named(what);
-    if (store* const live = known == nullptr ? asked_live() : nullptr) {
-      auto asking = live->read(what, arena);
-      co_return co_await std::move(asking);
-    }
-    if (known == nullptr || !known->is_answered) co_return refusal(known);
-    co_return item_batch{.of_key = items_in(packed_reader(known->found), known->count, arena),
-                         .malformed = known->malformed};
-  }
-
-  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override {
-    const batch* const known = of_named(what);
-    if (store* const live = known == nullptr ? asked_live() : nullptr) {
-      auto asking = live->score(what, arena);
-      co_return co_await std::move(asking);
-    }
-    if (known == nullptr || !known->is_answered) co_return refusal(known);
-    co_return scores_in(packed_reader(known->found), known->count, what.scores, arena);
+    const recorded from{.found = known->found, .count = known->count, .malformed = known->malformed};
+    co_return std::visit([&](const auto& of) { return store_answer(read_answer(of, from, arena)); }, question);
   }
 
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
@@ -234,21 +202,11 @@ class replayed_reads::client final : public store {
   }
 
  private:
-  auto of_ids(store_call call, key_batch keys, std::string_view field, std::uint32_t first) -> const batch* {
-    std::string question;
+  auto find(const store_question& question) -> const batch* {
+    std::string bytes;
     std::string scratch;
-    detail::put_head(packed_writer(question), scratch, call, keys.prefix, field, first);
-    detail::put_keys(packed_writer(question), keys.ids);
-    return from_->find(endpoint_, question);
-  }
-
-  template <typename Question>
-  auto of_named(const Question& what) -> const batch* {
-    std::string question;
-    std::string scratch;
-    detail::put_head(packed_writer(question), scratch, what);
-    detail::put_keys(packed_writer(question), what);
-    return from_->find(endpoint_, question);
+    detail::put_question(packed_writer(bytes), scratch, question);
+    return from_->find(endpoint_, bytes);
   }
 
   /// The store that is asked what the record does not hold; null where there is none.

@@ -2,6 +2,7 @@
 #include <rankd/store/shared_reads.hpp>
 
 #include <rankd/store/detail/recorded_batch.hpp>
+#include <rankd/store/store_layer.hpp>
 
 #include <braid/coro/scope.hpp>
 #include <braid/coro/synchronization.hpp>
@@ -10,6 +11,7 @@
 #include <braid/task/detail/job_memory.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <exception>
 #include <memory_resource>
 #include <optional>
@@ -38,27 +40,39 @@ constexpr std::size_t first_chunk = 1024;
 // Copies of questions and answers. A question outlives the task that asked first, and an answer lies in the memory of
 // each task that asked, as if it had read itself: so what a node takes does not depend on which one came first.
 
-auto copy_of(const key_batch& keys, braid::arena& memory, read_attempt attempt) -> key_batch {
-  return {.prefix = memory.copied(keys.prefix),
-          .ids = memory.copied(keys.ids),
-          .hedge = {.after = keys.hedge.after, .attempt = attempt}};
-}
-
 auto copy_of(std::span<const std::string_view> texts, braid::arena& memory) -> std::span<const std::string_view> {
   const auto out = memory.uninitialized<std::string_view>(texts.size());
   std::ranges::transform(texts, out.begin(), [&memory](std::string_view each) { return memory.copied(each); });
   return out;
 }
 
-auto copy_of(const named_read& what, braid::arena& memory, read_attempt attempt) -> named_read {
-  named_read out = what;
-  out.hedge.attempt = attempt;
-  out.keys = copy_of(what.keys, memory);
-  out.fields = copy_of(what.fields, memory);
-  const auto members = memory.uninitialized<std::span<const std::string_view>>(what.members.size());
-  for (std::size_t at = 0; at < members.size(); ++at) members[at] = copy_of(what.members[at], memory);
-  out.members = members;
-  return out;
+template <asks_ids Question>
+auto copy_of(Question question, braid::arena& memory) -> Question {
+  question.keys.prefix = memory.copied(question.keys.prefix);
+  question.keys.ids = memory.copied(question.keys.ids);
+  if constexpr (requires { question.field; }) question.field = memory.copied(question.field);
+  return question;
+}
+
+auto copy_of(named_read question, braid::arena& memory) -> named_read {
+  question.keys = copy_of(question.keys, memory);
+  question.fields = copy_of(question.fields, memory);
+  const auto members = memory.uninitialized<std::span<const std::string_view>>(question.members.size());
+  for (std::size_t at = 0; at < members.size(); ++at) members[at] = copy_of(question.members[at], memory);
+  question.members = members;
+  return question;
+}
+
+/// Copies a question that can be sent a second time.
+auto copy_of(const store_question& question, braid::arena& memory) -> store_question {
+  return std::visit(
+      [&]<typename Question>(const Question& of) -> store_question {
+        if constexpr (std::same_as<Question, model_call>)
+          return of;
+        else
+          return copy_of(of, memory);
+      },
+      question);
 }
 
 auto copy_of(const field_batch& fields, braid::arena& memory) -> field_batch {
@@ -95,6 +109,14 @@ auto copy_of(const item_batch& items, braid::arena& memory) -> item_batch {
   return {.of_key = of_key, .malformed = items.malformed};
 }
 
+auto copy_of(const score_batch& scores, braid::arena& memory) -> score_batch {
+  return {.values = memory.copied(scores.values), .scores = scores.scores};
+}
+
+auto copy_of(const store_answer& answer, braid::arena& memory) -> store_answer {
+  return std::visit([&](const auto& of) { return store_answer(copy_of(of, memory)); }, answer);
+}
+
 }  // namespace
 
 /// A read that was begun, or has ended.
@@ -103,9 +125,7 @@ struct shared_reads::flight {
 
   braid::arena memory{first_chunk, &chunks};  // of the question and its parts, and of the answer
   question asked;
-  std::variant<std::monostate, store_result<field_batch>, store_result<hash_batch>, store_result<id_batch>,
-               store_result<item_batch>>
-      answer;  // none of them where the read was stopped
+  std::optional<store_result<store_answer>> answer;  // nothing if the read was stopped
   std::exception_ptr thrown;
   braid::event landed;
   std::size_t waiting = 0;
@@ -122,14 +142,7 @@ struct shared_reads::flight {
   [[nodiscard]] auto is_useful() const noexcept -> bool {
     if (is_given_up || thrown) return false;
     if (!landed.is_set()) return true;
-    return std::visit(
-        [](const auto& each) {
-          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(each)>, std::monostate>)
-            return false;
-          else
-            return each.has_value();
-        },
-        answer);
+    return answer && answer->has_value();
   }
 };
 
@@ -206,21 +219,19 @@ auto until_landed(Flight& one) -> braid::task<void> {
 
 /// Runs in the root scope of the loop, because the task that asked first may end before the others. The scope of the
 /// read is its own, so that it can be stopped alone.
-template <typename T>
-auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
+auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<store_answer>> work)
     -> braid::task<void> {
   if (one->is_given_up) co_return;
   braid::scope& around = co_await braid::this_scope();
   braid::scope inside(around);
   one->inside = &inside;
-  braid::outcome<store_result<T>> ended = co_await braid::detail::outcome_in(inside, std::move(work));
+  braid::outcome<store_result<store_answer>> ended = co_await braid::detail::outcome_in(inside, std::move(work));
   one->inside = nullptr;
   one->is_over = true;
   if (one->landed.is_set()) co_return;
   bool is_answer = false;
   if (ended.has_value()) {
-    const auto& got = one->answer.template emplace<store_result<T>>(ended.take());
-    is_answer = got.has_value();
+    is_answer = one->answer.emplace(ended.take()).has_value();
   } else if (ended.has_exception()) {
     one->thrown = ended.exception();
   }
@@ -229,10 +240,9 @@ auto shared_reads::fly(shared_reads& owner, std::shared_ptr<flight> one, braid::
   if (one->second_inside != nullptr) one->second_inside->request_stop();
 }
 
-template <typename T>
 auto shared_reads::ask_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
-                             braid::task<store_result<T>> work) -> braid::task<void> {
-  store_result<T> got = co_await std::move(work);
+                             braid::task<store_result<store_answer>> work) -> braid::task<void> {
+  store_result<store_answer> got = co_await std::move(work);
   if (!got || one->landed.is_set()) co_return;
   one->answer = std::move(got);
   one->thrown = nullptr;
@@ -242,9 +252,8 @@ auto shared_reads::ask_again(shared_reads& owner, std::shared_ptr<flight> one, e
 }
 
 /// The same for the second time that a read is sent. Its failure is none of the read as long as the first may answer.
-template <typename T>
 auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
-                             braid::task<store_result<T>> work) -> braid::task<void> {
+                             braid::task<store_result<store_answer>> work) -> braid::task<void> {
   if (!one->landed.is_set() && !one->is_given_up) {
     braid::scope& around = co_await braid::this_scope();
     braid::scope inside(around);
@@ -269,13 +278,12 @@ auto shared_reads::wait_or_repeat(flight& one, braid::duration after, const Agai
   if (!in_time && !one.landed.is_set() && one.second_memory == nullptr) again();
 }
 
-template <typename T>
-auto shared_reads::answer_of(const flight& one, braid::arena& memory) -> store_result<T> {
+auto shared_reads::answer_of(const flight& one, braid::arena& memory) -> store_result<store_answer> {
   if (one.thrown) std::rethrow_exception(one.thrown);
-  const auto* const got = std::get_if<store_result<T>>(&one.answer);
-  if (got == nullptr) return braid::fail(braid::errc::closed);
-  if (!*got) return std::unexpected(store_error(got->error(), memory.copied(got->error().server_text())));
-  return copy_of(**got, memory);
+  if (!one.answer) return braid::fail(braid::errc::closed);
+  const store_result<store_answer>& got = *one.answer;
+  if (!got) return std::unexpected(store_error(got.error(), memory.copied(got.error().server_text())));
+  return copy_of(*got, memory);
 }
 
 /// What a question meets.
@@ -284,148 +292,67 @@ struct request_reads::joined {
   bool is_new = false;
 };
 
-/// One store of the request.
-class request_reads::client final : public store {
+/// Asks one store of the request.
+class request_reads::client final : public store_layer {
  public:
   client(request_reads& of, std::size_t endpoint, store& behind) noexcept
-      : of_(&of), endpoint_(endpoint), behind_(&behind) {}
-
-  auto hget(key_batch keys, std::string_view field, braid::arena& memory)
-      -> braid::task<store_result<field_batch>> override {
-    braid::scope& around = co_await braid::this_scope();
-    const joined to = of_ids(detail::store_call::hget, keys, field, 0);
-    const auto ask = [&](braid::arena& into, read_attempt attempt) {
-      return behind_->hget(copy_of(keys, into, attempt), into.copied(field), into);
-    };
-    begin(around, to, ask);
-    const shared_reads::waiting counted(*of_->from_, *to.one);
-    if (is_repeated(keys.hedge, *to.one)) {
-      const auto again = [&] { begin_again<field_batch>(around, to, ask); };
-      auto waiting = shared_reads::wait_or_repeat(*to.one, keys.hedge.after, again);
-      co_await std::move(waiting);
-    }
-    if (!to.one->landed.is_set()) co_await to.one->landed;
-    co_return shared_reads::answer_of<field_batch>(*to.one, memory);
-  }
-
-  auto hgetall(key_batch keys, braid::arena& memory) -> braid::task<store_result<hash_batch>> override {
-    braid::scope& around = co_await braid::this_scope();
-    const joined to = of_ids(detail::store_call::hgetall, keys, {}, 0);
-    const auto ask = [&](braid::arena& into, read_attempt attempt) {
-      return behind_->hgetall(copy_of(keys, into, attempt), into);
-    };
-    begin(around, to, ask);
-    const shared_reads::waiting counted(*of_->from_, *to.one);
-    if (is_repeated(keys.hedge, *to.one)) {
-      const auto again = [&] { begin_again<hash_batch>(around, to, ask); };
-      auto waiting = shared_reads::wait_or_repeat(*to.one, keys.hedge.after, again);
-      co_await std::move(waiting);
-    }
-    if (!to.one->landed.is_set()) co_await to.one->landed;
-    co_return shared_reads::answer_of<hash_batch>(*to.one, memory);
-  }
-
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& memory)
-      -> braid::task<store_result<id_batch>> override {
-    braid::scope& around = co_await braid::this_scope();
-    const joined to = of_ids(detail::store_call::lrange_ids, keys, {}, first);
-    const auto ask = [&](braid::arena& into, read_attempt attempt) {
-      return behind_->lrange_ids(copy_of(keys, into, attempt), first, into);
-    };
-    begin(around, to, ask);
-    const shared_reads::waiting counted(*of_->from_, *to.one);
-    if (is_repeated(keys.hedge, *to.one)) {
-      const auto again = [&] { begin_again<id_batch>(around, to, ask); };
-      auto waiting = shared_reads::wait_or_repeat(*to.one, keys.hedge.after, again);
-      co_await std::move(waiting);
-    }
-    if (!to.one->landed.is_set()) co_await to.one->landed;
-    co_return shared_reads::answer_of<id_batch>(*to.one, memory);
-  }
-
-  auto read(const named_read& what, braid::arena& memory) -> braid::task<store_result<item_batch>> override {
-    braid::scope& around = co_await braid::this_scope();
-    packed_writer out = begin_question();
-    detail::put_head(out, of_->from_->scratch_, what);
-    detail::put_keys(out, what);
-    const joined to = of_->join(endpoint_);
-    const auto ask = [&](braid::arena& into, read_attempt attempt) {
-      // The task refers to the question, which lies in the memory of the read.
-      const auto place = into.uninitialized<named_read>(1);
-      place[0] = copy_of(what, into, attempt);
-      return behind_->read(place[0], into);
-    };
-    begin(around, to, ask);
-    const shared_reads::waiting counted(*of_->from_, *to.one);
-    if (is_repeated(what.hedge, *to.one)) {
-      const auto again = [&] { begin_again<item_batch>(around, to, ask); };
-      auto waiting = shared_reads::wait_or_repeat(*to.one, what.hedge.after, again);
-      co_await std::move(waiting);
-    }
-    if (!to.one->landed.is_set()) co_await to.one->landed;
-    co_return shared_reads::answer_of<item_batch>(*to.one, memory);
-  }
+      : store_layer(behind), of_(&of), endpoint_(endpoint) {}
 
   /// Scores are not shared.
-  auto score(const model_call& what, braid::arena& memory) -> braid::task<store_result<score_batch>> override {
-    return behind_->score(what, memory);
+  auto ask(store_question question, braid::arena& memory) -> braid::task<store_result<store_answer>> override {
+    return std::holds_alternative<model_call>(question) ? behind().ask(question, memory) : shared(question, memory);
   }
-
-  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
-  auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }
-  [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }
 
  private:
-  auto begin_question() -> packed_writer {
-    of_->from_->question_.clear();
-    packed_writer out(of_->from_->question_);
-    out.number(endpoint_);
-    return out;
+  auto shared(store_question question, braid::arena& memory) -> braid::task<store_result<store_answer>> {
+    braid::scope& around = co_await braid::this_scope();
+    const joined to = of_->join(endpoint_, question);
+    if (to.is_new) begin(around, to.one, question);
+    const shared_reads::waiting counted(*of_->from_, *to.one);
+    const braid::duration after = hedge_of(question)->after;
+    if (after != braid::duration::zero() && !to.one->landed.is_set()) {
+      const auto again = [&] { begin_again(around, to.one, question); };
+      co_await shared_reads::wait_or_repeat(*to.one, after, again);
+    }
+    if (!to.one->landed.is_set()) co_await to.one->landed;
+    co_return shared_reads::answer_of(*to.one, memory);
   }
 
-  auto of_ids(detail::store_call call, key_batch keys, std::string_view field, std::uint32_t first) -> joined {
-    packed_writer out = begin_question();
-    detail::put_head(out, of_->from_->scratch_, call, keys.prefix, field, first);
-    detail::put_keys(out, keys.ids);
-    return of_->join(endpoint_);
+  auto ask_behind(store_question question, read_attempt attempt, braid::arena& memory)
+      -> braid::task<store_result<store_answer>> {
+    hedge_of(question)->attempt = attempt;
+    return behind().ask(copy_of(question, memory), memory);
   }
 
-  /// Whether a read is sent a second time where it has no answer by then.
-  [[nodiscard]] static auto is_repeated(const read_hedge& hedge, const shared_reads::flight& one) noexcept -> bool {
-    return hedge.after != braid::duration::zero() && !one.landed.is_set();
-  }
-
-  /// `ask` gives the read, if it is new. One that cannot be begun is none that others may wait for.
-  template <typename Ask>
-  void begin(braid::scope& around, const joined& to, const Ask& ask) {
-    if (!to.is_new) return;
+  /// Sends a new read. If that throws, no other task may wait for it.
+  void begin(braid::scope& around, const std::shared_ptr<shared_reads::flight>& one, const store_question& question) {
     try {
-      around.where().root().spawn(shared_reads::fly(*of_->from_, to.one, ask(to.one->memory, read_attempt::first)));
+      around.where().root().spawn(
+          shared_reads::fly(*of_->from_, one, ask_behind(question, read_attempt::first, one->memory)));
     } catch (...) {
-      of_->from_->give_up(*to.one);
+      of_->from_->give_up(*one);
       throw;
     }
   }
 
-  /// Sends it a second time, where that is within the budget.
-  template <typename T, typename Ask>
-  void begin_again(braid::scope& around, const joined& to, const Ask& ask) {
+  /// Sends a read a second time if the budget allows it.
+  void begin_again(braid::scope& around, const std::shared_ptr<shared_reads::flight>& one,
+                   const store_question& question) {
     if (!of_->may_ask_again(endpoint_)) return;
-    shared_reads::flight& one = *to.one;
-    one.second_memory = std::make_unique<braid::arena>();
-    one.is_second_under_way = true;
+    one->second_memory = std::make_unique<braid::arena>();
+    one->is_second_under_way = true;
     try {
-      around.where().root().spawn(shared_reads::fly_again<T>(*of_->from_, to.one, of_->from_->counts_[endpoint_],
-                                                             ask(*one.second_memory, read_attempt::second)));
+      around.where().root().spawn(
+          shared_reads::fly_again(*of_->from_, one, of_->from_->counts_[endpoint_],
+                                  ask_behind(question, read_attempt::second, *one->second_memory)));
     } catch (...) {
-      one.is_second_under_way = false;
+      one->is_second_under_way = false;
       throw;
     }
   }
 
   request_reads* of_;
   std::size_t endpoint_;
-  store* behind_;
 };
 
 request_reads::request_reads(shared_reads& from) : from_(&from), memory_(first_chunk, &chunks) {
@@ -458,7 +385,11 @@ auto request_reads::known(const shared_reads::question& asked) -> std::shared_pt
 }
 
 /// The read that answers the question: of this request, of another one, or a new one.
-auto request_reads::join(std::size_t endpoint) -> joined {
+auto request_reads::join(std::size_t endpoint, const store_question& question) -> joined {
+  from_->question_.clear();
+  packed_writer bytes(from_->question_);
+  bytes.number(endpoint);
+  detail::put_question(bytes, from_->scratch_, question);
   shared_reads::endpoint_counts& of_endpoint = from_->counts_[endpoint];
   ++counts_.asked;
   of_endpoint.asked.fetch_add(1, braid::relaxed);

@@ -92,19 +92,15 @@ class shared_reads {
   auto add(const question& asked) -> std::shared_ptr<flight>;
   void land(flight& one);
   void give_up(flight& one);
-  template <typename T>
-  static auto fly(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<T>> work)
+  static auto fly(shared_reads& owner, std::shared_ptr<flight> one, braid::task<store_result<store_answer>> work)
       -> braid::task<void>;
-  template <typename T>
   static auto ask_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
-                        braid::task<store_result<T>> work) -> braid::task<void>;
-  template <typename T>
+                        braid::task<store_result<store_answer>> work) -> braid::task<void>;
   static auto fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
-                        braid::task<store_result<T>> work) -> braid::task<void>;
+                        braid::task<store_result<store_answer>> work) -> braid::task<void>;
   template <typename Again>
   static auto wait_or_repeat(flight& one, braid::duration after, const Again& again) -> braid::task<void>;
-  template <typename T>
-  static auto answer_of(const flight& one, braid::arena& memory) -> store_result<T>;
+  static auto answer_of(const flight& one, braid::arena& memory) -> store_result<store_answer>;
 
   std::vector<store*> behind_;
   std::vector<endpoint_counts> counts_;
@@ -133,7 +129,7 @@ class request_reads {
   class client;
   struct joined;
 
-  auto join(std::size_t endpoint) -> joined;
+  auto join(std::size_t endpoint, const store_question& question) -> joined;
   auto known(const shared_reads::question& asked) -> std::shared_ptr<shared_reads::flight>;
   auto may_ask_again(std::size_t endpoint) -> bool;
 

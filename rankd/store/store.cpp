@@ -8,6 +8,7 @@
 #include <rankd/store/redis_options.hpp>
 #include <rankd/store/redis_store.hpp>
 
+#include <concepts>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -22,30 +23,17 @@ class embedded_client final : public store {
   embedded_client(embedded_store data, std::filesystem::path path, std::string endpoint_id) noexcept
       : data_(std::move(data)), path_(std::move(path)), endpoint_id_(std::move(endpoint_id)) {}
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
     const auto snapshot = data_.take_snapshot();
     if (!snapshot) co_return braid::fail(snapshot.error());
-    co_return read_fields(*snapshot, keys, field, arena);
-  }
-
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
-    const auto snapshot = data_.take_snapshot();
-    if (!snapshot) co_return braid::fail(snapshot.error());
-    co_return read_hashes(*snapshot, keys, arena);
-  }
-
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override {
-    const auto snapshot = data_.take_snapshot();
-    if (!snapshot) co_return braid::fail(snapshot.error());
-    co_return read_ids(*snapshot, keys, first, arena);
-  }
-
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    const auto snapshot = data_.take_snapshot();
-    if (!snapshot) co_return braid::fail(snapshot.error());
-    co_return read_named(*snapshot, what, arena);
+    co_return std::visit(
+        [&]<typename Question>(const Question& of) -> store_result<store_answer> {
+          if constexpr (std::same_as<Question, model_call>)
+            return braid::fail(store_errc::wrong_type);
+          else
+            return read_batch(*snapshot, of, arena);
+        },
+        question);
   }
 
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
@@ -104,10 +92,6 @@ auto open_model_server(const endpoint_entry& endpoint, server_messages words)
 }
 
 }  // namespace
-
-auto store::score(const model_call& /*what*/, braid::arena& /*arena*/) -> braid::task<store_result<score_batch>> {
-  co_return braid::fail(store_errc::wrong_type);
-}
 
 auto store::explain(const store_error& why) const -> store_failure {
   return {"store_error", "the store refused to answer: " + why.message()};

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <rankd/registry/registries.hpp>
-#include <rankd/store/batch.hpp>
-#include <rankd/store/error.hpp>
-#include <rankd/store/model_call.hpp>
-#include <rankd/store/named_read.hpp>
 #include <rankd/store/block_checksums.hpp>
+#include <rankd/store/error.hpp>
+#include <rankd/store/question.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/base/error.hpp>
@@ -32,10 +30,11 @@ struct store_failure {
 /// clients.
 enum class server_messages : std::uint8_t { hidden, shown };
 
-/// Answers batches: an operator asks for all of its keys at once. A key that is absent is an empty answer, not an
-/// error; one that holds the other kind of value fails the batch with store_errc::wrong_type.
-/// Threads: any number of batches at once. Lifetime: what is asked, arena and store must outlive the task; answers lie
-/// in the arena and need neither the store nor the keys.
+/// Answers questions: an operator asks for all of its keys at once. A key that is absent is an empty answer, not an
+/// error; a key that holds another kind of value fails the question with store_errc::wrong_type, as does a question of
+/// a kind that the store does not answer. A store that changes what another one does is a `store_layer`.
+/// Threads: any number of questions at once. Lifetime: what a question refers to, arena and store must outlive the
+/// task; answers lie in the arena and need neither the store nor the keys.
 class store {
  public:
   store() = default;
@@ -43,24 +42,10 @@ class store {
   auto operator=(const store&) -> store& = delete;
   virtual ~store() = default;
 
-  /// One field of each hash.
-  virtual auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> = 0;
+  /// Answers a question. The kind of the answer is that of the question: `answer_to` names it.
+  virtual auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> = 0;
 
-  /// All fields of each hash.
-  virtual auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> = 0;
-
-  /// The first `first` elements of each list as ids; malformed ones among these are left out, and counted.
-  virtual auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> = 0;
-
-  /// Values under keys that have names of their own.
-  virtual auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> = 0;
-
-  /// Scores of rows, by a model of a server. What holds data and no models fails with store_errc::wrong_type.
-  virtual auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>>;
-
-  /// What an error of one of the above means. This one says `store_error`.
+  /// Returns what an error of `ask` means. The default says `store_error`.
   [[nodiscard]] virtual auto explain(const store_error& why) const -> store_failure;
 
   /// Whether it answers on the thread that asks, without waiting: then nothing is gained where two tasks share an

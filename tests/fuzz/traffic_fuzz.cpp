@@ -5,6 +5,7 @@
 #include <rankd/store/replayed_reads.hpp>
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/server/traffic_world.hpp>
+#include <tests/rankd/store/asking.hpp>
 
 #include <braid/base/config.hpp>
 #include <braid/coro/spawn.hpp>
@@ -48,18 +49,18 @@ void ask_all(store& from) {
   const std::vector<std::span<const std::string_view>> members{asked, asked};
   braid::arena memory;
   std::size_t sum = 0;
-  if (const auto got = braid::sync_wait(from.hget({"u:", ids}, "country", memory)))
+  if (const auto got = braid::sync_wait(ask_store(from, field_read{{"u:", ids}, "country"}, memory)))
     for (const auto& each : *got) sum += each ? std::string(*each).size() : 0;
-  if (const auto got = braid::sync_wait(from.hgetall({"u:", ids}, memory)))
+  if (const auto got = braid::sync_wait(ask_store(from, hash_read{{"u:", ids}}, memory)))
     for (const auto& each : *got)
       for (const hash_field& field : each) sum += std::string(field.name).size() + std::string(field.value).size();
-  if (const auto got = braid::sync_wait(from.lrange_ids({"u:", ids}, 3, memory)))
+  if (const auto got = braid::sync_wait(ask_store(from, list_read{{"u:", ids}, 3}, memory)))
     for (const auto& each : got->lists) sum += each.size();
   for (const named_read& what : {named_read{.kind = read_kind::list, .keys = keys, .count = 3},
                                  named_read{.kind = read_kind::strings, .keys = keys},
                                  named_read{.kind = read_kind::fields, .keys = keys, .fields = asked},
                                  named_read{.kind = read_kind::scores, .keys = keys, .members = members}}) {
-    const auto got = braid::sync_wait(from.read(what, memory));
+    const auto got = braid::sync_wait(ask_store(from, what, memory));
     if (!got) continue;
     BRAID_EXPECTS(got->of_key.size() == keys.size(), "each key has what was found");
     for (const auto& each : got->of_key)

@@ -1,27 +1,26 @@
 // rankd/store/detail/recorded_batch.hpp: questions to stores and their answers as bytes, the same for both sides.
 #pragma once
 
-#include <rankd/store/batch.hpp>
-#include <rankd/store/model_call.hpp>
-#include <rankd/store/named_read.hpp>
 #include <rankd/store/packed.hpp>
+#include <rankd/store/question.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace rankd::detail {
 
-/// The calls of `store`. Written to files: a number keeps its meaning.
+/// The kinds of questions. Written to files: a number keeps its meaning.
 enum class store_call : std::uint8_t { hget = 1, hgetall = 2, lrange_ids = 3, read = 4, score = 5 };
 
 // A question is a head, which says what is read of each key, and the keys. An answer is how many elements were
 // malformed, and what was found under each key. Each key, and what was found under it, says where it ends.
 
 inline void put_head(packed_writer out, std::string& scratch, store_call call, std::string_view prefix,
-                     std::string_view field, std::uint32_t first) {
+                     std::string_view field = {}, std::uint32_t first = 0) {
   scratch.clear();
   packed_writer head(scratch);
   head.number(static_cast<std::uint64_t>(call));
@@ -31,9 +30,22 @@ inline void put_head(packed_writer out, std::string& scratch, store_call call, s
   out.text(scratch);
 }
 
-inline void put_keys(packed_writer out, std::span<const std::int64_t> ids) {
-  out.number(ids.size());
-  out.integers(ids);
+inline void put_head(packed_writer out, std::string& scratch, const field_read& what) {
+  put_head(out, scratch, store_call::hget, what.keys.prefix, what.field);
+}
+
+inline void put_head(packed_writer out, std::string& scratch, const hash_read& what) {
+  put_head(out, scratch, store_call::hgetall, what.keys.prefix);
+}
+
+inline void put_head(packed_writer out, std::string& scratch, const list_read& what) {
+  put_head(out, scratch, store_call::lrange_ids, what.keys.prefix, {}, what.first);
+}
+
+template <asks_ids Question>
+void put_keys(packed_writer out, const Question& what) {
+  out.number(what.keys.ids.size());
+  out.integers(what.keys.ids);
 }
 
 inline void put_head(packed_writer out, std::string& scratch, const named_read& what) {
@@ -104,6 +116,16 @@ inline void put_keys(packed_writer out, const model_call& what) {
   }
 }
 
+/// Writes a question: its head and its keys. `scratch` is memory for the head.
+inline void put_question(packed_writer out, std::string& scratch, const store_question& what) {
+  std::visit(
+      [&](const auto& of) {
+        put_head(out, scratch, of);
+        put_keys(out, of);
+      },
+      what);
+}
+
 inline void put_answer(packed_writer out, const score_batch& scores) {
   out.number(0);
   for (std::size_t row = 0; row < scores.rows(); ++row) {
@@ -155,6 +177,11 @@ inline void put_answer(packed_writer out, const item_batch& found) {
       if (!each.text.empty()) out.text(each.text);
     }
   }
+}
+
+/// Writes an answer.
+inline void put_answer(packed_writer out, const store_answer& answer) {
+  std::visit([&](const auto& of) { put_answer(out, of); }, answer);
 }
 
 }  // namespace rankd::detail

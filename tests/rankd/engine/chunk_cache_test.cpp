@@ -1,6 +1,7 @@
 // tests/rankd/engine/chunk_cache_test.cpp: chunks that are kept, those that are not, and requests that take none from
 // the heap.
 #include <rankd/engine/chunk_cache.hpp>
+#include <rankd/store/store_layer.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/support/sanitizer.hpp>
@@ -153,27 +154,11 @@ constexpr long max_large = requests / 10;
 constexpr double max_blocks = 6;
 
 /// The store of the reference data as one that tasks wait for: requests share its reads.
-class waited_store final : public store {
+class waited_store final : public store_layer {
  public:
-  explicit waited_store(store& behind) noexcept : behind_(&behind) {}
+  explicit waited_store(store& behind) noexcept : store_layer(behind) {}
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
-    return behind_->hget(keys, field, arena);
-  }
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
-    return behind_->hgetall(keys, arena);
-  }
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override {
-    return behind_->lrange_ids(keys, first, arena);
-  }
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    return behind_->read(what, arena);
-  }
-
- private:
-  store* behind_;
+  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return false; }
 };
 
 struct block_counts {

@@ -152,7 +152,7 @@ TEST_CASE("a failing node is named, with what its operator says") {
 
 TEST_CASE("stores that refuse, are not open or throw are errors of the node that asked") {
   struct throwing_store : memory_store {
-    auto hget(key_batch, std::string_view, braid::arena&) -> braid::task<store_result<field_batch>> override {
+    auto ask(store_question, braid::arena&) -> braid::task<store_result<store_answer>> override {
       throw std::runtime_error("broken");
     }
   };

@@ -1,5 +1,6 @@
 // tests/rankd/engine/limits_test.cpp: time limits of nodes, and nodes that are run again when a store fails them.
 #include <rankd/engine/engine.hpp>
+#include <rankd/store/store_layer.hpp>
 
 #include <braid/base/random.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -51,14 +53,14 @@ auto list_of(const std::string& id, int user) -> std::string {
 }
 
 /// Fails the first batches of a key, so many as are planted, then answers as the store behind it.
-class flaky_store final : public store {
+class flaky_store final : public store_layer {
  public:
   struct fault {
     int times = 0;
     std::string code = "store_timeout";
   };
 
-  explicit flaky_store(store& behind) : behind_(&behind) {}
+  explicit flaky_store(store& behind) : store_layer(behind) {}
 
   void plant(std::map<std::string, fault, std::less<>> faults) {
     const std::scoped_lock lock(mutex_);
@@ -71,22 +73,12 @@ class flaky_store final : public store {
     return found == asked_.end() ? 0 : found->second;
   }
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
-    return behind_->hget(keys, field, arena);
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
+    if (const auto* what = std::get_if<named_read>(&question); what != nullptr && fails(what->keys.front()))
+      co_return std::unexpected(store_error(std::error_code(ask_code(what->keys.front()), std::generic_category())));
+    co_return co_await behind().ask(question, arena);
   }
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
-    return behind_->hgetall(keys, arena);
-  }
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override {
-    return behind_->lrange_ids(keys, first, arena);
-  }
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    if (fails(what.keys.front()))
-      co_return std::unexpected(store_error(std::error_code(ask_code(what.keys.front()), std::generic_category())));
-    co_return co_await behind_->read(what, arena);
-  }
+  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return false; }
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
     return {why.value() == momentary ? "store_timeout" : "store_corrupt", "a planted fault"};
   }
@@ -105,7 +97,6 @@ class flaky_store final : public store {
     return faults_.find(key)->second.code == "store_timeout" ? momentary : 2;
   }
 
-  store* behind_;
   std::mutex mutex_;
   std::map<std::string, fault, std::less<>> faults_;
   std::map<std::string, int, std::less<>> asked_;

@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -49,8 +50,11 @@ auto followed(const std::string& cached = cache(1000)) -> std::string {
 
 /// A store that passes nothing on before it is let.
 struct held_store final : memory_store {
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override {
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
+    return std::holds_alternative<list_read>(question) ? hold(question, arena) : memory_store::ask(question, arena);
+  }
+
+  auto hold(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
     ++begun;
     struct end {
       int* count;
@@ -58,8 +62,7 @@ struct held_store final : memory_store {
     };
     const end counted{&ended};
     while (!is_let) co_await let;
-    auto work = memory_store::lrange_ids(keys, first, arena);
-    co_return co_await std::move(work);
+    co_return co_await memory_store::ask(question, arena);
   }
 
   braid::event let;  // these on the loop

@@ -3,6 +3,7 @@
 
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/redis_store.hpp>
+#include <rankd/store/store_layer.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/engine/owned_data.hpp>
@@ -18,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -58,35 +60,26 @@ struct counted_server {
 };
 
 /// Passes on what it is asked, once it is let, or at once where it is asked a second time.
-class held_store final : public store {
+class held_store final : public store_layer {
  public:
-  explicit held_store(store& behind) : behind_(&behind) {}
+  explicit held_store(store& behind) : store_layer(behind) {}
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
-    ++asked;
-    while (!is_let && keys.hedge.attempt == read_attempt::first) co_await let;
-    co_return co_await behind_->hget(keys, field, arena);
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
+    const bool is_held = std::holds_alternative<field_read>(question) || std::holds_alternative<list_read>(question);
+    return is_held ? hold(question, arena) : behind().ask(question, arena);
   }
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
-    return behind_->hgetall(keys, arena);
-  }
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override {
-    ++asked;
-    while (!is_let && keys.hedge.attempt == read_attempt::first) co_await let;
-    co_return co_await behind_->lrange_ids(keys, first, arena);
-  }
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    return behind_->read(what, arena);
-  }
+  [[nodiscard]] auto answers_at_once() const noexcept -> bool override { return false; }
 
   braid::event let;  // these on the loop
   bool is_let = false;
   int asked = 0;
 
  private:
-  store* behind_;
+  auto hold(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
+    ++asked;
+    while (!is_let && hedge_of(question)->attempt == read_attempt::first) co_await let;
+    co_return co_await behind().ask(question, arena);
+  }
 };
 
 auto release(held_store& what) -> braid::task<void> {

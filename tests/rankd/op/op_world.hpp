@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 namespace rankd::testing {
@@ -59,21 +60,29 @@ class memory_store : public store {
   std::vector<std::string> asked;
   std::error_code refusal;  ///< what every batch fails with, if anything
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
+    return std::visit([&](const auto& of) { return answer(of, arena); }, question);
+  }
+
+ private:
+  using answering = braid::task<store_result<store_answer>>;
+
+  auto answer(field_read what, braid::arena& arena) -> answering {
+    const key_batch& keys = what.keys;
     asked.push_back("hget" + spelled(keys));
     if (refusal) co_return std::unexpected(refusal);
     const auto out = arena.filled(keys.ids.size(), std::optional<std::string_view>());
     for (std::size_t at = 0; at < out.size(); ++at) {
       const auto hash = hashes.find(key_of(keys, at));
       if (hash == hashes.end()) continue;
-      const auto value = hash->second.find(std::string(field));
+      const auto value = hash->second.find(std::string(what.field));
       if (value != hash->second.end()) out[at] = arena.copied(value->second);
     }
-    co_return out;
+    co_return field_batch(out);
   }
 
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
+  auto answer(hash_read what, braid::arena& arena) -> answering {
+    const key_batch& keys = what.keys;
     asked.push_back("hgetall" + spelled(keys));
     if (refusal) co_return std::unexpected(refusal);
     const auto out = arena.filled(keys.ids.size(), std::span<const hash_field>());
@@ -84,12 +93,12 @@ class memory_store : public store {
       for (const auto& [name, value] : hash->second) fields.push_back({arena.copied(name), arena.copied(value)});
       out[at] = arena.copied(std::span<const hash_field>(fields));
     }
-    co_return out;
+    co_return hash_batch(out);
   }
 
-  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<store_result<id_batch>> override {
-    asked.push_back("lrange " + std::to_string(first) + spelled(keys));
+  auto answer(list_read what, braid::arena& arena) -> answering {
+    const key_batch& keys = what.keys;
+    asked.push_back("lrange " + std::to_string(what.first) + spelled(keys));
     if (refusal) co_return std::unexpected(refusal);
     const auto out = arena.filled(keys.ids.size(), std::span<const std::int64_t>());
     std::uint64_t malformed = 0;
@@ -97,7 +106,7 @@ class memory_store : public store {
       const auto list = lists.find(key_of(keys, at));
       if (list == lists.end()) continue;
       std::vector<std::int64_t> ids;
-      for (std::size_t i = 0; i < std::min<std::size_t>(first, list->second.size()); ++i) {
+      for (std::size_t i = 0; i < std::min<std::size_t>(what.first, list->second.size()); ++i) {
         if (const auto id = parse_id(list->second[i]))
           ids.push_back(*id);
         else
@@ -108,7 +117,7 @@ class memory_store : public store {
     co_return id_batch{out, malformed};
   }
 
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
+  auto answer(named_read what, braid::arena& arena) -> answering {
     constexpr std::array names{"list", "sorted_set", "set", "fields", "members", "scores", "strings"};
     std::string note = names[static_cast<std::size_t>(what.kind)];
     if (what.count != 0) note += " " + std::to_string(what.count);
@@ -121,7 +130,10 @@ class memory_store : public store {
     co_return item_batch{out, 0};
   }
 
- private:
+  auto answer(model_call /*what*/, braid::arena& /*arena*/) -> answering {
+    co_return braid::fail(store_errc::wrong_type);
+  }
+
   auto items_of(const named_read& what, std::size_t at, braid::arena& arena) -> std::vector<stored_item> {
     const std::string key(what.keys[at]);
     std::vector<stored_item> out;

@@ -30,7 +30,8 @@ constexpr std::uint32_t country = 3001;
 /// Notes the values that it is asked about, and scores each row by its number; the third has no score.
 class scoring_store final : public memory_store {
  public:
-  auto score(const model_call& what, braid::arena& arena) -> braid::task<store_result<score_batch>> override {
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
+    const auto what = std::get<model_call>(question);
     std::string note = std::string(what.model) + "/" + std::string(what.version) + "/" + std::string(what.tensor);
     for (const model_input& each : what.inputs) {
       note += " " + std::string(each.name) + "=";

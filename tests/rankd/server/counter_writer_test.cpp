@@ -9,6 +9,7 @@
 #include <rankd/store/redis_store.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/server/counted_project.hpp>
+#include <tests/rankd/store/asking.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/redis_server.hpp>
 #include <tests/support/run_on_loop.hpp>
@@ -32,6 +33,7 @@ using namespace rankd;
 using braid::testing::eventually;
 using braid::testing::redis_server;
 using braid::testing::run_on_loop;
+using rankd::testing::ask_store;
 using rankd::testing::counted_project;
 
 namespace {
@@ -240,8 +242,8 @@ TEST_CASE("the same events give the same answers from Redis and from an embedded
     for (const std::string_view prefix : {"stats:", "spent:", "orders:"}) {
       braid::arena memory;
       const key_batch keys{.prefix = prefix, .ids = ids};
-      const auto one = co_await redis.hgetall(keys, memory);
-      const auto other = co_await over.hgetall(keys, memory);
+      const auto one = co_await ask_store(redis, hash_read{keys}, memory);
+      const auto other = co_await ask_store(over, hash_read{keys}, memory);
       for (std::size_t id = 0; id < ids.size(); ++id) CHECK(std::ranges::equal(one.value()[id], other.value()[id]));
     }
   });

@@ -3,6 +3,7 @@
 
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/server/closed_store.hpp>
+#include <tests/rankd/store/asking.hpp>
 
 #include <braid/coro/spawn.hpp>
 #include <braid/coro/synchronization.hpp>
@@ -17,6 +18,7 @@
 
 using namespace rankd;
 using namespace std::chrono_literals;
+using rankd::testing::ask_store;
 using rankd::testing::memory_store;
 
 namespace {
@@ -29,8 +31,7 @@ class bad_store final : public rankd::testing::closed_store {
   enum class way { silent, throwing };
   explicit bad_store(way how) : how_(how) {}
 
-  auto hget(key_batch /*keys*/, std::string_view /*field*/, braid::arena& /*memory*/)
-      -> braid::task<store_result<field_batch>> override {
+  auto ask(store_question /*question*/, braid::arena& /*memory*/) -> braid::task<store_result<store_answer>> override {
     if (how_ == way::throwing) throw std::runtime_error("a store that throws");
     braid::event never;
     co_await never;
@@ -53,21 +54,22 @@ TEST_CASE("batches are passed on, and their answers come back and are counted") 
   behind.lists["follow:1"] = {"5", "x"};
   metered_store asked(behind);
   braid::arena memory;
-  const auto fields = braid::sync_wait(asked.hget({"user:", users}, "country", memory)).value();
+  const auto fields = braid::sync_wait(ask_store(asked, field_read{{"user:", users}, "country"}, memory)).value();
   CHECK(fields[1] == "CA");
-  const auto lists = braid::sync_wait(asked.lrange_ids({"follow:", users}, 10, memory)).value();
+  const auto lists = braid::sync_wait(ask_store(asked, list_read{{"follow:", users}, 10}, memory)).value();
   CHECK(lists.lists[0].size() == 1);
   CHECK(lists.malformed == 1);
-  CHECK(braid::sync_wait(asked.hgetall({"user:", users}, memory)).value().size() == 2);
+  CHECK(braid::sync_wait(ask_store(asked, hash_read{{"user:", users}}, memory)).value().size() == 2);
   const std::vector<std::string_view> keys{"follow:1"};
   const named_read named{.kind = read_kind::list, .keys = keys, .count = 1};
-  CHECK(braid::sync_wait(asked.read(named, memory)).value().of_key[0][0].id == 5);
+  CHECK(braid::sync_wait(ask_store(asked, named, memory)).value().of_key[0][0].id == 5);
   CHECK(behind.asked.size() == 4);
   CHECK(answered(asked) == 4);
   CHECK(asked.metrics().errors == 0);
   CHECK(asked.metrics().in_flight == 0);
   behind.refusal = make_error_code(braid::errc::closed);
-  CHECK(braid::sync_wait(asked.hget({"user:", users}, "country", memory)).error() == braid::errc::closed);
+  CHECK(braid::sync_wait(ask_store(asked, field_read{{"user:", users}, "country"}, memory)).error() ==
+        braid::errc::closed);
   CHECK(answered(asked) == 5);
   CHECK(asked.metrics().errors == 1);
   CHECK(asked.explain(behind.refusal).code == behind.explain(behind.refusal).code);
@@ -79,7 +81,7 @@ TEST_CASE("a batch that nobody waits for any more is late, one that throws an er
   bad_store silent(bad_store::way::silent);
   metered_store waiting(silent);
   auto limited = [&]() -> braid::task<bool> {
-    auto asking = waiting.hget({"user:", users}, "country", memory);
+    auto asking = ask_store(waiting, field_read{{"user:", users}, "country"}, memory);
     auto timed = braid::with_timeout(1ms, std::move(asking));
     const auto got = co_await std::move(timed);
     co_return got.has_value();
@@ -92,7 +94,8 @@ TEST_CASE("a batch that nobody waits for any more is late, one that throws an er
 
   bad_store throwing(bad_store::way::throwing);
   metered_store failing(throwing);
-  CHECK_THROWS_AS(braid::sync_wait(failing.hget({"user:", users}, "country", memory)), std::runtime_error);
+  CHECK_THROWS_AS(braid::sync_wait(ask_store(failing, field_read{{"user:", users}, "country"}, memory)),
+                  std::runtime_error);
   CHECK(failing.metrics().errors == 1);
   CHECK(failing.metrics().late == 0);
   CHECK(failing.metrics().in_flight == 0);

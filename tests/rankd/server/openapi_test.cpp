@@ -25,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -40,10 +41,11 @@ namespace {
 /// Fails in the way that the user id of the request selects.
 class failing_store final : public rankd::testing::closed_store {
  public:
-  auto lrange_ids(key_batch keys, std::uint32_t /*first*/, braid::arena& /*memory*/)
-      -> braid::task<store_result<id_batch>> override {
-    if (keys.ids.front() == 500) throw std::runtime_error("a store that throws");
-    co_return braid::fail(keys.ids.front() == 502 ? braid::errc::finished : braid::errc::closed);
+  auto ask(store_question question, braid::arena& /*memory*/) -> braid::task<store_result<store_answer>> override {
+    const auto* const list = std::get_if<list_read>(&question);
+    const std::int64_t user = list == nullptr ? 0 : list->keys.ids.front();
+    if (user == 500) throw std::runtime_error("a store that throws");
+    co_return braid::fail(user == 502 ? braid::errc::finished : braid::errc::closed);
   }
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
     if (why == braid::errc::finished) return {"store_bad_reply", "nonsense"};

@@ -89,7 +89,7 @@ TEST_CASE("one field of many hashes is what a table says") {
   braid::arena arena;
   const auto ids = all_ids();
   for (const std::string field : {"f0", "f3", "absent"}) {
-    const auto read = read_fields(*snapshot, {"user:", ids}, field, arena);
+    const auto read = read_batch(*snapshot, field_read{{"user:", ids}, field}, arena);
     REQUIRE(read.has_value());
     REQUIRE(read->size() == ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -108,7 +108,7 @@ TEST_CASE("all fields of many hashes are what a table says") {
   const auto snapshot = store.take_snapshot();
   braid::arena arena;
   const auto ids = all_ids();
-  const auto read = read_hashes(*snapshot, {"user:", ids}, arena);
+  const auto read = read_batch(*snapshot, hash_read{{"user:", ids}}, arena);
   REQUIRE(read.has_value());
   for (std::size_t i = 0; i < ids.size(); ++i) {
     fields seen;
@@ -126,7 +126,7 @@ TEST_CASE("the first ids of many lists are what a table says, and malformed elem
   braid::arena arena;
   const auto ids = all_ids();
   for (const std::uint32_t first : {0U, 1U, 7U, 4'000'000'000U}) {
-    const auto read = read_ids(*snapshot, {"follow:", ids}, first, arena);
+    const auto read = read_batch(*snapshot, list_read{{"follow:", ids}, first}, arena);
     REQUIRE(read.has_value());
     std::uint64_t malformed = 0;
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -153,7 +153,7 @@ TEST_CASE("answers outlive snapshot and store") {
   {
     const scratch_folder folder;
     const embedded_store store = load(folder, R"({"hash":"user:1","fields":{"country":"US"}})");
-    answer = *read_fields(*store.take_snapshot(), {"user:", ids}, "country", arena);
+    answer = *read_batch(*store.take_snapshot(), field_read{{"user:", ids}, "country"}, arena);
   }
   CHECK(answer[0] == "US");
 }
@@ -165,11 +165,11 @@ TEST_CASE("a list is no hash and a hash is no list") {
   const auto snapshot = store.take_snapshot();
   braid::arena arena;
   const std::vector<std::int64_t> ids = {0, 1};
-  CHECK(read_fields(*snapshot, {"a:", ids}, "f", arena).has_value());
-  CHECK(read_fields(*snapshot, {"b:", ids}, "f", arena).error() == store_errc::wrong_type);
-  CHECK(read_hashes(*snapshot, {"b:", ids}, arena).error() == store_errc::wrong_type);
-  CHECK(read_ids(*snapshot, {"b:", ids}, 1, arena).has_value());
-  CHECK(read_ids(*snapshot, {"a:", ids}, 1, arena).error() == store_errc::wrong_type);
+  CHECK(read_batch(*snapshot, field_read{{"a:", ids}, "f"}, arena).has_value());
+  CHECK(read_batch(*snapshot, field_read{{"b:", ids}, "f"}, arena).error() == store_errc::wrong_type);
+  CHECK(read_batch(*snapshot, hash_read{{"b:", ids}}, arena).error() == store_errc::wrong_type);
+  CHECK(read_batch(*snapshot, list_read{{"b:", ids}, 1}, arena).has_value());
+  CHECK(read_batch(*snapshot, list_read{{"a:", ids}, 1}, arena).error() == store_errc::wrong_type);
 }
 
 TEST_CASE("an empty list or hash is absent, whatever is asked for") {
@@ -178,9 +178,9 @@ TEST_CASE("an empty list or hash is absent, whatever is asked for") {
   const auto snapshot = store.take_snapshot();
   braid::arena arena;
   const std::vector<std::int64_t> ids = {1};
-  CHECK(read_fields(*snapshot, {"b:", ids}, "f", arena).has_value());
-  CHECK(read_hashes(*snapshot, {"b:", ids}, arena).has_value());
-  CHECK(read_ids(*snapshot, {"a:", ids}, 1, arena).has_value());
+  CHECK(read_batch(*snapshot, field_read{{"b:", ids}, "f"}, arena).has_value());
+  CHECK(read_batch(*snapshot, hash_read{{"b:", ids}}, arena).has_value());
+  CHECK(read_batch(*snapshot, list_read{{"a:", ids}, 1}, arena).has_value());
 }
 
 TEST_CASE("the longest prefix and the longest ids make keys of their own") {
@@ -190,7 +190,7 @@ TEST_CASE("the longest prefix and the longest ids make keys of their own") {
   const std::vector<std::int64_t> ids = {std::numeric_limits<std::int64_t>::max(),
                                          std::numeric_limits<std::int64_t>::min()};
   braid::arena arena;
-  const auto read = read_ids(*store.take_snapshot(), {prefix, ids}, 9, arena);
+  const auto read = read_batch(*store.take_snapshot(), list_read{{prefix, ids}, 9}, arena);
   REQUIRE(read.has_value());
   CHECK(read->lists[0].empty());
   REQUIRE(read->lists[1].size() == 1);
@@ -202,6 +202,6 @@ TEST_CASE("an empty batch has an empty answer") {
   const embedded_store store = load(folder, "");
   const auto snapshot = store.take_snapshot();
   braid::arena arena;
-  CHECK(read_fields(*snapshot, {"user:", {}}, "country", arena)->empty());
-  CHECK(read_ids(*snapshot, {"user:", {}}, 5, arena)->lists.empty());
+  CHECK(read_batch(*snapshot, field_read{{"user:", {}}, "country"}, arena)->empty());
+  CHECK(read_batch(*snapshot, list_read{{"user:", {}}, 5}, arena)->lists.empty());
 }

@@ -3,6 +3,7 @@
 
 #include <rankd/store/error.hpp>
 #include <rankd/store/load.hpp>
+#include <tests/rankd/store/asking.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <braid/coro/spawn.hpp>
@@ -16,6 +17,7 @@
 
 using namespace rankd;
 using namespace std::chrono_literals;
+using rankd::testing::ask_store;
 
 namespace {
 
@@ -39,7 +41,7 @@ struct counted_world {
   }
   auto all_of(std::vector<std::int64_t> ids) -> std::string {
     braid::arena memory;
-    const auto got = braid::sync_wait(over->hgetall({"item:", ids}, memory));
+    const auto got = braid::sync_wait(ask_store(*over, hash_read{{"item:", ids}}, memory));
     if (!got) return over->explain(got.error()).code;
     std::string out;
     for (const auto& hash : *got) {
@@ -67,7 +69,7 @@ TEST_CASE("a counted field hides a loaded one of its name, and the others stay")
 
   braid::arena memory;
   const std::vector<std::int64_t> ids = {4, 5, 1, 3};
-  const auto clicks = braid::sync_wait(world.over->hget({"item:", ids}, "clicks", memory)).value();
+  const auto clicks = braid::sync_wait(ask_store(*world.over, field_read{{"item:", ids}, "clicks"}, memory)).value();
   CHECK(clicks[0] == "4");
   CHECK(clicks[1] == std::nullopt);
   CHECK(clicks[2] == "1");
@@ -76,7 +78,9 @@ TEST_CASE("a counted field hides a loaded one of its name, and the others stay")
   const std::vector<std::string_view> keys = {"item:1", "item:5", "item:4"};
   const std::vector<std::string_view> fields = {"title", "clicks"};
   const auto named =
-      braid::sync_wait(world.over->read({.kind = read_kind::fields, .keys = keys, .fields = fields}, memory)).value();
+      braid::sync_wait(
+          ask_store(*world.over, named_read{.kind = read_kind::fields, .keys = keys, .fields = fields}, memory))
+          .value();
   CHECK(named.of_key[0][0].text == "One");
   CHECK(named.of_key[0][1].text == "1");
   CHECK_FALSE(named.of_key[1][1].is_there);
@@ -90,7 +94,7 @@ TEST_CASE("other kinds of values are those that were loaded") {
   CHECK(world.all_of({2}) == "store_wrong_type");
   braid::arena memory;
   const std::vector<std::int64_t> ids = {2};
-  const auto list = braid::sync_wait(world.over->lrange_ids({"item:", ids}, 2, memory)).value();
+  const auto list = braid::sync_wait(ask_store(*world.over, list_read{{"item:", ids}, 2}, memory)).value();
   CHECK(std::vector(list.lists[0].begin(), list.lists[0].end()) == std::vector<std::int64_t>{5, 6});
   CHECK(world.over->answers_at_once());
   CHECK(world.over->damage().empty());

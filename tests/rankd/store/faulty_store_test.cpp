@@ -4,6 +4,7 @@
 #include <rankd/store/load.hpp>
 
 #include <braid/coro/spawn.hpp>
+#include <tests/rankd/store/asking.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 namespace {
 
 using namespace rankd;
+using rankd::testing::ask_store;
 
 class loaded_store : public braid::testing::scratch_folder {
  public:
@@ -46,10 +48,10 @@ auto codes(store& from) -> std::vector<std::string> {
   const auto note = [&](const auto& answer) {
     out.push_back(answer ? std::string() : from.explain(answer.error()).code);
   };
-  note(braid::sync_wait(from.hget({"user:", ids}, "country", arena)));
-  note(braid::sync_wait(from.hgetall({"user:", ids}, arena)));
-  note(braid::sync_wait(from.lrange_ids({"follow:", ids}, 3, arena)));
-  note(braid::sync_wait(from.read({.kind = read_kind::fields, .keys = keys, .fields = fields}, arena)));
+  note(braid::sync_wait(ask_store(from, field_read{{"user:", ids}, "country"}, arena)));
+  note(braid::sync_wait(ask_store(from, hash_read{{"user:", ids}}, arena)));
+  note(braid::sync_wait(ask_store(from, list_read{{"follow:", ids}, 3}, arena)));
+  note(braid::sync_wait(ask_store(from, named_read{.kind = read_kind::fields, .keys = keys, .fields = fields}, arena)));
   return out;
 }
 
@@ -76,7 +78,7 @@ TEST_CASE("what the store itself refuses is explained by it") {
   CHECK(faulty.explain(store_errc::wrong_type).code == "store_wrong_type");
   braid::arena arena;
   const std::vector<std::int64_t> ids{1};
-  const auto refused = braid::sync_wait(faulty.lrange_ids({"follow:", ids}, 3, arena));
+  const auto refused = braid::sync_wait(ask_store(faulty, list_read{{"follow:", ids}, 3}, arena));
   REQUIRE_FALSE(refused);
   const store_failure why = faulty.explain(refused.error());
   CHECK(why.code == "store_error");

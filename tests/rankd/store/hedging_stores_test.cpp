@@ -3,6 +3,7 @@
 #include <rankd/store/shared_reads.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/store/asking.hpp>
 #include <tests/support/test_loop.hpp>
 
 #include <braid/coro/scope.hpp>
@@ -16,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -23,6 +25,7 @@
 using namespace rankd;
 using namespace std::chrono_literals;
 using braid::testing::test_loop;
+using rankd::testing::ask_store;
 using rankd::testing::memory_store;
 
 namespace {
@@ -40,17 +43,13 @@ struct attempt_plan {
 /// Answers each attempt when it is let.
 class two_attempt_store final : public memory_store {
  public:
-  auto hget(key_batch keys, std::string_view /*field*/, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
-    attempt_plan& mine = attempt(keys.hedge);
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
+    attempt_plan& mine = attempt(*hedge_of(question));
     co_await begin(mine);
     if (mine.answer.empty())
       co_return std::unexpected(store_error(std::make_error_code(std::errc::io_error), mine.failure));
-    co_return arena.filled(keys.ids.size(), std::optional<std::string_view>(mine.answer));
-  }
-  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
-    attempt_plan& mine = attempt(what.hedge);
-    co_await begin(mine);
+    if (const auto* fields = std::get_if<field_read>(&question))
+      co_return field_batch(arena.filled(fields->keys.ids.size(), std::optional<std::string_view>(mine.answer)));
     const auto items = arena.filled(1, stored_item{.is_there = true, .text = mine.answer});
     co_return item_batch{.of_key = arena.filled(1, std::span<const stored_item>(items))};
   }
@@ -75,7 +74,7 @@ class two_attempt_store final : public memory_store {
 
 auto ask_country(store* from, std::vector<std::int64_t> users, std::string& heard) -> braid::task<void> {
   braid::arena memory;
-  auto asking = from->hget({.prefix = "user:", .ids = users}, "country", memory);
+  auto asking = ask_store(*from, field_read{{.prefix = "user:", .ids = users}, "country"}, memory);
   auto ended = co_await braid::as_outcome(std::move(asking));
   if (ended.is_stopped()) {
     heard = "stopped";
@@ -275,9 +274,11 @@ TEST_CASE("reads of names are marked as well, in a copy that outlives the questi
   const auto ask = [&]() -> braid::task<void> {
     braid::arena memory;
     const std::array<std::string_view, 1> keys{"a"};
-    const auto asking = [&] { return marked.list().front()->read({.kind = read_kind::strings, .keys = keys}, memory); };
+    const auto asking = [&] {
+      return marked.list().front()->ask(named_read{.kind = read_kind::strings, .keys = keys}, memory);
+    };
     auto got = asking();
-    heard = (co_await std::move(got))->of_key[0][0].text;
+    heard = answer_to<named_read>(co_await std::move(got))->of_key[0][0].text;
   };
   in.scopes.push_back(std::make_unique<braid::scope>(in.on.io().root()));
   in.scopes.back()->spawn(ask());

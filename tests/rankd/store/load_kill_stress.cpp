@@ -46,7 +46,7 @@ auto round_of(const fs::path& folder) -> std::int64_t {
   std::vector<std::int64_t> ids(keys);
   std::iota(ids.begin(), ids.end(), 0);
   braid::arena arena;
-  const auto lists = read_ids(*store->take_snapshot(), {"list:", ids}, 2, arena);
+  const auto lists = read_batch(*store->take_snapshot(), list_read{{"list:", ids}, 2}, arena);
   REQUIRE(lists.has_value());
   for (const auto& list : lists->lists) REQUIRE((list.size() == 1 && list[0] == lists->lists[0][0]));
   return lists->lists[0][0];

@@ -3,6 +3,7 @@
 
 #include <rankd/store/error.hpp>
 
+#include <tests/rankd/store/asking.hpp>
 #include <tests/support/http_scene.hpp>
 #include <tests/support/system_threads.hpp>
 
@@ -26,6 +27,7 @@ using braid::http_exchange;
 using braid::http_status;
 using braid::testing::http_scene;
 using rankd::detail::circuit_breaker;
+using rankd::testing::ask_store;
 
 namespace {
 
@@ -72,7 +74,7 @@ struct model_scene {
 
   /// What comes back for a call, or its code.
   auto ask(model_server& at, const model_call& what, braid::duration step = {}) -> std::string {
-    auto asking = at.score(what, memory);
+    auto asking = ask_store(at, what, memory);
     const auto got = scene->here.run_through(std::move(asking), step).take();
     if (!got) {
       last = at.explain(got.error()).message;
@@ -416,7 +418,7 @@ TEST_CASE("a loop may stop while calls are under way") {
   model_call each = call_of();
   each.rows_per_call = 1;
   auto ask = [](model_server& of, const model_call& what, braid::arena& memory) -> braid::task<void> {
-    auto asking = of.score(what, memory);
+    auto asking = ask_store(of, what, memory);
     static_cast<void>(co_await std::move(asking));
   };
   for (int n = 0; n < 3; ++n) at.scene->here.io().spawn(ask(server, each, at.memory));
@@ -429,7 +431,7 @@ TEST_CASE("a server of models holds no keys") {
   model_scene at(&sums);
   model_server& server = at.add(at.options());
   constexpr std::array<std::int64_t, 1> one{1};
-  const auto country = at.scene->here.run(server.hget({"user:", one}, "country", at.memory)).take();
+  const auto country = at.scene->here.run(ask_store(server, field_read{{"user:", one}, "country"}, at.memory)).take();
   REQUIRE_FALSE(country.has_value());
   CHECK(server.explain(country.error()).code == "store_wrong_type");
 }

@@ -7,6 +7,7 @@
 #include <rankd/store/redis_store.hpp>
 #include <rankd/store/store.hpp>
 
+#include <tests/rankd/store/asking.hpp>
 #include <tests/support/real_cluster.hpp>
 #include <tests/support/redis_server.hpp>
 #include <tests/support/scratch_folder.hpp>
@@ -27,6 +28,7 @@ using braid::testing::real_cluster;
 using braid::testing::redis_server;
 using braid::testing::scratch_folder;
 using braid::testing::watchdog;
+using rankd::testing::ask_store;
 
 namespace {
 
@@ -98,7 +100,7 @@ struct three_stores {
  private:
   auto said_by(store& from, const named_read& what) -> std::string {
     braid::arena memory;
-    const auto found = on->run(from.read(what, memory));
+    const auto found = on->run(ask_store(from, what, memory));
     if (!found) return from.explain(found.error()).code;
     std::string out;
     for (std::size_t key = 0; key < found->of_key.size(); ++key) {

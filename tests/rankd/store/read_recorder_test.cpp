@@ -3,6 +3,7 @@
 
 #include <rankd/store/replayed_reads.hpp>
 #include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/store/asking.hpp>
 
 #include <array>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <doctest/doctest.h>
 
 using namespace rankd;
+using rankd::testing::ask_store;
 using rankd::testing::memory_store;
 using rankd::testing::op_world;
 
@@ -32,7 +34,7 @@ TEST_CASE("a batch reaches the store of its endpoint, and its answer comes back"
   REQUIRE(stores->size() == 2);
   CHECK((*stores)[1] == nullptr);
   braid::arena memory;
-  const auto got = braid::sync_wait((*stores)[0]->hget({"user:", users}, "country", memory)).value();
+  const auto got = braid::sync_wait(ask_store(*(*stores)[0], field_read{{"user:", users}, "country"}, memory)).value();
   CHECK(got[1] == "CA");
   CHECK(behind.asked == std::vector<std::string>{"hget user:1 user:-2"});
   CHECK((*stores)[0]->explain(make_error_code(store_errc::corrupt)).code ==
@@ -47,17 +49,19 @@ TEST_CASE("the same batch is kept once, with other answers each time, and nothin
   const store_list stores = read_recorder::stores_of(by);
   braid::arena memory;
   const auto ask = [&] {
-    static_cast<void>(braid::sync_wait(stores->front()->lrange_ids({"follow:", users}, 10, memory)));
+    static_cast<void>(braid::sync_wait(ask_store(*stores->front(), list_read{{"follow:", users}, 10}, memory)));
   };
   ask();
   ask();
   const std::vector<std::string_view> keys{"a"};
   for (int n = 0; n < 2; ++n)
-    static_cast<void>(braid::sync_wait(stores->front()->read({.kind = read_kind::strings, .keys = keys}, memory)));
+    static_cast<void>(
+        braid::sync_wait(ask_store(*stores->front(), named_read{.kind = read_kind::strings, .keys = keys}, memory)));
   {
     const auto steady = std::make_shared<read_recorder>(std::vector<store*>{stores->front()});
     for (int n = 0; n < 3; ++n)
-      static_cast<void>(braid::sync_wait(read_recorder::stores_of(steady)->front()->hgetall({"user:", users}, memory)));
+      static_cast<void>(
+          braid::sync_wait(ask_store(*read_recorder::stores_of(steady)->front(), hash_read{{"user:", users}}, memory)));
     CHECK(batches_in(steady->take()) == 1);
   }
   behind.lists["follow:1"] = {"6"};
@@ -74,8 +78,8 @@ TEST_CASE("more than is kept of one request is cut, and says so") {
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{&behind});
   braid::arena memory;
   const std::vector<std::string_view> keys{"big"};
-  const auto got =
-      braid::sync_wait(read_recorder::stores_of(by)->front()->read({.kind = read_kind::strings, .keys = keys}, memory));
+  const auto got = braid::sync_wait(
+      ask_store(*read_recorder::stores_of(by)->front(), named_read{.kind = read_kind::strings, .keys = keys}, memory));
   CHECK(got.value().of_key[0][0].text.size() == read_recorder::max_kept);
   CHECK(by->is_cut());
   CHECK(by->take().empty());

@@ -5,6 +5,7 @@
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/redis_store.hpp>
 
+#include <tests/rankd/store/asking.hpp>
 #include <tests/support/child.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/real_cluster.hpp>
@@ -30,6 +31,7 @@ using braid::testing::real_cluster;
 using braid::testing::run_on_loop;
 using braid::testing::scratch_folder;
 using braid::testing::watchdog;
+using rankd::testing::ask_store;
 
 namespace {
 
@@ -72,14 +74,14 @@ auto answers(store& from) -> std::string {
   braid::arena memory;
   const ids who = all_users();
   std::string out;
-  const auto countries = on->run(from.hget({"user:", who}, "country", memory));
+  const auto countries = on->run(ask_store(from, field_read{{"user:", who}, "country"}, memory));
   if (!countries) return from.explain(countries.error()).code;
   for (const auto& each : *countries) out += std::string(each.value_or("-")) + " ";
-  const auto hashes = on->run(from.hgetall({"user:", who}, memory));
+  const auto hashes = on->run(ask_store(from, hash_read{{"user:", who}}, memory));
   if (!hashes) return from.explain(hashes.error()).code;
   for (const auto& each : *hashes)
     for (const hash_field& field : each) out += std::string(field.name) + "=" + std::string(field.value) + " ";
-  const auto lists = on->run(from.lrange_ids({"follow:", who}, 10, memory));
+  const auto lists = on->run(ask_store(from, list_read{{"follow:", who}, 10}, memory));
   if (!lists) return from.explain(lists.error()).code;
   for (const auto& each : lists->lists)
     for (const std::int64_t id : each) out += std::to_string(id) + " ";

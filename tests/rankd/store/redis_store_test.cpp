@@ -5,6 +5,7 @@
 #include <rankd/store/redis_load.hpp>
 #include <rankd/store/store.hpp>
 
+#include <tests/rankd/store/asking.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/redis_server.hpp>
 #include <tests/support/run_on_loop.hpp>
@@ -37,6 +38,7 @@ using braid::testing::eventually;
 using braid::testing::redis_server;
 using braid::testing::scratch_folder;
 using braid::testing::watchdog;
+using rankd::testing::ask_store;
 
 namespace {
 
@@ -72,10 +74,10 @@ struct asker {
   braid::arena arena;
 
   auto country(store& from, const ids& users) -> store_result<field_batch> {
-    return on->run(from.hget({"user:", users}, "country", arena));
+    return on->run(ask_store(from, field_read{{"user:", users}, "country"}, arena));
   }
   auto follow(store& from, const ids& users, std::uint32_t first = 100) -> store_result<id_batch> {
-    return on->run(from.lrange_ids({"follow:", users}, first, arena));
+    return on->run(ask_store(from, list_read{{"follow:", users}, first}, arena));
   }
 };
 
@@ -98,7 +100,7 @@ TEST_CASE("a server answers all three commands as the embedded store does") {
   CHECK((*countries)[1] == "US");
   CHECK((*countries)[2] == std::nullopt);
 
-  const auto hashes = ask.on->run(from.hgetall({"user:", users}, ask.arena));
+  const auto hashes = ask.on->run(ask_store(from, hash_read{{"user:", users}}, ask.arena));
   REQUIRE(hashes.has_value());
   REQUIRE((*hashes)[1].size() == 2);
   CHECK((*hashes)[1][0] == hash_field{"country", "US"});
@@ -122,12 +124,13 @@ TEST_CASE("the second time a read is asked by a connection of its own") {
   redis_store from = store_at(at(server));
   asker ask;
   const ids users{1};
-  const auto first =
-      ask.on->run(from.hget({.prefix = "user:", .ids = users, .hedge = {.after = 5ms}}, "country", ask.arena));
+  const auto first = ask.on->run(
+      ask_store(from, field_read{{.prefix = "user:", .ids = users, .hedge = {.after = 5ms}}, "country"}, ask.arena));
   REQUIRE(first.has_value());
   CHECK((*first)[0] == "US");
   const read_hedge again{.after = 5ms, .attempt = read_attempt::second};
-  const auto second = ask.on->run(from.lrange_ids({.prefix = "follow:", .ids = users, .hedge = again}, 1, ask.arena));
+  const auto second =
+      ask.on->run(ask_store(from, list_read{{.prefix = "follow:", .ids = users, .hedge = again}, 1}, ask.arena));
   REQUIRE(second.has_value());
   CHECK((ids(second->lists[0].begin(), second->lists[0].end()) == ids{5}));
 
@@ -178,15 +181,16 @@ TEST_CASE("a key of another kind fails the batch, in the same words as with the 
   fill(at(server), data);
   redis_store from = store_at(at(server));
   asker ask;
-  const auto wrong = ask.on->run(from.hget({"follow:", ids{1}}, "country", ask.arena));
+  const auto wrong = ask.on->run(ask_store(from, field_read{{"follow:", ids{1}}, "country"}, ask.arena));
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error() == store_errc::wrong_type);
-  CHECK(code_of(from, ask.on->run(from.lrange_ids({"user:", ids{9, 1}}, 3, ask.arena))) == "store_wrong_type");
+  CHECK(code_of(from, ask.on->run(ask_store(from, list_read{{"user:", ids{9, 1}}, 3}, ask.arena))) ==
+        "store_wrong_type");
   CHECK(from.explain(wrong.error()).message ==
         "endpoint `ep_0001`: the key holds another kind of value than the command reads");
   redis_store frank({.endpoint_id = "ep_0001", .server = at(server), .words = server_messages::shown});
   asker again;  // its loop ends before the store
-  const auto told = again.on->run(frank.hget({"follow:", ids{1}}, "country", again.arena));
+  const auto told = again.on->run(ask_store(frank, field_read{{"follow:", ids{1}}, "country"}, again.arena));
   REQUIRE_FALSE(told.has_value());
   CHECK(frank.explain(told.error())
             .message.starts_with("endpoint `ep_0001`: the key holds another kind of value than the command reads; the "
@@ -271,7 +275,7 @@ TEST_CASE("a server that stands still is given up by the endpoint's timeout, and
 
   const ids one{1};
   const auto limited = [&]() -> braid::task<bool> {
-    auto asking = patient.hget({"user:", one}, "country", ask.arena);
+    auto asking = ask_store(patient, field_read{{"user:", one}, "country"}, ask.arena);
     co_return (co_await braid::with_timeout(20ms, std::move(asking))).has_value();
   };
   CHECK_FALSE(ask.on->run(limited()));
@@ -298,7 +302,7 @@ TEST_CASE("a policy without timeouts gives a server, and a cluster, the document
     braid::arena arena;
     const ids users{1};
     const braid::time_point begin = here.now();
-    auto asked = here.run_through(from->hget({"user:", users}, "country", arena), 1ms).take();
+    auto asked = here.run_through(ask_store(*from, field_read{{"user:", users}, "country"}, arena), 1ms).take();
     CHECK(code_of(*from, asked) == "store_timeout");
     CHECK(here.now() - begin >= 1s);
     CHECK(here.now() - begin <= 1010ms);

@@ -25,7 +25,8 @@ struct reference {
     return std::move(*store);
   }
   auto list(std::string_view prefix, std::int64_t user) -> id_batch {
-    return read_ids(*data.take_snapshot(), {prefix, arena.copied(std::span<const std::int64_t>(&user, 1))}, 100, arena)
+    return read_batch(*data.take_snapshot(),
+                      list_read{{prefix, arena.copied(std::span<const std::int64_t>(&user, 1))}, 100}, arena)
         .value();
   }
   auto ids_of(std::string_view prefix, std::int64_t user) -> ids {
@@ -33,7 +34,8 @@ struct reference {
     return {found.begin(), found.end()};
   }
   auto field(std::int64_t user, std::string_view name) -> std::optional<std::string_view> {
-    return read_fields(*data.take_snapshot(), {"user:", std::span<const std::int64_t>(&user, 1)}, name, arena)
+    return read_batch(*data.take_snapshot(), field_read{{"user:", std::span<const std::int64_t>(&user, 1)}, name},
+                      arena)
         .value()[0];
   }
 

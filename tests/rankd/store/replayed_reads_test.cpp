@@ -3,6 +3,7 @@
 
 #include <rankd/store/read_recorder.hpp>
 #include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/store/asking.hpp>
 
 #include <array>
 #include <limits>
@@ -15,6 +16,7 @@
 #include <doctest/doctest.h>
 
 using namespace rankd;
+using rankd::testing::ask_store;
 using rankd::testing::memory_store;
 using rankd::testing::op_world;
 
@@ -38,14 +40,14 @@ auto filled() -> memory_store& {
 /// Asks everything that a store can be asked.
 void ask_all(store& from, braid::arena& memory, std::vector<std::string>& out) {
   const auto text = [](std::string_view value) { return std::to_string(value.size()) + ":" + std::string(value); };
-  const auto countries = braid::sync_wait(from.hget({"user:", users}, "country", memory)).value();
+  const auto countries = braid::sync_wait(ask_store(from, field_read{{"user:", users}, "country"}, memory)).value();
   for (const auto& each : countries) out.push_back(each ? text(*each) : "-");
-  const auto hashes = braid::sync_wait(from.hgetall({"user:", users}, memory)).value();
+  const auto hashes = braid::sync_wait(ask_store(from, hash_read{{"user:", users}}, memory)).value();
   for (const auto& each : hashes) {
     out.push_back("hash");
     for (const hash_field& field : each) out.push_back(text(field.name) + "=" + text(field.value));
   }
-  const id_batch lists = braid::sync_wait(from.lrange_ids({"follow:", users}, 3, memory)).value();
+  const id_batch lists = braid::sync_wait(ask_store(from, list_read{{"follow:", users}, 3}, memory)).value();
   out.push_back(std::to_string(lists.malformed));
   for (const auto& each : lists.lists) {
     out.push_back("list");
@@ -66,7 +68,7 @@ void ask_all(store& from, braid::arena& memory, std::vector<std::string>& out) {
                                  named_read{.kind = read_kind::fields, .keys = keys, .fields = fields},
                                  named_read{.kind = read_kind::members, .keys = names, .members = members},
                                  named_read{.kind = read_kind::scores, .keys = names, .members = members}}) {
-    const item_batch found = braid::sync_wait(from.read(what, memory)).value();
+    const item_batch found = braid::sync_wait(ask_store(from, what, memory)).value();
     for (const auto& items : found.of_key) {
       out.push_back("key");
       for (const stored_item& each : items)
@@ -81,17 +83,14 @@ class nesting_store final : public memory_store {
  public:
   store* other = nullptr;
 
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
     auto& country = hashes["user:1"]["country"];
     if (store* const again = std::exchange(other, nullptr); again != nullptr) {
       country = "second";
-      auto asking = again->hget(keys, field, arena);
-      static_cast<void>(co_await std::move(asking));
+      static_cast<void>(co_await again->ask(question, arena));
       country = "first";
     }
-    auto own = memory_store::hget(keys, field, arena);
-    co_return co_await std::move(own);
+    co_return co_await memory_store::ask(question, arena);
   }
 };
 
@@ -126,7 +125,7 @@ TEST_CASE(
   braid::arena memory;
   const std::array<std::int64_t, 1> key{1};
   const auto ids = [&](store& of, std::uint32_t first) {
-    const auto got = braid::sync_wait(of.lrange_ids({"follow:", key}, first, memory));
+    const auto got = braid::sync_wait(ask_store(of, list_read{{"follow:", key}, first}, memory));
     return got ? std::vector<std::int64_t>(got->lists[0].begin(), got->lists[0].end()) : std::vector<std::int64_t>{-1};
   };
   memory_store behind;
@@ -154,16 +153,19 @@ TEST_CASE("a live store is asked for what was not recorded, and for nothing else
   const std::array<std::int64_t, 1> one{1};
   const std::array<std::int64_t, 2> both{1, 3};
   const auto by = std::make_shared<read_recorder>(std::vector<store*>{&filled(), nullptr, &filled()});
-  static_cast<void>(braid::sync_wait(read_recorder::stores_of(by)->at(2)->hget({"user:", one}, "country", memory)));
+  static_cast<void>(
+      braid::sync_wait(ask_store(*read_recorder::stores_of(by)->at(2), field_read{{"user:", one}, "country"}, memory)));
   memory_store later;
   later.hashes["user:1"]["country"] = "later";
   later.hashes["user:3"]["country"] = "live";
   const auto live = std::make_shared<const std::vector<store*>>(std::vector<store*>{nullptr, nullptr, &later});
   const auto from = replayed_reads::parse(by->take(), op_world(), live);
-  const auto then = braid::sync_wait(filled().hget({"user:", one}, "country", memory)).value();
-  CHECK(braid::sync_wait(store_of(from).hget({"user:", one}, "country", memory)).value()[0] == then[0]);
+  const auto then = braid::sync_wait(ask_store(filled(), field_read{{"user:", one}, "country"}, memory)).value();
+  CHECK(braid::sync_wait(ask_store(store_of(from), field_read{{"user:", one}, "country"}, memory)).value()[0] ==
+        then[0]);
   CHECK(from->live_batches() == 0);
-  CHECK(braid::sync_wait(store_of(from).hget({"user:", both}, "country", memory)).value()[1] == "live");
+  CHECK(braid::sync_wait(ask_store(store_of(from), field_read{{"user:", both}, "country"}, memory)).value()[1] ==
+        "live");
   CHECK(from->live_batches() == 1);
   CHECK(from->missing().empty());
 }
@@ -174,45 +176,49 @@ TEST_CASE("another batch of the same kind is put together key by key, and a key 
   const auto from = recorded([&](store& asked) { ask_all(asked, memory, then); });
   store& asked = store_of(from);
   const std::array<std::int64_t, 2> fewer{3, 1};
-  const auto some = braid::sync_wait(asked.hget({"user:", fewer}, "country", memory)).value();
+  const auto some = braid::sync_wait(ask_store(asked, field_read{{"user:", fewer}, "country"}, memory)).value();
   CHECK(some[0] == "");
   CHECK(some[1] == "US");
-  CHECK(braid::sync_wait(asked.lrange_ids({"follow:", fewer}, 3, memory)).value().lists[1].size() == 2);
+  CHECK(braid::sync_wait(ask_store(asked, list_read{{"follow:", fewer}, 3}, memory)).value().lists[1].size() == 2);
   const std::vector<std::string_view> one{"b"};
-  CHECK(braid::sync_wait(asked.read({.kind = read_kind::strings, .keys = one}, memory)).value().of_key[0][0].text ==
-        "text");
-  CHECK(braid::sync_wait(asked.hgetall({"user:", {}}, memory)).value().empty());
+  CHECK(braid::sync_wait(ask_store(asked, named_read{.kind = read_kind::strings, .keys = one}, memory))
+            .value()
+            .of_key[0][0]
+            .text == "text");
+  CHECK(braid::sync_wait(ask_store(asked, hash_read{{"user:", {}}}, memory)).value().empty());
   CHECK(from->missing().empty());
 
   const std::array<std::int64_t, 2> others{1, 4};
-  const auto none = braid::sync_wait(asked.hget({"user:", others}, "country", memory));
+  const auto none = braid::sync_wait(ask_store(asked, field_read{{"user:", others}, "country"}, memory));
   REQUIRE_FALSE(none.has_value());
   CHECK(asked.explain(none.error()).code == "read_not_recorded");
   CHECK(from->missing() == "`user:4` of endpoint `ep_0003`");
   CHECK(asked.explain(none.error()).message ==
         "the record does not hold `user:4` of endpoint `ep_0003` of this request");
-  CHECK_FALSE(braid::sync_wait(asked.hget({"user:", users}, "title", memory)).has_value());
-  CHECK_FALSE(braid::sync_wait(asked.lrange_ids({"follow:", fewer}, 2, memory)).has_value());
+  CHECK_FALSE(braid::sync_wait(ask_store(asked, field_read{{"user:", users}, "title"}, memory)).has_value());
+  CHECK_FALSE(braid::sync_wait(ask_store(asked, list_read{{"follow:", fewer}, 2}, memory)).has_value());
   store& first = *replayed_reads::stores_of(from)->at(0);  // where the same keys may hold something else
-  CHECK_FALSE(braid::sync_wait(first.hget({"user:", users}, "country", memory)).has_value());
+  CHECK_FALSE(braid::sync_wait(ask_store(first, field_read{{"user:", users}, "country"}, memory)).has_value());
   CHECK(from->missing() == "`user:4` of endpoint `ep_0003`");
 }
 
 TEST_CASE("a batch that failed fails again with its words, one that changed changes again") {
   braid::arena memory;
   const auto from = recorded([&](store& asked) {
-    static_cast<void>(braid::sync_wait(asked.hget({"user:", users}, "title", memory)));
+    static_cast<void>(braid::sync_wait(ask_store(asked, field_read{{"user:", users}, "title"}, memory)));
     filled().hashes["user:1"]["title"] = "new";
-    static_cast<void>(braid::sync_wait(asked.hget({"user:", users}, "title", memory)));
+    static_cast<void>(braid::sync_wait(ask_store(asked, field_read{{"user:", users}, "title"}, memory)));
     filled().refusal = make_error_code(store_errc::corrupt);
-    static_cast<void>(braid::sync_wait(asked.hget({"user:", users}, "country", memory)));
+    static_cast<void>(braid::sync_wait(ask_store(asked, field_read{{"user:", users}, "country"}, memory)));
   });
   store& asked = store_of(from);
-  const auto title = [&] { return braid::sync_wait(asked.hget({"user:", users}, "title", memory)).value()[0]; };
+  const auto title = [&] {
+    return braid::sync_wait(ask_store(asked, field_read{{"user:", users}, "title"}, memory)).value()[0];
+  };
   CHECK(title() == std::string_view("\0\n", 2));
   CHECK(title() == "new");
   CHECK(title() == "new");
-  const auto failed = braid::sync_wait(asked.hget({"user:", users}, "country", memory));
+  const auto failed = braid::sync_wait(ask_store(asked, field_read{{"user:", users}, "country"}, memory));
   REQUIRE_FALSE(failed.has_value());
   CHECK(asked.explain(failed.error()).code == "store_error");
   CHECK(asked.explain(failed.error()).message == "the store refused to answer: the store's file is damaged");
@@ -226,7 +232,8 @@ TEST_CASE("a question with several answers is answered in the order in which it 
   store& asked = *read_recorder::stores_of(by)->front();
   behind.other = &asked;
   const auto country = [&](store& from) {
-    return std::string(braid::sync_wait(from.hget({"user:", users}, "country", memory)).value()[0].value());
+    return std::string(
+        braid::sync_wait(ask_store(from, field_read{{"user:", users}, "country"}, memory)).value()[0].value());
   };
   CHECK(country(asked) == "first");  // the second one was answered before
   CHECK(country(asked) == "first");

@@ -2,6 +2,7 @@
 #include <rankd/store/shared_reads.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/store/asking.hpp>
 #include <tests/support/test_loop.hpp>
 
 #include <braid/coro/scope.hpp>
@@ -14,12 +15,14 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 using namespace rankd;
 using braid::testing::test_loop;
+using rankd::testing::ask_store;
 using rankd::testing::memory_store;
 
 namespace {
@@ -29,8 +32,10 @@ using some_ids = std::vector<std::int64_t>;
 /// Answers when it is let, and counts what was begun and what was stopped.
 class held_store final : public memory_store {
  public:
-  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<store_result<field_batch>> override {
+  auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> override {
+    return std::holds_alternative<field_read>(question) ? hold(question, arena) : memory_store::ask(question, arena);
+  }
+  auto hold(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> {
     struct end {
       held_store* of;
       ~end() { of->stopped += of->is_let ? 0 : 1; }
@@ -39,8 +44,7 @@ class held_store final : public memory_store {
     ++begun;
     while (!is_let) co_await let;
     if (throws) throw std::runtime_error("planted");
-    auto asking = memory_store::hget(keys, field, arena);
-    co_return co_await std::move(asking);
+    co_return co_await memory_store::ask(question, arena);
   }
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
     return {"planted", std::string(why.server_text())};
@@ -61,7 +65,7 @@ struct heard {
 
 auto ask_country(store* from, some_ids users, heard& into) -> braid::task<void> {
   braid::arena memory;
-  auto asking = from->hget({"user:", users}, "country", memory);
+  auto asking = ask_store(*from, field_read{{"user:", users}, "country"}, memory);
   auto ended = co_await braid::as_outcome(std::move(asking));
   into.is_stopped = ended.is_stopped();
   if (into.is_stopped) co_return;
@@ -240,20 +244,21 @@ TEST_CASE("an answer lies in the memory of each task, whoever asked first") {
   const std::array<std::string_view, 2> keys{"s", "t"};
   for (int n = 0; n < 2; ++n) {
     braid::arena memory;
-    const auto hashes = on.run(from.hgetall({"user:", users}, memory)).take().value();
+    const auto hashes = on.run(ask_store(from, hash_read{{"user:", users}}, memory)).take().value();
     REQUIRE(hashes[0].size() == 2);
     CHECK(hashes[0][1].value == "One");
     CHECK(hashes[1].empty());
-    const auto lists = on.run(from.lrange_ids({"follow:", users}, 3, memory)).take().value();
+    const auto lists = on.run(ask_store(from, list_read{{"follow:", users}, 3}, memory)).take().value();
     CHECK(some_ids(lists.lists[0].begin(), lists.lists[0].end()) == some_ids{5, 6});
     CHECK(lists.malformed == 1);
-    const auto items = on.run(from.read({.kind = read_kind::strings, .keys = keys}, memory)).take().value();
+    const auto items =
+        on.run(ask_store(from, named_read{.kind = read_kind::strings, .keys = keys}, memory)).take().value();
     CHECK(items.of_key[0][0].text == "text");
     CHECK(!items.of_key[1][0].is_there);
     CHECK(memory.reserved() > 0);
   }
   CHECK(behind.asked.size() == 3);
   braid::arena memory;
-  CHECK(on.run(from.lrange_ids({"follow:", users}, 2, memory)).take().value().lists[0].size() == 1);
+  CHECK(on.run(ask_store(from, list_read{{"follow:", users}, 2}, memory)).take().value().lists[0].size() == 1);
   CHECK(behind.asked.size() == 4);
 }

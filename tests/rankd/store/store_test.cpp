@@ -5,6 +5,7 @@
 #include <rankd/store/load.hpp>
 
 #include <braid/coro/spawn.hpp>
+#include <tests/rankd/store/asking.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <fstream>
@@ -18,6 +19,7 @@ namespace {
 
 using namespace rankd;
 using braid::testing::scratch_folder;
+using rankd::testing::ask_store;
 
 auto embedded_endpoint(std::string path) -> endpoint_entry {
   endpoint_entry endpoint;
@@ -43,26 +45,26 @@ TEST_CASE("the embedded store answers all three commands") {
   braid::arena arena;
   const std::vector<std::int64_t> ids = {2, 1, 3};
 
-  const auto countries = braid::sync_wait(from.hget({"user:", ids}, "country", arena));
+  const auto countries = braid::sync_wait(ask_store(from, field_read{{"user:", ids}, "country"}, arena));
   REQUIRE(countries.has_value());
   CHECK((*countries)[0] == std::nullopt);
   CHECK((*countries)[1] == "US");
   CHECK((*countries)[2] == std::nullopt);
 
-  const auto hashes = braid::sync_wait(from.hgetall({"user:", ids}, arena));
+  const auto hashes = braid::sync_wait(ask_store(from, hash_read{{"user:", ids}}, arena));
   REQUIRE(hashes.has_value());
   REQUIRE((*hashes)[1].size() == 2);
   CHECK((*hashes)[1][1] == hash_field{"title", "One"});
   CHECK((*hashes)[2].empty());
 
-  const auto lists = braid::sync_wait(from.lrange_ids({"follow:", ids}, 2, arena));
+  const auto lists = braid::sync_wait(ask_store(from, list_read{{"follow:", ids}, 2}, arena));
   REQUIRE(lists.has_value());
   CHECK(lists->malformed == 1);
   CHECK(std::vector(lists->lists[0].begin(), lists->lists[0].end()) == std::vector<std::int64_t>{8});
   CHECK(std::vector(lists->lists[1].begin(), lists->lists[1].end()) == std::vector<std::int64_t>{5, 6});
   CHECK(lists->lists[2].empty());
 
-  const auto wrong = braid::sync_wait(from.hget({"follow:", ids}, "country", arena));
+  const auto wrong = braid::sync_wait(ask_store(from, field_read{{"follow:", ids}, "country"}, arena));
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error() == store_errc::wrong_type);
   CHECK(from.explain(wrong.error()).code == "store_wrong_type");
@@ -89,9 +91,9 @@ TEST_CASE("a store whose scrub has found damage answers nothing, and names the b
 
   braid::arena arena;
   const std::vector<std::int64_t> ids = {1};
-  const auto hash = braid::sync_wait(from.hgetall({"user:", ids}, arena));
-  const auto field = braid::sync_wait(from.hget({"user:", ids}, "country", arena));
-  const auto list = braid::sync_wait(from.lrange_ids({"follow:", ids}, 2, arena));
+  const auto hash = braid::sync_wait(ask_store(from, hash_read{{"user:", ids}}, arena));
+  const auto field = braid::sync_wait(ask_store(from, field_read{{"user:", ids}, "country"}, arena));
+  const auto list = braid::sync_wait(ask_store(from, list_read{{"follow:", ids}, 2}, arena));
   REQUIRE_FALSE(hash.has_value());
   REQUIRE_FALSE(field.has_value());
   REQUIRE_FALSE(list.has_value());
@@ -145,9 +147,9 @@ TEST_CASE("an empty list or hash is as absent as with Redis, which cannot hold o
   REQUIRE(from.has_value());
   braid::arena arena;
   const std::vector<std::int64_t> ids = {1};
-  CHECK(braid::sync_wait((*from)->hget({"user:", ids}, "country", arena)).value()[0] == std::nullopt);
-  CHECK(braid::sync_wait((*from)->hgetall({"user:", ids}, arena)).value()[0].empty());
-  CHECK(braid::sync_wait((*from)->lrange_ids({"follow:", ids}, 9, arena)).value().lists[0].empty());
+  CHECK(braid::sync_wait(ask_store(*(*from), field_read{{"user:", ids}, "country"}, arena)).value()[0] == std::nullopt);
+  CHECK(braid::sync_wait(ask_store(*(*from), hash_read{{"user:", ids}}, arena)).value()[0].empty());
+  CHECK(braid::sync_wait(ask_store(*(*from), list_read{{"follow:", ids}, 9}, arena)).value().lists[0].empty());
 }
 
 TEST_CASE("the refusals of the embedded store are passed on") {

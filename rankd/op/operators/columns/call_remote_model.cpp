@@ -72,8 +72,7 @@ struct remote_params {
                           .scores = scores.size(),
                           .rows = rows.size(),
                           .rows_per_call = rows_per_call};
-    auto asking = from->score(what, context.memory);
-    const store_result<score_batch> got = co_await std::move(asking);
+    const auto got = answer_to<model_call>(co_await from->ask(what, context.memory));
     if (!got) {
       store_failure why = from->explain(got.error());
       co_return std::unexpected(op_error{std::move(why.code), "model `" + model + "`: " + why.message});

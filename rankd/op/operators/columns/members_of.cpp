@@ -41,8 +41,7 @@ struct members_params {
     item_batch found;
     if (!named.asked.empty()) {
       const named_read what{.kind = kind, .keys = named.asked, .members = asked.of_key};
-      auto reading = from->read(what, context.memory);
-      const store_result<item_batch> got = co_await std::move(reading);
+      const auto got = answer_to<named_read>(co_await from->ask(what, context.memory));
       if (!got) co_return store_failed(*from, got.error());
       found = *got;
     }

@@ -21,8 +21,7 @@ auto viewer_by_text(const std::string& id, batch row, store& from, std::uint32_t
   const std::array keys{std::string_view(name)};
   const std::array fields{country_field};
   const named_read what{.kind = read_kind::fields, .keys = keys, .fields = fields};
-  auto reading = from.read(what, memory);
-  const store_result<item_batch> found = co_await std::move(reading);
+  const auto found = answer_to<named_read>(co_await from.ask(what, memory));
   if (!found) co_return store_failed(from, found.error());
   column_builder<std::string_view> countries(memory, 1);
   if (const stored_item& country = found->of_key[0][0]; country.is_there)

@@ -1,0 +1,74 @@
+// rankd/store/question.hpp: the questions that a store answers, and the kind of answer to each.
+#pragma once
+
+#include <rankd/store/batch.hpp>
+#include <rankd/store/error.hpp>
+#include <rankd/store/model_call.hpp>
+#include <rankd/store/named_read.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace rankd {
+
+/// Reads one field of each hash.
+struct field_read {
+  using answer = field_batch;
+
+  key_batch keys;
+  std::string_view field;
+};
+
+/// Reads all fields of each hash.
+struct hash_read {
+  using answer = hash_batch;
+
+  key_batch keys;
+};
+
+/// Reads the first elements of each list as ids. Malformed elements among these are left out, and counted.
+struct list_read {
+  using answer = id_batch;
+
+  key_batch keys;
+  std::uint32_t first = 0;  ///< at most so many elements of each list
+};
+
+/// A question about keys that are ids behind a prefix.
+template <typename Question>
+concept asks_ids = std::same_as<decltype(Question::keys), key_batch>;
+
+/// A question to a store. What it refers to must outlive the task that answers it; the question itself need not.
+using store_question = std::variant<field_read, hash_read, list_read, named_read, model_call>;
+static_assert(std::is_trivially_copyable_v<store_question>, "stores copy questions often");
+
+/// The answer to a question, whose kind follows from that of the question.
+using store_answer =
+    std::variant<field_read::answer, hash_read::answer, list_read::answer, named_read::answer, model_call::answer>;
+
+/// Returns what a store has answered to one kind of question.
+template <typename Question>
+[[nodiscard]] auto answer_to(const store_result<store_answer>& answered) -> store_result<typename Question::answer> {
+  if (!answered) return std::unexpected(answered.error());
+  return std::get<typename Question::answer>(*answered);
+}
+
+/// Returns where a question says when it is sent a second time; null for a model call, which is sent once.
+[[nodiscard]] inline auto hedge_of(store_question& question) noexcept -> read_hedge* {
+  return std::visit(
+      []<typename Question>(Question& of) -> read_hedge* {
+        if constexpr (std::same_as<Question, model_call>)
+          return nullptr;
+        else if constexpr (asks_ids<Question>)
+          return &of.keys.hedge;
+        else
+          return &of.hedge;
+      },
+      question);
+}
+
+}  // namespace rankd
