@@ -46,81 +46,47 @@ line_file::line_file(std::filesystem::path path, braid::descriptor file)
     : path_(std::move(path)), file_(std::move(file)) {}
 
 auto line_file::start(std::unique_ptr<line_file> made) -> braid::checked<std::unique_ptr<line_file>> {
-  auto writer = braid::thread::create({.name = "lines", .on_refused = braid::refusal::ignore},
-                                      [self = made.get()] { self->write_until_end(); });
-  if (!writer) return std::unexpected(no_runtime(writer.error()));
-  made->writer_.emplace(std::move(*writer));
+  if (const auto started = made->log_.start(); !started) return std::unexpected(no_runtime(started.error()));
   return made;
 }
 
 line_file::~line_file() {
-  {
-    const std::scoped_lock lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_one();
-  writer_.reset();  // joins it
+  log_.finish();
   if (series_) series_->close();
 }
 
 void line_file::add(std::string_view line) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (waiting_.size() + line.size() >= max_waiting) {
-      ++lost_;
+  log_.locked([line](batch& waiting, append_counts& counts) {
+    if (waiting.size() + line.size() >= max_waiting) {
+      ++counts.lost;
       return;
     }
-    waiting_ += line;
-    waiting_ += '\n';
-  }
-  changed_.notify_one();
+    waiting += line;
+    waiting += '\n';
+  });
 }
 
 void line_file::reopen(std::chrono::milliseconds retry) {
-  {
-    const std::scoped_lock lock(mutex_);
-    retry_ = retry;
-    reopen_ = series_ || !path_.empty();
-  }
-  changed_.notify_one();
+  if (!series_ && path_.empty()) return;
+  log_.locked([&](batch&, append_counts&) { retry_ = retry; });
+  log_.reopen();
 }
 
-auto line_file::lost() const -> std::uint64_t {
-  const std::scoped_lock lock(mutex_);
-  return lost_;
+auto line_file::next_attempt() const -> std::optional<std::chrono::steady_clock::time_point> {
+  return reopening_.is_pending() ? std::optional(next_try_) : std::nullopt;
 }
 
-auto line_file::written() const -> std::uint64_t {
-  const std::scoped_lock lock(mutex_);
-  return written_;
-}
-
-void line_file::write_until_end() {
-  using clock = std::chrono::steady_clock;
-  std::string taken;
-  clock::time_point next_try;
-  for (;;) {
-    bool anew = false;
-    clock::duration retry{};
-    {
-      const auto is_due = [this] { return ending_ || reopen_ || !waiting_.empty(); };
-      std::unique_lock lock(mutex_);
-      if (reopening_.is_pending())
-        changed_.wait_until(lock, next_try, is_due);
-      else
-        changed_.wait(lock, is_due);
-      if (ending_ && waiting_.empty() && !reopen_) return;
-      std::swap(taken, waiting_);
-      anew = std::exchange(reopen_, false);
-      retry = retry_;
-    }
-    // Lines that have come since belong into the new file.
-    if (!anew && reopening_.is_pending() && clock::now() >= next_try) open_anew(reopening::attempt::repeated);
-    write(taken);
-    taken.clear();
-    if (anew) open_anew(reopening::attempt::asked);
-    if (reopening_.is_pending() && (anew || clock::now() >= next_try)) next_try = clock::now() + retry;
-  }
+void line_file::write(const batch& lines, append_then then) {
+  const auto is_due = [this] { return reopening_.is_pending() && std::chrono::steady_clock::now() >= next_try_; };
+  const bool anew = then == append_then::reopen;
+  // Lines that have come since belong into the new file.
+  if (!anew && is_due()) open_anew(reopening::attempt::repeated);
+  write_lines(lines);
+  if (anew) open_anew(reopening::attempt::asked);
+  if (!reopening_.is_pending() || (!anew && !is_due())) return;
+  std::chrono::milliseconds retry{};
+  log_.locked([&](batch&, append_counts&) { retry = retry_; });
+  next_try_ = std::chrono::steady_clock::now() + retry;
 }
 
 /// Of a series that has no line in its file, the file stays, if it still has its name.
@@ -136,7 +102,7 @@ void line_file::open_anew(reopening::attempt kind) {
   reopening_.note(is_open ? std::error_code() : std::error_code(errno, std::generic_category()), kind);
 }
 
-void line_file::write(std::string_view text) {
+void line_file::write_lines(std::string_view text) {
   while (!text.empty()) {
     std::string_view part = text;
     if (series_) {
@@ -158,13 +124,12 @@ void line_file::write(std::string_view text) {
 /// again, since what is behind it would be no line either; false where it stays.
 auto line_file::write_whole(std::string_view lines) -> bool {
   const std::size_t taken = series_ ? series_->append(lines) : write_bytes(file_.number(), lines);
-  {
-    const auto lost = static_cast<std::uint64_t>(std::ranges::count(lines.substr(taken), '\n'));
-    const auto all = static_cast<std::uint64_t>(std::ranges::count(lines, '\n'));
-    const std::scoped_lock lock(mutex_);
-    lost_ += lost;
-    written_ += all - lost;
-  }
+  const auto lost = static_cast<std::uint64_t>(std::ranges::count(lines.substr(taken), '\n'));
+  const auto all = static_cast<std::uint64_t>(std::ranges::count(lines, '\n'));
+  log_.locked([&](batch&, append_counts& counts) {
+    counts.lost += lost;
+    counts.written += all - lost;
+  });
   const std::size_t whole = lines.substr(0, taken).rfind('\n') + 1;  // npos + 1 is 0
   return !series_ || series_->keep(whole, taken);
 }

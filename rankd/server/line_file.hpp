@@ -1,19 +1,17 @@
 // rankd/server/line_file.hpp: a file that grows by lines, or a series of such files, written by a thread of its own.
 #pragma once
 
+#include <rankd/server/append_log.hpp>
 #include <rankd/server/file_series.hpp>
 #include <rankd/server/reopening.hpp>
 
 #include <braid/base/error.hpp>
 #include <braid/io/backend.hpp>
-#include <braid/thread/thread.hpp>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,32 +53,30 @@ class line_file {
   [[nodiscard]] auto reopened() const noexcept -> const reopening& { return reopening_; }
 
   /// How many lines were lost.
-  [[nodiscard]] auto lost() const -> std::uint64_t;
+  [[nodiscard]] auto lost() const -> std::uint64_t { return log_.counts().lost; }
   /// How many lines the system has taken.
-  [[nodiscard]] auto written() const -> std::uint64_t;
+  [[nodiscard]] auto written() const -> std::uint64_t { return log_.counts().written; }
 
  private:
+  friend append_log<line_file>;
+  using batch = std::string;
+  using counts_type = append_counts;
+
   line_file(std::filesystem::path path, braid::descriptor file);
   static auto start(std::unique_ptr<line_file> made) -> braid::checked<std::unique_ptr<line_file>>;
-  void write_until_end();
-  void write(std::string_view text);
+  void write(const batch& lines, append_then then);
+  [[nodiscard]] auto next_attempt() const -> std::optional<std::chrono::steady_clock::time_point>;
+  void write_lines(std::string_view text);
   [[nodiscard]] auto write_whole(std::string_view lines) -> bool;
   void open_anew(reopening::attempt kind);
 
   std::filesystem::path path_;  // empty for standard error, and of a series
   braid::descriptor file_;      // of the writing thread, as the series, which has its place
   std::optional<file_series> series_;
-
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string waiting_;
-  std::uint64_t lost_ = 0;
-  std::uint64_t written_ = 0;
-  bool reopen_ = false;
-  bool ending_ = false;
-  std::chrono::milliseconds retry_ = default_retry;
+  std::chrono::steady_clock::time_point next_try_;   // of the writing thread, while a reopening is pending
+  std::chrono::milliseconds retry_ = default_retry;  // under the mutex of the log
   reopening reopening_;
-  std::optional<braid::thread> writer_;
+  append_log<line_file> log_{*this, {.thread = "lines"}};
 };
 
 }  // namespace rankd
