@@ -15,95 +15,50 @@ auto arrow_file::open(options how) -> braid::checked<std::unique_ptr<arrow_file>
   if (!files) return std::unexpected(std::move(files.error()));
   files->close();  // the first one is made with its first rows: before, its schema is not known
   std::unique_ptr<arrow_file> made(new arrow_file(std::move(*files), std::move(how)));
-  auto writer = braid::thread::create({.name = "captures", .on_refused = braid::refusal::ignore},
-                                      [self = made.get()] { self->write_until_end(); });
-  if (!writer) return std::unexpected(no_runtime(writer.error()));
-  made->writer_.emplace(std::move(*writer));
+  if (const auto started = made->log_.start(); !started) return std::unexpected(no_runtime(started.error()));
   return made;
 }
 
-arrow_file::arrow_file(file_series files, options how) : how_(std::move(how)), files_(std::move(files)) {}
+arrow_file::arrow_file(file_series files, options how)
+    : how_(std::move(how)),
+      files_(std::move(files)),
+      log_(*this, {.thread = "captures", .batch_bytes = how_.batch_bytes, .max_delay = how_.max_delay}) {}
 
 arrow_file::~arrow_file() {
-  {
-    const std::scoped_lock lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_one();
-  writer_.reset();  // joins it
-}
-
-void arrow_file::add(captured_copy rows) {
-  const std::size_t bytes = rows.bytes();
-  bool is_awaited = false;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (bytes_ + bytes >= max_waiting) {
-      ++lost_;
-      return;
-    }
-    const bool was_enough = bytes_ >= how_.batch_bytes;
-    waiting_.push_back(std::move(rows));
-    bytes_ += bytes;
-    is_awaited = waiting_.size() == 1 || (!was_enough && bytes_ >= how_.batch_bytes);
-  }
-  if (is_awaited) changed_.notify_one();
-}
-
-void arrow_file::reopen() {
-  {
-    const std::scoped_lock lock(mutex_);
-    reopen_ = true;
-  }
-  changed_.notify_one();
-}
-
-auto arrow_file::lost() const -> std::uint64_t {
-  const std::scoped_lock lock(mutex_);
-  return lost_;
-}
-
-auto arrow_file::written() const -> std::uint64_t {
-  const std::scoped_lock lock(mutex_);
-  return written_;
-}
-
-void arrow_file::write_until_end() {
-  for (;;) {
-    std::vector<captured_copy> taken;
-    bool anew = false;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || reopen_ || !waiting_.empty(); });
-      changed_.wait_for(lock, how_.max_delay, [this] { return ending_ || reopen_ || bytes_ >= how_.batch_bytes; });
-      if (waiting_.empty() && !reopen_) break;
-      taken = std::exchange(waiting_, {});
-      bytes_ = 0;
-      anew = std::exchange(reopen_, false);
-    }
-    write(std::move(taken));
-    if (anew) is_ended_ = files_.size() != 0;
-  }
+  log_.finish();
   files_.close(arrow_end);
 }
 
+void arrow_file::add(captured_copy rows) {
+  log_.locked([&](batch& waiting, append_counts& counts) {
+    const std::size_t bytes = rows.bytes();
+    if (waiting.bytes + bytes >= max_waiting) {
+      ++counts.lost;
+      return;
+    }
+    waiting.sets.push_back(std::move(rows));
+    waiting.bytes += bytes;
+  });
+}
+
 /// In batches of one schema, none of which is much larger than it has to be.
-void arrow_file::write(std::vector<captured_copy> taken) {
+void arrow_file::write(const batch& taken, append_then then) {
   std::size_t begin = 0;
   std::size_t bytes = 0;
   const auto write_to = [&](std::size_t end) {
-    write_batch(std::span(taken).subspan(begin, end - begin));
+    write_batch(std::span(taken.sets).subspan(begin, end - begin));
     begin = end;
     bytes = 0;
   };
-  for (std::size_t at = 0; at < taken.size(); ++at) {
+  for (std::size_t at = 0; at < taken.sets.size(); ++at) {
     std::vector<captured_key> wider = keys_;
-    if (fit_columns(wider, taken[at]) == column_fit::other) write_to(at);
+    if (fit_columns(wider, taken.sets[at]) == column_fit::other) write_to(at);
     keys_ = std::move(wider);
-    bytes += taken[at].bytes();
+    bytes += taken.sets[at].bytes();
     if (bytes >= how_.batch_bytes) write_to(at + 1);
   }
-  write_to(taken.size());
+  write_to(taken.sets.size());
+  if (then == append_then::reopen) is_ended_ = files_.size() != 0;
 }
 
 /// What the system does not take whole is lost, and cut off again, since what comes after it could not be read.
@@ -114,10 +69,7 @@ void arrow_file::write_batch(std::span<const captured_copy> sets) {
   if (is_ready && files_.size() == 0) text.insert(0, arrow_schema(keys_));
   const std::size_t taken = is_ready ? files_.append(text) : 0;
   const bool is_whole = is_ready && taken == text.size();
-  {
-    const std::scoped_lock lock(mutex_);
-    (is_whole ? written_ : lost_) += sets.size();
-  }
+  log_.locked([&](batch&, append_counts& counts) { (is_whole ? counts.written : counts.lost) += sets.size(); });
   if (is_ready && !files_.keep(is_whole ? taken : 0, taken)) is_ended_ = true;
 }
 

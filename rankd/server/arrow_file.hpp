@@ -1,20 +1,17 @@
 // rankd/server/arrow_file.hpp: captured rows in a series of files, each an Arrow IPC stream, written by a thread.
 #pragma once
 
+#include <rankd/server/append_log.hpp>
 #include <rankd/server/captured_copy.hpp>
 #include <rankd/server/file_series.hpp>
 #include <rankd/server/reopening.hpp>
 
 #include <braid/base/error.hpp>
-#include <braid/thread/thread.hpp>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,21 +46,31 @@ class arrow_file {
 
   /// Writes what waits, and goes on with a new file. If that fails, rows go on into the file that was there before, and
   /// each batch tries again.
-  void reopen();
+  void reopen() { log_.reopen(); }
 
   /// Whether the last attempt to make a file has succeeded.
   [[nodiscard]] auto reopened() noexcept -> reopening& { return reopening_; }
   [[nodiscard]] auto reopened() const noexcept -> const reopening& { return reopening_; }
 
   /// How many row sets were lost.
-  [[nodiscard]] auto lost() const -> std::uint64_t;
+  [[nodiscard]] auto lost() const -> std::uint64_t { return log_.counts().lost; }
   /// How many row sets the system has taken.
-  [[nodiscard]] auto written() const -> std::uint64_t;
+  [[nodiscard]] auto written() const -> std::uint64_t { return log_.counts().written; }
 
  private:
+  friend append_log<arrow_file>;
+  struct batch {
+    std::vector<captured_copy> sets;
+    std::size_t bytes = 0;
+
+    [[nodiscard]] auto empty() const noexcept -> bool { return sets.empty(); }
+    [[nodiscard]] auto size() const noexcept -> std::size_t { return bytes; }
+    void clear() { *this = {}; }
+  };
+  using counts_type = append_counts;
+
   arrow_file(file_series files, options how);
-  void write_until_end();
-  void write(std::vector<captured_copy> taken);
+  void write(const batch& taken, append_then then);
   void write_batch(std::span<const captured_copy> sets);
   [[nodiscard]] auto make_room(std::size_t bytes) -> bool;
 
@@ -72,17 +79,8 @@ class arrow_file {
   std::vector<captured_key> keys_;  // columns of all rows so far
   std::vector<captured_key> keys_of_file_;
   bool is_ended_ = false;  // a new file is wanted
-
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<captured_copy> waiting_;
-  std::size_t bytes_ = 0;  // of these
-  std::uint64_t lost_ = 0;
-  std::uint64_t written_ = 0;
-  bool reopen_ = false;
-  bool ending_ = false;
   reopening reopening_;
-  std::optional<braid::thread> writer_;
+  append_log<arrow_file> log_;
 };
 
 }  // namespace rankd
