@@ -51,7 +51,9 @@ auto traffic_writer::on(braid::descriptor file, const recorded_project& project,
 }
 
 traffic_writer::traffic_writer(braid::descriptor file, traffic_options options)
-    : options_(std::move(options)), file_(std::move(file)) {}
+    : options_(std::move(options)),
+      file_(std::move(file)),
+      log_(*this, {.thread = "traffic", .batch_bytes = bytes_at_once, .max_delay = max_rest}) {}
 
 auto traffic_writer::start(const recorded_project& project) -> braid::checked<void> {
   std::string first = frame_of(project);
@@ -60,22 +62,12 @@ auto traffic_writer::start(const recorded_project& project) -> braid::checked<vo
   size_ = write_bytes(first);
   if (size_ != first.size())
     return refused("unwritable_file", "cannot be written: " + std::generic_category().message(errno));
-  counts_.bytes = size_;
-  auto writer =
-      braid::thread::create({.name = "traffic", .on_refused = braid::refusal::ignore}, [this] { write_until_end(); });
-  if (!writer) return std::unexpected(no_runtime(writer.error()));
-  writer_.emplace(std::move(*writer));
+  log_.locked([&](batch&, traffic_counts& counts) { counts.bytes = size_; });
+  if (const auto started = log_.start(); !started) return std::unexpected(no_runtime(started.error()));
   return {};
 }
 
-traffic_writer::~traffic_writer() {
-  {
-    const std::scoped_lock lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_one();
-  writer_.reset();  // joins it
-}
+traffic_writer::~traffic_writer() = default;
 
 /// Every n-th where the share is 1/n: no chance, so that the cost is even.
 auto traffic_writer::wants_next() noexcept -> bool {
@@ -96,59 +88,36 @@ auto traffic_writer::number_of(const plan_handle& plan) -> std::uint32_t {
 }
 
 void traffic_writer::add(const plan_handle& plan, std::string_view frame) {
-  bool was_empty = false;
-  bool is_much = false;
-  {
-    const std::scoped_lock lock(mutex_);
+  log_.locked([&](batch& waiting, traffic_counts& counts) {
     const std::uint64_t number = next_request_++;
     const bool is_large = frame.size() > max_frame;
-    std::string& bytes = waiting_.bytes;
-    const std::size_t before = bytes.size();
+    const std::size_t before = waiting.bytes.size();
     if (is_large || before + frame.size() > options_.max_waiting) {
-      ++counts_.lost[static_cast<std::size_t>(is_large ? traffic_loss::write : traffic_loss::queue)];
+      ++counts.lost[static_cast<std::size_t>(is_large ? traffic_loss::write : traffic_loss::queue)];
       return;
     }
     const std::uint32_t of_plan = number_of(plan);
-    bytes += frame;
-    number_request(std::span(bytes).subspan(before), number, of_plan);
-    waiting_.items.push_back({plan, of_plan, frame.size()});
-    was_empty = before == 0;
-    is_much = before < bytes_at_once && bytes.size() >= bytes_at_once;
-  }
-  if (was_empty || is_much) changed_.notify_one();
+    waiting.bytes += frame;
+    number_request(std::span(waiting.bytes).subspan(before), number, of_plan);
+    waiting.items.push_back({plan, of_plan, frame.size()});
+  });
 }
 
 void traffic_writer::lose(traffic_loss why) {
-  const std::scoped_lock lock(mutex_);
-  ++next_request_;
-  ++counts_.lost[static_cast<std::size_t>(why)];
+  log_.locked([&](batch&, traffic_counts& counts) {
+    ++next_request_;
+    ++counts.lost[static_cast<std::size_t>(why)];
+  });
 }
 
-auto traffic_writer::counts() const -> traffic_counts {
-  const std::scoped_lock lock(mutex_);
-  return counts_;
-}
-
-/// Waits a little for more once there is something, so that a busy server does not wake the thread for each request.
-void traffic_writer::write_until_end() {
-  queue taken;
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || !waiting_.items.empty(); });
-      changed_.wait_for(lock, max_rest, [this] { return ending_ || waiting_.bytes.size() >= bytes_at_once; });
-      if (waiting_.items.empty()) return;
-      std::swap(taken, waiting_);
-    }
-    write(taken);
-    taken.items.clear();
-    taken.bytes.clear();
-    if (taken.bytes.capacity() > max_kept_memory) taken.bytes = std::string();
-  }
+void traffic_writer::batch::clear() {
+  items.clear();
+  bytes.clear();
+  if (bytes.capacity() > max_kept_memory) bytes = std::string();
 }
 
 /// Frames that follow each other go to the system as one, as long as their plans are there.
-void traffic_writer::write(queue& taken) {
+void traffic_writer::write(batch& taken, append_then /*then*/) {
   std::size_t begin = 0;  // of the frames that are ready
   std::size_t end = 0;
   std::vector<std::size_t> sizes;
@@ -206,10 +175,7 @@ auto traffic_writer::write_plan(const plan_handle& plan, std::uint32_t number, i
   };
   std::optional<std::uint32_t> substitute;
   if (plan->substitute != nullptr) {
-    {
-      const std::scoped_lock lock(mutex_);
-      substitute = number_of(plan->substitute);
-    }
+    log_.locked([&](batch&, traffic_counts&) { substitute = number_of(plan->substitute); });
     if (const auto why = has_plan(plan->substitute, *substitute)) return why;
   }
   auto made = options_.image_of(*plan);
@@ -251,10 +217,11 @@ auto traffic_writer::write_bytes(std::string_view bytes) -> std::size_t {
 }
 
 void traffic_writer::count(std::uint64_t recorded, std::uint64_t lost, traffic_loss why) {
-  const std::scoped_lock lock(mutex_);
-  counts_.recorded += recorded;
-  counts_.lost[static_cast<std::size_t>(why)] += lost;
-  counts_.bytes = size_;
+  log_.locked([&](batch&, traffic_counts& counts) {
+    counts.recorded += recorded;
+    counts.lost[static_cast<std::size_t>(why)] += lost;
+    counts.bytes = size_;
+  });
 }
 
 }  // namespace rankd

@@ -2,23 +2,21 @@
 #pragma once
 
 #include <rankd/engine/plan_set.hpp>
+#include <rankd/server/append_log.hpp>
 #include <rankd/server/traffic_file.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/io/backend.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/thread/thread.hpp>
 
 #include <array>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,18 +78,24 @@ class traffic_writer {
   /// A request that was to be recorded and that no frame holds.
   void lose(traffic_loss why);
 
-  [[nodiscard]] auto counts() const -> traffic_counts;
+  [[nodiscard]] auto counts() const -> traffic_counts { return log_.counts(); }
 
  private:
+  friend append_log<traffic_writer>;
+  using counts_type = traffic_counts;
   struct item {
     plan_handle plan;
     std::uint32_t number = 0;  // of the plan
     std::size_t size = 0;      // of the frame
   };
   /// Frames one after the other, and what they are.
-  struct queue {
+  struct batch {
     std::string bytes;
     std::vector<item> items;
+
+    [[nodiscard]] auto empty() const noexcept -> bool { return items.empty(); }
+    [[nodiscard]] auto size() const noexcept -> std::size_t { return bytes.size(); }
+    void clear();
   };
   struct known_plan_number {
     std::weak_ptr<const bound_plan> plan;
@@ -108,8 +112,7 @@ class traffic_writer {
   traffic_writer(braid::descriptor file, traffic_options options);
   auto start(const recorded_project& project) -> braid::checked<void>;
   auto number_of(const plan_handle& plan) -> std::uint32_t;
-  void write_until_end();
-  void write(queue& taken);
+  void write(batch& taken, append_then then);
   auto has_plan(const plan_handle& plan, std::uint32_t number) -> std::optional<traffic_loss>;
   auto write_plan(const plan_handle& plan, std::uint32_t number, image& state) -> std::optional<traffic_loss>;
   auto write_bytes(std::string_view bytes) -> std::size_t;
@@ -121,17 +124,12 @@ class traffic_writer {
   std::map<std::uint32_t, image> images_;  // by number of the plan
   bool is_broken_ = false;                 // part of a frame stands at the end and does not go away
 
-  braid::atomic<bool> is_full_{false};    // the file; written by the writing thread
-  braid::atomic<std::uint64_t> seen_{0};  // requests, recorded or not; written by the loops
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  queue waiting_;
-  std::map<const bound_plan*, known_plan_number> numbers_;
+  braid::atomic<bool> is_full_{false};                      // the file; written by the writing thread
+  braid::atomic<std::uint64_t> seen_{0};                    // requests, recorded or not; written by the loops
+  std::map<const bound_plan*, known_plan_number> numbers_;  // this and the next ones: under the mutex of the log
   std::uint32_t last_plan_ = 0;
   std::uint64_t next_request_ = 0;
-  traffic_counts counts_;
-  bool ending_ = false;
-  std::optional<braid::thread> writer_;
+  append_log<traffic_writer> log_;
 };
 
 }  // namespace rankd
