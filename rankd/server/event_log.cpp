@@ -4,6 +4,7 @@
 #include <rankd/engine/engine.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
+#include <rankd/server/file_series.hpp>
 #include <rankd/store/crc32c.hpp>
 
 #include <algorithm>
@@ -158,22 +159,14 @@ auto event_log::start() -> braid::checked<void> {
                    "end it, and give each server a folder of its own", options_.folder);
   const auto now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
   if (auto fine = recover(now); !fine) return fine;
-  auto writer =
-      braid::thread::create({.name = "events", .on_refused = braid::refusal::ignore}, [this] { write_until_end(); });
-  if (!writer) return std::unexpected(no_runtime(writer.error()));
-  writer_.emplace(std::move(*writer));
+  if (const auto started = log_.start(); !started) return std::unexpected(no_runtime(started.error()));
+  is_open_ = true;
   return {};
 }
 
 event_log::~event_log() {
-  {
-    const std::scoped_lock lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_one();
-  const bool was_open = writer_.has_value();
-  writer_.reset();  // joins it
-  if (was_open && options_.on_end) options_.on_end();
+  log_.finish();
+  if (is_open_ && options_.on_end) options_.on_end();
 }
 
 auto event_log::path_of(unsigned number) const -> fs::path {
@@ -233,17 +226,17 @@ auto event_log::recover(milliseconds now) -> braid::checked<void> {
   std::ranges::sort(known);
   for (auto& [at, id] : known)
     if (ids_.insert(id).second) ages_.emplace_back(at, std::move(id));
-  forget(now);
-  counts_ = {};
+  event_counts ignored;
+  forget(now, ignored);
   if (!open_file(number)) return unwritable(options_.folder, errno);
   if (options_.sync(file_.number()) != 0) return unwritable(path_of(number_), errno);
   return {};
 }
 
 /// Under the mutex.
-void event_log::forget(milliseconds now) {
+void event_log::forget(milliseconds now, event_counts& counts) {
   while (!ages_.empty() && (ages_.front().first <= now - options_.window || ages_.size() > options_.max_ids)) {
-    if (ages_.front().first > now - options_.window) ++counts_.forgotten;
+    if (ages_.front().first > now - options_.window) ++counts.forgotten;
     ids_.erase(ages_.front().second);
     ages_.pop_front();
   }
@@ -256,13 +249,12 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
   for (const event& each : events) bytes += lines.emplace_back(sealed(event_line(each, now))).size();
   waiter mine;
   auto result = mine.done.get_future();
-  {
-    const std::scoped_lock lock(mutex_);
-    forget(now);
-    if (waiting_.bytes.size() + bytes > options_.max_waiting) {
-      counts_.refused += events.size();
+  log_.locked([&](batch& waiting, event_counts& counts) {
+    forget(now, counts);
+    if (waiting.bytes.size() + bytes > options_.max_waiting) {
+      counts.refused += events.size();
       static_cast<void>(mine.done.set_value(event_outcome{.result = event_outcome::result_kind::full}));
-      return result;
+      return;
     }
     for (std::size_t at = 0; at < events.size(); ++at) {
       if (!ids_.insert(events[at].event_id).second) {
@@ -271,37 +263,21 @@ auto event_log::add(const std::vector<event>& events, const event_rules& rules, 
       }
       ages_.emplace_back(now, events[at].event_id);
       ++mine.outcome.accepted;
-      waiting_.bytes += lines[at];
-      waiting_.ids.push_back(events[at].event_id);
-      if (options_.on_written) std::ranges::move(steps_of(events[at], rules, now), std::back_inserter(waiting_.steps));
+      waiting.bytes += lines[at];
+      waiting.ids.push_back(events[at].event_id);
+      if (options_.on_written) std::ranges::move(steps_of(events[at], rules, now), std::back_inserter(waiting.steps));
     }
     // One that is there already may be part of the group that is being written, and this one ends after that.
-    waiting_.waiters.push_back(std::move(mine));
-  }
-  changed_.notify_one();
+    waiting.waiters.push_back(std::move(mine));
+  });
   return result;
 }
 
-auto event_log::counts() const -> event_counts {
-  const std::scoped_lock lock(mutex_);
-  event_counts out = counts_;
-  return out;
-}
-
-void event_log::write_until_end() {
-  for (;;) {
-    group taken;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || !waiting_.waiters.empty(); });
-      if (waiting_.waiters.empty()) return;
-      std::swap(taken, waiting_);
-    }
-    const bool is_written = taken.bytes.empty() ? is_in_place() : write(taken.bytes);
-    if (is_written && options_.on_written && !taken.bytes.empty())
-      options_.on_written(std::move(taken.steps), {.file = number_, .bytes = size_});
-    settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
-  }
+void event_log::write(batch& taken, append_then /*then*/) {
+  const bool is_written = taken.bytes.empty() ? is_in_place() : write_in_place(taken.bytes);
+  if (is_written && options_.on_written && !taken.bytes.empty())
+    options_.on_written(std::move(taken.steps), {.file = number_, .bytes = size_});
+  settle(taken, is_written ? event_outcome::result_kind::written : event_outcome::result_kind::failed);
 }
 
 /// Takes away what was written and not reported, for good. Until that is on the disk nothing may be written after it:
@@ -324,7 +300,7 @@ auto event_log::is_in_place() -> bool {
 }
 
 /// What is written while the files are deleted is not reported either.
-auto event_log::write(std::string_view bytes) -> bool {
+auto event_log::write_in_place(std::string_view bytes) -> bool {
   if (!is_in_place()) return false;
   const std::uint64_t before = size_;
   const unsigned file = number_;
@@ -340,49 +316,41 @@ auto event_log::append(std::string_view bytes) -> bool {
   if (is_broken_ && !cut()) return false;
   if (is_broken_ || (size_ != 0 && size_ + bytes.size() > options_.max_bytes))
     if (!open_file(number_ + 1) && is_broken_) return false;
-  std::string_view rest = bytes;
-  while (!rest.empty()) {
-    const ::ssize_t done = ::write(file_.number(), rest.data(), rest.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) break;
-    rest.remove_prefix(static_cast<std::size_t>(done));
-  }
-  if (rest.empty() && options_.sync(file_.number()) == 0) {
+  const bool is_whole = write_bytes(file_.number(), bytes) == bytes.size();
+  if (is_whole && options_.sync(file_.number()) == 0) {
     size_ += bytes.size();
     return true;
   }
-  is_broken_ = !cut() || rest.empty();
+  is_broken_ = !cut() || is_whole;
   return false;
 }
 
 /// With a group that is lost goes what came meanwhile: it may count on ids of that group.
-void event_log::settle(group& taken, event_outcome::result_kind how) {
-  group next;
-  {
-    const std::scoped_lock lock(mutex_);
+void event_log::settle(batch& taken, event_outcome::result_kind how) {
+  log_.locked([&](batch& waiting, event_counts& counts) {
     if (how == event_outcome::result_kind::failed) {
-      std::swap(next, waiting_);
-      drop(taken);
-      drop(next);
-      std::ranges::move(next.waiters, std::back_inserter(taken.waiters));
+      drop(taken, counts);
+      drop(waiting, counts);
+      std::ranges::move(waiting.waiters, std::back_inserter(taken.waiters));
+      waiting.clear();
     }
     for (waiter& each : taken.waiters) {
       each.outcome.result = how;
       if (how == event_outcome::result_kind::failed) continue;
-      counts_.accepted += each.outcome.accepted;
-      counts_.duplicates += each.outcome.duplicates;
+      counts.accepted += each.outcome.accepted;
+      counts.duplicates += each.outcome.duplicates;
     }
     if (how == event_outcome::result_kind::written && !taken.bytes.empty()) {
-      ++counts_.syncs;
-      counts_.bytes += taken.bytes.size();
+      ++counts.syncs;
+      counts.bytes += taken.bytes.size();
     }
-  }
+  });
   for (waiter& each : taken.waiters) static_cast<void>(each.done.set_value(each.outcome));
 }
 
-/// Under the mutex: its events may come again.
-void event_log::drop(group& taken) {
-  counts_.failed += taken.ids.size();
+/// Under the mutex of the log: its events may come again.
+void event_log::drop(const batch& taken, event_counts& counts) {
+  counts.failed += taken.ids.size();
   for (const std::string& id : taken.ids) ids_.erase(id);
   std::erase_if(ages_, [this](const auto& each) { return !ids_.contains(each.second); });
 }

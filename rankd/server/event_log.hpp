@@ -1,24 +1,22 @@
 // rankd/server/event_log.hpp: events on a disk: a write-ahead log with group commit, and each event once.
 #pragma once
 
+#include <rankd/server/append_log.hpp>
 #include <rankd/server/event.hpp>
 #include <rankd/server/serve_log.hpp>
 
 #include <braid/base/error.hpp>
 #include <braid/io/backend.hpp>
 #include <braid/task/future.hpp>
-#include <braid/thread/thread.hpp>
 
 #include <chrono>
 #include <compare>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -97,19 +95,25 @@ class event_log {
   auto add(const std::vector<event>& events, const event_rules& rules, std::chrono::milliseconds now)
       -> braid::future<event_outcome>;
 
-  [[nodiscard]] auto counts() const -> event_counts;
+  [[nodiscard]] auto counts() const -> event_counts { return log_.counts(); }
 
  private:
+  friend append_log<event_log>;
+  using counts_type = event_counts;
   struct waiter {
     braid::promise<event_outcome> done;
     event_outcome outcome;
   };
   /// What one sync makes durable.
-  struct group {
+  struct batch {
     std::string bytes;
     std::vector<std::string> ids;
     std::vector<counter_step> steps;
     std::vector<waiter> waiters;
+
+    [[nodiscard]] auto empty() const noexcept -> bool { return waiters.empty(); }
+    [[nodiscard]] auto size() const noexcept -> std::size_t { return bytes.size(); }
+    void clear() { *this = {}; }
   };
 
   explicit event_log(event_log_options options) : options_(std::move(options)) {}
@@ -117,14 +121,14 @@ class event_log {
   auto recover(std::chrono::milliseconds now) -> braid::checked<void>;
   [[nodiscard]] auto open_file(unsigned number) -> bool;
   [[nodiscard]] auto path_of(unsigned number) const -> std::filesystem::path;
-  void forget(std::chrono::milliseconds now);
-  void write_until_end();
+  void forget(std::chrono::milliseconds now, event_counts& counts);
+  void write(batch& taken, append_then then);
   [[nodiscard]] auto cut() -> bool;
-  [[nodiscard]] auto write(std::string_view bytes) -> bool;
+  [[nodiscard]] auto write_in_place(std::string_view bytes) -> bool;
   [[nodiscard]] auto append(std::string_view bytes) -> bool;
   [[nodiscard]] auto is_in_place() -> bool;
-  void settle(group& taken, event_outcome::result_kind how);
-  void drop(group& taken);
+  void settle(batch& taken, event_outcome::result_kind how);
+  void drop(const batch& taken, event_counts& counts);
 
   event_log_options options_;
   braid::descriptor lock_;
@@ -134,14 +138,10 @@ class event_log {
   bool is_misplaced_ = false;  // it was deleted or moved, or the lock was
   bool is_broken_ = false;     // the file may end with what was not reported, or its sync has failed
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  group waiting_;
-  std::unordered_set<std::string> ids_;
+  std::unordered_set<std::string> ids_;                                 // this and the next: under the mutex of the log
   std::deque<std::pair<std::chrono::milliseconds, std::string>> ages_;  // of these, the oldest first
-  event_counts counts_;
-  bool ending_ = false;
-  std::optional<braid::thread> writer_;
+  bool is_open_ = false;
+  append_log<event_log> log_{*this, {.thread = "events"}};
 };
 
 /// A line of the log without its checksum, which is right; nothing where it is not.
