@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Trains models with scikit-learn, converts them with skl2onnx, and compares the scores of rankd with ONNX Runtime's.
+"""Trains models with scikit-learn and CatBoost, converts them to ONNX, and compares the scores of rankd with ONNX Runtime's.
 
     python3 -m venv V
-    V/bin/pip install scikit-learn==1.6.1 skl2onnx==1.20.0 onnx==1.17.0 protobuf==5.29.5 onnxruntime lightgbm xgboost-cpu
+    V/bin/pip install scikit-learn==1.6.1 skl2onnx==1.20.0 onnx==1.17.0 protobuf==5.29.5 onnxruntime lightgbm xgboost-cpu catboost
     V/bin/python tests/rankd/op/onnx/train.py write [NAME…]   the files of this folder, which the tests read
     V/bin/python tests/rankd/op/onnx/train.py check RANKD     10 000 new rows of each model
     V/bin/python tests/rankd/op/onnx/train.py time RANKD      rows per second of 100 trees with 31 leaves
 
-NAME.onnx is the model as skl2onnx converted it, NAME.rows.json has rows and the scores of ONNX Runtime on one thread.
+NAME.onnx is the model as skl2onnx or CatBoost wrote it, NAME.rows.json has rows and the scores of ONNX Runtime on one thread.
 Newer versions of onnx or protobuf refuse what skl2onnx 1.20.0 makes of HistGradientBoosting."""
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
+import catboost
 import numpy as np
 import onnx
 import onnxruntime
@@ -83,6 +84,7 @@ def joined() -> Any:
 
 SMALL = {"max_depth": 3, "random_state": 3}
 FOREST = {"n_estimators": 4, "max_depth": 4, "random_state": 3}
+CATBOOST = {"depth": 3, "random_seed": 3, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
 CASES = [
     Case("tree", DecisionTreeRegressor(**SMALL), number),
     Case("tree_binary", DecisionTreeClassifier(**SMALL), yes_or_no),
@@ -128,12 +130,23 @@ CASES = [
          which, exact=False),
     Case("calibrated", CalibratedClassifierCV(LogisticRegression(), cv=2), yes_or_no, exact=False),
     Case("voting", VotingRegressor([("a", Ridge()), ("b", DecisionTreeRegressor(max_depth=3))]), number, exact=False),
+    Case("catboost", catboost.CatBoostRegressor(iterations=6, **CATBOOST), number, nulls=True),
+    Case("catboost_binary", catboost.CatBoostClassifier(iterations=6, **CATBOOST), yes_or_no, nulls=True),
+    Case("catboost_classes", catboost.CatBoostClassifier(iterations=3, loss_function="MultiClass", **CATBOOST), which,
+         nulls=True),
     Case("stacking", StackingRegressor([("a", Ridge()), ("b", DecisionTreeRegressor(max_depth=3))]), number,
          exact=False),
 ]
 
 
 def converted(case: Case, model: Any) -> onnx.ModelProto:
+    if isinstance(model, catboost.CatBoost):
+        with tempfile.TemporaryDirectory() as scratch:
+            model.save_model(f"{scratch}/it.onnx", format="onnx")
+            made = onnx.load(f"{scratch}/it.onnx")
+        made.graph.input[0].name, made.graph.node[0].input[0] = "X", "X"
+        onnx.helper.set_model_props(made, {"feature_names": json.dumps(list(KEYS))})
+        return made
     if case.inputs == "columns":
         types = [(name, TYPES[kind]([None, 1])) for name, kind in KEYS.items()]
         return skl2onnx.to_onnx(model, initial_types=types)
@@ -147,7 +160,10 @@ def converted(case: Case, model: Any) -> onnx.ModelProto:
 
 def trained(case: Case) -> Any:
     rows = rows_of(1500, 1, case.nulls).astype(np.float32)
-    return case.made.fit(rows.astype(np.float64) if case.inputs == "doubles" else rows, case.target(rows))
+    target = case.target(rows)
+    if isinstance(case.made, catboost.CatBoostClassifier):
+        target = target.astype(int)  # it writes no other labels into ONNX
+    return case.made.fit(rows.astype(np.float64) if case.inputs == "doubles" else rows, target)
 
 
 def inputs_of(case: Case, rows: np.ndarray) -> dict[str, np.ndarray]:

@@ -53,7 +53,10 @@ def thresholds(model: Any) -> dict[str, set[float]]:
     """The numbers that splits compare each feature with."""
     found: dict[str, set[float]] = {name: set() for name in KEYS}
     if hasattr(model, "trees_to_dataframe"):
-        table = model.trees_to_dataframe()
+        try:
+            table = model.trees_to_dataframe()
+        except ValueError:  # XGBoost 1.5 dumps no trees with categories
+            return found
         feature, split = ("Feature", "Split") if "Feature" in table else ("split_feature", "threshold")
         for name, value in zip(table[feature], table[split]):
             try:
