@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 
 using namespace rankd;
 using namespace rankd::testing;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -47,7 +49,7 @@ auto found_in(const std::string& artifact) -> std::vector<std::string> {
 
 }  // namespace
 
-TEST_CASE("the plans that the tables change are right, and use every operator") {
+TEST_CASE("the plans that the tables change are right, and use every operator that has no test of its own") {
   std::set<std::string> used;
   for (const char* name :
        {"good_plan.json", "good_named_plan.json", "good_feed_plan.json", "good_branches.json", "good_fallbacks.json",
@@ -59,7 +61,11 @@ TEST_CASE("the plans that the tables change are right, and use every operator") 
     REQUIRE(loaded);
     for (const plan_node& node : loaded->nodes) used.insert(node.op);
   }
-  CHECK(used.size() == all_ops().size());
+  for (const op_entry& op : all_ops()) {
+    const std::string name(op.shape.name.substr(op.shape.name.find("::") + 2));
+    CAPTURE(name);
+    CHECK((used.contains(std::string(op.shape.name)) || fs::exists("tests/rankd/op/" + name + "_test.cpp")));
+  }
 }
 
 TEST_CASE("a capability that the project declares is refused where the engine has no code for it") {
