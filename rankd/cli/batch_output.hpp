@@ -1,10 +1,10 @@
 // rankd/cli/batch_output.hpp: where the answers of a batch go, and how far they are known to have come.
 #pragma once
 
+#include <rankd/cli/atomic_file.hpp>
 #include <rankd/store/line_reader.hpp>
 
 #include <braid/base/error.hpp>
-#include <braid/io/backend.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -43,8 +43,8 @@ class batch_output {
   /// resume_mismatch (what changed is named), resume_corrupt.
   static auto open(std::filesystem::path out, const nlohmann::json& made_from, unfinished earlier)
       -> braid::checked<batch_output>;
-  /// Writes to standard output, which cannot be resumed.
-  static auto standard_output() -> batch_output;
+  /// Writes to standard output, which cannot be resumed. Errors: output_unwritable.
+  static auto standard_output() -> braid::checked<batch_output>;
 
   /// Where to begin: not at 0 where an earlier batch is continued.
   [[nodiscard]] auto progress() const noexcept -> const batch_progress& { return progress_; }
@@ -57,19 +57,15 @@ class batch_output {
   auto finish() -> braid::checked<void>;
 
  private:
-  batch_output(std::filesystem::path out, braid::descriptor file) : out_(std::move(out)), file_(std::move(file)) {}
-
-  static auto open_device(const std::filesystem::path& out) -> braid::checked<batch_output>;
+  explicit batch_output(atomic_file file) : file_(std::move(file)) {}
 
   auto begin(std::string made_from, unfinished earlier) -> braid::checked<void>;
   auto resume(std::string_view state, const std::string& made_from) -> braid::checked<void>;
   auto save_state() -> braid::result<void>;
   [[nodiscard]] auto failure(std::error_code why) const -> std::unexpected<braid::diagnostics>;
-  [[nodiscard]] auto part() const -> std::filesystem::path;
   [[nodiscard]] auto state() const -> std::filesystem::path;
 
-  std::filesystem::path out_;  ///< empty for what is no regular file
-  braid::descriptor file_;
+  atomic_file file_;
   batch_progress progress_;
   std::uint64_t bytes_ = 0;       ///< written
   std::uint64_t bytes_safe_ = 0;  ///< of these, known to be on the disk

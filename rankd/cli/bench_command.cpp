@@ -2,7 +2,7 @@
 #include <rankd/cli/commands.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/load_plot.hpp>
-#include <rankd/cli/output_file.hpp>
+#include <rankd/cli/atomic_file.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
@@ -250,7 +250,7 @@ auto write_plot(const bench_options& options, const std::vector<measured>& all) 
   const auto unwritable = [&](std::error_code why) {
     return refused("output_unwritable", "the plot cannot be written: " + why.message(), {}, options.plot);
   };
-  auto out = output_file::create(options.plot);
+  auto out = atomic_file::create(options.plot);
   if (!out) return unwritable(out.error());
   if (const auto written = out->write(to_svg(plot_of(options, all))); !written) return unwritable(written.error());
   if (const auto done = out->finish(); !done) return unwritable(done.error());

@@ -3,7 +3,7 @@
 
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/detail/demo_files.hpp>
-#include <rankd/cli/output_file.hpp>
+#include <rankd/cli/atomic_file.hpp>
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -99,14 +99,14 @@ class demo_writer {
       : folder_(folder), options_(options), network_(options.size) {}
 
   /// `mark` becomes the file that makes the folder a project.
-  auto run(output_file& mark) -> braid::checked<demo_report>;
+  auto run(atomic_file& mark) -> braid::checked<demo_report>;
 
  private:
   template <typename AddLine>
   auto write_data(std::string_view name, AddLine add_line) -> bool;
   auto write_all_data() -> bool;
   auto write_text(const detail::demo_file& file) -> bool;
-  auto write_mark(output_file& mark, const detail::demo_file& file) -> bool;
+  auto write_mark(atomic_file& mark, const detail::demo_file& file) -> bool;
   auto begin(std::string_view name) -> file_writer;
   auto close(file_writer& out, std::string_view name) -> bool;
   void report(std::string_view name) const {
@@ -156,7 +156,7 @@ auto named_mark(std::string_view text, const fs::path& folder) -> std::string {
   return out.replace(at, placeholder.size(), "name = " + quoted);
 }
 
-auto demo_writer::write_mark(output_file& mark, const detail::demo_file& file) -> bool {
+auto demo_writer::write_mark(atomic_file& mark, const detail::demo_file& file) -> bool {
   const std::string text =
       options_.kind == project_kind::empty ? named_mark(file.text, folder_) : std::string(file.text);
   ++report_.files;
@@ -200,7 +200,7 @@ auto demo_writer::write_all_data() -> bool {
          });
 }
 
-auto demo_writer::run(output_file& mark) -> braid::checked<demo_report> {
+auto demo_writer::run(atomic_file& mark) -> braid::checked<demo_report> {
   detail::demo_file mark_text;
   bool fine = options_.kind != project_kind::demo || write_all_data();
   for (const detail::demo_file& file : files_of(options_.kind)) {
@@ -218,7 +218,7 @@ auto demo_writer::run(output_file& mark) -> braid::checked<demo_report> {
 /// Why nothing may be written into `folder`, or no diagnostic.
 auto check_folder(const fs::path& folder) -> braid::diagnostics {
   std::error_code error;
-  const bool begun = fs::exists(folder / (std::string(mark_file) + std::string(output_file::suffix)), error);
+  const bool begun = fs::exists(folder / (std::string(mark_file) + std::string(atomic_file::default_suffix)), error);
   const bool is_project = fs::exists(folder / mark_file, error);
   if (!is_project && (begun || fs::is_empty(folder, error))) return {};
   if (error) return make_diagnostic("demo_write_failed", "the folder cannot be used: " + error.message(), {}, folder);
@@ -235,7 +235,7 @@ auto check_folder(const fs::path& folder) -> braid::diagnostics {
 /// Writes into a folder that is there. What lies beside the mark as long as it is unfinished belongs to the demo.
 auto write_into(const fs::path& folder, const demo_options& options) -> braid::checked<demo_report> {
   if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
-  auto mark = output_file::create(folder / mark_file);
+  auto mark = atomic_file::create(folder / mark_file);
   if (!mark && mark.error() == std::errc::operation_would_block)
     return refused("demo_busy", "another process is writing a demo here", "wait until it is done", folder);
   if (!mark) return refused("demo_write_failed", "the folder cannot be used: " + mark.error().message(), {}, folder);

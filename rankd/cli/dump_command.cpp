@@ -1,7 +1,7 @@
 // rankd/cli/dump_command.cpp: rankd dump: what a store holds, as the data that would fill it.
 #include <rankd/cli/commands.hpp>
 #include <rankd/registry/diagnostic.hpp>
-#include <rankd/cli/output_file.hpp>
+#include <rankd/cli/atomic_file.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/cli/report.hpp>
@@ -24,7 +24,7 @@ auto unwritable(const dump_command_options& options, std::error_code why) -> bra
 auto dump_command(const dump_command_options& options) -> exit_status {
   const auto folder = store_folder(options.project, options.store);
   if (!folder) return report(folder.error());
-  auto out = output_file::create(options.out);
+  auto out = atomic_file::create(options.out);
   if (!out && out.error() == std::errc::operation_would_block)
     return report(
         make_diagnostic("output_busy", "another process is writing this file", "wait until it is done", options.out));

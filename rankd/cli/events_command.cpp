@@ -2,7 +2,7 @@
 #include <rankd/cli/events_command.hpp>
 
 #include <rankd/cli/option_checks.hpp>
-#include <rankd/cli/output_file.hpp>
+#include <rankd/cli/atomic_file.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/registry/diagnostic.hpp>
 #include <rankd/server/event_log.hpp>
@@ -128,7 +128,7 @@ auto place_of(const std::string& request, const std::string& item) -> std::strin
 
 class joiner {
  public:
-  joiner(const join_options& options, output_file& out) noexcept : options_(&options), out_(&out) {}
+  joiner(const join_options& options, atomic_file& out) noexcept : options_(&options), out_(&out) {}
 
   auto run() -> braid::checked<join_counts> {
     const std::vector<fs::path> shown = exposure_files(options_->exposures);
@@ -226,7 +226,7 @@ class joiner {
   }
 
   const join_options* options_;
-  output_file* out_;
+  atomic_file* out_;
   join_counts counts_;
   std::unordered_set<std::string> seen_;  // ids of events
   std::map<std::string, std::size_t> types_;
@@ -238,7 +238,7 @@ class joiner {
 
 }  // namespace
 
-auto join_events(const join_options& options, output_file& out) -> braid::checked<join_counts> {
+auto join_events(const join_options& options, atomic_file& out) -> braid::checked<join_counts> {
   for (const fs::path& folder : {options.exposures, options.events})
     if (std::error_code error; !fs::is_directory(folder, error))
       return refused("unreadable_file", "there is no such folder", {}, folder);
@@ -246,7 +246,7 @@ auto join_events(const join_options& options, output_file& out) -> braid::checke
 }
 
 auto join_command(const join_options& options) -> exit_status {
-  auto out = output_file::create(options.out);
+  auto out = atomic_file::create(options.out);
   if (!out) return report(unwritable(options, out.error()).error());
   const auto counts = join_events(options, *out);
   if (!counts) return report(counts.error());

@@ -15,7 +15,7 @@ class App;
 
 namespace rankd {
 
-class output_file;
+class atomic_file;
 
 struct join_options {
   std::filesystem::path exposures;  ///< a folder that `serve --exposures` has filled
@@ -34,7 +34,7 @@ struct join_counts {
 /// Writes a line of CSV for each row that an answer has shown: the request, its position, its columns, and how many
 /// events of each type name the request and the item. Holds all events that name a request in memory.
 /// Blocks: on the disk. Errors: unreadable_file, output_unwritable.
-auto join_events(const join_options& options, output_file& out) -> braid::checked<join_counts>;
+auto join_events(const join_options& options, atomic_file& out) -> braid::checked<join_counts>;
 
 auto join_command(const join_options& options) -> exit_status;
 

@@ -2,7 +2,7 @@
 #include <rankd/cli/vectors_command.hpp>
 
 #include <rankd/cli/detail/common_options.hpp>
-#include <rankd/cli/output_file.hpp>
+#include <rankd/cli/atomic_file.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/cli/report.hpp>
@@ -36,7 +36,7 @@ auto write(const fs::path& file, const std::string& bytes) -> braid::checked<voi
   const auto failed = [&file](std::error_code why) {
     return refused("output_unwritable", "the output cannot be written: " + why.message(), {}, file);
   };
-  auto out = output_file::create(file);
+  auto out = atomic_file::create(file);
   if (!out) return failed(out.error());
   if (const auto written = out->write(bytes); !written) return failed(written.error());
   if (const auto finished = out->finish(); !finished) return failed(finished.error());

@@ -1,6 +1,6 @@
 // tests/rankd/cli/events_command_test.cpp: events as a program takes them, also one that is killed; training data.
 #include <rankd/cli/events_command.hpp>
-#include <rankd/cli/output_file.hpp>
+#include <rankd/cli/atomic_file.hpp>
 #include <rankd/server/event_log.hpp>
 
 #include <rankd/registry/file.hpp>
@@ -58,7 +58,7 @@ auto ids_in(const fs::path& folder) -> std::multiset<std::string> {
 /// The training data of `shown` and `events` of a folder, made in this process.
 auto joined_in(const fs::path& folder, join_counts& counts) -> std::string {
   const fs::path file = folder / "joined.csv";
-  auto out = output_file::create(file).value();
+  auto out = atomic_file::create(file).value();
   counts = join_events({.exposures = folder / "shown", .events = folder / "events", .out = file}, out).value();
   CHECK(out.finish().has_value());
   return read_text_file(file).value();
