@@ -1,8 +1,7 @@
 // examples/05_registry.cpp: threads that can be found by what they are for,
 // asked about, and disturbed by seed.
 #include <braid/task/pool.hpp>
-#include <braid/thread/chaos.hpp>
-#include <braid/thread/registry.hpp>
+#include <braid/threads.hpp>
 
 #include <chrono>
 #include <concepts>

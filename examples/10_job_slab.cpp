@@ -1,6 +1,6 @@
 // examples/10_job_slab.cpp: jobs in slots that are made beforehand: one that is
 // followed by others, and one whose end stands for the end of its parts.
-#include <braid/task/job_slab.hpp>
+#include <braid/slab.hpp>
 
 #include <array>
 #include <cstddef>

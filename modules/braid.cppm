@@ -57,6 +57,7 @@ module;
 #include <braid/redis.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/runtime/runtime.hpp>
+#include <braid/slab.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/stop_flag.hpp>
 #include <braid/task.hpp>
@@ -90,6 +91,7 @@ module;
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/thread.hpp>
 #include <braid/thread/topology.hpp>
+#include <braid/threads.hpp>
 #include <braid/trace/metric.hpp>
 #include <braid/trace/trace.hpp>
 

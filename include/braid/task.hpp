@@ -1,8 +1,8 @@
 // braid/task.hpp: thread pools, futures, fork-join and parallel algorithms.
 // In it: `pool`, `blocking_pool`, `bounded_executor`; `post`, `spawn`, `future`, `promise` and what
 // combines them; `fork_join`, `task_group`, `parallel_for`, `parallel_reduce`, scans and sorts; work at a time, after a
-// time or periodically. Job slabs (braid/task/job_slab.hpp) and schedulers of a program's own
-// (braid/task/basic_pool.hpp) have headers of their own.
+// time or periodically. Job slabs are a part of their own (braid/slab.hpp); schedulers of a
+// program's own have a header of their own (braid/task/basic_pool.hpp).
 #pragma once
 
 #include <braid/task/every_options.hpp>

@@ -16,6 +16,7 @@
 #include <braid/task/detail/time_span.hpp>
 #include <braid/thread/cgroup.hpp>
 #include <braid/thread/detail/steal_order.hpp>
+#include <braid/thread/registry.hpp>
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/topology.hpp>
 
@@ -74,7 +75,7 @@ auto worker_profile(const pool::options& options, std::size_t index) -> thread_p
 auto register_worker(const pool::options& options, std::size_t index) -> std::unique_ptr<registration> {
   if (!options.registration) return nullptr;
   thread_label label{.tag = options.registration->tag, .name = detail::indexed_thread_name(options.name, index)};
-  return std::make_unique<registration>(options.registration->registry, std::move(label));
+  return std::make_unique<registration>(options.registration->registry.registry(), std::move(label));
 }
 
 /// The victims of a worker, in the order in which it tries to steal from them.

@@ -52,8 +52,8 @@ auto timer_thread::start(timer_thread::options options) -> result<thread> {
       run();
     };
     if (!options.label) return thread::create(options.thread, serve);
-    return registered_thread::create({.label = *options.label, .thread = options.thread, .registry = options.registry},
-                                     serve);
+    return registered_thread::create(
+        {.label = *options.label, .thread = options.thread, .registry = options.registry.registry()}, serve);
   };
   if (options.thread.name) return create();
   options.thread.name = "braid-timer";

@@ -215,6 +215,16 @@ auto default_registry() -> thread_registry {
   return all.scoped.empty() ? all.always : all.scoped.back().second;
 }
 
+namespace detail {
+
+registry_handle::registry_handle() : registry_handle(default_registry()) {}
+
+registry_handle::registry_handle(const thread_registry& registry) noexcept : state_(registry.state_) {}
+
+auto registry_handle::registry() const noexcept -> thread_registry { return thread_registry(state_); }
+
+}  // namespace detail
+
 thread_registry::scoped_default::scoped_default(const thread_registry& registry) {
   auto& all = defaults();
   const std::lock_guard lock(all.mutex);

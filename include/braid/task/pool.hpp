@@ -20,8 +20,8 @@
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 #include <braid/thread/cpu_set.hpp>
+#include <braid/thread/detail/registry_handle.hpp>
 #include <braid/thread/profile.hpp>
-#include <braid/thread/registry.hpp>
 #include <braid/thread/scheduling.hpp>
 
 #include <concepts>
@@ -58,10 +58,11 @@ enum class worker_placement : std::uint8_t {
   spread,    ///< each of them one, round robin
 };
 
-/// The workers of a pool are registered under their names for as long as they run.
+/// The workers of a pool are registered under their names for as long as they run. The registry is a `thread_registry`
+/// (braid/threads.hpp).
 struct worker_registration {
   std::string tag;
-  thread_registry registry = default_registry();
+  detail::registry_handle registry = {};  ///< `default_registry()` as it is when the options are made
 };
 
 /// What to do with jobs that were accepted and have not started.
@@ -70,6 +71,8 @@ enum class shutdown_mode : std::uint8_t {
   drop_pending,  ///< they are dropped: waiters fail with errc::dropped
   stop_now,      ///< as drop_pending; and jobs that poll the pool's stop token are asked to end
 };
+
+class registration;
 
 namespace detail {
 template <scheduling_policy Policy>

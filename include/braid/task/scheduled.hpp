@@ -11,9 +11,9 @@
 #include <braid/task/detail/time_span.hpp>
 #include <braid/task/every_options.hpp>
 #include <braid/task/executor.hpp>
+#include <braid/thread/detail/registry_handle.hpp>
 #include <braid/thread/detail/thread_control.hpp>
 #include <braid/thread/profile.hpp>
-#include <braid/thread/registry.hpp>
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/thread.hpp>
 
@@ -260,7 +260,7 @@ class BRAID_API timer_thread final : public detail::shared_timers, public detail
   struct options {
     braid::thread::options thread = {};                ///< without a name: braid-timer
     std::optional<thread_label> label = std::nullopt;  ///< with one, the thread is registered under it
-    thread_registry registry = default_registry();     ///< and there
+    detail::registry_handle registry = {};             ///< and there: a `thread_registry`, or the default
   };
 
   /// Starts the thread. Blocks: until it has its settings and is registered.

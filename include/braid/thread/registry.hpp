@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/sync/detail/parker.hpp>
+#include <braid/thread/detail/registry_handle.hpp>
 #include <braid/thread/query.hpp>
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/thread.hpp>
@@ -26,13 +27,6 @@
 
 namespace braid {
 
-/// The label by which a thread is found in a registry. It may have any length, and is independent of the system's name
-/// of the thread.
-struct thread_label {
-  std::string tag;        ///< what kind it is: "io"
-  std::string name = {};  ///< which one of them; empty: the name that the system has for the thread
-};
-
 /// A registered thread. A copy, which stays as it was when the thread has ended. Threads: as any value.
 struct BRAID_API thread_entry {
   std::string tag;
@@ -50,7 +44,6 @@ struct BRAID_API thread_entry {
 };
 
 namespace detail {
-struct registry_state;
 struct observer;
 }  // namespace detail
 
@@ -104,6 +97,9 @@ class BRAID_API thread_registry : public detail::queryable<thread_registry> {
  private:
   friend class registration;
   friend class registry_observer;
+  friend class detail::registry_handle;
+
+  explicit thread_registry(std::shared_ptr<detail::registry_state> state) noexcept : state_(std::move(state)) {}
 
   std::shared_ptr<detail::registry_state> state_;
 };

@@ -1,0 +1,41 @@
+// braid/thread/detail/registry_handle.hpp: what options need from the registry of threads, without its queries.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <memory>
+#include <string>
+
+namespace braid {
+
+class thread_registry;
+
+/// The label by which a thread is found in a registry. It may have any length, and is independent of the system's name
+/// of the thread.
+struct thread_label {
+  std::string tag;        ///< what kind it is: "io"
+  std::string name = {};  ///< which one of them; empty: the name that the system has for the thread
+};
+
+namespace detail {
+
+struct registry_state;
+
+/// A handle of a `thread_registry`, for options whose headers leave out braid/thread/registry.hpp. It converts from a
+/// registry and back. Threads: as any value. Errors: std::bad_alloc.
+class BRAID_API registry_handle {
+ public:
+  /// Refers to `default_registry()` as it is now.
+  registry_handle();
+  registry_handle(const thread_registry& registry) noexcept;
+
+  /// Returns the registry itself.
+  [[nodiscard]] auto registry() const noexcept -> thread_registry;
+
+ private:
+  std::shared_ptr<registry_state> state_;
+};
+
+}  // namespace detail
+
+}  // namespace braid
