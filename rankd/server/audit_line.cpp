@@ -1,7 +1,7 @@
 // rankd/server/audit_line.cpp: requests written so that they can be asked again.
 #include <rankd/server/audit_line.hpp>
 
-#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/json_members.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/project.hpp>
 #include <rankd/server/serve_log.hpp>
@@ -17,25 +17,8 @@ constexpr std::array<std::string_view, 12> hidden_fields{
     "user_id",         "request_id",  "engine_request_id", "trace_id",    "client", "context",
     "param_overrides", "output_keys", "explain",           "experiments", "cursor", "capture"};
 
-void append_name(std::string& out, std::string_view name) {
-  if (!out.ends_with('{')) out += ',';
-  append_json_string(out, name);
-  out += ':';
-}
-
-void append_member(std::string& out, std::string_view name, std::string_view text) {
-  if (text.empty()) return;
-  append_name(out, name);
-  append_json_string(out, text);
-}
-
-void append_number(std::string& out, std::string_view name, std::int64_t number) {
-  append_name(out, name);
-  append_json_number(out, number);
-}
-
 void append_id(std::string& out, std::string_view name, const row_id& id) {
-  append_name(out, name);
+  append_json_name(out, name);
   append_json_id(out, id);
 }
 
@@ -54,13 +37,8 @@ void append_scalar(std::string& out, const scalar& value) {
 
 template <typename Items, typename Append>
 void append_list(std::string& out, std::string_view name, const Items& items, Append append) {
-  append_name(out, name);
-  out += '[';
-  for (const auto& each : items) {
-    if (!out.ends_with('[')) out += ',';
-    append(out, each);
-  }
-  out += ']';
+  append_json_name(out, name);
+  append_json_list(out, items, append);
 }
 
 /// Writes the fields of a request, and remembers which of them are hidden.
@@ -71,15 +49,15 @@ class request_writer {
 
   auto write() -> audited_request {
     audited_request out;
-    if (shows("request_id")) append_member(text_, "request_id", request_->request_id);
+    if (shows("request_id")) append_json_unless_empty(text_, "request_id", request_->request_id);
     if (request_->user_id && shows("user_id")) append_id(text_, "user_id", *request_->user_id);
-    append_member(text_, "plan", request_->plan);
+    append_json_unless_empty(text_, "plan", request_->plan);
     write_params("context", with_times());
     write_params("param_overrides", request_->overridden);
     if (!request_->forced.empty() && shows("experiments")) write_forced();
     if (request_->output_keys && shows("output_keys")) write_output_keys();
-    if (request_->cursor && shows("cursor")) append_member(text_, "cursor", *request_->cursor);
-    if (request_->deadline) append_number(text_, "deadline_ms", request_->deadline->count());
+    if (request_->cursor && shows("cursor")) append_json_unless_empty(text_, "cursor", *request_->cursor);
+    if (request_->deadline) append_json_member(text_, "deadline_ms", request_->deadline->count());
     if (request_->explain == explain_mode::on && shows("explain")) write_explain();
     if (!request_->captures.empty() && shows("capture")) write_captures();
     out.json = std::move(text_) + "}";
@@ -110,22 +88,22 @@ class request_writer {
 
   void write_params(std::string_view field, const std::vector<std::size_t>& given) {
     if (given.empty() || !shows(field)) return;
-    append_name(text_, field);
+    append_json_name(text_, field);
     text_ += '{';
     for (const std::size_t param : given) {
       const std::string& name = declared_->params()[param].name;
       if (!shows(name)) continue;
-      append_name(text_, name);
+      append_json_name(text_, name);
       append_scalar(text_, request_->params[param]);
     }
     text_ += '}';
   }
 
   void write_forced() {
-    append_name(text_, "experiments");
+    append_json_name(text_, "experiments");
     text_ += '{';
     for (const forced_choice& each : request_->forced) {
-      append_name(text_, each.experiment);
+      append_json_name(text_, each.experiment);
       append_json_string(text_, each.arm);
     }
     text_ += '}';
@@ -138,7 +116,7 @@ class request_writer {
   }
 
   void write_explain() {
-    append_name(text_, "explain");
+    append_json_name(text_, "explain");
     if (request_->explain_ids.empty()) {
       text_ += "true";
       return;
@@ -151,13 +129,13 @@ class request_writer {
   void write_captures() {
     append_list(text_, "capture", request_->captures, [this](std::string& out, const asked_capture& each) {
       out += '{';
-      append_member(out, "node", each.node);
+      append_json_unless_empty(out, "node", each.node);
       if (each.what.key_ids)
         append_list(out, "keys", *each.what.key_ids, [this](std::string& name, std::uint32_t key) {
           append_json_string(name, declared_->find_key(key)->name);
         });
-      append_number(out, "max_rows", static_cast<std::int64_t>(each.what.max_rows));
-      append_member(out, "side", capture_side_names[static_cast<std::size_t>(each.what.side)]);
+      append_json_member(out, "max_rows", static_cast<std::int64_t>(each.what.max_rows));
+      append_json_unless_empty(out, "side", capture_side_names[static_cast<std::size_t>(each.what.side)]);
       out += '}';
     });
   }
@@ -196,32 +174,32 @@ auto audited(const rank_request& request, const registries& declared, const reda
 
 auto audit_line(const request_record& record, const redaction& hidden) -> std::string {
   std::string out = "{";
-  append_member(out, "time", utc_text(record.time));
+  append_json_unless_empty(out, "time", utc_text(record.time));
   std::vector<std::string> redacted = record.asked.redacted;
   const auto shows = [&](std::string_view name) {
     if (!hidden.hides(name)) return true;
     if (std::ranges::find(redacted, name) == redacted.end()) redacted.emplace_back(name);
     return false;
   };
-  if (!record.request_id.empty() && shows("request_id")) append_member(out, "request_id", record.request_id);
-  if (shows("engine_request_id")) append_member(out, "engine_request_id", record.asked.engine_request_id);
-  if (record.trace && shows("trace_id")) append_member(out, "trace_id", record.trace->trace_id_text());
-  if (!record.client.empty() && shows("client")) append_member(out, "client", record.client);
+  if (!record.request_id.empty() && shows("request_id")) append_json_unless_empty(out, "request_id", record.request_id);
+  if (shows("engine_request_id")) append_json_unless_empty(out, "engine_request_id", record.asked.engine_request_id);
+  if (record.trace && shows("trace_id")) append_json_unless_empty(out, "trace_id", record.trace->trace_id_text());
+  if (!record.client.empty() && shows("client")) append_json_unless_empty(out, "client", record.client);
   if (record.user_id && shows("user_id")) append_id(out, "user_id", *record.user_id);
-  append_member(out, "plan", record.plan);
-  append_member(out, "plan_digest", record.plan_digest);
-  append_number(out, "status", static_cast<std::int64_t>(record.status));
-  append_member(out, "code", record.code);
-  append_number(out, "duration_us", std::chrono::duration_cast<std::chrono::microseconds>(record.took).count());
-  append_number(out, "candidates", static_cast<std::int64_t>(record.candidates));
+  append_json_unless_empty(out, "plan", record.plan);
+  append_json_unless_empty(out, "plan_digest", record.plan_digest);
+  append_json_member(out, "status", static_cast<std::int64_t>(record.status));
+  append_json_unless_empty(out, "code", record.code);
+  append_json_member(out, "duration_us", std::chrono::duration_cast<std::chrono::microseconds>(record.took).count());
+  append_json_member(out, "candidates", static_cast<std::int64_t>(record.candidates));
   if (!record.experiments.empty() && shows("experiments")) out += "," + record.experiments;
   if (!record.degraded.empty()) out += "," + record.degraded;
   if (!record.asked.json.empty()) {
-    append_name(out, "request");
+    append_json_name(out, "request");
     out += record.asked.json;
   }
   if (record.asked.has_candidates)
-    append_number(out, "request_candidates", static_cast<std::int64_t>(record.asked.candidates));
+    append_json_member(out, "request_candidates", static_cast<std::int64_t>(record.asked.candidates));
   if (!redacted.empty()) append_list(out, "redacted", redacted, append_json_string);
   return out + "}";
 }

@@ -1,25 +1,18 @@
 // rankd/server/captured_lines.cpp: lines of captures and of exposures.
 #include <rankd/server/captured_lines.hpp>
 
-#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/json_members.hpp>
 #include <rankd/server/serve_log.hpp>
 
 namespace rankd {
 namespace {
 
-void append_text_member(std::string& out, std::string_view name, std::string_view text) {
-  if (!out.ends_with('{')) out += ',';
-  append_json_string(out, name);
-  out += ':';
-  append_json_string(out, text);
-}
-
 auto begin_line(const line_origin& from) -> std::string {
   std::string out = "{";
-  append_text_member(out, "time", utc_text(std::chrono::system_clock::time_point(from.time)));
-  if (!from.hidden.hides("request_id")) append_text_member(out, "request_id", from.record.request_id);
-  append_text_member(out, "plan", from.plan);
-  append_text_member(out, "plan_digest", from.digest);
+  append_json_member(out, "time", utc_text(std::chrono::system_clock::time_point(from.time)));
+  if (!from.hidden.hides("request_id")) append_json_member(out, "request_id", from.record.request_id);
+  append_json_member(out, "plan", from.plan);
+  append_json_member(out, "plan_digest", from.digest);
   return out;
 }
 

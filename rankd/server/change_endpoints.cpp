@@ -2,7 +2,7 @@
 #include <rankd/server/detail/endpoints.hpp>
 
 #include <rankd/engine/plan_comparison.hpp>
-#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/json_members.hpp>
 
 #include <braid/coro/offload.hpp>
 #include <braid/net/http_client.hpp>
@@ -26,15 +26,9 @@ auto as_json(const plan_version_info& version) -> std::string {
   return out + ",\"users\":" + std::to_string(version.users) + "}";
 }
 
-void append_names(std::string& out, std::string_view member, const std::vector<std::string>& names) {
-  out += out.size() > 1 ? ",\"" : "\"";
-  out += member;
-  out += "\":[";
-  for (const std::string& each : names) {
-    if (!out.ends_with('[')) out += ',';
-    append_json_string(out, each);
-  }
-  out += ']';
+void append_names(std::string& out, std::string_view name, const std::vector<std::string>& names) {
+  append_json_name(out, name);
+  append_json_strings(out, names);
 }
 
 auto as_json(const reload_report& report) -> std::string {

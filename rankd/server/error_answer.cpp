@@ -1,7 +1,7 @@
 // rankd/server/error_answer.cpp: statuses by code, and errors as JSON.
 #include <rankd/server/error_answer.hpp>
 
-#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/json_members.hpp>
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
@@ -48,23 +48,15 @@ constexpr std::array run_statuses{
     code_status{"internal_error", http_status::internal_server_error},
 };
 
-void append_member(std::string& out, std::string_view name, std::string_view text) {
-  if (text.empty()) return;
-  if (!out.ends_with('{')) out += ',';
-  append_json_string(out, name);
-  out += ':';
-  append_json_string(out, text);
-}
-
 auto body_of(const rank_error& error, std::string_view diagnostics, std::string_view request_id) -> std::string {
   std::string out = "{\"error\":{";
-  append_member(out, "code", error.code);
-  append_member(out, "message", error.message);
-  append_member(out, "node", error.node);
-  append_member(out, "pointer", error.pointer);
+  append_json_unless_empty(out, "code", error.code);
+  append_json_unless_empty(out, "message", error.message);
+  append_json_unless_empty(out, "node", error.node);
+  append_json_unless_empty(out, "pointer", error.pointer);
   out += '}';
   if (!diagnostics.empty()) (out += ",\"diagnostics\":") += diagnostics;
-  append_member(out, "request_id", request_id);
+  append_json_unless_empty(out, "request_id", request_id);
   return out + "}\n";
 }
 
@@ -84,7 +76,7 @@ auto answer_error(http_status status, std::string code, std::string_view message
 auto with_request_id(std::string_view body, std::string_view request_id) -> std::string {
   constexpr std::string_view end = "}\n";
   std::string out(body.substr(0, body.size() - end.size()));
-  append_member(out, "request_id", request_id);
+  append_json_unless_empty(out, "request_id", request_id);
   return out += end;
 }
 

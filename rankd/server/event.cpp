@@ -4,7 +4,7 @@
 #include <rankd/engine/detail/diagnostic_list.hpp>
 #include <rankd/engine/detail/read_candidates.hpp>
 #include <rankd/plan/json.hpp>
-#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/json_members.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
 
@@ -256,9 +256,7 @@ auto event_line(const event& what, std::chrono::milliseconds received) -> std::s
   if (!what.fields.empty()) {
     out += ",\"fields\":{";
     for (const auto& [name, value] : what.fields) {
-      if (!out.ends_with('{')) out += ',';
-      append_json_string(out, name);
-      out += ':';
+      append_json_name(out, name);
       append_scalar(out, value);
     }
     out += '}';

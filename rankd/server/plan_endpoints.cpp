@@ -2,7 +2,7 @@
 #include <rankd/server/detail/endpoints.hpp>
 
 #include <rankd/engine/plan_graph.hpp>
-#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/json_members.hpp>
 #include <rankd/registry/names.hpp>
 
 #include <braid/coro/offload.hpp>
@@ -17,28 +17,12 @@ namespace {
 
 using braid::http_status;
 
-void append_strings(std::string& out, const std::vector<std::string>& all) {
-  out += '[';
-  for (const std::string& each : all) {
-    if (!out.ends_with('[')) out += ',';
-    append_json_string(out, each);
-  }
-  out += ']';
-}
-
-void append_member(std::string& out, std::string_view name, std::string_view text) {
-  if (!out.ends_with('{')) out += ',';
-  append_json_string(out, name);
-  out += ':';
-  append_json_string(out, text);
-}
-
 /// The members of a plan, without the closing brace.
 auto plan_start(const known_plan& plan) -> std::string {
   std::string out = "{";
-  append_member(out, "plan", plan.name);
+  append_json_member(out, "plan", plan.name);
   out += plan.bound ? ",\"runnable\":true" : ",\"runnable\":false";
-  if (plan.bound) append_member(out, "digest", plan.bound->digest);
+  if (plan.bound) append_json_member(out, "digest", plan.bound->digest);
   return out;
 }
 
@@ -46,45 +30,40 @@ auto listed(const known_plan& plan) -> std::string {
   std::string out = plan_start(plan);
   if (plan.bound) out += ",\"nodes\":" + std::to_string(plan.bound->nodes.size());
   if (!plan.problems.empty()) {
-    append_member(out, "code", plan.problems.front().code);
-    append_member(out, "message", plan.problems.front().message);
+    append_json_member(out, "code", plan.problems.front().code);
+    append_json_member(out, "message", plan.problems.front().message);
   }
   return out + "}";
 }
 
 auto node_json(const bound_plan& plan, const bound_node& node) -> std::string {
   std::string out = "{";
-  append_member(out, "node", node.node_id);
-  append_member(out, "op", node.op_name);
+  append_json_member(out, "node", node.node_id);
+  append_json_member(out, "op", node.op_name);
   std::vector<std::string> inputs;
   for (const node_index source : node.sources) inputs.push_back(plan.nodes[source].node_id);
   out += ",\"inputs\":";
-  append_strings(out, inputs);
-  if (!node.place.empty()) append_member(out, "place", node.place);
+  append_json_strings(out, inputs);
+  if (!node.place.empty()) append_json_member(out, "place", node.place);
   return out + "}";
 }
 
 void append_budget(std::string& out, const plan_budget& budget) {
   if (budget == plan_budget()) return;
   out += ",\"budget\":{";
-  for (const budget_line& line : lines_of(budget)) {
-    if (!out.ends_with('{')) out += ',';
-    append_json_string(out, line.name);
-    out += ':' + std::to_string(line.value);
-  }
+  for (const budget_line& line : lines_of(budget))
+    append_json_member(out, line.name, static_cast<std::int64_t>(line.value));
   out += '}';
 }
 
 auto described(const known_plan& plan) -> std::string {
-  std::string out = plan_start(plan) + ",\"nodes\":[";
-  for (const bound_node& node : plan.bound->nodes) {
-    if (!out.ends_with('[')) out += ',';
-    out += node_json(*plan.bound, node);
-  }
-  out += "],\"outputs\":";
+  std::string out = plan_start(plan) + ",\"nodes\":";
+  append_json_list(out, plan.bound->nodes,
+                   [&](std::string& to, const bound_node& node) { to += node_json(*plan.bound, node); });
+  out += ",\"outputs\":";
   std::vector<std::string> outputs;
   for (const node_index node : plan.bound->outputs) outputs.push_back(plan.bound->nodes[node].node_id);
-  append_strings(out, outputs);
+  append_json_strings(out, outputs);
   append_budget(out, plan.bound->budget);
   return out + "}\n";
 }
@@ -101,13 +80,12 @@ auto offers_to(const endpoint_context& context, const token_client& client) -> s
 }  // namespace
 
 auto answer_plans(endpoint_context& context, braid::http_exchange& x) -> braid::task<void> {
-  std::string out = "{\"plans\":[";
-  const std::vector<known_plan> all = context.serving().plans->list();
-  for (const known_plan& each : all) out += (out.ends_with('[') ? "" : ",") + listed(each);
-  out += ']';
+  std::string out = "{\"plans\":";
+  append_json_list(out, context.serving().plans->list(),
+                   [](std::string& to, const known_plan& each) { to += listed(each); });
   if (context.options().shows_page) {
     out += ",\"offers\":";
-    append_strings(out, offers_to(context, *client_of(context, x)));
+    append_json_strings(out, offers_to(context, *client_of(context, x)));
   }
   reply(context, x, endpoint::plans, http_status::ok, json_type, out + "}\n");
   return {};

@@ -10,7 +10,7 @@
 namespace rankd::detail {
 namespace {
 
-using enum braid::http_method;
+using method = braid::http_method;
 
 auto has_page(const serve_shared& shared) -> bool { return shared.options.shows_page; }
 
@@ -32,41 +32,41 @@ constexpr route_limit traffic_limit{name_of(endpoint::diff_traffic), 1};
 constexpr route_limit compiler_limit{"drafts", 4};  // the compiler answers one question at a time
 
 constexpr route table[] = {
-    {endpoint::plans, get, access::token, answer_plans},
-    {endpoint::plan, get, access::token, answer_plan},
-    {endpoint::metrics, get, access::token, answer_metrics},
-    {endpoint::tasks, get, access::token, answer_tasks},
-    {endpoint::trace, get, access::token, answer_trace, nullptr, trace_limit},
-    {endpoint::rank, post, access::head, answer_rank},
-    {endpoint::batch, post, access::head, answer_batch},
-    {endpoint::shadow, get, access::see_shadows, answer_shadow},
-    {endpoint::events, post, access::head, answer_events},
-    {endpoint::diff, get, access::token, answer_diff},
-    {endpoint::versions, get, access::token, answer_versions, has_versions},
-    {endpoint::pin, post, access::edit, answer_pin, may_change_plans},
-    {endpoint::unpin, post, access::edit, answer_unpin, may_change_plans},
-    {endpoint::roll_back, post, access::edit, answer_rollback, may_change_plans},
-    {endpoint::reload, post, access::edit, answer_reload, may_change_plans},
-    {endpoint::diff_answers, post, access::token, answer_diff_answers, has_page, answers_limit},
-    {endpoint::traffic, get, access::see_traffic, answer_traffic, has_traffic},
-    {endpoint::diff_traffic, get, access::see_traffic, answer_diff_traffic, has_traffic, traffic_limit},
-    {endpoint::source, get, access::edit, answer_source, has_drafts, compiler_limit},
-    {endpoint::source, post, access::edit, answer_save, has_drafts, compiler_limit},
-    {endpoint::draft, post, access::edit, answer_draft, has_drafts, compiler_limit},
-    {endpoint::completions, post, access::edit, answer_completions, has_drafts, compiler_limit},
-    {endpoint::option, post, access::edit, answer_option, has_drafts, compiler_limit},
-    {endpoint::project, get, access::edit, answer_project, has_drafts, compiler_limit},
-    {endpoint::page, get, access::everyone, answer_compiler_script, has_drafts, {}, "/ui/compiler.js"},
-    {endpoint::health, get, access::everyone, answer_health},
-    {endpoint::ready, get, access::everyone, answer_ready},
-    {endpoint::openapi, get, access::everyone, answer_openapi},
+    {endpoint::plans, method::get, access::token, answer_plans},
+    {endpoint::plan, method::get, access::token, answer_plan},
+    {endpoint::metrics, method::get, access::token, answer_metrics},
+    {endpoint::tasks, method::get, access::token, answer_tasks},
+    {endpoint::trace, method::get, access::token, answer_trace, nullptr, trace_limit},
+    {endpoint::rank, method::post, access::head, answer_rank},
+    {endpoint::batch, method::post, access::head, answer_batch},
+    {endpoint::shadow, method::get, access::see_shadows, answer_shadow},
+    {endpoint::events, method::post, access::head, answer_events},
+    {endpoint::diff, method::get, access::token, answer_diff},
+    {endpoint::versions, method::get, access::token, answer_versions, has_versions},
+    {endpoint::pin, method::post, access::edit, answer_pin, may_change_plans},
+    {endpoint::unpin, method::post, access::edit, answer_unpin, may_change_plans},
+    {endpoint::roll_back, method::post, access::edit, answer_rollback, may_change_plans},
+    {endpoint::reload, method::post, access::edit, answer_reload, may_change_plans},
+    {endpoint::diff_answers, method::post, access::token, answer_diff_answers, has_page, answers_limit},
+    {endpoint::traffic, method::get, access::see_traffic, answer_traffic, has_traffic},
+    {endpoint::diff_traffic, method::get, access::see_traffic, answer_diff_traffic, has_traffic, traffic_limit},
+    {endpoint::source, method::get, access::edit, answer_source, has_drafts, compiler_limit},
+    {endpoint::source, method::post, access::edit, answer_save, has_drafts, compiler_limit},
+    {endpoint::draft, method::post, access::edit, answer_draft, has_drafts, compiler_limit},
+    {endpoint::completions, method::post, access::edit, answer_completions, has_drafts, compiler_limit},
+    {endpoint::option, method::post, access::edit, answer_option, has_drafts, compiler_limit},
+    {endpoint::project, method::get, access::edit, answer_project, has_drafts, compiler_limit},
+    {endpoint::page, method::get, access::everyone, answer_compiler_script, has_drafts, {}, "/ui/compiler.js"},
+    {endpoint::health, method::get, access::everyone, answer_health},
+    {endpoint::ready, method::get, access::everyone, answer_ready},
+    {endpoint::openapi, method::get, access::everyone, answer_openapi},
 };
 
 /// Returns the table with a row for each file of the page.
 auto with_page_files() -> std::vector<route> {
   std::vector<route> out(std::begin(table), std::end(table));
   for (const page_file& file : page_files())
-    out.push_back({endpoint::page, get, access::everyone, answer_page, has_page, {}, file.path});
+    out.push_back({endpoint::page, method::get, access::everyone, answer_page, has_page, {}, file.path});
   return out;
 }
 

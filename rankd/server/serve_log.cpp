@@ -1,7 +1,7 @@
 // rankd/server/serve_log.cpp: lines of JSON.
 #include <rankd/server/serve_log.hpp>
 
-#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/json_members.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,21 +12,6 @@ namespace rankd {
 namespace {
 
 constexpr std::array<std::string_view, 5> level_names{"off", "error", "warning", "info", "debug"};
-
-void append_member(std::string& out, std::string_view name, std::string_view text) {
-  if (text.empty()) return;
-  if (!out.ends_with('{')) out += ',';
-  append_json_string(out, name);
-  out += ':';
-  append_json_string(out, text);
-}
-
-void append_number(std::string& out, std::string_view name, std::int64_t number) {
-  if (!out.ends_with('{')) out += ',';
-  append_json_string(out, name);
-  out += ':';
-  append_json_number(out, number);
-}
 
 }  // namespace
 
@@ -39,14 +24,14 @@ auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level>
 void serve_log::note(log_level level, std::string_view event, std::initializer_list<field> fields) const {
   if (!is_logged(level)) return;
   std::string line = "{";
-  append_member(line, "time", utc_text(std::chrono::system_clock::now()));
-  append_member(line, "level", level_names[static_cast<std::size_t>(level)]);
-  append_member(line, "event", event);
+  append_json_unless_empty(line, "time", utc_text(std::chrono::system_clock::now()));
+  append_json_unless_empty(line, "level", level_names[static_cast<std::size_t>(level)]);
+  append_json_unless_empty(line, "event", event);
   for (const field& each : fields) {
     if (const auto* const number = std::get_if<std::int64_t>(&each.value))
-      append_number(line, each.name, *number);
+      append_json_member(line, each.name, *number);
     else
-      append_member(line, each.name, std::get<std::string_view>(each.value));
+      append_json_unless_empty(line, each.name, std::get<std::string_view>(each.value));
   }
   into_->add(line + "}");
 }

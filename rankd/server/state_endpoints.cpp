@@ -2,7 +2,7 @@
 // candidates do.
 #include <rankd/server/detail/endpoints.hpp>
 
-#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/json_members.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/server/openapi.hpp>
 #include <rankd/server/page.hpp>
@@ -17,20 +17,13 @@ namespace {
 
 using braid::http_status;
 
-void append_text(std::string& out, std::string_view name, std::string_view text) {
-  if (!out.ends_with('{')) out += ',';
-  append_json_string(out, name);
-  out += ':';
-  append_json_string(out, text);
-}
-
 /// Returns why the artifact of a plan was left out, for all clients: without the places of files.
 auto left_out_json(const known_plan& plan) -> std::string {
   std::string out = "{";
-  append_text(out, "plan", plan.name);
+  append_json_member(out, "plan", plan.name);
   out += plan.bound ? ",\"serves_earlier\":true" : ",\"serves_earlier\":false";
-  append_text(out, "code", plan.problems.front().code);
-  append_text(out, "message", plan.problems.front().message);
+  append_json_member(out, "code", plan.problems.front().code);
+  append_json_member(out, "message", plan.problems.front().message);
   return out + "}";
 }
 
