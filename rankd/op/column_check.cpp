@@ -24,7 +24,7 @@ auto endpoint_of(const plan_node& node) -> const plan_param* {
   return at == node.params.end() ? nullptr : &*at;
 }
 
-/// Returns the forms of the keys that a node reads, such as `user:{id}`; none if it reads no records.
+/// Returns the forms of the keys that a node reads, such as `user:{id}`; empty if it reads no records.
 auto forms_of(const plan_node& node) -> std::vector<std::string> {
   if (endpoint_of(node) == nullptr) return {};
   const read_records& records = find_op(node.op)->records;
@@ -48,7 +48,7 @@ auto is_fixed(std::string_view key) -> bool {
   });
 }
 
-/// What a value of a hole may consist of: see append_escaped.
+/// Returns whether the value of a hole may contain this character: see append_escaped.
 auto is_of_value(char c) -> bool {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
          c == '-' || c == '%';
@@ -56,8 +56,8 @@ auto is_of_value(char c) -> bool {
 
 auto spells_value(std::string_view text) -> bool { return std::ranges::all_of(text, is_of_value); }
 
-/// Whether a key can come of a template with these literals. What stands between two holes ends a value, so that the
-/// first place where it fits is the only one.
+/// Returns whether a template with these literals can produce a key. The literal between two holes ends a value, so
+/// only its first match must be tried.
 auto is_of_form(std::string_view key, const std::vector<std::string>& literals) -> bool {
   if (!key.starts_with(literals.front())) return false;
   key.remove_prefix(literals.front().size());

@@ -24,7 +24,7 @@ namespace rankd {
 
 struct column_check_options {
   std::span<const std::filesystem::path> files = {};  ///< that records were loaded from; empty: they lie in a store
-  std::span<const std::string> endpoints = {};        ///< whose nodes count; empty: those of every endpoint
+  std::span<const std::string> endpoints = {};        ///< only nodes that read these endpoints count; empty: all nodes
   std::span<const std::string> written = {};          ///< fields that the server itself writes, and no data need have
 };
 
@@ -41,18 +41,19 @@ class column_check {
   /// Looks at one record. Cost: below 1 us for each form of keys that it is held against.
   void see(std::string_view key, const record_view& record);
 
-  /// Looks at the records that plans read, of each form of keys at most `max_records`.
-  /// Blocks: on the disk. Errors: those of the snapshot.
+  /// Looks at the records that plans read, at most `max_records` for each form of keys. Blocks: on the disk. Errors:
+  /// those of the snapshot.
   auto read(const embedded_store::snapshot& from, std::size_t max_records) -> braid::result<void>;
 
   /// Forms of keys under which there was nothing: missing_record, a warning for each.
   [[nodiscard]] auto missing_records() const -> braid::diagnostics;
-  /// Columns that no record of their form had, where there were records: missing_column.
+  /// Reports missing_column for each column that no record of its form had, if there were records.
   [[nodiscard]] auto missing_columns() const -> braid::diagnostics;
-  /// Values that are none of the type of their key: malformed_value with the record, and how many more there are.
+  /// Reports malformed_value for values that do not have the type of their key, with the record and the number of
+  /// further ones.
   [[nodiscard]] auto malformed_values() const -> braid::diagnostics;
-  /// Keys that no plan reads: unread_record for those that begin alike, up to their first `:`. Those that operators
-  /// read whatever their options count as read. Nothing if there is no plan that reads a store.
+  /// Reports unread_record for keys that no plan reads, grouped by their prefix up to the first `:`. Keys that
+  /// operators read regardless of their options count as read. Empty if no plan reads a store.
   [[nodiscard]] auto unread_records() const -> braid::diagnostics;
 
   /// How many there are of each kind.

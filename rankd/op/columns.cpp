@@ -42,7 +42,7 @@ auto each_once(std::vector<std::uint32_t> keys) -> std::vector<std::uint32_t> {
   return keys;
 }
 
-/// Returns the option that lists the columns which a node adds and never overwrites; null if it adds none.
+/// Returns the option that lists the columns which a node adds and never overwrites; null if the node adds no column.
 auto added_by(const plan_node& node) -> const plan_param* {
   const added_columns& adds = find_op(node.op)->adds;
   if (adds.option.empty()) return nullptr;
@@ -103,7 +103,7 @@ class column_walk {
     std::transform(own.begin(), own.end(), others.begin(), own.begin(), std::logical_or{});
   }
 
-  /// What the rows of a node may have, or those of what stands in for it.
+  /// The keys that the rows of a node, or of its substitute, may have.
   [[nodiscard]] auto given_by(node_index node) const -> key_set {
     key_set out = columns_[node];
     for (const plan_node* of = &loaded_->nodes[node]; of->fallback; of = &loaded_->nodes[of->fallback->node]) {
@@ -114,7 +114,7 @@ class column_walk {
     return out;
   }
 
-  /// Complains where what stands in for a node lacks columns of its rows that are not said to be null then.
+  /// Complains if the substitute of a node lacks columns of its rows that `nulls` does not list.
   void check_substitute(node_index at, const node_fallback& fallback) {
     if (fallback.kind == fallback_kind::empty) return;
     const plan_node& node = loaded_->nodes[at];
@@ -147,13 +147,13 @@ class column_walk {
     }
     own = given_by(node.sources.front());
     if (!find_op(node.op)->adds.option.empty()) return add_columns(at, own);
-    // Of the other sides of operators that give rows of the first input nothing comes but what they write.
+    // If an operator returns the rows of its first input, the other inputs contribute only the columns that it writes.
     const bool gives_all = makes_rows(find_op(node.op)->change);
     for (const node_index source : gives_all ? node.sources : node.inputs) add(own, given_by(source));
     for (const std::uint32_t key : written_keys(node)) own[place_of(key)] = true;
   }
 
-  /// What comes from the store, from the request, or from nowhere.
+  /// The columns from the store or from the request; empty for other nodes.
   [[nodiscard]] auto source_columns(const plan_node& node) const -> key_set {
     key_set out(declared_->keys().size(), false);
     out[place_of(registries::id_key)] = true;
@@ -168,7 +168,7 @@ class column_walk {
     return out;
   }
 
-  /// Complains where a hole is always null, for no row has such a column.
+  /// Complains about a hole that is always null because no row has its column.
   void check_template(node_index at, const plan_param& keys) {
     const plan_node& node = loaded_->nodes[at];
     for (const key_entry* key : columns_in(keys, *declared_)) {

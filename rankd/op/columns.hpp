@@ -11,16 +11,16 @@
 
 namespace rankd {
 
-/// Complains with column_exists where a node of an operator that adds columns, such as a join, adds one that the rows
-/// of its first source may have: these never write over one. Every row has `id`. Complains with unknown_column where a
-/// key template has a hole for a column that the rows cannot have, and with fallback_lacks_column where what stands in
-/// for a node lacks columns of its rows. Requires a plan whose nodes were bound without
-/// diagnostic. Cost: a bit for each node and key, where there are such.
+/// Reports column_exists if a node of an operator that adds columns, such as a join, adds one that the rows of its
+/// first source may have: these operators never overwrite a column. Every row has `id`. Reports unknown_column if a key
+/// template has a hole for a column that the rows cannot have, and fallback_lacks_column if the substitute of a node
+/// lacks columns of its rows. Requires a plan whose nodes were bound without diagnostics. Cost: a bit for each node and
+/// key.
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
-/// A diagnostic, column_missing, for each key that a node reads and that the rows of none of its sources can have: it
-/// is null in every row, so that a filter may drop them all. A plan of which it reports something can be run all the
-/// same. Requires a plan whose nodes were bound without diagnostic. Cost: a bit for each node and key.
+/// Reports column_missing for each key that a node reads and that the rows of none of its sources can have: it is null
+/// in every row, so a filter may drop all rows. Such a plan can still run. Requires a plan whose nodes were bound
+/// without diagnostics. Cost: a bit for each node and key.
 [[nodiscard]] auto missing_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
 /// The keys that one node has to do with, each list ascending.
@@ -30,8 +30,8 @@ struct node_columns {
   std::vector<std::uint32_t> has;     ///< that its rows may have in all
 };
 
-/// Of each node of a plan, in the order of the artifact. Requires a plan whose nodes were bound without diagnostic.
-/// Cost: a bit for each node and key.
+/// Returns the columns of each node of a plan, in the order of the artifact. Requires a plan whose nodes were bound
+/// without diagnostics. Cost: a bit for each node and key.
 [[nodiscard]] auto columns_of(const plan& loaded, const registries& declared) -> std::vector<node_columns>;
 
 }  // namespace rankd

@@ -33,7 +33,7 @@ auto choices_field(param_kind kind) noexcept -> std::string_view {
   return kind == param_kind::endpoint_ref ? "endpoint_kinds" : "choices";
 }
 
-/// What has no limit of its own is left out.
+/// A bound that the type implies is left out.
 void append_range(std::string& out, const param_shape& param) {
   if (param.min_items != 0) append_line(out, "min_items", std::to_string(param.min_items));
   constexpr int_range any_int;
@@ -64,7 +64,8 @@ void append_param(std::string& out, const param_shape& param) {
   append_line(out, "when_values", list_of(param.when.values));
 }
 
-/// Whose columns the rows of an operator of a library have beside those that it writes; empty: of all its inputs.
+/// Names the inputs whose columns the rows of a library's operator keep, in addition to those that it writes; empty:
+/// all inputs.
 auto columns_of_own(const op_entry& entry) -> std::string_view {
   if (entry.change == row_change::dense_source) return "written";
   const bool has_more = std::ranges::any_of(

@@ -51,17 +51,17 @@ struct node_context {
   braid::arena& memory;                    ///< for what lives as long as the request; no other thread allocates from it
   std::span<const row_set> inputs;         ///< of the node's `sources`, in order
   std::span<const scalar> params;          ///< one for each of registries::params
-  std::span<store* const> stores;          ///< one for each of registries::endpoints; null where none is open
-  const row_id* user = nullptr;            ///< of the request; null where it names none
+  std::span<store* const> stores;          ///< one for each of registries::endpoints; null if it is not open
+  const row_id* user = nullptr;            ///< the user of the request; null if it names no user
   const braid::stop_flag* stop = nullptr;  ///< polled by long computations
-  std::uint64_t malformed_ids = 0;         ///< counted up by operators that skip ids which are none
-  std::uint64_t malformed_values = 0;      ///< counted up by operators that skip values which are none of their type
+  std::uint64_t malformed_ids = 0;         ///< number of malformed ids that operators have skipped
+  std::uint64_t malformed_values = 0;      ///< number of values of the wrong type that operators have skipped
   /// Where it is less than there are rows: about so many of them are worth a part of their own, and parts may run side
   /// by side on the workers of the pool.
   std::size_t rows_of_part = evaluate_options::one_part;
-  usage* used = nullptr;                       ///< by the request; null where its plan has no bound on rows or bytes
-  std::uint32_t position = 0;                  ///< of the node in it
-  const candidate_rows* candidates = nullptr;  ///< of the request; null where it carries none
+  usage* used = nullptr;       ///< the amounts of the request; null if its plan does not bound rows or bytes
+  std::uint32_t position = 0;  ///< of the node in it
+  const candidate_rows* candidates = nullptr;  ///< the rows that the request carries; null if there are none
   bool wants_extras = true;      ///< whether anything uses columns that the operator adds of its own accord
   std::uint64_t page_begin = 0;  ///< how many rows stand before the page that the request asks for
   std::optional<std::uint64_t> next_page =
@@ -69,8 +69,8 @@ struct node_context {
   std::uint64_t looked_at = 0;          ///< counted up by operators that look through more than they give
   const merged_rows* merged = nullptr;  ///< written by operators whose rows are `row_change::merged`
 
-  /// Asks before memory is taken, where it is known how much that will be. Where the answer is no, the node ends with
-  /// `over_budget`. What was not asked for is noticed when the node has ended.
+  /// Asks before memory is taken, if the amount is known. If it returns false, the node ends with `over_budget`. An
+  /// amount that was not announced is noticed when the node has ended.
   [[nodiscard]] auto may_make(std::uint64_t rows, std::uint64_t bytes) const noexcept -> bool {
     if (used == nullptr) return true;
     // Chunks double, so that less than it has may fit into its last one.
@@ -105,7 +105,7 @@ class bound_op {
   /// of the params of the request, one for each of registries::params.
   [[nodiscard]] virtual auto cost_ns(std::size_t rows, std::span<const scalar> params) const noexcept -> double = 0;
 
-  /// The same of an operator none of whose options is bound to a param.
+  /// The same for an operator without options that are bound to a param.
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_ns(rows, {}); }
 
   /// Requires op_work::computes.
@@ -119,8 +119,7 @@ class bound_op {
   [[nodiscard]] virtual auto may_fail() const noexcept -> bool = 0;
 };
 
-/// What the rows that an operator gives have to do with those that it takes; held against every result in checked
-/// builds.
+/// The relation between an operator's output rows and its input rows; checked for every result in checked builds.
 enum class row_change : std::uint8_t {
   dense_source,    ///< rows of its own, all active, as they lie
   preserves_view,  ///< the same rows in the same order
@@ -140,14 +139,14 @@ constexpr auto makes_rows(row_change change) noexcept -> bool {
   return change == row_change::dense_source || change == row_change::concatenation || change == row_change::merged;
 }
 
-/// What a node is bound with. Diagnostics carry the pointers of the artifact.
-/// Lifetime: what it refers to is used by `bind` alone.
+/// The context in which a node is bound. Diagnostics carry the pointers of the artifact. Lifetime: only `bind` uses
+/// what it refers to.
 struct bind_context {
   const registries& declared;
   std::span<const expr_program> exprs;  ///< of plan::expr_table
   std::span<const pred_program> preds;  ///< of plan::pred_table
-  model_folder* models = nullptr;       ///< null where there are none
-  vector_folder* vectors = nullptr;     ///< of the files of vectors; null where there are none
+  model_folder* models = nullptr;       ///< null if there are no models
+  vector_folder* vectors = nullptr;     ///< the files of vectors; null if there are none
 };
 
 /// A part of the request that an operator cannot do without.
@@ -160,7 +159,7 @@ struct added_columns {
   std::string_view hint = {};       ///< what to do if rows have such a column
 };
 
-/// What the columns that an operator writes are read from.
+/// The part of a record from which an operator reads its columns.
 enum class record_part : std::uint8_t {
   none,    ///< something else than fields and texts of records
   fields,  ///< of hashes: named as their keys, or as the option `fields` says

@@ -55,7 +55,7 @@ auto another_abi(std::uint32_t abi) -> std::unexpected<braid::diagnostics> {
                  "build it with the headers of this rankd");
 }
 
-/// What version 1 says of an operator stands in front of what came with 2. All of version 1 are called on rows.
+/// The members of version 1 come first in an operator, then those of version 2. All operators of version 1 run on rows.
 auto operator_at(const rankd_operator_library& offered, std::uint32_t at) -> rankd_operator {
   if (offered.abi == RANKD_OPERATOR_ABI) return offered.operators[at];
   constexpr std::size_t first_size = offsetof(rankd_operator, inputs);
@@ -131,7 +131,7 @@ auto changed(const fs::path& file, std::string message) -> std::unexpected<braid
   return refused("library_changed", std::move(message), "start the process anew: it keeps the operators it has", file);
 }
 
-/// What the file offers; its code runs for the first time.
+/// Returns the operators that the file offers. This is the first call of its code.
 auto open_library(const fs::path& file) -> braid::checked<const rankd_operator_library*> {
   if (const std::string problem = detail::loading_problem(file); !problem.empty())
     return refused("bad_library", "its static constructors cannot run: loading it " + problem,
@@ -161,8 +161,8 @@ auto canonical_path(const fs::path& file) -> fs::path {
   return error ? file : out;
 }
 
-/// Whether a shared object lacks its end, as one that is being copied: the system loads it, and its code ends the
-/// process. What is no shared object is left to the system to refuse.
+/// Returns whether a shared object is truncated, such as one that is being copied: the system would load it, and its
+/// code would end the process. A file that is not a shared object is left to the system to refuse.
 auto is_cut(std::string_view bytes) -> bool {
   Elf64_Ehdr header{};
   if (!bytes.starts_with(ELFMAG) || bytes.size() < sizeof(header)) return false;
@@ -204,7 +204,7 @@ auto load(table& all, const fs::path& file) -> braid::checked<void> {
   }
   const auto offered = open_library(place);
   if (!offered) return std::unexpected(offered.error());
-  // What was loaded must be what the digest is of: a deployment may put another file there at any time.
+  // The loaded code must be the code that the digest describes: a deployment may replace the file at any time.
   if (const auto still = digest_of(file); !still || still->sha256 != now->sha256)
     return changed(file, "the library was replaced while it was loaded");
   auto added = add(all, **offered, std::move(*now));

@@ -28,19 +28,18 @@ struct operator_digest {
 inline constexpr std::size_t largest_library = std::size_t{256} << 20U;
 
 /// Loads libraries, each once for the life of the process: from then on `find_op` and `all_op_shapes` know their
-/// operators. A file that was loaded before is only compared with what it was.
-/// Threads: any. Blocks: on the disk, and while the library initializes itself.
-/// Errors: those of `read_text_file`; bad_library for a file that is no shared object, has no `rankd_operators` or
-/// offers nothing; unsupported_abi; bad_operator for an operator that is not as the header demands; duplicate_operator
-/// for a name that is taken; library_changed.
+/// operators. A file that was loaded before is only compared with its earlier contents. Threads: any. Blocks: on the
+/// disk, and while the library initializes itself. Errors: those of `read_text_file`; bad_library for a file that is
+/// not a shared object, has no `rankd_operators` or offers no operator; unsupported_abi; bad_operator for an operator
+/// that violates the header; duplicate_operator for a name that is in use; library_changed.
 auto load_operators(std::span<const std::filesystem::path> files) -> braid::checked<void>;
 
 /// library_changed for each file that is not what was loaded, or was not loaded: a process keeps its operators.
 /// Blocks: on the disk.
 auto changed_operators(std::span<const std::filesystem::path> files) -> braid::diagnostics;
 
-/// Takes what a library offers; a name or a digest that is known already is no reason to refuse it if all of it is as
-/// it was. Errors: as of `load_operators`, without those of files.
+/// Adds the operators of a library. A name or a digest that is already known is accepted if nothing about the operator
+/// has changed. Errors: those of `load_operators`, without those of files.
 auto add_operators(const rankd_operator_library& offered, operator_digest from) -> braid::checked<void>;
 
 /// The operators of the libraries of this process, by name. Lifetime: of the process.
@@ -49,7 +48,7 @@ auto own_ops() -> std::vector<const op_entry*>;
 /// The same of one file that was loaded; nothing of any other.
 auto own_ops_of(const std::filesystem::path& file) -> std::vector<const op_entry*>;
 
-/// Where an operator is from; null for those of rankd.
+/// The library that an operator came from; null for a built-in operator.
 auto library_of(std::string_view op) -> const operator_digest*;
 
 }  // namespace rankd

@@ -16,8 +16,8 @@
 
 namespace rankd {
 
-/// The value of an option whose shape is bindable.
-/// Threads: any. Cost: of `in` a comparison, and a read of the params where one gives the value.
+/// The value of an option whose shape is bindable. Threads: any. Cost: `in` makes a comparison, and reads the params if
+/// one of them sets the value.
 template <typename T>
   requires std::same_as<T, std::int64_t> || std::same_as<T, double>
 class option_value {
@@ -48,9 +48,9 @@ class option_value {
   std::size_t place_ = nowhere;
 };
 
-/// What is wrong with the params that options of a node are bound to: unknown_param, blocked_param, unreadable_param;
-/// wrong_param_type for one of another type than the option; default_out_of_range for one whose default is missing or
-/// is none of the values that the option may have.
+/// Checks the params that options of a node are bound to: unknown_param, blocked_param, unreadable_param;
+/// wrong_param_type if its type is not that of the option; default_out_of_range if its default is missing or is not a
+/// value that the option may have.
 void check_bindings(const plan_node& node, const registries& declared, braid::diagnostics& problems);
 
 }  // namespace rankd

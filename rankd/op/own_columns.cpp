@@ -11,7 +11,7 @@
 namespace rankd::detail {
 namespace {
 
-/// Bits of the active rows, by position; null where all are set.
+/// Bits of the active rows, by position; null if all are set.
 auto gathered_bits(const row_set& rows, bitmap from, braid::arena& memory) -> const std::uint64_t* {
   if (from.all_set() || rows.is_prefix()) return from.words();
   const std::span<std::uint64_t> words = memory.filled(words_for(rows.size()), std::uint64_t{0});

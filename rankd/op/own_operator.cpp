@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t max_sentence = 1000;
 
-/// What a library says, as it may stand in a message: UTF-8, and not endless.
+/// Makes a library's text fit for a message: UTF-8 of a bounded length.
 auto sentence_of(rankd_text text) -> std::string {
   if (text.data == nullptr) return {};
   std::string_view seen(text.data, std::min<std::size_t>(text.size, max_sentence));
@@ -27,7 +27,7 @@ auto sentence_of(rankd_text text) -> std::string {
 
 auto text_of(std::string_view text) -> rankd_text { return {text.data(), text.size()}; }
 
-/// Calls the code of a library. What it throws, if it forgets to catch it, is the sentence.
+/// Calls the code of a library. An exception that escapes from it becomes the sentence.
 template <typename Call>
 auto guarded(std::string& message, Call call) -> std::int32_t {
   try {
@@ -46,7 +46,7 @@ struct bound_number {
   std::variant<option_value<std::int64_t>, option_value<double>> value;
 };
 
-/// What `bind` of a library gave, freed with the node.
+/// The state that `bind` of a library returned, freed with the node.
 class own_state {
  public:
   own_state(const own_operator& of, void* state) noexcept : of_(&of), state_(state) {}
@@ -65,7 +65,7 @@ class own_state {
   void* state_;
 };
 
-/// What the library hears of while it runs.
+/// The callbacks and data that a library sees while it runs.
 struct run_host {
   node_context* context;
   own_rows* made;
@@ -114,7 +114,7 @@ struct own_params {
   std::vector<seen_key> reads;
   std::vector<written_key> writes;
   std::vector<own_input> inputs;                         ///< without their rows
-  value_type ids;                                        ///< the type of those of the project
+  value_type ids;                                        ///< the type of the project's ids
   std::unique_ptr<const std::deque<std::string>> texts;  ///< that values refer to
   own_state state;
 
@@ -180,7 +180,8 @@ struct own_params {
     return with_written(*rows, *rows, made.written(), context.memory);
   }
 
-  /// Calls the library with what a node has, beside what `with` has already. What it fails with, if it does.
+  /// Calls the library with the data of a node, in addition to the members that `with` has already. Returns its
+  /// failure, if any.
   [[nodiscard]] auto called(rankd_run with, std::span<const own_input> taken, own_rows& made,
                             node_context& context) const -> std::optional<op_error> {
     std::vector<rankd_column> columns;
@@ -212,7 +213,7 @@ struct own_params {
     return failed(host.message.empty() ? "the operator failed and gave no reason" : host.message).error();
   }
 
-  /// Rows that are none may be of a batch without ids, which has no type.
+  /// An empty set of rows may be of a batch without ids, which has no type.
   [[nodiscard]] auto ids_of(const row_set& rows, braid::arena& memory) const -> rankd_column {
     if (!rows.empty()) return gathered(rows, {registries::id_key, ids}, memory);
     const rankd_written none = blank(ids, 0, memory);

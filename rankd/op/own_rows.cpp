@@ -55,7 +55,7 @@ auto own_rows::make(std::uint64_t count) -> const rankd_made* {
   return &*made_;
 }
 
-/// What is wrong with where rows are taken from; empty where nothing is.
+/// Describes the fault of the origins of rows; empty if there is no fault.
 auto own_rows::wrong_origin() const -> std::string {
   std::vector<std::span<std::uint64_t>> seen;
   for (const own_input& input : inputs_)
@@ -102,7 +102,7 @@ auto own_rows::ids_of(std::span<const std::uint32_t> own) const -> std::expected
   return batch(string_values{codes, words.finish()});
 }
 
-/// One batch: the rows of each input that were taken, then those of the operator's own; behind it their order.
+/// One batch: the rows that were taken of each input, then the operator's own rows; then their order.
 auto own_rows::merged() -> std::expected<row_set, std::string> {
   braid::arena& memory = context_->memory;
   const auto side_of = [this](std::size_t at) { return is_own(at) ? inputs_.size() : from_[at].input; };

@@ -21,7 +21,7 @@ constexpr std::size_t max_doc = 1000;
 /// Namespaces that plans in TypeScript could not name, or that are rankd's own.
 constexpr std::array<std::string_view, 9> reserved_namespaces{"core",   "test",  "constructor", "draft",    "then",
                                                               "choose", "graph", "switch",      "prototype"};
-/// What every operator takes beside its options, in artifacts and in TypeScript.
+/// The options that every operator has, in artifacts and in TypeScript.
 constexpr std::array<std::string_view, 6> reserved_options{"trace",   "as",      "timeout_ms",
                                                            "retries", "capture", "hedge_ms"};
 

@@ -50,7 +50,7 @@ void binary(const running& at, const Fn& fn) noexcept {
   for_rows(at, [&](std::size_t i) { return fn(a[i], b[i]); });
 }
 
-/// A function whose result depends on whether it is that of floats or that of doubles.
+/// A function whose result depends on whether it computes with floats or with doubles.
 template <typename Fn>
 void by_width(const running& at, const Fn& fn) noexcept {
   const double* a = at.operand(0);
@@ -62,7 +62,7 @@ void by_width(const running& at, const Fn& fn) noexcept {
   }
 }
 
-/// As the trees of ONNX Runtime have it: nothing is raised that could overflow.
+/// As in the trees of ONNX Runtime, no power is computed that could overflow.
 template <typename T>
 auto logistic(T x) noexcept -> T {
   const T upper = 1 / (1 + std::exp(-std::abs(x)));

@@ -126,7 +126,7 @@ void program_builder::lay_out() {
     if (needed_[each.slot])
       made_.keys.push_back({.key_id = each.key_id, .slot = place(each.slot), .width = each.width});
   for (std::size_t at = 0; at < made_.steps.size(); ++at) {
-    // What a step writes is never where it reads.
+    // A step never writes a slot that it reads.
     for (const std::uint32_t each : outs_of(made_.steps[at])) place(each);
     release(operands_of(made_.steps[at]), at);
     release(outs_of(made_.steps[at]), at);

@@ -1,6 +1,5 @@
-// rankd/op/scoring.cpp: models over blocks of rows, key by key and tree by tree.
-// The order of all sums is that of the file. Products and sums stay two roundings: the file is compiled with
-// -ffp-contract=off.
+// rankd/op/scoring.cpp: models over blocks of rows, key by key and tree by tree. All sums are in the order of the file.
+// Products and sums are rounded separately: the file is compiled with -ffp-contract=off.
 #include <rankd/op/detail/scoring.hpp>
 #include <rankd/op/detail/tree_descent.hpp>
 
@@ -43,7 +42,7 @@ void gather(std::span<const T> from, const block& at, double* out) {
   }
 }
 
-/// The values of a column in a block as numbers, `no_value` where they are null.
+/// The values of a column in a block as numbers, `no_value` for nulls.
 void gather(const std::optional<column>& from, const block& at, double* out) {
   if (!from) return static_cast<void>(std::fill_n(out, at.count, no_value));
   if (const auto* floats = from->floats()) gather(*floats, at, out);
@@ -54,12 +53,12 @@ void gather(const std::optional<column>& from, const block& at, double* out) {
     if (from->is_null(at.rows.row(at.first + i))) out[i] = no_value;
 }
 
-/// What all parts share: the columns, and the sums by position.
+/// The data that all parts share: the columns, and the sums by position.
 struct scoring {
   const row_set& rows;
   std::span<const std::optional<column>> columns;
   std::span<double> sums;  ///< of the first output, then of the second
-  std::uint64_t* known;    ///< a bit for each position that has a sum; null where all have
+  std::uint64_t* known;    ///< a bit for each position that has a sum; null if all have one
 };
 
 void score_block(const linear_model& what, const scoring& all, const block& at, double* values) {
@@ -112,7 +111,7 @@ auto leaves_by_rules(const detail::tree_shape& tree, const tree_model& what, con
   return places;
 }
 
-/// Adds a leaf to the sum of each row, and rounds to a float where floats are added: that is the sum of two floats.
+/// Adds a leaf to the sum of each row, and rounds to a float if floats are added: that is the sum of two floats.
 void add_leaves(const tree_model& what, std::span<const std::uint32_t> leaves, double* sums) {
   if (what.width == number_width::doubles) {
     for (std::size_t i = 0; i < leaves.size(); ++i) sums[i] += what.values[leaves[i]];
@@ -121,7 +120,7 @@ void add_leaves(const tree_model& what, std::span<const std::uint32_t> leaves, d
   }
 }
 
-/// The values of a block, as floats where these are compared, and zeros behind them.
+/// The values of a block, as floats if they are compared as floats, padded with zeros.
 void gather_padded(const std::optional<column>& from, const block& at, number_width width, double* own) {
   gather(from, at, own);
   std::fill_n(own + at.count, block_rows - at.count, 0.0);
@@ -190,8 +189,8 @@ auto may_be_null(const linear_model& what) noexcept -> bool {
 auto may_be_null(const tree_model& /*what*/) noexcept -> bool { return false; }
 auto may_be_null(const program_model& /*what*/) noexcept -> bool { return true; }
 
-/// Runs all blocks, in parts that follow each other; each has values of its own, which are made here: an arena serves
-/// one thread. False where it was stopped.
+/// Runs all blocks, in consecutive parts. Each part has its own values, which are allocated here because an arena
+/// serves one thread. False if the call was stopped.
 template <typename Model>
 auto score(const Model& what, const scoring& all, braid::arena& memory, const detail::scoring_options& how) -> bool {
   const std::size_t rows = all.rows.size();

@@ -13,8 +13,8 @@ usage::usage(const plan_budget& budget, std::size_t nodes)
       replaceable_(nodes_.size(), false),
       withdrawn_(nodes_.size(), false) {}
 
-/// Others may write meanwhile, so that more of them may be over than are seen here: `first_breach` sees all. What may
-/// be withdrawn is left out: a node that is refused now must have broken a bound in the end.
+/// Other nodes may write meanwhile, so more of them may be over than are seen here: `first_breach` sees all. Amounts
+/// that may be withdrawn are left out: a node that is refused now must have broken a bound in the end.
 auto usage::is_over(std::size_t what, std::uint32_t position) const noexcept -> bool {
   std::uint64_t sum = nodes_[position][what].load(braid::relaxed);
   if (replaceable_[position]) return sum > bounds_[what];
@@ -32,7 +32,7 @@ auto usage::claim(std::uint32_t position, amounts made) noexcept -> bool {
     const std::uint64_t before = nodes_[position][what].load(braid::relaxed);
     const std::uint64_t more = std::max(now[what], before) - before;
     nodes_[position][what].store(before + more, braid::relaxed);
-    // Only where all of them together are over can those up to this one be.
+    // The nodes up to this one can be over only if all nodes together are over.
     const std::uint64_t all = all_[what].fetch_add(more, braid::relaxed) + more;
     if (all > bounds_[what] && is_over(what, position)) fits = false;
   }

@@ -14,9 +14,9 @@
 namespace rankd {
 
 /// Amounts of rows and bytes, by the position of their nodes in the order of the plan. A bound is on the sums of the
-/// nodes from the first one on: where the sum up to a node is above it, that node has broken it. So which one does is
-/// the same whatever the timing, although nodes run side by side. Protocol: docs/design/budgets.md
-/// Threads: any; each position one at a time. Cost: of `claim` a few nanoseconds while all is well.
+/// nodes from the first one on: a node has broken it if the sum up to the node is above it. So the node that broke it
+/// is the same whatever the timing, although nodes run side by side. Protocol: docs/design/budgets.md Threads: any;
+/// each position one at a time. Cost: `claim` takes a few nanoseconds while no bound is near.
 class usage {
  public:
   enum class kind : std::uint8_t { rows, bytes };
@@ -34,7 +34,7 @@ class usage {
     std::uint64_t bound = 0;
   };
 
-  /// Takes memory for the nodes where the budget bounds rows or bytes.
+  /// Allocates memory for the nodes if the budget bounds rows or bytes.
   usage(const plan_budget& budget, std::size_t nodes);
 
   [[nodiscard]] auto is_bounded() const noexcept -> bool { return !nodes_.empty(); }
@@ -48,8 +48,9 @@ class usage {
   /// `first_breach` is called.
   void withdraw(std::uint32_t position) noexcept { withdrawn_[position] = true; }
 
-  /// Says how much the node at `position` makes in all, as far as it knows; less than it has said before is ignored.
-  /// False where the nodes up to it have gone over a bound: then there will be no candidates, and it may end.
+  /// States how much the node at `position` makes in all, as far as it knows; an amount below an earlier one is
+  /// ignored. Returns false if the nodes up to it have broken a bound: then there will be no candidates, and the node
+  /// may end.
   [[nodiscard]] auto claim(std::uint32_t position, amounts made) noexcept -> bool;
 
   /// Which of the first `count` nodes has broken a bound first. Requires that all of them have ended, those that were
@@ -67,7 +68,7 @@ class usage {
   std::vector<counters> nodes_;    // by position: what it reported; written by its worker
   counters all_{};                 // the sums of these; written by all of them
   std::vector<bool> replaceable_;  // by position: claims do not change it
-  std::vector<bool> withdrawn_;    // by position: written and read where the run is at home
+  std::vector<bool> withdrawn_;    // by position: written and read in the home of the run
 };
 
 }  // namespace rankd

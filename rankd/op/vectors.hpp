@@ -24,8 +24,8 @@ class vector_folder {
   /// The paths of endpoints are relative to `root`.
   explicit vector_folder(std::filesystem::path root) : root_(std::move(root)) {}
 
-  /// What distinguishes versions of a file. Reads its beginning alone, unless it is open.
-  /// Blocks: on the disk. Errors: as vector_file::digest_of.
+  /// Distinguishes versions of a file. Reads only its beginning, unless it is open. Blocks: on the disk. Errors: those
+  /// of vector_file::digest_of.
   auto digest(const endpoint_entry& endpoint) -> braid::checked<std::string>;
 
   /// The file. Blocks: on the disk. Errors: as vector_file::open.

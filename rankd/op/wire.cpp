@@ -1,4 +1,4 @@
-// rankd/op/wire.cpp: fields of Protocol Buffers, none of which reaches beyond its message.
+// rankd/op/wire.cpp: fields of Protocol Buffers; no field reaches beyond its message.
 #include <rankd/op/detail/wire.hpp>
 
 namespace rankd::detail {

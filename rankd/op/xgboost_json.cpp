@@ -57,7 +57,7 @@ auto number_in(std::string_view text) -> std::optional<T> {
   return out;
 }
 
-/// A count that stands as a string. Nothing after a diagnostic, and where it is absent and need not be there.
+/// A count that is written as a string. Nothing after a diagnostic, or if it is optional and absent.
 auto count_in(object_reader& in, std::string_view field, presence need, int_range range) -> std::optional<std::size_t> {
   const std::string* text = in.text(field, need);
   if (text == nullptr) return std::nullopt;
@@ -77,7 +77,7 @@ struct xgboost_version {
   auto operator<=>(const xgboost_version&) const = default;
 };
 
-/// What stands around the trees.
+/// The members of the file around the trees.
 struct xgboost_header {
   xgboost_version version;
   std::size_t features = 0;
@@ -234,8 +234,8 @@ auto read_categories(object_reader& in, category_bits& bits, const model_reading
   return out;
 }
 
-/// Returns the threshold `t` for which "right if value >= t" does what XGBoost's "left if value < condition" does.
-/// Every value is less than infinity, one beyond all floats too, and none is less than NaN.
+/// Returns the threshold `t` for which "right if value >= t" is equivalent to XGBoost's "left if value < condition".
+/// Every value is less than infinity, even one beyond all floats, and no value is less than NaN.
 auto compared_threshold(float condition) -> double {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (std::isnan(condition)) return -infinity;

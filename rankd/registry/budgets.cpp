@@ -23,7 +23,7 @@ void read_into(std::optional<T>& into, object_reader& in, std::string_view field
   if (const auto number = in.integer(field, presence::optional, range)) into = static_cast<T>(*number);
 }
 
-/// What is stated here, and otherwise what `base` says.
+/// The members that are stated here, and those of `base` otherwise.
 auto read_budget(object_reader& in, plan_budget base) -> plan_budget {
   read_into(base.rows, in, "rows", amount_range);
   read_into(base.bytes, in, "bytes", amount_range);

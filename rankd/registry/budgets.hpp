@@ -18,12 +18,12 @@
 
 namespace rankd {
 
-/// The bounds of one request, `in_flight` excepted. What is not stated is not bounded.
+/// The bounds of one request, except `in_flight`. An absent member means no bound.
 struct plan_budget {
   std::optional<std::uint64_t> rows = {};                          ///< that all nodes together make
   std::optional<std::uint64_t> bytes = {};                         ///< that all nodes together take for them
   std::optional<std::chrono::milliseconds> max_deadline = {};      ///< a later one is taken for this
-  std::optional<std::chrono::milliseconds> default_deadline = {};  ///< of a request that names none
+  std::optional<std::chrono::milliseconds> default_deadline = {};  ///< for a request without a deadline
   std::optional<std::size_t> in_flight = {};  ///< requests that a server runs, or lets wait, at a time
 
   [[nodiscard]] auto operator==(const plan_budget&) const -> bool = default;
@@ -50,9 +50,9 @@ class plan_budgets {
   std::map<std::string, plan_budget, std::less<>> plans_;
 };
 
-/// Reads the table `budget` of rankd.toml: `rows`, `bytes`, `deadline_ms`, `default_deadline_ms` and `in_flight` of all
-/// plans, and in `plan.NAME` what one of them has instead. Diagnostics: those of `object_reader`; bad_value for a name
-/// that no plan can have, and for a default deadline that is later than the latest.
+/// Reads the table `budget` of rankd.toml: `rows`, `bytes`, `deadline_ms`, `default_deadline_ms` and `in_flight` for
+/// all plans, and the overriding values for single plans in `plan.NAME`. Diagnostics: those of `object_reader`;
+/// bad_value for a name that no plan can have, and for a default deadline that is later than the latest.
 auto read_budgets(const nlohmann::json& table, const std::string& pointer, braid::diagnostics& problems)
     -> plan_budgets;
 

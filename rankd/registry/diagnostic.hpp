@@ -13,7 +13,7 @@ namespace rankd {
 auto make_diagnostic(std::string code, std::string message, std::string hint = {},
                      const std::filesystem::path& source = {}) -> braid::diagnostics;
 
-/// The same, to be returned where a checked<T> is wanted.
+/// The same, as the error of a checked<T>.
 auto refused(std::string code, std::string message, std::string hint = {}, const std::filesystem::path& source = {})
     -> std::unexpected<braid::diagnostics>;
 

@@ -19,7 +19,8 @@ auto sha256_head(std::string_view bytes) -> std::uint64_t;
 /// HMAC-SHA-256 (RFC 2104): 32 bytes.
 auto hmac_sha256(std::string_view key, std::string_view bytes) -> std::string;
 
-/// Whether two texts of one length are equal, in a time that does not depend on where they differ.
+/// Whether two texts of the same length are equal, in a time that does not depend on the position of the first
+/// difference.
 [[nodiscard]] auto equal_in_constant_time(std::string_view a, std::string_view b) noexcept -> bool;
 
 /// The value without white space, keys sorted, numbers as ECMAScript prints them, so that C++ and TypeScript hash

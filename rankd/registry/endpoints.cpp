@@ -40,7 +40,7 @@ auto is_host(std::string_view text) -> bool {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c > ' ' && c != '\x7f'; });
 }
 
-/// Of anything that has a host and a port.
+/// For anything that has a host and a port.
 template <typename Place>
 void read_address(object_reader& in, Place& out) {
   if (const std::string* host = in.text("host", presence::required)) {
@@ -91,7 +91,7 @@ auto read_embedded(object_reader& in) -> endpoint_entry::embedded_resolver {
   return out;
 }
 
-/// The kind says which commands there are; production keeps its data where many processes can reach it.
+/// The kind decides which commands exist. Production keeps its data in a place that many processes can reach.
 void check_resolver(object_reader& in, kind_type kind, std::size_t resolver, std::string_view environment) {
   const bool embedded = resolver == embedded_choice;
   const std::string what = "an endpoint of kind " + std::string(to_string(kind));

@@ -85,7 +85,7 @@ auto share_a_plan(const experiment_entry& a, const experiment_entry& b) -> bool 
   return std::ranges::any_of(a.plans, [&b](const std::string& plan) { return b.is_of(plan); });
 }
 
-/// Reads one file; what it has read is complete only where nothing was wrong.
+/// Reads one file; the result is complete only if there was no diagnostic.
 class file_reader {
  public:
   file_reader(section& from, const registries& declared) : problems_(from.problems), declared_(declared) {
@@ -110,7 +110,7 @@ class file_reader {
                    .source = {}});
   }
 
-  /// A param by name; null where there is none that may be used.
+  /// A param by name; null if there is no such param that may be used.
   auto find_param(const std::string& name, const std::string& pointer) -> const param_entry* {
     const param_entry* param = declared_.find_param(name);
     if (param == nullptr) {
@@ -280,7 +280,8 @@ class file_reader {
     return braid::json_pointer(braid::json_pointer(pointers_[experiment], "arms"), arm);
   }
 
-  /// What no experiment breaks by itself. Of too many arms nothing else is reported: each is compared with the others.
+  /// Checks rules about all experiments together. If there are too many arms nothing else is reported, because each arm
+  /// is compared with the others.
   void check_together() {
     std::vector<std::size_t> active;
     std::size_t arms = 0;

@@ -20,7 +20,7 @@ namespace rankd {
 
 inline constexpr std::string_view experiments_file = "experiments.toml";
 
-/// The name that stands for the user of a request where a layer says what its units are.
+/// The name of the request's user in the list of a layer's units.
 inline constexpr std::string_view user_unit = "user_id";
 
 /// A division of all units into buckets. Its experiments exclude each other: a bucket belongs to one arm at most.
@@ -78,23 +78,22 @@ struct experiment_entry {
 /// The experiments of a project, in the order of the file. Immutable. Threads: any.
 class experiment_set {
  public:
-  /// Of all experiments that are active: each is a label of a metric.
+  /// Bounds the arms of all active experiments: each is a label of a metric.
   static constexpr std::size_t max_arms = 64;
 
-  experiment_set() = default;  ///< none
+  experiment_set() = default;  ///< no experiments
 
-  /// Reads experiments.toml from a folder of registries; without the file there are none.
-  /// Blocks: on the disk.
-  /// Errors: every diagnostic at once, with the file as the source: those of `read_toml_file` and `object_reader`;
-  /// bad_name, bad_experiment_id, duplicate_id, duplicate_name, duplicate_salt, duplicate_value, empty_list,
-  /// unknown_layer, unknown_param, blocked_param, wrong_source, bad_unit, bad_date, bad_value, overlapping_buckets,
-  /// param_set_twice, too_many_arms.
+  /// Reads experiments.toml from a folder of registries; without the file there are no experiments. Blocks: on the
+  /// disk. Errors: every diagnostic at once, with the file as the source: those of `read_toml_file` and
+  /// `object_reader`; bad_name, bad_experiment_id, duplicate_id, duplicate_name, duplicate_salt, duplicate_value,
+  /// empty_list, unknown_layer, unknown_param, blocked_param, wrong_source, bad_unit, bad_date, bad_value,
+  /// overlapping_buckets, param_set_twice, too_many_arms.
   static auto load(const std::filesystem::path& folder, const registries& declared) -> braid::checked<experiment_set>;
 
   [[nodiscard]] auto layers() const noexcept -> std::span<const experiment_layer> { return layers_; }
   [[nodiscard]] auto experiments() const noexcept -> std::span<const experiment_entry> { return experiments_; }
 
-  /// As registry_digest::sha256; empty where the project has no such file.
+  /// Like registry_digest::sha256; empty if the project has no such file.
   [[nodiscard]] auto digest() const noexcept -> const std::string& { return digest_; }
 
   /// unknown_plan for each plan that is named and not among these.

@@ -12,7 +12,7 @@ namespace rankd {
 
 inline constexpr std::size_t largest_document = std::size_t{16} << 20U;  ///< bytes of a plan or registry file
 
-/// What some editors put at the beginning of a file in UTF-8. It is no part of what the file says.
+/// The byte order mark that some editors write at the beginning of a file in UTF-8. It is not part of the content.
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// The text of a file without its mark, if it has one.

@@ -9,9 +9,9 @@
 
 namespace rankd {
 
-/// Returns the float that an integer of JSON stands for if it does not fit into 64 bits, or equals no float: the float
-/// of exactly this value, or the one that JavaScript writes so, by its shortest digits with zeros behind them. No other
-/// integer stands for a float, because it would lose digits. Requires digits, with or without a minus before them.
+/// Returns the float that an integer of JSON denotes if it does not fit into 64 bits, or equals no float: the float of
+/// exactly this value, or the one that JavaScript writes in this way, by its shortest digits followed by zeros. No
+/// other integer denotes a float, because it would lose digits. Requires digits, with or without a leading minus.
 [[nodiscard]] auto float_of_integer(std::string_view literal) -> std::optional<double>;
 
 /// Returns the JSON text with `.0` behind each integer beyond 64 bits that stands for a float, so that a parser reads

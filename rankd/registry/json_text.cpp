@@ -24,8 +24,8 @@ constexpr std::array<bool, 256> plain_bytes = [] {
 
 auto is_plain(char c) noexcept -> bool { return plain_bytes[static_cast<unsigned char>(c)]; }
 
-/// Whether all of eight bytes are plain. Each byte of `is_below` and `has_zero` has its highest bit set where it is so;
-/// a byte behind such a one may have it too, which makes no difference here.
+/// Returns whether all of eight bytes are plain. Each byte of `is_below` and `has_zero` has its highest bit set if the
+/// test holds for it; a byte after such a byte may have it too, which makes no difference here.
 auto are_plain(const char* eight) noexcept -> bool {
   constexpr std::uint64_t ones = 0x0101010101010101;
   constexpr std::uint64_t highest = 0x80 * ones;
@@ -96,10 +96,10 @@ void append_scientific(std::string& out, double value) {
   out.append(buffer, static_cast<std::size_t>(end - buffer));
 }
 
-/// Writes a number below a thousand million of at most three digits behind the point, as scores and prices are; null
-/// for others. The quotient is the double next to those digits, and no two numbers of 15 digits have the same double:
-/// so these digits are the shortest. With an exponent they would be no shorter: that has four characters, and takes
-/// away none but zeros at the end, of which a whole number below 100000 has at most four.
+/// Writes a number below a thousand million with at most three digits after the point, such as a score or a price;
+/// returns null for others. The quotient is the double next to those digits, and no two numbers of 15 digits have the
+/// same double, so these digits are the shortest. An exponent would not make them shorter: it has four characters, and
+/// removes only zeros at the end, of which a whole number below 100000 has at most four.
 auto write_short(char* to, double value) noexcept -> char* {
   constexpr double max_size = 1'000'000'000;
   constexpr std::int64_t max_whole = 100'000;

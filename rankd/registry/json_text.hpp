@@ -13,8 +13,8 @@ namespace rankd {
 /// the result is always valid JSON.
 void append_json_string(std::string& out, std::string_view text);
 
-/// Appends bytes as a JSON value: a string where they are UTF-8, otherwise `{"base64": …}` (RFC 4648, padded), so that
-/// no two sequences of bytes are written alike.
+/// Appends bytes as a JSON value: a string if they are UTF-8, otherwise `{"base64": …}` (RFC 4648, padded), so that
+/// different bytes are written differently.
 void append_json_bytes(std::string& out, std::string_view bytes);
 
 /// Appends a number that every parser of JSON reads back as the same double: the shortest such text, but with an

@@ -107,7 +107,7 @@ void read_own_fields(object_reader& row, key_entry& out) {
   out.dimensions = static_cast<std::uint32_t>(size.value_or(0));
 }
 
-/// A param of the context is overridden only where its row allows that.
+/// A param of the context is overridden only if its row allows that.
 void read_own_fields(object_reader& row, param_entry& out) {
   out.source = static_cast<param_source>(row.choice("source", presence::optional, source_names).value_or(0));
   out.required = row.boolean("required", presence::optional).value_or(false);
@@ -117,7 +117,7 @@ void read_own_fields(object_reader& row, param_entry& out) {
     out.allow_write = false;
 }
 
-/// What keys and params share. The type is nothing where it was not given.
+/// The members that keys and params share. The type is empty if it was not stated.
 template <typename Entry>
 auto read_fields(object_reader& row, const row_shape<Entry>& shape, Entry& out) -> std::optional<value_type> {
   out.*shape.id = row.id(shape.id_field, presence::required).value_or(0);
@@ -173,7 +173,7 @@ void check_id_key(object_reader& row, const key_entry& key) {
   demand(!key.allow_write, "allow_write", "is never written");
 }
 
-/// A vector has a length, and nothing stands in for one that is missing.
+/// A vector has a length and no default value.
 void check_vector(object_reader& row, const key_entry& key) {
   row.value("dimensions", presence::required);
   if (!key.nullable) row.report("nullable", "bad_value", "a vector has no default, so that it is nullable");
@@ -281,7 +281,7 @@ auto read_capabilities(section& from) -> std::vector<capability_entry> {
   return out;
 }
 
-/// What all environments share of the endpoints.
+/// The part of the endpoints that all environments share.
 auto endpoints_document(const std::vector<endpoint_entry>& sorted) -> nlohmann::json {
   nlohmann::json rows = nlohmann::json::array();
   for (const endpoint_entry& entry : sorted)
@@ -293,7 +293,7 @@ auto endpoints_file(const std::filesystem::path& folder, std::string_view enviro
   return folder / ("endpoints." + std::string(environment) + ".toml");
 }
 
-/// In this order the sections are read; those of other environments follow.
+/// The order in which the sections are read; those of other environments follow.
 constexpr std::array<std::string_view, 5> section_names{"keys", "params", "features", "capabilities", "endpoints"};
 constexpr std::size_t endpoints_at = 4;
 

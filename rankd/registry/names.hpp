@@ -22,7 +22,7 @@ auto is_experiment_id(std::string_view text) noexcept -> bool;
 /// True for `cap.rfc.NNNN.slug.vK`: four digits, a slug in lower case, a version from 1 on.
 auto is_capability_id(std::string_view text) noexcept -> bool;
 
-/// The length of the character at the front of `text`; 0 where these bytes are not UTF-8. Requires text.
+/// The length of the character at the front of `text`; 0 if these bytes are not UTF-8. Requires text.
 auto utf8_character(std::string_view text) noexcept -> std::size_t;
 
 /// True for bytes that are UTF-8 all through: no overlong forms, no surrogates, nothing past U+10FFFF.
@@ -31,7 +31,7 @@ auto is_utf8(std::string_view text) noexcept -> bool;
 /// The length of the longest prefix of `text` that is UTF-8.
 auto utf8_prefix(std::string_view text) noexcept -> std::size_t;
 
-/// The name between backquotes for a message, cut where it is too long for one.
+/// The name between backquotes for a message, truncated if it is too long.
 auto quote_name(std::string_view name) -> std::string;
 
 }  // namespace rankd

@@ -16,7 +16,7 @@
 
 namespace rankd {
 
-/// Whether a field must be there; where it is `nullable`, null stands for absence.
+/// Whether a field is required; for `nullable`, null means absent.
 enum class presence : std::uint8_t { required, optional, nullable };
 
 /// Both ends included.
@@ -59,7 +59,7 @@ class object_reader {
   void refuse_unknown_fields();
 
  private:
-  const nlohmann::json* object_ = nullptr;  ///< null where the value is no object
+  const nlohmann::json* object_ = nullptr;  ///< null if the value is not an object
   std::string pointer_;
   braid::diagnostics& problems_;
   std::vector<std::string_view> asked_;
@@ -72,7 +72,7 @@ auto scalar_from_json(const nlohmann::json& value, value_type type) -> std::expe
 /// "a string", "an integer", …: what a message calls the value.
 auto kind_of(const nlohmann::json& value) -> std::string_view;
 
-/// The same with the value, where it is a single one: "a string: `\"7\"`". A long one is cut.
+/// The same with the value, if it is a scalar: "a string: `\"7\"`". A long value is truncated.
 auto described(const nlohmann::json& value) -> std::string;
 
 }  // namespace rankd

@@ -17,11 +17,11 @@ namespace {
 using json = nlohmann::json;
 using detail::payload_rule;
 
-/// The way to a value; spelled out only where there is something to say.
+/// The path to a value; written out only for a diagnostic.
 struct place {
   const place* above = nullptr;  ///< null at the payload itself
   std::string_view field;
-  std::size_t index = 0;  ///< where `field` is empty and the value above is an array
+  std::size_t index = 0;  ///< used if `field` is empty and the value above is an array
   bool in_array = false;
 };
 

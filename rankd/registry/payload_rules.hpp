@@ -29,8 +29,8 @@ class payload_rules {
   /// Errors: bad_payload_schema for each fault, below `pointer`.
   static auto compile(const nlohmann::json& schema, std::string_view pointer) -> braid::checked<payload_rules>;
 
-  /// What is wrong with a payload, below `pointer`: wrong_type, bad_value, out_of_range, missing_field, unknown_field.
-  /// Cost: linear; the stack grows with the depth of the schema, not with that of the payload.
+  /// Checks a payload, below `pointer`: wrong_type, bad_value, out_of_range, missing_field, unknown_field. Cost:
+  /// linear; the stack grows with the depth of the schema, not with that of the payload.
   [[nodiscard]] auto check(const nlohmann::json& payload, std::string_view pointer) const -> braid::diagnostics;
 
  private:

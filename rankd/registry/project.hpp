@@ -1,4 +1,4 @@
-// rankd/registry/project.hpp: the project file rankd.toml, which marks the root of a project and says where things lie.
+// rankd/registry/project.hpp: the project file rankd.toml, which marks the root of a project and names its folders.
 #pragma once
 
 #include <rankd/registry/budgets.hpp>
@@ -23,7 +23,7 @@ inline constexpr std::string_view project_file = "rankd.toml";
 
 /// How the cursors of pages are signed.
 struct cursor_settings {
-  std::string key;                     ///< empty where there is none: then no plan gives pages
+  std::string key;                     ///< empty if there is no key: then no plan returns pages
   std::chrono::seconds max_age{3600};  ///< of a cursor that is taken
 };
 
@@ -33,7 +33,7 @@ struct cache_settings {
   std::uint64_t entries = 65'536;
 };
 
-/// The environment variable whose value is the key of cursors, in place of that of rankd.toml.
+/// The environment variable whose value replaces the key of cursors of rankd.toml.
 inline constexpr const char* cursor_key_variable = "RANKD_CURSOR_KEY";
 
 /// The fewest bytes of such a key.
@@ -47,12 +47,12 @@ struct project {
   std::filesystem::path registry;                ///< folder of the registries
   std::filesystem::path plans;                   ///< folder of the compiled artifacts
   std::optional<std::filesystem::path> data;     ///< folder of NDJSON that fills an embedded store on first use
-  std::filesystem::path models;                  ///< folder of the models that plans call; empty where there are none
+  std::filesystem::path models;                  ///< folder of the models that plans call; empty if there are none
   std::vector<std::filesystem::path> operators;  ///< libraries of operators of the project's own
   plan_budgets budgets;                          ///< what requests to its plans may take
   cursor_settings cursors = {};                  ///< of the pages that plans give
   cache_settings cache = {};
-  std::vector<shadow_settings> shadows = {};  ///< plans that a server runs beside others
+  std::vector<shadow_settings> shadows = {};  ///< plans that a server runs in the shadow of others
   std::vector<std::string> redacted;          ///< names whose values the audit of a server does not have
 
   /// The nearest folder that holds rankd.toml, from `start` upwards.

@@ -27,7 +27,7 @@ struct key_entry {
   std::string name;
   value_type type = value_type::integer;
   bool nullable = false;
-  scalar default_value;  ///< null where the key has none
+  scalar default_value;  ///< null if the key has no default
   std::string doc;
   lifecycle status = lifecycle::active;
   bool allow_read = true;
@@ -67,8 +67,9 @@ struct param_entry {
   bool allow_write = true;  ///< whether `param_overrides` may set it; of a context param false unless stated
   std::optional<std::uint32_t> replaced_by;
   param_source source = param_source::overrides;
-  bool required = false;  ///< whether a request must give it where its plan reads it; context params alone
-  std::optional<clock_unit> clock = {};  ///< the time of a request that gives none is its value; context params alone
+  bool required = false;  ///< whether a request must set it if its plan reads it; only for context params
+  /// the request's time is the value if the request sets none; only for context params
+  std::optional<clock_unit> clock = {};
 
   auto operator==(const param_entry&) const -> bool = default;
 };
@@ -170,18 +171,20 @@ struct capability_entry {
   lifecycle status = lifecycle::active;
   std::string doc;
   std::string payload_schema;            ///< JSON schema of the extension's payload as canonical JSON, or empty
-  std::optional<payload_rules> payload;  ///< what it says; nothing where any payload will do
+  std::optional<payload_rules> payload;  ///< the rules of the payload; nothing if any payload is allowed
 };
 
-/// What one entry of a registry means to the plans that refer to it, in 64 hexadecimal digits. Its doc is left out, and
-/// so is what is checked whenever a plan is loaded: `status`, `allow_read`, `allow_write`, `replaced_by`.
+/// Identifies the meaning of one entry of a registry for plans that refer to it, in 64 hexadecimal digits. The doc is
+/// left out, and so are the members that are checked whenever a plan is loaded: `status`, `allow_read`, `allow_write`,
+/// `replaced_by`.
 struct entry_digest {
   std::string id;    ///< as artifacts have it: a number in decimal digits, or the id of a capability or an endpoint
   std::string name;  ///< of a feature with its stage; of a capability empty
   std::string sha256;
 };
 
-/// What one registry says, in 64 hexadecimal digits: equal digests mean equal declarations, whatever their layout.
+/// Identifies the declarations of one registry, in 64 hexadecimal digits: equal digests mean equal declarations,
+/// whatever their layout.
 struct registry_digest {
   std::string name;  ///< keys, params, features, capabilities, endpoints
   std::string sha256;
@@ -194,16 +197,15 @@ class registries {
  public:
   static constexpr std::uint32_t id_key = 1;
 
-  /// The type of all ids of the project: integer, or string where keys.toml says so of the key `id`.
+  /// The type of all ids of the project: integer, or string if keys.toml declares the key `id` so.
   [[nodiscard]] auto id_type() const noexcept -> value_type {
     return keys_.empty() ? value_type::integer : keys_.front().type;
   }
 
-  /// Reads keys.toml, params.toml, features.toml, capabilities.toml and endpoints.ENV.toml from `folder`.
-  /// features.toml and capabilities.toml may be absent. The endpoint files of the other environments, where present,
-  /// are held to the same rules and must declare the same ids, names and kinds.
-  /// Blocks: on the disk.
-  /// Errors: every diagnostic about every file, with `source` naming the file.
+  /// Reads keys.toml, params.toml, features.toml, capabilities.toml and endpoints.ENV.toml from `folder`. features.toml
+  /// and capabilities.toml may be absent. Endpoint files of other environments, if present, must obey the same rules
+  /// and declare the same ids, names and kinds. Blocks: on the disk. Errors: every diagnostic about every file, with
+  /// `source` naming the file.
   static auto load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries>;
 
   /// Gives each endpoint the place and the policy that it has in `other`. Requires the same ids.
@@ -216,11 +218,11 @@ class registries {
   [[nodiscard]] auto capabilities() const noexcept -> std::span<const capability_entry> { return capabilities_; }
   [[nodiscard]] auto endpoints() const noexcept -> std::span<const endpoint_entry> { return endpoints_; }
 
-  /// One of each registry, in the order keys, params, features, capabilities, endpoints. That of the endpoints covers
-  /// ids, names and kinds, so that it is the same in every environment.
+  /// The digest of each registry, in the order keys, params, features, capabilities, endpoints. The digest of the
+  /// endpoints covers ids, names and kinds, so it is the same in every environment.
   [[nodiscard]] auto digests() const noexcept -> std::span<const registry_digest> { return digests_; }
 
-  /// Null where nothing of that name or number is declared.
+  /// Null if nothing of that name or number is declared.
   [[nodiscard]] auto find_key(std::uint32_t key_id) const -> const key_entry*;
   [[nodiscard]] auto find_key(std::string_view name) const -> const key_entry*;
   [[nodiscard]] auto find_param(std::uint32_t param_id) const -> const param_entry*;
@@ -233,7 +235,7 @@ class registries {
   [[nodiscard]] auto successor_hint(const key_entry& key) const -> std::string;
   [[nodiscard]] auto successor_hint(const param_entry& param) const -> std::string;
 
-  /// Every name in use, to find the one that was meant.
+  /// Every name in use, to suggest the one that was meant.
   [[nodiscard]] auto key_names() const -> std::vector<std::string_view>;
   [[nodiscard]] auto param_names() const -> std::vector<std::string_view>;
 

@@ -42,7 +42,7 @@ auto what_needs_a_restart(const registries& now, const registries& read) -> brai
   return out;
 }
 
-/// What the endpoints keep until then, a sentence each.
+/// The properties of endpoints that change only after a restart, a sentence each.
 auto until_restart(const registries& now, const registries& read) -> std::vector<std::string> {
   std::vector<std::string> out;
   for (const endpoint_entry& each : read.endpoints()) {

@@ -11,16 +11,16 @@
 
 namespace rankd {
 
-/// What becomes of registries whose files have been read again.
+/// The result of reading the files of registries again.
 struct registry_change {
-  /// Those that serve from now on: the earlier ones, the same object, where nothing has changed that plans or requests
-  /// notice, such as a doc.
+  /// The registries that serve from now on: the earlier object, if nothing has changed that plans or requests notice (a
+  /// doc, for example, is not noticed).
   std::shared_ptr<const registries> next;
   std::vector<std::string> until_restart;  ///< sentences: what was left out of them
 };
 
-/// `read` with the places and policies of the endpoints of `now`, to which the server is connected.
-/// Errors: needs_restart where ids have another type, or there are other endpoints than before, or of other kinds.
+/// Returns `read` with the places and policies of the endpoints of `now`, to which the server is connected. Errors:
+/// needs_restart if ids have another type, or if endpoints were added, removed or changed their kind.
 auto change_registries(std::shared_ptr<const registries> now, registries read) -> braid::checked<registry_change>;
 
 }  // namespace rankd

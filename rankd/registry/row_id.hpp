@@ -11,16 +11,17 @@
 
 namespace rankd {
 
-/// One id outside of columns: of a user, of a question about a row, of a test. Those of one project have one type.
+/// One id outside of columns: of a user, of a question about a row, of a test. The ids of one project have one type.
 using row_id = std::variant<std::int64_t, std::string>;
 
-/// Of an id that is a text. A key with one hole for it fits into any store, even where every byte is escaped.
+/// The maximum length of an id that is a text. A key with one hole for it fits into any store, even if every byte is
+/// escaped.
 inline constexpr std::size_t max_id_bytes = 128;
 
-/// Whether a text is an id: UTF-8 of 1 to `max_id_bytes` bytes, none of which is NUL.
+/// Whether a text is an id: UTF-8 of 1 to `max_id_bytes` bytes, without NUL.
 auto is_text_id(std::string_view text) noexcept -> bool;
 
-/// What an id of a type is, for messages: "an integer of 64 bits, or a string of its digits".
+/// Describes an id of a type, for messages: "an integer of 64 bits, or a string of its digits".
 auto id_sentence(value_type type) noexcept -> std::string_view;
 
 /// The digits, or the text.

@@ -1,4 +1,4 @@
-// rankd/registry/shadows.cpp: reading which plans run beside others.
+// rankd/registry/shadows.cpp: reading which plans run in the shadow of others.
 #include <rankd/registry/shadows.hpp>
 
 #include <rankd/registry/names.hpp>

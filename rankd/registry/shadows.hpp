@@ -1,4 +1,4 @@
-// rankd/registry/shadows.hpp: the tables `shadow` of rankd.toml: plans that run beside those that are served.
+// rankd/registry/shadows.hpp: the tables `shadow` of rankd.toml: plans that run in the shadow of served plans.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -25,7 +25,7 @@ struct shadow_settings {
 auto read_shadows(const nlohmann::json& tables, const std::string& pointer, braid::diagnostics& problems)
     -> std::vector<shadow_settings>;
 
-/// What names a plan that is not among these. Errors: unknown_plan.
+/// Checks that every named plan exists. Errors: unknown_plan.
 [[nodiscard]] auto strangers_of(const std::vector<shadow_settings>& shadows, const std::vector<std::string>& plans)
     -> braid::diagnostics;
 

@@ -16,8 +16,7 @@ namespace rankd {
 
 enum class letter_case : std::uint8_t { exact, ignored };
 
-/// A pattern in the syntax of RE2 that matches where it matches any part of a text. Texts may hold any bytes.
-/// Threads: any, once made.
+/// A pattern in the syntax of RE2 that matches any part of a text. Texts may hold any bytes. Threads: any, once made.
 class text_pattern {
  public:
   static constexpr std::size_t max_bytes = 4096;          ///< bytes of a pattern

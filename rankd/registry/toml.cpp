@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-// What toml++ asserts, and with NDEBUG lets the compiler assume, a text can break: `[[[a]]` does. With neither it
-// finds the fault a line later and reports it.
+// A text such as `[[[a]]` can violate an assertion of toml++, which with NDEBUG becomes an assumption of the compiler.
+// With neither, toml++ finds the fault a line later and reports it.
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)
 #define TOML_EXCEPTIONS 0

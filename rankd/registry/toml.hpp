@@ -14,8 +14,7 @@ namespace rankd {
 /// Errors: toml_syntax with line and column, toml_too_deep, unsupported_value for dates; `source` is `source_name`.
 auto parse_toml(std::string_view text, std::string_view source_name) -> braid::checked<nlohmann::json>;
 
-/// The same of a file, whose name becomes the source.
-/// Errors: those of `read_text_file` too.
+/// The same for a file, whose name becomes the source. Errors: those of `read_text_file` too.
 auto read_toml_file(const std::filesystem::path& file) -> braid::checked<nlohmann::json>;
 
 }  // namespace rankd

@@ -20,7 +20,7 @@ auto is_vector(std::string_view bytes, std::size_t dimensions) noexcept -> bool 
 }
 
 auto append_vector_item(std::string& out, double number) -> bool {
-  // Half a step above the largest float is where rounding begins to give infinity.
+  // From half a step above the largest float on, rounding gives infinity.
   constexpr double too_large = 0x1.ffffffp+127;
   if (!(std::fabs(number) < too_large)) return false;
   const auto value = static_cast<float>(number);

@@ -9,7 +9,7 @@
 
 namespace rankd {
 
-/// How many numbers so many bytes hold. Bytes that are left over belong to none.
+/// How many numbers these bytes hold. Remaining bytes are ignored.
 [[nodiscard]] constexpr auto vector_size(std::string_view bytes) noexcept -> std::size_t {
   return bytes.size() / sizeof(float);
 }
@@ -24,7 +24,7 @@ namespace rankd {
 /// Whether these are the bytes of so many numbers, all of them finite.
 [[nodiscard]] auto is_vector(std::string_view bytes, std::size_t dimensions) noexcept -> bool;
 
-/// The number as a float32; false, and nothing appended, where it is too large for one or not finite.
+/// Appends the number as a float32. Returns false, and appends nothing, if it is too large for a float32 or not finite.
 [[nodiscard]] auto append_vector_item(std::string& out, double number) -> bool;
 
 /// `[0.5,-1]`: each number as the shortest text that reads back as the same float32. Requires finite numbers.

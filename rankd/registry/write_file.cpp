@@ -32,7 +32,7 @@ auto write_all(int descriptor, std::string_view bytes) -> braid::result<void> {
 }
 
 auto write_file(const fs::path& file, std::string_view bytes) -> braid::result<void> {
-  // Of a pipe that lies there instead, no thread waits for the other end.
+  // If the path is a pipe, no thread waits for its other end.
   const braid::descriptor handle(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0640));
   if (!handle) return braid::fail(braid::last_system_error());
   if (auto done = write_all(handle.number(), bytes); !done) return done;

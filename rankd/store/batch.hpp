@@ -21,13 +21,13 @@ struct key_batch {
   read_hedge hedge = {};
 };
 
-/// One field of each hash, in the order of the keys; nothing where the hash or the field is absent.
+/// One field of each hash, in the order of the keys; nothing if the hash or the field is absent.
 using field_batch = std::span<const std::optional<std::string_view>>;
 
-/// All fields of each hash, in the order of the keys, each sorted by name; empty where the hash is absent.
+/// All fields of each hash, in the order of the keys, each sorted by name; empty if the hash is absent.
 using hash_batch = std::span<const std::span<const hash_field>>;
 
-/// The ids of each list, in the order of the keys; empty where the list is absent.
+/// The ids of each list, in the order of the keys; empty if the list is absent.
 struct id_batch {
   std::span<const std::span<const std::int64_t>> lists;
   std::uint64_t malformed = 0;  ///< elements that are not decimal 64-bit integers and were left out
@@ -40,7 +40,7 @@ auto parse_element(std::string_view text) noexcept -> std::optional<std::int64_t
 /// Returns the id that a text of a request spells: the same, or with zeros in front.
 auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t>;
 
-/// The id of a project whose ids have this type that a text spells; nothing where it is none.
+/// Parses an id of the given type; nothing if the text is not such an id.
 auto parse_id(std::string_view text, value_type type) -> std::optional<row_id>;
 
 }  // namespace rankd

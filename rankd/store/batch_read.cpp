@@ -10,7 +10,7 @@
 namespace rankd {
 namespace {
 
-/// The record of a key, or nothing. One that is empty is none, whatever its kind: other stores cannot hold such.
+/// The record of a key, or nothing. An empty record counts as absent, whatever its kind: other stores cannot hold one.
 auto find_filled(const embedded_store::snapshot& from, std::string_view key)
     -> braid::result<std::optional<record_view>> {
   auto record = from.find(key);

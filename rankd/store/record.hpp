@@ -79,7 +79,7 @@ class record_view {
   std::size_t count_ = 0;
   record_origin origin_;
   std::span<const std::byte> bytes_;
-  const std::byte* table_ = nullptr;  ///< ids, or where each piece of text ends
+  const std::byte* table_ = nullptr;  ///< ids, or the end of each piece of text
   std::string_view text_;
 };
 
@@ -91,10 +91,10 @@ class record_builder {
   auto hash(std::span<const hash_field> fields, record_origin origin) -> std::span<const std::byte>;
   auto id_list(std::span<const std::int64_t> ids, record_origin origin) -> std::span<const std::byte>;
   auto text_list(std::span<const std::string_view> elements, record_origin origin) -> std::span<const std::byte>;
-  /// Members in the order of a sorted set, none twice.
+  /// Members in the order of a sorted set, without duplicates.
   auto sorted_set(std::span<const scored_member> members, record_origin origin) -> std::span<const std::byte>;
   auto string(std::string_view text, record_origin origin) -> std::span<const std::byte>;
-  /// Members sorted by bytes, none twice.
+  /// Members sorted by bytes, without duplicates.
   auto set(std::span<const std::string_view> members, record_origin origin) -> std::span<const std::byte>;
 
  private:

@@ -140,7 +140,7 @@ class record_parser::machine {
   braid::arena scratch_;
   braid::diagnostics diagnostics_;
   record_origin origin_;
-  std::string_view key_;  ///< of the record that is wrong; empty where the line names none
+  std::string_view key_;  ///< the key of the faulty record; empty if the line names no key
   std::vector<hash_field> fields_;
   std::vector<std::int64_t> ids_;
   std::vector<std::string_view> texts_;
@@ -400,7 +400,7 @@ auto record_parser::machine::digits(std::int64_t id) -> std::string_view {
   return scratch_.copied(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())));
 }
 
-/// What a dump writes differently is longer: a control character, and an integer beside text, which gets quotes.
+/// A dump may be longer than the line: it escapes control characters, and quotes integers next to text.
 void record_parser::machine::check_dump(std::string_view key, std::string_view pointer,
                                         std::span<const std::byte> bytes, std::size_t read) {
   constexpr std::size_t max_for_a_byte = 6;  // \u007f

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t progress_step = std::uint64_t{1} << 20U;
 constexpr auto patience = std::chrono::seconds(60);       ///< with a server that is writing to its disk, say
 constexpr auto first_patience = std::chrono::seconds(5);  ///< with one of which nothing is known yet
-constexpr std::size_t max_words = 1'000;                  ///< of a command, so that none is long
+constexpr std::size_t max_words = 1'000;                  ///< maximum words of a command, so that commands stay short
 
 auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnostics {
   return make_diagnostic("data_unreadable", "the file cannot be read: " + error.message(), {}, file);
@@ -101,7 +101,7 @@ auto record_source::next() -> braid::checked<std::optional<parsed_record>> {
   return std::nullopt;
 }
 
-/// What all files together say, before any of it is sent.
+/// Checks all files together, before anything is sent.
 class data_check {
  public:
   data_check(std::span<const fs::path> files, const redis_load_options& options)
@@ -109,7 +109,7 @@ class data_check {
 
   auto run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void>;
   [[nodiscard]] auto total_bytes() const noexcept -> std::uint64_t { return total_; }
-  /// Of the files up to a place.
+  /// The bytes of the files up to a place.
   [[nodiscard]] auto bytes_before(std::uint32_t file, line_position line) const -> std::uint64_t {
     return (file == 0 ? 0 : ends_[file - 1]) + line.bytes;
   }
@@ -218,7 +218,7 @@ void append_element(const record_view& view, std::size_t at, std::vector<std::st
 
 /// Adds the commands that create a value under a key that does not exist.
 void add_value(braid::redis_batch& batch, std::string_view key, const record_view& view) {
-  std::vector<std::string> digits;  // stay where they are: there is room for all of a command
+  std::vector<std::string> digits;  // never reallocated: there is room for all of a command
   digits.reserve(max_words);
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < view.count();) {
@@ -235,15 +235,15 @@ void add_record(braid::redis_batch& batch, const parsed_record& record) {
   add_value(batch, record.key, *record_view::parse(record.bytes));
 }
 
-/// Where the value of a key is made in a cluster: in the same slot. Nothing where no such key can be written, because
-/// of a brace that would end the part in braces.
+/// The temporary key under which the value of a key is built in a cluster, in the same slot. Nothing if no such key
+/// exists, because a brace in the key would end the hash tag.
 auto draft_of(std::string_view key) -> std::optional<std::string> {
   const std::string_view hashed = braid::detail::redis_hashed_part(key);
   if (hashed.contains('}')) return std::nullopt;
   return "rankd:new:{" + std::string(hashed) + "}" + std::string(key);
 }
 
-/// As `add_record`, for servers without transactions: all at once, but for keys that have no draft.
+/// Like `add_record`, for servers without transactions: in one step, except for keys without a temporary key.
 void add_record_alone(braid::redis_batch& batch, const parsed_record& record) {
   const record_view view = *record_view::parse(record.bytes);
   const auto draft = draft_of(record.key);
@@ -308,7 +308,7 @@ auto sender::failed(std::error_code why, const Redis& redis) const -> std::unexp
   return refused(detail::redis_failure_code(why), text.empty() ? why.message() : detail::server_message(text));
 }
 
-/// Goes to where an interrupted load of the same files has ended.
+/// Seeks to the place at which an interrupted load of the same files ended.
 template <typename Redis>
 auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;

@@ -32,7 +32,7 @@ auto score_text(double bound) -> std::string {
   return out;
 }
 
-/// What stands behind the key in a command for a list or a sorted set.
+/// The words after the key in a command for a list or a sorted set.
 auto rest_of_range(const named_read& what) -> std::vector<std::string> {
   const std::uint64_t last = std::uint64_t{what.offset} + what.count - 1;
   std::vector<std::string> rest{std::to_string(what.offset), std::to_string(last)};
@@ -83,7 +83,7 @@ void add_members(braid::redis_batch& batch, const named_read& what, std::size_t 
 
 using key_positions = std::vector<std::uint32_t>;
 
-/// The keys that each command for strings has: consecutive ones, or those of one slot.
+/// The keys of each command for strings: consecutive keys, or the keys of one slot.
 auto groups_of(const named_read& what, key_spread spread) -> std::vector<key_positions> {
   key_positions order(what.keys.size());
   std::iota(order.begin(), order.end(), std::uint32_t{0});

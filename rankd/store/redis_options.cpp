@@ -84,7 +84,7 @@ auto text_of(const addrinfo& found) -> std::string {
   return address ? address->host() : std::string();
 }
 
-/// The address of a host; of several the first of IPv4, because that is where a server listens by default.
+/// The address of a host. Of several, the first of IPv4, because a server listens there by default.
 auto address_of(const std::string& host) -> braid::checked<std::string> {
   if (braid::socket_address::ip(host, usual_port)) return host;
   addrinfo wanted{};
@@ -117,7 +117,7 @@ auto scheme_of(std::string_view url) noexcept -> const url_scheme* {
   return found == schemes.end() ? nullptr : found;
 }
 
-/// What is wrong with a URL must not repeat its password.
+/// A diagnostic about a URL must not repeat its password.
 auto bad_url(const std::string& message) -> std::unexpected<braid::diagnostics> {
   return refused("bad_redis_url", "the URL of the store " + message,
                  "write redis://HOST:PORT/DATABASE or redis-cluster://HOST:PORT,HOST:PORT; the password belongs into "
@@ -208,7 +208,7 @@ auto put_addresses(redis_address& server, std::vector<braid::redis_cluster::opti
   return {};
 }
 
-/// What the environment says besides.
+/// Adds the settings from the environment.
 auto completed(redis_address server, std::string_view endpoint_id, carrier by, given login, given database)
     -> braid::checked<redis_address> {
   if (auto added = add_environment(server, endpoint_id, login, database); !added)

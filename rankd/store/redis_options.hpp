@@ -27,12 +27,13 @@ struct redis_address : braid::redis_options {
   braid::redis_cluster::reads reads = braid::redis_cluster::reads::masters;
 };
 
-/// How to reach an endpoint whose resolver is static or a cluster, and how hard to use it: `max_inflight` commands are
-/// under way on each connection. The registry holds no secrets: user, password and number of the database come from the
-/// environment, RANKD_REDIS_USER, RANKD_REDIS_PASSWORD and RANKD_REDIS_DATABASE; with `_EP_0001` behind, for that
-/// endpoint alone. By TLS, the authorities that are trusted are those in the file that RANKD_REDIS_AUTHORITIES names,
-/// or the system's; a server's certificate must be for the host as it is written, in a cluster for that of the first
-/// node. Blocks: on the resolver of names, where a host is no address. Errors: unknown_host, bad_environment.
+/// How to reach an endpoint whose resolver is static or a cluster, and how hard to use it: at most `max_inflight`
+/// commands are in flight on each connection. The registry holds no secrets: user, password and number of the database
+/// come from the environment, RANKD_REDIS_USER, RANKD_REDIS_PASSWORD and RANKD_REDIS_DATABASE; with the suffix
+/// `_EP_0001` they apply to that endpoint alone. With TLS, the trusted authorities are those in the file that
+/// RANKD_REDIS_AUTHORITIES names, or the system's; a server's certificate must be for the host as it is written, in a
+/// cluster for that of the first node. Blocks: on the name resolver, if a host is not an address. Errors: unknown_host,
+/// bad_environment.
 auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_address>;
 
 /// The same for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and password; what it leaves open
@@ -43,7 +44,7 @@ auto redis_options_of(std::string_view url) -> braid::checked<redis_address>;
 /// Whether a text claims to be such a URL.
 auto is_redis_url(std::string_view text) noexcept -> bool;
 
-/// What is wrong with a URL, without resolving its address. Errors: bad_redis_url.
+/// Checks a URL without resolving its host. Errors: bad_redis_url.
 auto check_redis_url(std::string_view url) -> braid::checked<void>;
 
 /// `redis://host:port/database` or `redis-cluster://host:port,host:port`, for people: no user, no password.

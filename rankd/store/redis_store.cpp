@@ -30,7 +30,7 @@ using braid::redis_errc;
 using braid::resp_type;
 using braid::resp_value;
 
-/// What an error reply means for the whole batch.
+/// The error of the whole batch for an error reply.
 auto refusal(const resp_value& reply) -> std::unexpected<store_error> {
   const redis_errc code = braid::detail::redis_error_of(reply.text());
   const std::error_code why = code == redis_errc::wrong_type ? std::error_code(store_errc::wrong_type) : code;
@@ -43,7 +43,7 @@ auto without_errors(std::span<const resp_value> replies) -> store_result<std::sp
   return replies;
 }
 
-/// The elements of an aggregate, which are texts; nothing where one is something else.
+/// The elements of an aggregate, which are texts; nothing if an element is not a text.
 auto texts_of(const resp_value& reply) -> std::optional<std::span<const resp_value>> {
   const std::span<const resp_value> items = reply.items();
   const auto is_text = [](const resp_value& each) { return each.type() == resp_type::bulk_string; };
@@ -161,7 +161,7 @@ auto redis_store::keep(detail::per_loop<connections>& in, const braid::loop& on,
   co_await never;
 }
 
-/// Owns connections of a loop until the loop stops. What a replica has not answered is asked of its master.
+/// Owns connections of a loop until the loop stops. A read that a replica has not answered is sent to its master.
 auto redis_store::keep_connections(redis_store& owner, braid::loop& on, read_attempt attempt) -> braid::task<void> {
   const redis_address& server = owner.options_.server;
   const bool is_second = attempt == read_attempt::second;
@@ -179,7 +179,7 @@ auto redis_store::keep_connections(redis_store& owner, braid::loop& on, read_att
   }
 }
 
-/// The connections of a loop; null where it stops already.
+/// The connections of a loop; null if it is already stopping.
 auto redis_store::connections_of(braid::home& where, read_attempt attempt) -> connections {
   detail::per_loop<connections>& known = attempt == read_attempt::second ? seconds_ : loops_;
   if (const connections there = known.find(where); there != connections()) return there;
@@ -189,7 +189,7 @@ auto redis_store::connections_of(braid::home& where, read_attempt attempt) -> co
   return known.find(where);
 }
 
-/// Those for the second attempt connect with the first, so that no read has to wait for that.
+/// The connections for the second attempt connect together with the first, so that no read has to wait for that.
 auto redis_store::connections_for(braid::home& where, read_hedge hedge) -> connections {
   const connections first = connections_of(where, read_attempt::first);
   if (hedge.after == braid::duration::zero()) return first;
@@ -212,7 +212,7 @@ auto redis_store::failed(std::error_code why, const braid::home& where, read_hed
   return std::unexpected(store_error(why, arena.copied(text)));
 }
 
-/// Sends a batch and waits for all of it. The first reply that is an error is that of the batch.
+/// Sends a batch and waits for all of it. The first error reply is the error of the batch.
 template <typename Question>
 auto redis_store::ask_each(redis_store& self, Question question, braid::arena& arena)
     -> braid::task<store_result<store_answer>> {

@@ -28,13 +28,13 @@ struct redis_store_options {
 };
 
 /// Each batch is one pipeline, sent at once, for which its task waits. The first batch of a loop makes that loop's
-/// connections, which end with it. A read that may be asked a second time has connections of its own for that, made
-/// with the first such read of a loop; in a cluster whose replicas answer reads, they lead to masters. A batch fails as
-/// a whole; a server that is away costs the time that its connection is refused in, and at most the timeouts of the
-/// options. Nothing is asked twice of a server; a cluster is asked again, where its keys have moved to or what was
-/// asked has no reply, until the timeout. What it answers is what the embedded store answers on the same data. Threads:
-/// any event loops at once; batches are awaited by tasks of `braid::loop`s. Lifetime: outlives these loops. Errors:
-/// those of `redis_connection`, with WRONGTYPE as store_errc::wrong_type.
+/// connections, which end with it. A read that may be sent a second time has separate connections for that, made with
+/// the first such read of a loop; in a cluster whose replicas answer reads, they lead to masters. A batch fails as a
+/// whole. A server that is down costs the time in which its connection is refused, and at most the timeouts of the
+/// options. No command is sent twice to a server. A cluster is asked again, until the timeout, if its keys have moved
+/// or a command has no reply. The answers equal those of the embedded store on the same data. Threads: any event loops
+/// at once; batches are awaited by tasks of `braid::loop`s. Lifetime: outlives these loops. Errors: those of
+/// `redis_connection`, with WRONGTYPE as store_errc::wrong_type.
 class redis_store final : public store {
  public:
   /// Connects to no server yet. Requires a connection.

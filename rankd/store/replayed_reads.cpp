@@ -27,7 +27,7 @@ auto replayed() noexcept -> const std::error_category& {
 
 auto call_of(std::string_view head) -> store_call { return static_cast<store_call>(packed_reader(head).number()); }
 
-/// What the head of a question for the first elements of lists says.
+/// The head of a question for the first elements of lists.
 struct list_question {
   explicit list_question(std::string_view head) {
     packed_reader in(head);
@@ -100,7 +100,7 @@ auto pieces_of(packed_reader& in, std::size_t count, store_call call, pass_one p
   return before.substr(0, before.size() - in.rest().size());
 }
 
-/// What the answer to a question is read from.
+/// The recorded answers from which an answer is read.
 struct recorded {
   std::string_view found;  ///< under each key, one after the other
   std::size_t count = 0;   ///< of keys
@@ -209,14 +209,14 @@ class replayed_reads::client final : public store {
     return from_->find(endpoint_, bytes);
   }
 
-  /// The store that is asked what the record does not hold; null where there is none.
+  /// The live store that answers what the record does not hold; null if there is none.
   [[nodiscard]] auto asked_live() const noexcept -> store* {
     store* const live = from_->live_store(endpoint_);
     if (live != nullptr) ++from_->live_batches_;
     return live;
   }
 
-  /// Of a batch that failed then, or is not there.
+  /// The error for a batch that failed when it was recorded, or is not recorded.
   [[nodiscard]] auto refusal(const batch* known) const -> std::unexpected<store_error> {
     const int value = known == nullptr ? 0 : static_cast<int>(known - from_->batches_.data()) + 1;
     return std::unexpected(store_error(std::error_code(value, replayed())));

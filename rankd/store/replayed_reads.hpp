@@ -15,14 +15,13 @@
 
 namespace rankd {
 
-/// What `read_recorder` has kept of one request, as stores. A batch that was asked then is answered as it was then;
-/// one that was asked twice, and answered differently, in the order in which it was asked then. Another batch of the
-/// same kind is put together key by key from those that are there; how many elements of it were malformed is not known,
-/// and counts as none. Fewer elements of a list come from more of them, and as many as wanted from a list that was read
-/// whole. A batch with a key that was not read then is asked of a live store, if there is one, and fails with
-/// `read_not_recorded` otherwise. Threads: one at a time. Lifetime: `declared` outlives it. Cost: in memory the bytes,
-/// and little more for each batch; for the first batch that is put together, about 100 bytes for each key of all
-/// batches.
+/// The reads that `read_recorder` has kept of one request, as stores. A recorded batch has its recorded answer; one
+/// that was asked twice, and answered differently, has its answers in the recorded order. Another batch of the same
+/// kind is assembled key by key from the recorded ones; its number of malformed elements is unknown, and counts as 0. A
+/// list that was read with more elements, or as a whole, also answers reads of fewer. A batch with a key that was not
+/// recorded goes to a live store, if there is one, and fails with `read_not_recorded` otherwise. Threads: one at a
+/// time. Lifetime: `declared` outlives it. Cost: in memory the bytes, and little more for each batch; about 100 bytes
+/// for each key of all batches once a batch is assembled.
 class replayed_reads {
  public:
   /// Null for bytes that are no reads. `live` has one store for each of registries::endpoints, or is null.
@@ -38,7 +37,7 @@ class replayed_reads {
     return {from, &from->pointers_};
   }
 
-  /// The first key that was asked for and is not there, with its endpoint; empty where there was none.
+  /// The first requested key that is not recorded, with its endpoint; empty if there was none.
   [[nodiscard]] auto missing() const noexcept -> const std::string& { return missing_; }
   [[nodiscard]] auto batches() const noexcept -> std::size_t { return batches_.size(); }
   /// How many batches live stores were asked.
@@ -57,7 +56,7 @@ class replayed_reads {
     std::string_view found;  ///< under each key, one after the other
     store_failure failure;
     bool is_used = false;
-    std::string made;  ///< which `found` shows, where it was put together
+    std::string made;  ///< holds the data that `found` refers to, if it was assembled
   };
   using place = std::tuple<std::uint64_t, std::string_view, std::string_view>;  // an endpoint, a head, a key
 
@@ -82,7 +81,7 @@ class replayed_reads {
   std::map<place, std::string_view> by_key_;       // what was found; filled when it is first needed
   std::map<place, std::vector<list_part>> lists_;  // by endpoint, prefix and key; filled with the one above
   std::vector<std::unique_ptr<batch>> made_;       // batches that were put together
-  std::vector<std::unique_ptr<client>> clients_;   // null where an endpoint is a file of vectors
+  std::vector<std::unique_ptr<client>> clients_;   // null if an endpoint is a file of vectors
   std::vector<store*> pointers_;
   std::string missing_;
   store_list live_;

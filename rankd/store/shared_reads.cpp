@@ -130,10 +130,10 @@ struct shared_reads::flight {
   braid::event landed;
   std::size_t waiting = 0;
   bool is_given_up = false;
-  braid::scope* inside = nullptr;  // that of its task, while it runs
+  braid::scope* inside = nullptr;  // the scope of its task, while it runs
   bool is_over = false;            // its task has ended: without an answer, or with a failure, a second one may follow
 
-  // Of the second time that it was sent.
+  // For the second attempt.
   std::unique_ptr<braid::arena> second_memory;  // null: it was not
   bool is_second_under_way = false;
   braid::scope* second_inside = nullptr;
@@ -146,7 +146,7 @@ struct shared_reads::flight {
   }
 };
 
-/// A task that waits for a read. The last one that leaves before the answer ends the read.
+/// A task that waits for a read. The last task that leaves before the answer ends the read.
 struct shared_reads::waiting {
   waiting(shared_reads& owner, flight& one) noexcept : owner_(&owner), one_(&one) { ++one.waiting; }
   waiting(const waiting&) = delete;
@@ -251,7 +251,7 @@ auto shared_reads::ask_again(shared_reads& owner, std::shared_ptr<flight> one, e
   if (one->inside != nullptr) one->inside->request_stop();
 }
 
-/// The same for the second time that a read is sent. Its failure is none of the read as long as the first may answer.
+/// The same for the second attempt. Its failure does not fail the read as long as the first attempt may answer.
 auto shared_reads::fly_again(shared_reads& owner, std::shared_ptr<flight> one, endpoint_counts& of,
                              braid::task<store_result<store_answer>> work) -> braid::task<void> {
   if (!one->landed.is_set() && !one->is_given_up) {
@@ -286,7 +286,7 @@ auto shared_reads::answer_of(const flight& one, braid::arena& memory) -> store_r
   return copy_of(*got, memory);
 }
 
-/// What a question meets.
+/// The state that a question finds.
 struct request_reads::joined {
   std::shared_ptr<shared_reads::flight> one;
   bool is_new = false;
@@ -374,7 +374,7 @@ request_reads::~request_reads() {
   for (client* const each : clients_) std::destroy_at(each);
 }
 
-/// What this request has asked already, and was answered or may yet be.
+/// An earlier equal question of this request that was answered or may still be.
 auto request_reads::known(const shared_reads::question& asked) -> std::shared_ptr<shared_reads::flight> {
   const auto own = std::ranges::find_if(
       known_, [&asked](const auto& each) { return each.first == asked.hash && each.second->asked == asked; });

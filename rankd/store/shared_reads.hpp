@@ -41,14 +41,14 @@ struct read_counts {
 
 class request_reads;
 
-/// The stores of one loop, for requests that share their reads: a question that is under way for another request is
-/// not sent again. Its answer, or its failure, is that of all that wait for it; a task that is stopped leaves the
-/// others as they are, and the read ends when no task waits for it any more.
-/// A read with a `read_hedge` that has no answer by then is sent a second time, at most once, whichever request asks
-/// for that. The first answer is the read's, and the other one is stopped; where neither succeeds, it has failed as
-/// the first did. Stores that answer at once are asked as often as requests ask them.
-/// Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop; the stores outlive it.
-/// Cost: a copy of the question and of the answer, and a task, for each read; memory from the thread's free lists.
+/// The stores of one loop, for requests that share their reads: a question that is in flight for another request is not
+/// sent again. All tasks that wait for it get its answer, or its failure; a task that is stopped does not affect the
+/// others, and the read ends when no task waits for it any more. A read with a `read_hedge` that has no answer by then
+/// is sent a second time, at most once, whichever request asks for that. The read has the first answer, and the other
+/// attempt is stopped; if both fail, the read fails as the first did. Stores that answer at once are asked as often as
+/// requests ask them. Threads: the loop's; `counts` from any. Lifetime: outlives the tasks of the loop; the stores
+/// outlive it. Cost: a copy of the question and of the answer, and a task, for each read; memory from the thread's free
+/// lists.
 class shared_reads {
  public:
   explicit shared_reads(std::vector<store*> behind);
@@ -62,7 +62,7 @@ class shared_reads {
   /// The stores for one request.
   [[nodiscard]] auto for_request() -> std::shared_ptr<request_reads>;
 
-  /// Of the endpoint at a position. Threads: any.
+  /// The counts of the endpoint at a position. Threads: any.
   [[nodiscard]] auto counts(std::size_t endpoint) const noexcept -> read_counts;
 
  private:
@@ -78,7 +78,7 @@ class shared_reads {
     hedge_budget budget;                       // of the loop
   };
 
-  /// What is asked, with its hash, which is computed once.
+  /// A question with its hash, which is computed once.
   struct question {
     std::string_view text;
     std::size_t hash = 0;
@@ -111,8 +111,9 @@ class shared_reads {
   std::string scratch_;
 };
 
-/// The stores of one request. What it has asked and was answered is not asked again; what has failed is.
-/// Threads: the loop's. Lifetime: `list` keeps it; its tasks end before the `shared_reads` that it came from.
+/// The stores of one request. A question that the request has asked before and that was answered is not asked again;
+/// one that failed is. Threads: the loop's. Lifetime: `list` keeps it; its tasks end before the `shared_reads` that it
+/// came from.
 class request_reads {
  public:
   explicit request_reads(shared_reads& from);
@@ -135,7 +136,7 @@ class request_reads {
 
   shared_reads* from_;
   read_counts counts_;
-  /// What was asked, in no order: a request has few reads, and looks at their hashes.
+  /// The earlier questions, unordered: a request has few reads, and compares their hashes.
   std::vector<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>,
               braid::detail::job_allocator<std::pair<std::size_t, std::shared_ptr<shared_reads::flight>>>>
       known_;
@@ -152,7 +153,7 @@ struct request_stores {
       : list(request_reads::list(given)), reads(std::move(given)) {}
 
   store_list list;                             ///< null: those of the engine
-  std::shared_ptr<const request_reads> reads;  ///< what counts what they are asked; null where nothing does
+  std::shared_ptr<const request_reads> reads;  ///< counts what they are asked; null if nothing does
 };
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/store/store.cpp: the embedded store as one that operators can await, and the choice among stores.
+// rankd/store/store.cpp: the embedded store as a store that operators can await, and the choice among stores.
 #include <rankd/store/store.hpp>
 
 #include <rankd/store/batch_read.hpp>

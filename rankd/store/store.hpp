@@ -42,35 +42,34 @@ class store {
   auto operator=(const store&) -> store& = delete;
   virtual ~store() = default;
 
-  /// Answers a question. The kind of the answer is that of the question: `answer_to` names it.
+  /// Answers a question. The kind of the answer follows from that of the question: `answer_to` returns it.
   virtual auto ask(store_question question, braid::arena& arena) -> braid::task<store_result<store_answer>> = 0;
 
   /// Returns what an error of `ask` means. The default says `store_error`.
   [[nodiscard]] virtual auto explain(const store_error& why) const -> store_failure;
 
-  /// Whether it answers on the thread that asks, without waiting: then nothing is gained where two tasks share an
-  /// answer.
+  /// Whether it answers on the thread that asks, without waiting: then tasks gain nothing by sharing an answer.
   [[nodiscard]] virtual auto answers_at_once() const noexcept -> bool { return false; }
 
   /// Reads up to `max_bytes` more of what the store keeps in files of this machine, and compares it with its checksums.
-  /// Nothing to do for a store that keeps none. Threads: one at a time, beside batches. Blocks: on the disk.
+  /// Does nothing for a store without files. Threads: one at a time, concurrently with batches. Blocks: on the disk.
   virtual auto scrub(std::uint64_t max_bytes) -> scrub_step;
 
-  /// What `scrub` has found damaged, as a sentence; empty as long as there is nothing. No batch is answered then.
+  /// The damage that `scrub` has found, as a sentence; empty if there is none. A damaged store answers no batch.
   /// Threads: any.
   [[nodiscard]] virtual auto damage() const -> std::string;
 };
 
-/// One for each of registries::endpoints, null where none is open. Immutable.
+/// One for each of registries::endpoints, null if it is not open. Immutable.
 using store_list = std::shared_ptr<const std::vector<store*>>;
 
 /// The failure for store_errc::wrong_type, the same for all stores.
 auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
 
-/// Opens what an endpoint's resolver names: `embedded` the store in that folder, relative to the project's `root`,
-/// `static` a `redis_store`, or a `model_server` where the kind is http; both connect when they are asked. Batches of
-/// the embedded store are answered at once, on the thread that awaits them. Errors: those of embedded_store::open,
-/// redis_options_of and model_server_options_of.
+/// Opens the store that an endpoint's resolver names: `embedded` the store in that folder, relative to the project's
+/// `root`; `static` a `redis_store`, or a `model_server` if the kind is http. Both connect on the first question.
+/// Batches of the embedded store are answered at once, on the thread that awaits them. Errors: those of
+/// embedded_store::open, redis_options_of and model_server_options_of.
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root,
                 server_messages words = server_messages::hidden) -> braid::checked<std::unique_ptr<store>>;
 

@@ -43,10 +43,10 @@ struct vector_lists {
   std::uint64_t seed = 1;   ///< another one makes other lists
 };
 
-/// The bytes of a file with these vectors, which have distinct ids. The same vectors in any order give the same bytes
-/// on every machine. Lists are those of k-means by the squared distance, made from a sample of some hundred vectors for
-/// each list. Requires at most as many lists as vectors.
-/// Cost: with lists, for each vector the distances to all of them, a few times; all workers take part.
+/// The bytes of a file with these vectors, which have distinct ids. The same vectors in any order produce the same
+/// bytes on every machine. Lists are found by k-means on the squared distance, on a sample of some hundred vectors for
+/// each list. Requires at most as many lists as vectors. Cost: with lists, for each vector the distances to all of
+/// them, a few times; all workers take part.
 auto vector_file_bytes(vector_table table, const vector_lists& lists, const vector_progress& progress = {})
     -> std::string;
 

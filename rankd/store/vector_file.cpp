@@ -50,7 +50,7 @@ struct opened_file {
   std::uint64_t bytes = 0;
 };
 
-/// Of a pipe no thread waits for the other end.
+/// If the path is a pipe, no thread waits for its other end.
 auto open_to_read(const fs::path& file) -> braid::checked<opened_file> {
   opened_file out{braid::descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), 0};
   struct stat about{};
@@ -307,7 +307,7 @@ auto vector_file::complete(const fs::path& name) -> braid::diagnostics {
   const auto values = items(vector_part::values, static_cast<const float*>(nullptr));
   values_ = values.data();
 
-  // What `rankd vectors build` refuses, another program may have written, with checksums that fit.
+  // Another program may have written values that `rankd vectors build` refuses, with matching checksums.
   if (!are_finite(values) || !are_finite(centroids))
     return corrupt("it has a number that is infinite or NaN", name).error();
   if (!std::ranges::all_of(squares_, [](double each) { return std::isfinite(each) && each >= 0; }))

@@ -40,9 +40,8 @@ struct nearest_found {
   std::uint64_t looked_at = 0;  ///< vectors
 };
 
-/// Vectors of the same length in lists, in blocks of `vector_block`. Format: docs/vectors.md. Immutable.
-/// Threads: any. Lifetime: a file that is replaced by its name stays as it was where it is open; one that is
-/// written over in place does not.
+/// Vectors of the same length in lists, in blocks of `vector_block`. Format: docs/vectors.md. Immutable. Threads: any.
+/// Lifetime: an open file that is replaced by rename keeps its contents; one that is overwritten in place does not.
 class vector_file {
  public:
   static constexpr std::uint32_t version = 1;
@@ -55,8 +54,8 @@ class vector_file {
   static auto parse(std::span<const std::byte> bytes, const std::filesystem::path& name)
       -> braid::checked<std::shared_ptr<const vector_file>>;
 
-  /// What `digest` of the file says, from its first bytes alone.
-  /// Blocks: on the disk. Errors: as `open`, for as much of the file as it looks at.
+  /// The value of `digest` for a file, from its first bytes alone. Blocks: on the disk. Errors: those of `open`, for
+  /// the part of the file that it looks at.
   static auto digest_of(const std::filesystem::path& file) -> braid::checked<std::string>;
 
   vector_file(const vector_file&) = delete;
@@ -65,14 +64,14 @@ class vector_file {
 
   [[nodiscard]] auto dimensions() const noexcept -> std::uint32_t;
   [[nodiscard]] auto size() const noexcept -> std::uint64_t;
-  /// Zero where the vectors are not in lists.
+  /// Zero if the vectors are not in lists.
   [[nodiscard]] auto lists() const noexcept -> std::uint32_t;
   [[nodiscard]] auto seed() const noexcept -> std::uint64_t;
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_.size(); }
-  /// Of all that is in the file, by its checksums: 64 hexadecimal digits.
+  /// Identifies the contents of the file, by its checksums: 64 hexadecimal digits.
   [[nodiscard]] auto digest() const -> std::string;
 
-  /// How many vectors a search looks at, or about so many where it looks at some of the lists.
+  /// How many vectors a search of this many lists looks at, approximately if it does not search all lists.
   [[nodiscard]] auto looked_at(std::size_t lists) const noexcept -> std::uint64_t;
 
   /// The nearest to a vector, given as its bytes. The same file, vector and options give the same bits on every

@@ -21,7 +21,7 @@ struct vector_kernels {
   kernel squared_distance;
 };
 
-/// Those of the best instructions that this machine has. Threads: any.
+/// The kernels for the best instructions of this machine. Threads: any.
 [[nodiscard]] auto vector_kernels_here() noexcept -> const vector_kernels&;
 
 }  // namespace rankd

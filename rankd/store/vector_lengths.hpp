@@ -10,10 +10,10 @@
 
 namespace rankd {
 
-/// Of the fields that plans read as vectors; one that is not in it may be of any length.
+/// The lengths of the fields that plans read as vectors; a field that is not listed may have any length.
 using vector_lengths = std::map<std::string, std::uint32_t, std::less<>>;
 
-/// Those of a project: plans read a field under the key of its name.
+/// The lengths that a project declares: plans read a field under the key of its name.
 [[nodiscard]] inline auto lengths_of(const registries& declared) -> vector_lengths {
   vector_lengths all;
   for (const key_entry& each : declared.keys())

@@ -25,7 +25,7 @@ struct row_keys {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   std::span<const std::string_view> asked;  ///< in the order in which rows name them first
-  std::span<const std::uint32_t> places;    ///< of each row, in order: a position in `asked`, or `none`
+  std::span<const std::uint32_t> places;    ///< for each row, in order: a position in `asked`, or `none`
 };
 
 /// A template whose holes are columns and params that plans may read. Immutable.
@@ -36,9 +36,9 @@ class bound_template {
   /// wrong_key_type, and the same of params, at the param.
   static auto bind(const plan_param& param, const bind_context& with, braid::diagnostics& problems) -> bound_template;
 
-  /// The keys of the rows of the node's first source, or of one row without columns where it has no source. A row has
-  /// none where a hole is null, or where the key would be empty or longer than `named_read::max_key`: no store has
-  /// such. Cost: about 50 ns a row, and what the keys need.
+  /// The keys of the rows of the node's first source, or of one row without columns if it has no source. A row has no
+  /// key if a hole is null, or if the key would be empty or longer than `named_read::max_key`: no store has such keys.
+  /// Cost: about 50 ns per row, and the memory of the keys.
   [[nodiscard]] auto keys_of(const node_context& context) const -> row_keys;
 
  private:

@@ -16,15 +16,15 @@
 namespace rankd::detail {
 
 enum class split_kind : std::uint8_t {
-  number,          ///< right where the value is at least the threshold
+  number,          ///< right if the value is at least the threshold
   number_or_zero,  ///< the same, and zero goes the way of nulls
-  category,        ///< right where the value is in the set, and at least the threshold
+  category,        ///< right if the value is in the set, and at least the threshold
 };
 
 struct drawn_node {
   static constexpr std::int64_t no_feature = -1;
 
-  std::int64_t feature = no_feature;  ///< `no_feature` is that of a leaf
+  std::int64_t feature = no_feature;  ///< `no_feature` for a leaf
   std::int64_t left = -1;
   std::int64_t right = -1;
   double threshold = 0;
@@ -35,15 +35,15 @@ struct drawn_node {
   std::vector<std::uint32_t> categories = {};  ///< bits of the set, 32 in each word
 };
 
-/// What a file calls the lists of a tree, for diagnostics. Where leaves have a list of their own, they are the nodes
-/// from `first_leaf` on.
+/// The names that a file uses for the lists of a tree, for diagnostics. If leaves have a separate list, they are the
+/// nodes from `first_leaf` on.
 struct drawn_lists {
   std::string_view feature = "feature";
   std::string_view left = "left";
   std::string_view right = "right";
   std::string_view leaf = "value";
   std::size_t first_leaf = std::numeric_limits<std::size_t>::max();
-  std::size_t first_node = 0;  ///< the place of the root, where one list has the nodes of all trees
+  std::size_t first_node = 0;  ///< the index of the root, if one list has the nodes of all trees
 };
 
 struct drawn_tree {
@@ -55,7 +55,7 @@ struct drawn_tree {
   [[nodiscard]] auto place(std::string_view list, std::size_t node) const -> std::string;
 };
 
-/// What is the same for all trees of a file.
+/// The rules that all trees of a file share.
 struct drawing_rules {
   std::size_t features;
   std::uint32_t max_levels = max_tree_levels;
@@ -67,8 +67,8 @@ struct drawing_rules {
 void add_tree(const drawn_tree& from, std::uint32_t output, const drawing_rules& rules, tree_model& out,
               braid::diagnostics& problems);
 
-/// The categories of a file, as bits: `take` complains with out_of_range and too_many_items. Their number and not their
-/// size is bounded by that of the file, so that one bit could take megabytes.
+/// The categories of a file, as bits. `take` reports out_of_range and too_many_items. The file bounds the number of
+/// categories but not their size, so one category could take megabytes.
 class category_bits {
  public:
   auto take(std::span<const std::int64_t> categories, const std::string& pointer, braid::diagnostics& problems)

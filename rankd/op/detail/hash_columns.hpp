@@ -12,14 +12,14 @@
 
 namespace rankd::detail {
 
-/// What core::fetch_features adds to its rows, and what sources add to theirs. Immutable.
+/// The columns that core::fetch_features and sources add to rows. Immutable.
 struct hash_columns {
   std::string prefix;                         ///< of a hash's key; the id follows it
   std::uint32_t by_key = registries::id_key;  ///< the column of integers that has the id
   std::vector<wanted_feature> wanted;
 
-  /// The rows with these columns. Each hash is asked for once, all in one batch, or none where no row has one.
-  /// Lifetime: this, the store and the context outlive the task.
+  /// Returns the rows with these columns. Reads each hash once, all in one batch; sends no batch if no row names a
+  /// hash. Lifetime: this, the store and the context outlive the task.
   [[nodiscard]] auto add_to(row_set rows, store& from, node_context& context) const -> braid::task<op_result<row_set>>;
 };
 

@@ -14,7 +14,7 @@
 
 namespace rankd::detail {
 
-/// The second and third bits of `decision_type`: what a split takes for missing, beside that it may not know nulls.
+/// The second and third bits of `decision_type`: the values that a split treats as missing.
 enum class lightgbm_missing : std::uint8_t { none, zero, nan };
 
 /// A split by a number: `value <= threshold` goes left.
@@ -27,11 +27,11 @@ struct lightgbm_split {
 /// Sets how a node decides. Without a kind of missing values, a null counts as zero.
 void split_by_number(const lightgbm_split& by, drawn_node& out);
 
-/// Sets that a node sends those of a set left, as LightGBM has it, and all else, nulls too, right: the children change
-/// places. Requires that they are known.
+/// Makes a node send the categories of a set left, as LightGBM does, and all others and nulls right: the children are
+/// swapped. Requires that they are known.
 void split_by_category(std::vector<std::uint32_t> categories, drawn_node& out);
 
-/// What all trees of a file share.
+/// The properties that all trees of a file share.
 struct lightgbm_header {
   std::size_t outputs = 1;  ///< trees of each iteration
   std::string objective;    ///< as in the file; empty for one of the trainer's own

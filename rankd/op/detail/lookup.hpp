@@ -1,4 +1,4 @@
-// rankd/op/detail/lookup.hpp: looking up what a node's params name, with a diagnostic where it is not to be had.
+// rankd/op/detail/lookup.hpp: looking up the names in a node's params, with a diagnostic for each that is missing.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -20,7 +20,7 @@ constexpr auto shape_of(const std::array<param_shape, Count>& shapes, std::strin
   return *std::ranges::find(shapes, name, &param_shape::name);
 }
 
-/// The position of a choice among those of its shape; zero, the default, where it is not given.
+/// The position of a choice among those of its shape; zero, the default, if the option is absent.
 auto choice_of(const plan_node& node, const param_shape& shape) -> std::size_t;
 
 /// The key that a param names. Complains with unknown_key, blocked_key, unreadable_key or unwritable_key; null then.
@@ -31,7 +31,7 @@ auto find_key(const plan_param& param, key_use use, const bind_context& with, br
 auto find_typed_key(const plan_param& param, const param_shape& shape, const bind_context& with,
                     braid::diagnostics& problems) -> const key_entry*;
 
-/// The keys of a param of kind key_ids, looked up in the same way; null where there was a diagnostic.
+/// The keys of a param of kind key_ids, looked up in the same way; null after a diagnostic.
 auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& with,
                      braid::diagnostics& problems) -> std::vector<const key_entry*>;
 
@@ -42,16 +42,15 @@ auto find_by(const plan_node& node, const param_shape& shape, const bind_context
 /// Returns wrong_key_type about a param that names `key`; `wanted` says what is expected.
 auto wrong_key_type(const key_entry& key, const plan_param& param, std::string_view wanted) -> braid::diagnostic;
 
-/// Complains with wrong_length where two lists are not of the same length, one item for each.
+/// Reports wrong_length if two lists that belong together differ in length.
 void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,
                        braid::diagnostics& problems);
 
-/// Complains with out_of_range where `max` may be less than `min`, whatever params of requests give; either may be
-/// null.
+/// Reports out_of_range if `max` may be less than `min` for some params of requests; either may be null.
 void check_ends(const plan_param* min, const plan_param* max, braid::diagnostics& problems);
 
-/// The model that an item of a param of kind names names. Diagnostics about where it lies are of the param, those about
-/// what is in its file of the file. Null then.
+/// The model that an item of a param of kind names refers to, or null after a diagnostic. Diagnostics about the
+/// location of the file point at the param, those about its contents at the file.
 auto find_model(const plan_param& param, std::size_t item, const bind_context& with, braid::diagnostics& problems)
     -> std::shared_ptr<const model>;
 
@@ -60,7 +59,7 @@ auto find_model(const plan_param& param, std::size_t item, const bind_context& w
 auto find_string_key(std::string_view name, const plan_node& node, const bind_context& with,
                      braid::diagnostics& problems) -> const key_entry*;
 
-/// Complains with string_ids at the node where the ids of the project are texts; `hint` says what to do instead.
+/// Reports string_ids at the node if the ids of the project are texts; `hint` suggests an alternative.
 void need_integer_ids(const plan_node& node, const bind_context& with, std::string_view hint,
                       braid::diagnostics& problems);
 

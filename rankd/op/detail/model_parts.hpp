@@ -16,7 +16,7 @@ namespace detail {
 /// Rows are scored in blocks of so many, with the values of each key side by side.
 inline constexpr std::size_t rows_of_block = 256;
 
-/// Rows that go down a tree side by side, so that the loads of one do not wait for those of another.
+/// The number of rows that go down a tree side by side, so that the loads of one do not wait for those of another.
 inline constexpr std::size_t rows_abreast = 8;
 static_assert(rows_of_block % rows_abreast == 0);
 
@@ -31,8 +31,8 @@ struct linear_model {
   std::vector<model_weight> weights;
 };
 
-/// A node of a tree. A row goes right where its value is at least the threshold, or where it is null and `null_right`.
-/// The right child lies behind the left one. A leaf is its own left child, and nothing goes right there.
+/// A node of a tree. A row goes right if its value is at least the threshold, or if it is null and `null_right`. The
+/// right child follows the left one. A leaf is its own left child, and no row goes right there.
 struct tree_node {
   double threshold = 0;
   std::uint32_t feature = 0;  ///< a position in tree_model::key_ids
@@ -41,8 +41,8 @@ struct tree_node {
   std::uint32_t rule = 0;  ///< 0, or of a split that compares otherwise, 1 + a position in tree_model::rules
 };
 
-/// A split by a set of categories: a value goes right where it is at least the node's threshold and its whole part is
-/// in the set. Without words, one by a number where zero goes the way of nulls.
+/// A split by a set of categories: a value goes right if it is at least the node's threshold and its whole part is in
+/// the set. Without words: a split by a number that sends zeros the way of nulls.
 struct split_rule {
   std::uint32_t first_word = 0;  ///< a position in tree_model::bits
   std::uint32_t words = 0;       ///< of 32 categories each

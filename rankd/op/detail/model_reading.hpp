@@ -27,7 +27,7 @@ inline auto model_problem(std::string_view code, std::string pointer, std::strin
           .source = {}};
 }
 
-/// What is wrong is appended, with its place in the file.
+/// Faults are appended, with their place in the file.
 struct model_reading {
   const registries& declared;
   braid::diagnostics& problems;
@@ -40,7 +40,7 @@ struct model_reading {
     problems.add(model_problem(code, std::move(pointer), std::move(message), std::move(hint)));
   }
 
-  /// Complains with too_few_items and too_many_items where a list has fewer or more items than it may have.
+  /// Reports too_few_items and too_many_items if a list has fewer or more items than allowed.
   void bound(std::size_t items, const std::string& pointer, std::size_t max_count) const;
 };
 
@@ -58,8 +58,8 @@ struct trained_model {
   std::string naming_hint;  ///< how names are given when one trains
 };
 
-/// Makes keys of the features that splits use; the others need none. Complains as `model_reading::key` does, and with
-/// unnamed_features and duplicate_value. Null where there is any diagnostic.
+/// Makes keys of the features that splits use; the others need no keys. Reports what `model_reading::key` reports, and
+/// unnamed_features and duplicate_value. Null after any diagnostic.
 auto with_keys(trained_model made, const model_reading& with) -> std::shared_ptr<const model>;
 
 /// Models as LightGBM saves them, as text and as the JSON of `dump_model`, and XGBoost, as JSON; null after a

@@ -25,7 +25,7 @@ struct onnx_rows {
   slot_list slots;
 };
 
-/// What is known of a graph so far.
+/// The names of a graph that have been defined so far.
 struct onnx_scope {
   const onnx_file& file;
   const model_reading& with;
@@ -113,7 +113,7 @@ class onnx_call {
   onnx_scope& in_;
 };
 
-/// What an operator makes of its inputs; nothing after a diagnostic.
+/// A function that makes the result of an operator from its inputs; nothing after a diagnostic.
 using onnx_maker = auto (*)(const onnx_call&) -> std::optional<onnx_rows>;
 
 struct onnx_operator {
@@ -132,7 +132,7 @@ auto onnx_learners() -> std::span<const onnx_operator>;
 auto make_tree_regressor(const onnx_call& call) -> std::optional<onnx_rows>;
 auto make_tree_classifier(const onnx_call& call) -> std::optional<onnx_rows>;
 
-/// What comes after the scores of trees and of linear models: NONE, LOGISTIC or SOFTMAX.
+/// Applies the transform after the scores of trees and of linear models: NONE, LOGISTIC or SOFTMAX.
 auto transformed(const onnx_call& call, slot_list scores, std::string_view transform) -> std::optional<onnx_rows>;
 
 /// exp(x - max) over the sum of these.

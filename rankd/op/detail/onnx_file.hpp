@@ -37,7 +37,7 @@ struct onnx_numbers {
 };
 
 struct onnx_attribute {
-  std::vector<double> floats;  ///< one where it is `f`
+  std::vector<double> floats;  ///< a single element if the file has `f`
   std::vector<std::int64_t> ints;
   std::vector<std::string_view> strings;
   std::optional<onnx_tensor> tensor;
@@ -59,7 +59,7 @@ struct onnx_value {
   std::string_view name = {};
   onnx_type type = onnx_type::none;     ///< of a tensor
   bool is_map = false;                  ///< a sequence of maps, which ZipMap makes
-  std::vector<std::int64_t> dims = {};  ///< -1 where the file does not say
+  std::vector<std::int64_t> dims = {};  ///< -1 if the file does not state it
 };
 
 struct onnx_file {
@@ -81,7 +81,7 @@ auto read_onnx_file(std::string_view bytes, const model_reading& with) -> onnx_f
 /// after a diagnostic.
 auto numbers_of(const onnx_tensor& from, const model_reading& with) -> std::optional<onnx_numbers>;
 
-/// An attribute of a node, or nothing where it has none of that name, or after a diagnostic.
+/// An attribute of a node, or nothing if it has none of that name, or after a diagnostic.
 auto find_attribute(const onnx_node& node, std::string_view name, const model_reading& with)
     -> std::optional<onnx_attribute>;
 

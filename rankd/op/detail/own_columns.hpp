@@ -23,29 +23,30 @@ struct seen_key {
   value_type type = value_type::floating;
 };
 
-/// What `kept` is before the library says how many rows it keeps.
+/// The value of `kept` before the library states how many rows it keeps.
 inline constexpr std::uint64_t unset_order = std::numeric_limits<std::uint64_t>::max();
 
-/// RANKD_TYPE_… of a type; 0 for one that libraries do not see.
+/// The constant RANKD_TYPE_… of a type; 0 for a type that libraries do not see.
 auto type_number(value_type type) noexcept -> std::uint32_t;
 
 /// About so many bytes are taken for these columns before the library runs.
 auto own_bytes(const row_set& rows, std::span<const seen_key> reads, std::span<const written_key> writes)
     -> std::uint64_t;
 
-/// The values of the active rows in their order; all null where there is no column. Copies nothing where they lie so.
+/// The values of the active rows in their order; all null if there is no column. Copies nothing if the values are
+/// already in this order.
 auto gathered(const row_set& rows, const seen_key& key, braid::arena& memory) -> rankd_column;
 
 /// A column for so many rows, all of them null.
 auto blank(value_type type, std::size_t rows, braid::arena& memory) -> rankd_written;
 
-/// What a library wrote for the active rows of `rows`, as a column of their batch: null for the others.
-/// Errors: what is wrong with a text, to stand behind "the value".
+/// The values that a library wrote for the active rows of `rows`, as a column of their batch; the other rows are null.
+/// Errors: the fault of a text, as the continuation of a sentence that begins with "the value".
 auto scattered(const row_set& rows, const rankd_written& from, braid::arena& memory)
     -> std::expected<column, std::string>;
 
-/// The rows that a library chose. Errors: a sentence, where it chose none there is, or one twice, or in another way
-/// than its effect says.
+/// The rows that a library chose. Errors: a sentence, if it chose a row that does not exist, or one twice, or in a way
+/// that its effect does not allow.
 auto chosen_rows(const row_set& rows, std::span<const std::uint32_t> order, std::uint64_t kept, row_change effect,
                  braid::arena& memory) -> std::expected<row_set, std::string>;
 

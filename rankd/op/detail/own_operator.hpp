@@ -13,7 +13,7 @@
 
 namespace rankd::detail {
 
-/// An operator of a library. What its shape refers to lies here; it is never moved or freed.
+/// An operator of a library. It owns what its shape refers to, and is never moved or freed.
 struct own_operator {
   rankd_operator of{};
   const operator_digest* from = nullptr;
@@ -30,7 +30,7 @@ auto checked_operator(const rankd_operator& offered, const operator_digest& from
 /// The operator of a name that `find_op` knows, or null for one of rankd.
 auto find_own(std::string_view name) -> const own_operator*;
 
-/// Of a node of such an operator.
+/// Binds a node of such an operator.
 auto bind_own(const plan_node& node, const bind_context& with) -> braid::checked<std::unique_ptr<const bound_op>>;
 
 }  // namespace rankd::detail

@@ -21,7 +21,7 @@ namespace rankd::detail {
 /// An input of a node of such an operator.
 struct own_input {
   std::string_view name;             ///< of its option; empty: the rows that the operator is called on
-  std::optional<std::size_t> place;  ///< among those of the node; nothing where the plan does not give it
+  std::optional<std::size_t> place;  ///< its position among the inputs of the node; nothing if the plan leaves it out
   row_set rows = {};
 };
 
@@ -65,7 +65,7 @@ class own_rows {
   std::span<const written_key> writes_;
   value_type ids_;
   bool makes_;
-  bool merges_;  ///< and its rows may be those of inputs
+  bool merges_;  ///< merges rows of its inputs
   std::optional<rankd_made> made_;
   std::size_t count_ = 0;
   std::vector<rankd_written> written_;

@@ -9,7 +9,7 @@
 
 namespace rankd::detail {
 
-/// What a step makes of the slots that it reads. A slot holds one number for each row of a block; NaN is none.
+/// The operation of a step on the slots that it reads. A slot holds one number for each row of a block; NaN means null.
 enum class step_kind : std::uint8_t {
   constant,  ///< `value`
   add,       ///< from here on, of two slots
@@ -36,8 +36,8 @@ enum class step_kind : std::uint8_t {
   same,      ///< as it is, but rounded
   is_nan,
   no,        ///< 1 for zero, 0 for the rest
-  replace,   ///< of two: the second where the first is `value`; NaN is NaN here
-  select,    ///< of three: the second where the first is not zero, the third where it is
+  replace,   ///< two operands: the second if the first is `value`; NaN equals NaN here
+  select,    ///< three operands: the second if the first is not zero, the third if it is
   sum,       ///< of any number, from zero on, in their order
   weighted,  ///< the same of products with the numbers from `extra` on, after which one is added
   forest,    ///< trees of `extra`, which write a slot for each of their outputs
@@ -61,8 +61,8 @@ struct leaf_weight {
   double value = 0;
 };
 
-/// Trees whose features are slots. A leaf has a weight for each of some outputs. Where it is one alone, and that of the
-/// first output for all leaves, it is the value of the tree's node as well; else nodes have no values.
+/// Trees whose features are slots. A leaf has a weight for each of some outputs. If all leaves have only a weight for
+/// the first output, it is stored as the value of the tree's node; otherwise nodes have no values.
 struct program_forest {
   tree_model trees;
   std::vector<std::uint32_t> first_weight;  ///< by node, and one behind the last

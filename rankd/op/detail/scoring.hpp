@@ -21,10 +21,10 @@
 
 namespace rankd {
 
-/// What makes scores of the sums of a model. A softmax is over all outputs of a row.
+/// The function that turns the sums of a model into scores. A softmax is over all outputs of a row.
 enum class score_link : std::uint8_t { identity, sigmoid, exponential, log1p_exp, signed_square, softmax };
 
-/// From the sum to the score: the link of sum / divisor, where a sigmoid steepens its operand by a factor.
+/// How a score is computed from a sum: the link of sum / divisor; a sigmoid multiplies its operand by a factor.
 struct score_rule {
   score_link link = score_link::identity;
   double steepness = 1;
@@ -41,7 +41,7 @@ struct scoring_options {
 
 }  // namespace detail
 
-/// What a model made of rows for one of its outputs, before its link.
+/// The sums of a model for one of its outputs, before the link.
 struct model_sums {
   column values;
   std::span<double> writable;  ///< the same values
@@ -64,13 +64,13 @@ class model {
   [[nodiscard]] auto outputs() const noexcept -> std::size_t { return intercepts_.size(); }
 
   /// The sums for each active row as columns over the whole batch, one for each output: intercept, then addends or
-  /// leaves in the order of the file, whatever the blocks and parts. Null on inactive rows, and where a linear model
-  /// knows nothing for a null, or a program makes no number of one. They may be infinite or no numbers. Nothing where
-  /// it was stopped.
+  /// leaves in the order of the file, regardless of blocks and parts. Null on inactive rows, for nulls that a linear
+  /// model has no value for, and where a program computes no number. They may be infinite or NaN. Nothing if the call
+  /// was stopped.
   [[nodiscard]] auto sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& how) const
       -> std::optional<std::span<model_sums>>;
 
-  /// Puts scores in place of the sums of all outputs. False where they are the same. Requires finite sums.
+  /// Replaces the sums of all outputs by scores. False if they are the same. Requires finite sums.
   [[nodiscard]] auto link(std::span<model_sums> sums) const noexcept -> bool;
 
   /// About so many nanoseconds for each row.

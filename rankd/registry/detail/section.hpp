@@ -17,7 +17,7 @@ namespace rankd::detail {
 /// A file as read, and what is wrong with it so far.
 struct section {
   std::filesystem::path file;
-  nlohmann::json document;  ///< an object; empty where the file is absent or cannot be read
+  nlohmann::json document;  ///< an object; empty if the file is absent or cannot be read
   braid::diagnostics problems;
 };
 
@@ -65,11 +65,11 @@ auto read_status(object_reader& row) -> lifecycle;
 /// The endpoints of one environment.
 auto read_endpoints(section& from, std::string_view environment) -> std::vector<endpoint_entry>;
 
-/// The digest of each entry of a registry of that name, whose document is right. That of `endpoints` has only what all
-/// environments share.
+/// The digest of each entry of a registry of that name, whose document is correct. The digest of `endpoints` covers
+/// only what all environments share.
 auto digests_of_entries(std::string_view registry, const nlohmann::json& document) -> std::vector<entry_digest>;
 
-/// Complains in `other` about every endpoint whose id, name or kind is not that of `ours`.
+/// Complains in `other` about every endpoint whose id, name or kind differs from `ours`.
 void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vector<endpoint_entry>& theirs,
                        section& other);
 

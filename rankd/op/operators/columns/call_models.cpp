@@ -51,7 +51,7 @@ struct call_models_params {
           each.scores_by->sums(rows, context.memory, {.rows_of_part = context.rows_of_part, .stop = context.stop});
       if (!sums) return std::unexpected(op_error{"stopped", "it was stopped while it computed"});
       if (auto checked = check(each, rows, *sums); !checked) return std::unexpected(std::move(checked.error()));
-      // What a link makes of a finite sum, such as its exponential, need not be finite.
+      // The link of a finite sum, such as its exponential, need not be finite.
       if (each.scores_by->link(*sums))
         if (auto checked = check(each, rows, *sums); !checked) return std::unexpected(std::move(checked.error()));
       for (std::size_t at = 0; at < sums->size(); ++at)
@@ -86,8 +86,8 @@ constexpr std::array call_models_shape{
     out_keys_shape,
 };
 
-/// Complains with wrong_length where there is not a key for each output of the models. A model that was not found may
-/// have any number.
+/// Reports wrong_length unless there is a key for each output of the models. A model that was not found may have any
+/// number of outputs.
 void check_outputs(const plan_param& out_keys, std::span<const called_model> called, braid::diagnostics& problems) {
   std::size_t wanted = 0;
   std::string all;

@@ -214,7 +214,7 @@ auto find_inputs(const plan_node& node, const bind_context& with, braid::diagnos
   return out;
 }
 
-/// What stands for a null of a column of integers is one of 64 bits.
+/// The substitute for nulls of a column of integers must be an integer of 64 bits.
 void check_missing(const plan_param& param, const remote_params& params, braid::diagnostics& problems) {
   constexpr double end = 0x1p63;
   const double value = *params.missing;

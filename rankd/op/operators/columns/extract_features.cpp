@@ -22,7 +22,7 @@
 namespace rankd::detail::extract_features_op {
 namespace {
 
-/// What columns are made into; in the order of `transform_names`.
+/// The transforms of columns; in the order of `transform_names`.
 enum class transform : std::uint8_t { bucket, clip, is_null, log1p, one_hot };
 constexpr std::array<std::string_view, 5> transform_names{"bucket", "clip", "is_null", "log1p", "one_hot"};
 
@@ -45,7 +45,7 @@ struct canvas {
     if (rows.size() == rows.table().size()) rows = row_set(rows.table());
   }
 
-  /// A column of `value(row)` for each active row; null where `known` has no bit, and on the others.
+  /// A column of `value(row)` for each active row; null on inactive rows and if `known` has no bit for the row.
   template <typename Fn>
   [[nodiscard]] auto draw(bitmap known, const Fn& value) const -> column {
     const std::span<double> out = memory.uninitialized<double>(rows.table().size());
@@ -118,7 +118,7 @@ class ladder {
   std::vector<T> steps_;  ///< as many as bits can distinguish
 };
 
-/// For each boundary the least int64 that is no less; none for those that all are less than.
+/// For each boundary the least int64 that is not less; boundaries above every int64 have none.
 auto as_integers(std::span<const double> boundaries) -> std::vector<std::int64_t> {
   std::vector<std::int64_t> out;
   for (const double each : boundaries) {
@@ -232,7 +232,7 @@ struct one_hot_rule {
   }
 };
 
-/// A column that is made, and the one that it is made of.
+/// A column that is made, and its source column.
 struct made_feature {
   std::uint32_t from_key = 0;
   std::uint32_t key_id = 0;
@@ -266,7 +266,7 @@ struct extract_params {
   }
 
  private:
-  /// The column, which is null on every row where there is none.
+  /// The column; null on every row if it is absent.
   static auto source_of(const made_feature& feature, const canvas& on) -> column {
     if (const auto found = on.rows.table().find(feature.from_key)) return *found;
     const std::size_t size = on.rows.table().size();
@@ -359,7 +359,7 @@ struct extract_checks {
     }
   }
 
-  /// Each key is made into a column; that of one_hot into one for each value.
+  /// Each key becomes one column; with one_hot, one for each value.
   void lengths() const {
     const plan_param& keys = *node.find_param("keys");
     const plan_param& out_keys = *node.find_param("out_keys");

@@ -15,10 +15,10 @@
 namespace rankd::detail::members_of_op {
 namespace {
 
-/// What is asked about the rows: of each key, the members that its rows name, in the order of the rows.
+/// The members that rows name for each key, in the order of the rows.
 struct asked_members {
   std::span<const std::span<const std::string_view>> of_key;
-  std::span<const std::uint32_t> places;  ///< of each row: among those of its key
+  std::span<const std::uint32_t> places;  ///< for each row: its position among those of its key
 };
 
 struct members_params {
@@ -28,7 +28,7 @@ struct members_params {
   std::uint32_t member_key = registries::id_key;
   std::uint32_t out_key = 0;
   bool gives_scores = false;
-  std::optional<double> otherwise = {};  ///< the score of a row whose member is none
+  std::optional<double> otherwise = {};  ///< the score of a row whose member is absent
 
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     store* from = context.stores[endpoint];
@@ -49,7 +49,7 @@ struct members_params {
   }
 
  private:
-  /// Of each row what it asks about; a row whose member is null asks nothing.
+  /// The member that each row asks about; a row whose member is null asks nothing.
   [[nodiscard]] auto members_of(const row_set& rows, const row_keys& named, braid::arena& memory) const
       -> asked_members {
     const std::optional<column> from = rows.table().find(member_key);

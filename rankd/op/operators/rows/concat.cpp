@@ -14,7 +14,7 @@
 namespace rankd::detail::concat_op {
 namespace {
 
-/// What one row of a table takes; validity and strings themselves are not counted.
+/// The bytes of one row of a table; validity and the strings themselves are not counted.
 auto row_bytes(const batch& table) -> std::uint64_t {
   std::uint64_t bytes = sizeof(std::int64_t);
   for (const keyed_column& each : table.columns())
@@ -25,7 +25,7 @@ auto row_bytes(const batch& table) -> std::uint64_t {
 }
 
 struct concat_params {
-  std::uint32_t source_key = 0;             ///< of the column that says where a row is from; 0: there is none
+  std::uint32_t source_key = 0;             ///< the column that names the source of a row; 0: there is none
   std::array<std::string, 2> source_names;  ///< of the input, and of the other node
 
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return 20.0 * static_cast<double>(rows); }
@@ -43,7 +43,7 @@ struct concat_params {
   }
 
  private:
-  /// Rows that say where they are from, as those of a concat before this one, keep their word.
+  /// Rows that already name their source, such as those of an earlier concat, keep it.
   [[nodiscard]] auto with_sources(const row_set& rows, std::size_t left, braid::arena& memory) const -> row_set {
     const std::optional<column> known = rows.table().find(source_key);
     dictionary_builder words(memory);

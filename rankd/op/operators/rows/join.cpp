@@ -19,10 +19,10 @@
 namespace rankd::detail::join_op {
 namespace {
 
-/// What a join makes of the rows of its first source.
+/// How a join treats the rows of its first source.
 enum class join_kind : std::uint8_t { inner, left, semi, anti, broadcast };
 
-/// What a row without partner gets in the columns of a left join.
+/// The values of a row without partner in the columns of a left join.
 enum class missing_rule : std::uint8_t { null, default_value, error };
 
 /// A column that a join adds.
@@ -33,7 +33,7 @@ struct added_column {
   scalar default_value;  ///< of `to_key`
 };
 
-/// The active rows of the first source and where their values are taken from.
+/// The active rows of the first source and the rows from which they take their values.
 struct matched_rows {
   row_set left;
   row_set right;
@@ -151,7 +151,7 @@ struct join_params {
   }
 
  private:
-  /// The rows that have a partner, or those of an anti join that have none.
+  /// The rows that have a partner; for an anti join, the rows without one.
   [[nodiscard]] auto kept(const matched_rows& rows, braid::arena& memory) const -> row_set {
     const std::span<std::uint64_t> stays = memory.filled(words_for(rows.left.size()), std::uint64_t{0});
     for (std::size_t position = 0; position < rows.partners.size(); ++position)
@@ -251,7 +251,7 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
                                    std::string(to_string(from[at]->type))));
 }
 
-/// A join that keeps rows without a partner, where these would get nulls under keys that allow none.
+/// Complains if a join keeps rows without a partner, and these would have nulls under keys that do not allow nulls.
 void check_missing(const plan_node& node, const plan_param& targets, std::span<const key_entry* const> to,
                    braid::diagnostics& problems) {
   const std::string_view how = join_kinds[choice_of(node, shape_of(join_shape, "how"))];

@@ -123,7 +123,7 @@ auto find_vectors(const plan_param& param, const bind_context& with, braid::diag
   return nullptr;
 }
 
-/// What is wrong with the file is about the param that names it.
+/// A fault of the file is reported at the param that names it.
 auto open_vectors(const plan_param& param, const endpoint_entry& endpoint, const bind_context& with,
                   braid::diagnostics& problems) -> std::shared_ptr<const vector_file> {
   if (with.vectors == nullptr) {

@@ -32,7 +32,7 @@ constexpr std::array sorted_set_shape{
     score_shape,
 };
 
-/// The range of scores that a node wants; nothing where it wants all.
+/// The range of scores that a node wants; nothing if it wants all.
 auto range_of(const plan_node& node, const bind_context& with, braid::diagnostics& problems)
     -> std::optional<score_ends> {
   const plan_param* min = node.find_param("min");
