@@ -31,6 +31,7 @@
 #include <braid/io/process.hpp>
 #include <braid/thread/cgroup.hpp>
 
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -275,92 +276,6 @@ void read_anew(plan_changes& changes, const workspace& in, recording recorded) {
   });
 }
 
-/// The thread that called the command: it starts the server, and waits for signals and for the end.
-struct control {
-  const serve_command_options& options;
-  std::filesystem::path root;  // of the project
-  serve_context context;
-  outputs& files;
-  serve_options server_options;
-  std::unique_ptr<braid::loop> on;
-  std::unique_ptr<rank_server> server;
-  braid::diagnostics problems;  // why it did not start
-
-  void start() {
-    context.on_end = [this] { on->stop(); };
-    on->spawn(obey(*this));
-    auto started = rank_server::start(context, server_options);
-    if (!started) {
-      problems = std::move(started.error());
-      on->stop();
-      return;
-    }
-    server = std::move(*started);
-    if (!options.token_file.empty() || server_options.tls)
-      context.changes->reload_with([by = server.get(), file = options.token_file] { return renew(*by, file); });
-    context.changes->shadows_by(
-        [root = root] { return read_shadows(root); },
-        [by = server.get()](std::vector<shadow_settings> next) { return by->renew_shadows(std::move(next)); });
-    const std::string address = server->address().to_string();
-    std::string lines = (server_options.tls ? "listening on https://" : "listening on http://") + address + "\n";
-    if (!options.page_token.empty()) lines += "open http://" + address + "/ui#token=" + options.page_token + "\n";
-    print(lines);
-    std::fflush(stdout);
-    context.log.note(log_level::info, "listening", {{"address", address}});
-    notify_service_manager("READY=1\nSTATUS=listening on " + address);
-  }
-
-  void reload() {
-    files.reopen();
-    static_cast<void>(context.changes->reload());  // which reports what is wrong
-  }
-
-  static auto obey(control& by) -> braid::task<void> {
-    auto signals = braid::signal_set::create(*by.on, {SIGTERM, SIGINT, SIGHUP});
-    if (!signals) {
-      by.context.log.note(log_level::error, "no_signals", {{"message", signals.error().message()}});
-      co_return;
-    }
-    for (bool stopping = false;;) {
-      auto next = signals->next();
-      const braid::result<int> got = co_await std::move(next);
-      if (!got) co_return;
-      if (*got == SIGHUP) {
-        by.reload();
-        continue;
-      }
-      by.context.log.note(log_level::info, stopping ? "stopping_at_once" : "stopping");
-      if (by.server == nullptr) co_return by.on->stop();
-      if (stopping) {
-        by.server->begin_stop(braid::duration::zero());
-        continue;
-      }
-      stopping = true;
-      notify_service_manager("STOPPING=1");
-      if (by.context.drafts != nullptr) by.context.drafts->close();
-      by.server->announce_stop();
-      by.on->spawn(stop_later(by));
-    }
-  }
-
-  static auto stop_later(control& by) -> braid::task<void> {
-    if (by.options.announcement.count() > 0) co_await braid::sleep_for(by.options.announcement);
-    by.server->begin_stop(by.options.grace);
-  }
-};
-
-/// Serves until a signal.
-auto run_to_end(control& by) -> exit_status {
-  by.on->run([&by] { by.start(); });
-  by.server.reset();
-  if (!by.problems.empty()) {
-    remove_record(by.options);
-    return report(by.problems);
-  }
-  by.context.log.note(log_level::info, "stopped");
-  return exit_status::fine;
-}
-
 /// With the tokens and the certificate that the files have.
 auto server_options_of(const serve_command_options& options) -> braid::checked<serve_options> {
   serve_options server_options = options.server;
@@ -413,77 +328,226 @@ auto library_options_of(const serve_command_options& options, const workspace& i
           .root = in.where.root};
 }
 
+/// A server with all that it uses, opened step by step. The thread that called the command opens it,
+/// starts the server, and waits for signals and for the end.
+class service {
+ public:
+  explicit service(const serve_command_options& options) noexcept : options_(&options) {}
+
+  /// Opens everything. Errors: those of the first part that cannot be opened.
+  auto open() -> braid::checked<void> {
+    constexpr std::array steps{&service::open_project, &service::load_plans,   &service::open_project_stores,
+                               &service::open_outputs, &service::start_events, &service::connect_reloads};
+    for (const auto step : steps)
+      if (auto done = (this->*step)(); !done) return done;
+    return {};
+  }
+
+  /// Serves until a signal.
+  auto run_to_end() -> exit_status {
+    loop_->run([this] { start(); });
+    server_.reset();
+    const exit_status ended = report_end();
+    changes_->reload_with({});
+    changes_->shadows_by({}, {});
+    return ended;
+  }
+
+ private:
+  auto open_project() -> braid::checked<void> {
+    auto found = workspace::open(options_->project);
+    if (!found) return std::unexpected(std::move(found.error()));
+    in_.emplace(std::move(*found));
+    auto read = server_options_of(*options_);
+    if (!read) return std::unexpected(std::move(read.error()));
+    server_options_ = std::move(*read);
+    take_settings(in_->where, *options_, server_options_.engine);
+    auto redacted = redaction::make(in_->where.redacted, in_->declared);
+    if (!redacted) return std::unexpected(std::move(redacted.error()));
+    context_.redacted = std::move(*redacted);
+    return {};
+  }
+
+  auto load_plans() -> braid::checked<void> {
+    library_.emplace(in_->declared, library_options_of(*options_, *in_));
+    auto loaded = library_->reload(in_->where.plans);
+    if (!loaded) return std::unexpected(std::move(loaded.error()));
+    loaded_ = std::move(*loaded);
+    if (auto strangers = strangers_in(*in_, loaded_); !strangers.empty()) return std::unexpected(std::move(strangers));
+    plans_.emplace(*library_);
+    return {};
+  }
+
+  auto open_project_stores() -> braid::checked<void> {
+    auto opened = open_all_stores(*in_, server_messages::hidden);  // its clients are others
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    stores_.emplace(std::move(*opened));
+    return {};
+  }
+
+  /// Opens what lines go to, and what checks stores and sends spans beside requests.
+  auto open_outputs() -> braid::checked<void> {
+    auto files = outputs::open(*options_);
+    if (!files) return std::unexpected(std::move(files.error()));
+    files_ = std::move(*files);
+    context_.log = serve_log(*files_.log, options_->level);
+    files_.report_to(context_.log);
+    auto events = event_takers::open(*options_, *in_, context_.log, *stores_);
+    if (!events) return std::unexpected(std::move(events.error()));
+    events_ = std::move(*events);
+    auto loop = braid::loop::create();
+    if (!loop) return std::unexpected(no_runtime(loop.error()));
+    loop_ = std::move(*loop);
+    log_findings(context_.log, loaded_);
+    scrubber_.emplace(scrubbed_of(*in_, *stores_), context_.log);
+    if (options_->scrub_mib_per_second > 0)
+      if (auto scrubs = scrubber_->start({.bytes_per_second = options_->scrub_mib_per_second << 20U}); !scrubs)
+        return std::unexpected(std::move(scrubs.error()));
+    auto spans = open_exporter(*options_, context_.log);
+    if (!spans) return std::unexpected(std::move(spans.error()));
+    spans_ = std::move(*spans);
+    return {};
+  }
+
+  auto start_events() -> braid::checked<void> {
+    auto traffic = open_traffic(*options_, *in_, context_.log);
+    if (!traffic) return std::unexpected(std::move(traffic.error()));
+    traffic_ = std::move(*traffic);
+    auto started = events_->start(*options_, *in_, context_.log);
+    if (!started) remove_record(*options_);
+    return started;
+  }
+
+  auto connect_reloads() -> braid::checked<void> {
+    drafts_ = drafts_of(*options_, *in_, *library_);
+    changes_.emplace(*library_, in_->where.plans, context_.log);
+    read_anew(*changes_, *in_, traffic_ == nullptr ? recording::off : recording::on);
+    if (drafts_ != nullptr) changes_->after_registries([this] { drafts_->forget(); });
+    return {};
+  }
+
+  /// Fills in what the server needs of all that is open.
+  void give_parts() {
+    context_.declared = &in_->declared;
+    context_.stores = stores_->pointers();
+    context_.shadows = in_->where.shadows;
+    context_.open_shadow_stores = [this] { return open_shadow_stores(*in_, *stores_); };
+    context_.plans = &*plans_;
+    context_.changes = &*changes_;
+    context_.audit = files_.audit.get();
+    context_.captures = files_.captures.get();
+    context_.arrow_captures = files_.arrow_captures.get();
+    context_.exposures = files_.exposures.get();
+    context_.traffic = traffic_.get();
+    context_.traffic_places = traffic_places_of(*options_, *in_);
+    context_.drafts = drafts_.get();
+    context_.scrubber = &*scrubber_;
+    context_.spans = spans_.get();
+    events_->give(context_);
+    context_.on_end = [this] { loop_->stop(); };
+  }
+
+  void start() {
+    give_parts();
+    loop_->spawn(obey());
+    auto started = rank_server::start(context_, server_options_);
+    if (!started) {
+      problems_ = std::move(started.error());
+      loop_->stop();
+      return;
+    }
+    server_ = std::move(*started);
+    if (!options_->token_file.empty() || server_options_.tls)
+      changes_->reload_with([by = server_.get(), file = options_->token_file] { return renew(*by, file); });
+    changes_->shadows_by(
+        [root = in_->where.root] { return read_shadows(root); },
+        [by = server_.get()](std::vector<shadow_settings> next) { return by->renew_shadows(std::move(next)); });
+    announce();
+  }
+
+  void announce() const {
+    const std::string address = server_->address().to_string();
+    std::string lines = (server_options_.tls ? "listening on https://" : "listening on http://") + address + "\n";
+    if (!options_->page_token.empty()) lines += "open http://" + address + "/ui#token=" + options_->page_token + "\n";
+    print(lines);
+    std::fflush(stdout);
+    context_.log.note(log_level::info, "listening", {{"address", address}});
+    notify_service_manager("READY=1\nSTATUS=listening on " + address);
+  }
+
+  void reload() {
+    files_.reopen();
+    static_cast<void>(changes_->reload());  // which reports what is wrong
+  }
+
+  auto obey() -> braid::task<void> {
+    auto signals = braid::signal_set::create(*loop_, {SIGTERM, SIGINT, SIGHUP});
+    if (!signals) {
+      context_.log.note(log_level::error, "no_signals", {{"message", signals.error().message()}});
+      co_return;
+    }
+    for (bool stopping = false;;) {
+      const braid::result<int> got = co_await signals->next();
+      if (!got) co_return;
+      if (*got == SIGHUP) {
+        reload();
+        continue;
+      }
+      context_.log.note(log_level::info, stopping ? "stopping_at_once" : "stopping");
+      if (server_ == nullptr) co_return loop_->stop();
+      if (stopping) {
+        server_->begin_stop(braid::duration::zero());
+        continue;
+      }
+      stopping = true;
+      notify_service_manager("STOPPING=1");
+      if (drafts_ != nullptr) drafts_->close();
+      server_->announce_stop();
+      loop_->spawn(stop_later());
+    }
+  }
+
+  auto stop_later() -> braid::task<void> {
+    if (options_->announcement.count() > 0) co_await braid::sleep_for(options_->announcement);
+    server_->begin_stop(options_->grace);
+  }
+
+  auto report_end() -> exit_status {
+    if (!problems_.empty()) {
+      remove_record(*options_);
+      return report(problems_);
+    }
+    context_.log.note(log_level::info, "stopped");
+    return exit_status::fine;
+  }
+
+  const serve_command_options* options_;
+  std::optional<workspace> in_;
+  std::optional<plan_library> library_;
+  reload_report loaded_;  // by the start
+  std::optional<library_plans> plans_;
+  std::optional<open_stores> stores_;
+  outputs files_;
+  serve_context context_;  // its log writes to the files
+  serve_options server_options_;
+  std::unique_ptr<event_takers> events_;
+  std::optional<store_scrubber> scrubber_;
+  std::unique_ptr<span_exporter> spans_;
+  std::unique_ptr<traffic_writer> traffic_;
+  std::unique_ptr<draft_plans> drafts_;
+  std::optional<plan_changes> changes_;
+  std::unique_ptr<braid::loop> loop_;  // of this thread
+  std::unique_ptr<rank_server> server_;
+  braid::diagnostics problems_;  // why it did not start
+};
+
 }  // namespace
 
 auto serve_command(const serve_command_options& options) -> exit_status {
   std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may go away; the server stays
-  const auto in = workspace::open(options.project);
-  if (!in) return report(in.error());
-  auto how = server_options_of(options);
-  if (!how) return report(how.error());
-  take_settings(in->where, options, how->engine);
-  auto redacted = redaction::make(in->where.redacted, in->declared);
-  if (!redacted) return report(redacted.error());
-  plan_library library(in->declared, library_options_of(options, *in));
-  const auto loaded = library.reload(in->where.plans);
-  if (!loaded) return report(loaded.error());
-  if (const auto strangers = strangers_in(*in, *loaded); !strangers.empty()) return report(strangers);
-  const library_plans plans(library);
-  auto stores = open_all_stores(*in, server_messages::hidden);  // its clients are others
-  if (!stores) return report(stores.error());
-  auto files = outputs::open(options);
-  if (!files) return report(files.error());
-  const serve_log log(*files->log, options.level);
-  files->report_to(log);
-  const auto events = event_takers::open(options, *in, log, *stores);
-  if (!events) return report(events.error());
-  auto on = braid::loop::create();
-  if (!on) return report(no_runtime(on.error()));
-
-  log_findings(log, *loaded);
-  store_scrubber scrubber(scrubbed_of(*in, *stores), log);
-  if (options.scrub_mib_per_second > 0)
-    if (const auto scrubs = scrubber.start({.bytes_per_second = options.scrub_mib_per_second << 20U}); !scrubs)
-      return report(scrubs.error());
-  const auto spans = open_exporter(options, log);
-  if (!spans) return report(spans.error());
-  const auto traffic = open_traffic(options, *in, log);
-  if (!traffic) return report(traffic.error());
-  if (const auto takes = (*events)->start(options, *in, log); !takes)
-    return remove_record(options), report(takes.error());
-  const std::unique_ptr<draft_plans> drafts = drafts_of(options, *in, library);
-  plan_changes changes(library, in->where.plans, log);
-  read_anew(changes, *in, *traffic == nullptr ? recording::off : recording::on);
-  if (drafts != nullptr) changes.after_registries([&drafts] { drafts->forget(); });
-  control by{.options = options,
-             .root = in->where.root,
-             .context = {.declared = &in->declared,
-                         .stores = stores->pointers(),
-                         .shadows = in->where.shadows,
-                         .open_shadow_stores = [&] { return open_shadow_stores(*in, *stores); },
-                         .plans = &plans,
-                         .changes = &changes,
-                         .log = log,
-                         .audit = files->audit.get(),
-                         .captures = files->captures.get(),
-                         .arrow_captures = files->arrow_captures.get(),
-                         .exposures = files->exposures.get(),
-                         .redacted = std::move(*redacted),
-                         .traffic = traffic->get(),
-                         .traffic_places = traffic_places_of(options, *in),
-                         .drafts = drafts.get(),
-                         .scrubber = &scrubber,
-                         .spans = spans->get()},
-             .files = *files,
-             .server_options = std::move(*how),
-             .on = std::move(*on),
-             .server = nullptr,
-             .problems = {}};
-  (*events)->give(by.context);
-  const exit_status ended = run_to_end(by);
-  changes.reload_with({});
-  changes.shadows_by({}, {});
-  return ended;
+  service all(options);
+  if (const auto opened = all.open(); !opened) return report(opened.error());
+  return all.run_to_end();
 }
 
 }  // namespace rankd
