@@ -29,3 +29,15 @@ TEST_CASE("workers are registered while the pool runs, where it says so") {
   }
   CHECK(registry.size() == 0);
 }
+
+TEST_CASE("without a registry, options mean the one that was the default when they were made") {
+  const braid::thread_registry mine;
+  pool::options options{.workers = 1};
+  {
+    const braid::thread_registry::scoped_default replaced(mine);
+    options.registration = {.tag = "early"};
+  }
+  const pool where(options);
+  CHECK(mine.contains<&braid::thread_entry::tag>("early"));
+  CHECK(!braid::default_registry().contains<&braid::thread_entry::tag>("early"));
+}
