@@ -9,6 +9,7 @@ Comments of a file say what is expected:
     // flags: FLAG…         further arguments for this file
     // compiler: clang      the file is for that one alone
     // errors: exactly      each error has words, so that what stands below compiles
+    // lines: NUMBER        the compiler prints at most so many lines for an error
 """
 import re
 import subprocess
@@ -16,6 +17,21 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+
+
+def split_errors(printed):
+    """Returns the lines of each error, with the includes and instantiations that the compiler prints ahead of it."""
+    errors, ahead = [[]], []
+    for line in printed.splitlines():
+        if "error:" in line:
+            errors.append([*ahead, line])
+            ahead = []
+        elif ahead or re.match(r"In file included from |.*: In .*:$", line):
+            ahead.append(line)
+        else:
+            errors[-1].append(line)
+    errors[-1] += ahead
+    return errors[1:]
 
 
 def check(source, compiler, arguments):
@@ -26,7 +42,8 @@ def check(source, compiler, arguments):
         return None
     flags = [flag for line in re.findall(r"^// flags: (.*)$", text, re.MULTILINE) for flag in line.split()]
     wanted = re.findall(rf"// {'(?:clang )?' if is_clang else ''}says: (.*)\n", text)
-    done = subprocess.run([compiler, *arguments, *flags, "-fsyntax-only", str(source)],
+    all_errors = ["-ferror-limit=0"] if is_clang else []
+    done = subprocess.run([compiler, *arguments, *flags, *all_errors, "-fsyntax-only", str(source)],
                           capture_output=True, text=True, check=False)
     errors = [line for line in done.stderr.splitlines() if "error:" in line]
     if not wanted or not errors or wanted[0] not in errors[0]:
@@ -38,6 +55,9 @@ def check(source, compiler, arguments):
         missing.append(words) if said is None else left.remove(said)
     if missing:
         return f"no error says {missing}:\n" + "\n".join(errors)
+    limit = re.search(r"^// lines: (\d+)$", text, re.MULTILINE)
+    if limit and (long := [error for error in split_errors(done.stderr) if len(error) > int(limit[1])]):
+        return f"errors of more than {limit[1]} lines:\n" + "\n".join(line for error in long for line in error)
     if left and re.search(r"^// errors: exactly$", text, re.MULTILINE):
         return "errors that nothing announces:\n" + "\n".join(left)
     return None

@@ -201,6 +201,9 @@ auto spawn(pool& where, fork_task<T> work) -> future<T> {
 namespace detail {
 
 template <typename T>
+inline constexpr bool is_lazy_work<fork_task<T>> = true;
+
+template <typename T>
 auto fork_promise<T>::get_return_object() noexcept -> fork_task<T> {
   return fork_task<T>(std::coroutine_handle<fork_promise>::from_promise(*this));
 }

@@ -11,6 +11,7 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/task/detail/failure_of.hpp>
+#include <braid/task/detail/refused_call.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 
@@ -138,6 +139,40 @@ template <std::move_constructible Fn>
   requires std::invocable<Fn&>
 [[nodiscard]] auto offload(executor& where, offload_options how, Fn fn) {
   return detail::timed_offload_awaiter<Fn>(where, how.timeout, std::move(fn));
+}
+
+namespace detail {
+
+/// True if `offload` accepts a callable and its arguments.
+template <typename... All>
+inline constexpr bool can_offload = false;
+template <typename Fn, typename... Args>
+inline constexpr bool can_offload<Fn, Args...> =
+    (std::constructible_from<std::decay_t<Fn>, Fn> && ... && std::constructible_from<std::decay_t<Args>, Args>) &&
+    (sizeof...(Args) == 0 ? std::invocable<std::decay_t<Fn>&> || std::invocable<std::decay_t<Fn>>
+                          : std::invocable<std::decay_t<Fn>, std::decay_t<Args>...>);
+template <typename Options, typename... All>
+  requires std::same_as<std::remove_cvref_t<Options>, offload_options>
+inline constexpr bool can_offload<Options, All...> = true;  // see the overload with options
+
+template <typename... All>
+inline constexpr bool can_offload_timed = sizeof...(All) == 1 && can_offload<All...>;
+
+}  // namespace detail
+
+/// Does not compile: says what is wrong with the callable or its arguments.
+template <typename... All>
+  requires(!detail::can_offload<All...>)
+BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, All&&... /*all*/) {
+  static_cast<void>(detail::refused_call<All...>());
+  return task<void>();
+}
+template <typename... All>
+  requires(!detail::can_offload_timed<All...>)
+BRAID_COROUTINE_WRAPPER auto offload(executor& /*where*/, offload_options /*how*/, All&&... /*all*/) {
+  static_assert(sizeof...(All) < 2, "an offload with a timeout passes no arguments: capture them in a lambda");
+  if constexpr (sizeof...(All) < 2) static_cast<void>(detail::refused_call<All...>());
+  return task<void>();
 }
 
 }  // namespace braid

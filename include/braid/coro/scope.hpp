@@ -10,6 +10,7 @@
 #include <braid/coro/task.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/stop_flag.hpp>
+#include <braid/task/detail/refused_call.hpp>
 #include <braid/task/executor.hpp>
 
 #include <concepts>
@@ -76,6 +77,23 @@ class BRAID_API deaf_wait : private stop_callback {
 
 }  // namespace detail
 
+namespace detail {
+
+template <typename Fn>
+concept returns_task_without_value = std::same_as<std::invoke_result_t<std::decay_t<Fn>&>, task<void>>;
+
+/// Ends the compilation with one sentence, for a callable that a scope cannot run.
+template <typename Fn>
+struct refused_in_scope : refused_task<Fn> {};
+template <typename Fn>
+  requires returns_lazy_work<Fn>
+struct refused_in_scope<Fn> {
+  static_assert(!returns_lazy_work<Fn>,
+                "this would drop the value of the task: braid::spawn(scope, callable) gives a future of it");
+};
+
+}  // namespace detail
+
 /// An async scope (P3149), or nursery: structured concurrency for tasks, which cannot outlive the object. The first
 /// task that fails stops the rest; the others' errors are counted. A scope inside another one is stopped with it and
 /// has the earlier of both deadlines. A stop is passed down to inner scopes, and never up: code that waits for a scope
@@ -98,7 +116,7 @@ class BRAID_API scope : private job, private stop_callback {
   /// Does the same for a callable that returns a task. The callable is kept until the task has ended, so the task may
   /// use its captures.
   template <typename Fn>
-    requires std::same_as<std::invoke_result_t<std::decay_t<Fn>&>, task<void>>
+    requires detail::returns_task_without_value<Fn>
   void spawn(Fn&& fn) {
     spawn(kept_until_end<std::decay_t<Fn>>(std::forward<Fn>(fn)));
   }
@@ -107,6 +125,12 @@ class BRAID_API scope : private job, private stop_callback {
   void spawn(task<T> /*child*/) {
     static_assert(sizeof(T) == 0,
                   "this would drop the value of the task: braid::spawn(scope, task) gives a future of it");
+  }
+  /// Does not compile: says what is wrong with the callable.
+  template <typename Fn>
+    requires(!detail::is_lazy_argument<Fn> && !detail::returns_task_without_value<Fn>)
+  auto spawn(Fn&& /*fn*/) {
+    static_cast<void>(detail::refused_in_scope<Fn>());
   }
 
   /// Waits until no task is left. Not cut short by a stop, because the tasks end by it themselves.
@@ -233,6 +257,11 @@ class BRAID_API scope : private job, private stop_callback {
   bool is_stopped_from_outside_ = false;  // before it was stopped otherwise
   bool is_cut_short_ = false;
 };
+
+namespace detail {
+template <>
+inline constexpr place_kind place_kind_of<scope> = place_kind::tasks_only;
+}  // namespace detail
 
 template <typename T, typename Owner>
 void scope::begin(task<T> child, Owner& owner) noexcept {

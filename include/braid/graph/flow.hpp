@@ -342,6 +342,19 @@ class flow_builder {
   auto add(std::string_view name, Fn&& fn, flow_node<Values>... takes) {
     return add({.name = name}, std::forward<Fn>(fn), takes...);
   }
+  /// Does not compile: says what is wrong with the callable or the values that it takes.
+  template <typename Fn, typename... Takes>
+    requires(!detail::can_add_to_flow<Fn, Takes...>)
+  auto add(const flow_node_options& /*how*/, Fn&& /*fn*/, Takes&&... /*takes*/) {
+    static_cast<void>(detail::refused_flow_node<Fn, Takes...>());
+    return flow_node<void>();
+  }
+  template <typename Fn, typename... Takes>
+    requires(!detail::can_add_to_flow<Fn, Takes...>)
+  auto add(std::string_view /*name*/, Fn&& /*fn*/, Takes&&... /*takes*/) {
+    static_cast<void>(detail::refused_flow_node<Fn, Takes...>());
+    return flow_node<void>();
+  }
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return draft_.size(); }
 

@@ -6,6 +6,7 @@
 #include <braid/graph/detail/node_call.hpp>
 #include <braid/graph/shape.hpp>
 #include <braid/sync/stop_flag.hpp>
+#include <braid/task/detail/refused_call.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -80,7 +81,19 @@ namespace detail {
 
 /// The function of a node, which each run calls. Its result is discarded.
 template <typename Fn>
-concept node_function = std::constructible_from<std::decay_t<Fn>, Fn> && std::invocable<std::decay_t<Fn>&>;
+concept node_function = std::constructible_from<std::decay_t<Fn>, Fn> && std::invocable<std::decay_t<Fn>&> &&
+                        !is_lazy_work<std::invoke_result_t<std::decay_t<Fn>&>>;
+
+/// Ends the compilation with one sentence, for what cannot be a node.
+template <typename Fn>
+struct refused_node : refused_call<Fn> {};
+template <typename Fn>
+  requires returns_lazy_work<Fn>
+struct refused_node<Fn> {
+  static_assert(!returns_lazy_work<Fn>,
+                "the nodes of this graph run functions, and would drop the task: a braid::flow "
+                "has nodes that return tasks");
+};
 
 }  // namespace detail
 
@@ -115,6 +128,19 @@ class BRAID_API graph_builder {
       names_.pop_back();
       throw;
     }
+  }
+
+  /// Does not compile: says what is wrong with the callable.
+  template <typename Fn>
+    requires(!detail::node_function<Fn>)
+  auto add(Fn&& /*fn*/) {
+    static_cast<void>(detail::refused_node<Fn>());
+    return graph_node();
+  }
+  template <typename Fn>
+    requires(!detail::node_function<Fn>)
+  auto add(std::string_view /*name*/, Fn&& fn) {
+    return add(std::forward<Fn>(fn));
   }
 
   /// Makes all nodes of `later` begin only after `node` has ended.

@@ -6,6 +6,7 @@
 #include <braid/coro/dump.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/detail/executor_id.hpp>
+#include <braid/task/detail/refused_call.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/job.hpp>
@@ -13,6 +14,7 @@
 #include <braid/task/spawn.hpp>
 #include <braid/trace/metric.hpp>
 
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -104,6 +106,29 @@ template <typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
 auto spawn(spawn_options how, Fn&& fn, Args&&... args) {
   return spawn(std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+}
+
+namespace detail {
+
+/// True for a callable without an executor ahead of it, which `spawn` and `post` do not accept with these arguments.
+template <typename Fn, typename... Args>
+concept refused_callable = has_call<std::decay_t<Fn>> && !work_place<std::remove_cvref_t<Fn>> &&
+                           !spawnable<Fn, Args...> && !returns_lazy_work<Fn, Args...>;
+
+}  // namespace detail
+
+/// Does not compile: says what is wrong with the callable or its arguments.
+template <typename Fn, typename... Args>
+  requires detail::refused_callable<Fn, Args...>
+auto spawn(Fn&& /*fn*/, Args&&... /*args*/) {
+  static_cast<void>(detail::refused_call<Fn, Args...>());
+  return future<void>();
+}
+template <typename Fn>
+  requires detail::refused_callable<Fn>
+auto post(Fn&& /*fn*/) {
+  static_cast<void>(detail::refused_call<Fn>());
+  return result<void>();
 }
 
 /// Returns what the suspended tasks of `of` wait for: tasks on its loops, and tasks on its workers and blocking threads

@@ -9,6 +9,7 @@
 #include <braid/io/detail/loop_driver.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/task/detail/refused_call.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/executors.hpp>
 #include <braid/task/pool.hpp>
@@ -184,6 +185,11 @@ class BRAID_API runtime {
   // the last member, because it must end first; null without a watchdog
   std::unique_ptr<detail::stall_watch> stalls_;
 };
+
+namespace detail {
+template <>
+inline constexpr place_kind place_kind_of<runtime> = place_kind::functions_and_tasks;
+}  // namespace detail
 
 /// Starts a task as `runtime::post` does, and returns its future; see `spawn` on a home.
 /// Threads: any. Errors: in the future: errc::closed if the runtime accepts no more work; errc::stopped if it ended

@@ -9,6 +9,7 @@
 #include <braid/task/detail/fork.hpp>
 #include <braid/task/detail/fork_record.hpp>
 #include <braid/task/detail/job_block.hpp>
+#include <braid/task/detail/refused_call.hpp>
 #include <braid/task/detail/stopped_by.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/pool.hpp>
@@ -29,9 +30,13 @@ namespace braid {
 
 namespace detail {
 
-/// A callable that can be forked: callable without arguments.
+/// A callable that can be forked: callable without arguments. It must not return a task, which would not run.
 template <typename Fn>
-concept forkable = std::move_constructible<Fn> && std::invocable<Fn&>;
+concept forkable = std::move_constructible<Fn> && std::invocable<Fn&> && !is_lazy_work<std::invoke_result_t<Fn&>>;
+
+/// True for what can be forked by value.
+template <typename Fn>
+inline constexpr bool is_copied_callable = std::constructible_from<std::decay_t<Fn>, Fn> && forkable<std::decay_t<Fn>>;
 
 }  // namespace detail
 
@@ -87,6 +92,43 @@ auto fork_join(Signal&& stop, First first, Rest... rest) {
           return detail::results_of<First, Rest...>(std::move(*each)...);
       },
       all);
+}
+
+namespace detail {
+
+/// True if `fork_join` accepts the arguments, or if they are tasks, whose overloads are in another layer.
+template <typename... All>
+inline constexpr bool can_fork = false;
+template <typename First, typename... Rest>
+inline constexpr bool can_fork<First, Rest...> =
+    (is_lazy_argument<First> || ... || is_lazy_argument<Rest>) ||
+    (sizeof...(Rest) > 0 && (is_copied_callable<First> && ... && is_copied_callable<Rest>));
+template <typename Signal, typename First, typename... Rest>
+  requires stop_signal<Signal>
+inline constexpr bool can_fork<Signal, First, Rest...> = can_fork<First, Rest...>;
+
+/// Ends the compilation with one sentence, for the arguments of a `fork_join`.
+template <typename... All>
+struct refused_fork {
+  static constexpr bool returns_task = (is_lazy_argument<typename returned_work<All>::type> || ...);
+  static constexpr bool is_callable = returns_task || (is_copied_callable<All> && ... && true);
+  static constexpr bool is_several = !is_callable || sizeof...(All) > 1;
+  static_assert(!returns_task, "a fork runs functions, and would not run the task that one returns");
+  static_assert(is_callable,
+                "expected callables without arguments, which can be moved or copied: capture arguments in a lambda");
+  static_assert(is_several, "expected two callables or more");
+};
+template <typename Signal, typename... All>
+  requires stop_signal<Signal>
+struct refused_fork<Signal, All...> : refused_fork<All...> {};
+
+}  // namespace detail
+
+/// Does not compile: says what is wrong with the callables.
+template <typename... All>
+  requires(sizeof...(All) > 0 && !detail::can_fork<All...>)
+auto fork_join(All&&... /*all*/) {
+  static_cast<void>(detail::refused_fork<All...>());
 }
 
 class task_group;
@@ -174,6 +216,12 @@ class BRAID_API task_group {
       throw;
     }
     start(*made);
+  }
+  /// Does not compile: says what is wrong with the callable.
+  template <typename Fn>
+    requires(!detail::job_function<Fn>)
+  auto run(Fn&& /*fn*/) {
+    static_cast<void>(detail::refused_call<Fn>());
   }
 
   /// Returns when all functions have ended; then the group may be used again.

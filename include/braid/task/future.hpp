@@ -40,7 +40,7 @@ class shared_future;
 /// Threads: one at a time. Lifetime: independent of the executors that it names. Cost: a continuation is one block of
 /// memory for jobs, two locked operations, and one post. Protocol: docs/design/future.md
 template <typename T>
-class [[nodiscard]] future {
+class [[nodiscard]] future : public detail::refused_continuations<T> {
   static_assert(std::is_void_v<T> || std::is_lvalue_reference_v<T> || std::is_same_v<T, std::remove_cvref_t<T>>,
                 "a future holds nothing, an lvalue reference, or an object that is not const");
   using gets = detail::continuation_takes;
@@ -109,6 +109,11 @@ class [[nodiscard]] future {
 
   /// Turns it into a future that can be copied, and whose value no thread can take away.
   [[nodiscard]] auto share() && -> shared_future<T>;
+
+  using detail::refused_continuations<T>::then;
+  using detail::refused_continuations<T>::then_inline;
+  using detail::refused_continuations<T>::recover;
+  using detail::refused_continuations<T>::recover_inline;
 
   template <detail::continuation_function<T, gets::view> Fn>
   auto then(Fn&& fn) & -> detail::continued<T, Fn, gets::view> {
@@ -197,7 +202,7 @@ auto future<T>::get() -> T {
 /// where they run, and what happens if the future fails, is as with `future`.
 /// Threads: one at a time for one object; copies are independent of each other. Cost: a copy is one locked addition.
 template <typename T>
-class [[nodiscard]] shared_future {
+class [[nodiscard]] shared_future : public detail::refused_views<T> {
   static constexpr auto view = detail::continuation_takes::view;
   using mode = detail::continuation_mode;
 
@@ -237,6 +242,9 @@ class [[nodiscard]] shared_future {
   void detach() noexcept {
     if (state_ != nullptr) std::exchange(state_, nullptr)->drop_reference();
   }
+
+  using detail::refused_views<T>::then;
+  using detail::refused_views<T>::then_inline;
 
   template <detail::continuation_function<T, view> Fn>
   auto then(Fn&& fn) const -> detail::continued<T, Fn, view> {

@@ -3,6 +3,7 @@
 
 #include <braid/base/error.hpp>
 #include <braid/sync/stop_flag.hpp>
+#include <braid/task/detail/refused_call.hpp>
 #include <braid/task/detail/spawned.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
@@ -174,6 +175,74 @@ auto spawn_all(executor& where, R&& range, const Fn& fn)
   for (auto at = std::ranges::begin(range); at != std::ranges::end(range); ++at)
     futures.push_back(spawn(where, fn, detail::handed_over<R>(at)));
   return futures;
+}
+
+namespace detail {
+
+template <typename Where>
+concept takes_priorities = requires(Where& where, job& work, priority level) { where.try_post(work, level); };
+
+/// True if an overload of `spawn` accepts the arguments, or if they are a task, whose overloads are in other layers.
+template <typename Where, typename... All>
+inline constexpr bool can_spawn = false;
+template <typename Where, typename Fn, typename... Args>
+inline constexpr bool can_spawn<Where, Fn, Args...> =
+    (is_lazy_argument<Fn> && (!computed_task<Fn> || takes_priorities<Where>)) || returns_lazy_work<Fn, Args...> ||
+    (place_kind_of<Where> == place_kind::functions_and_tasks && spawnable<Fn, Args...>);
+template <typename Where, typename Level, typename Fn, typename... Args>
+  requires(std::same_as<std::remove_cvref_t<Level>, priority> && takes_priorities<Where>)
+inline constexpr bool can_spawn<Where, Level, Fn, Args...> = spawnable<Fn, Args...>;
+template <typename Where, typename Signal, typename Fn, typename... Args>
+  requires(stop_signal<Signal> && std::derived_from<Where, executor>)
+inline constexpr bool can_spawn<Where, Signal, Fn, Args...> =
+    stoppable<Signal, Fn, Args...> || spawnable<Signal, Fn, Args...>;
+template <typename Where, typename Options, typename... All>
+  requires std::same_as<std::remove_cvref_t<Options>, spawn_options>
+inline constexpr bool can_spawn<Where, Options, All...> = true;  // see the overload with options
+
+/// True if tasks run with options: a task, or what returns one.
+template <typename... All>
+inline constexpr bool can_spawn_task = returns_lazy_work<All...>;
+template <typename Work>
+inline constexpr bool can_spawn_task<Work> = is_lazy_argument<Work> || returns_lazy_work<Work>;
+
+/// True if an overload of `post` accepts the arguments, or if they are a task without a value.
+template <typename Where, typename... All>
+inline constexpr bool can_post = false;
+template <typename Where, typename Fn>
+inline constexpr bool can_post<Where, Fn> =
+    is_valueless_task<Fn> || returns_lazy_work<Fn> ||
+    (place_kind_of<Where> == place_kind::functions_and_tasks && job_function<Fn>);
+template <typename Where, typename Level, typename Fn>
+  requires(std::same_as<std::remove_cvref_t<Level>, priority> && takes_priorities<Where>)
+inline constexpr bool can_post<Where, Level, Fn> = job_function<Fn>;
+
+}  // namespace detail
+
+/// Does not compile: says what is wrong with the arguments.
+template <detail::work_place Where, typename... All>
+  requires(!detail::can_spawn<Where, All...>)
+auto spawn(Where& /*where*/, All&&... /*all*/) {
+  static_cast<void>(detail::refused_spawn<detail::place_kind_of<Where>, All...>());
+  return future<void>();
+}
+template <detail::work_place Where, typename... All>
+  requires(!detail::can_spawn_task<All...>)
+auto spawn(Where& /*where*/, spawn_options /*how*/, All&&... /*all*/) {
+  static_cast<void>(detail::refused_task<All...>());
+  return future<void>();
+}
+template <detail::work_place Where, typename... All>
+  requires(!detail::can_spawn<Where, All...>)
+auto try_spawn(Where& /*where*/, All&&... /*all*/) {
+  static_cast<void>(detail::refused_spawn<detail::place_kind_of<Where>, All...>());
+  return result<future<void>>();
+}
+template <detail::work_place Where, typename... All>
+  requires(!detail::can_post<Where, All...>)
+auto post(Where& /*where*/, All&&... /*all*/) {
+  static_cast<void>(detail::refused_post<detail::place_kind_of<Where>, All...>());
+  return result<void>();
 }
 
 }  // namespace braid

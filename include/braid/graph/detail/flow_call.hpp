@@ -5,6 +5,7 @@
 #include <braid/coro/task.hpp>
 #include <braid/graph/detail/flow_state.hpp>
 #include <braid/sync/stop_flag.hpp>
+#include <braid/task/detail/refused_call.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -12,6 +13,11 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+namespace braid {
+template <typename T>
+class flow_node;
+}  // namespace braid
 
 namespace braid::detail {
 
@@ -106,6 +112,36 @@ consteval auto is_flow_function() -> bool {
   else
     return true;
 }
+
+template <typename T>
+inline constexpr bool is_flow_node = false;
+template <typename T>
+inline constexpr bool is_flow_node<flow_node<T>> = true;
+
+template <typename Fn, typename... Values>
+consteval auto accepts_values(const flow_node<Values>*... /*takes*/) -> bool {
+  return is_flow_function<std::decay_t<Fn>, Values...>();
+}
+
+/// True if the values are those of nodes, and the callable accepts them.
+template <typename Fn, typename... Takes>
+inline constexpr bool can_add_to_flow = false;
+template <typename Fn, typename... Takes>
+  requires(is_flow_node<std::remove_cvref_t<Takes>> && ...)
+inline constexpr bool can_add_to_flow<Fn, Takes...> =
+    accepts_values<Fn>(static_cast<std::remove_cvref_t<Takes>*>(nullptr)...);
+
+/// Ends the compilation with one sentence, for what cannot be a node.
+template <typename Fn, typename... Takes>
+struct refused_flow_node {
+  static constexpr bool takes_nodes = (is_flow_node<std::remove_cvref_t<Takes>> && ...);
+  static_assert(has_call<std::decay_t<Fn>>, "expected a function, a lambda or another callable as the node of a flow");
+  static_assert(takes_nodes || !has_call<std::decay_t<Fn>>,
+                "expected nodes of this flow behind the callable, whose values it receives: add returns them");
+  static_assert(!takes_nodes || !has_call<std::decay_t<Fn>>,
+                "the callable cannot be called with the values of these nodes: it is copied into the flow, is called "
+                "as const, receives each value as a const reference, and returns an object or nothing");
+};
 
 template <typename Fn, typename... Values>
 class flow_caller {

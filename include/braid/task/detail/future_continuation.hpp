@@ -3,6 +3,8 @@
 #pragma once
 
 #include <braid/task/detail/produced_state.hpp>
+#include <braid/task/detail/refused_call.hpp>
+#include <braid/task/executor.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -65,6 +67,98 @@ concept continuation_function =
 
 template <typename Fn, typename T, continuation_takes Gets>
 using continuation_result = typename continuation_call<std::decay_t<Fn>, T, Gets>::result::type;
+
+/// Ends the compilation with one sentence, for what cannot be a continuation of a future<T>.
+template <typename T, continuation_takes Gets, typename... All>
+struct refused_continuation {
+  static_assert(sizeof...(All) == 0, "expected a callable, or an executor and a callable");
+  static_assert(sizeof...(All) != 0, "expected a callable, got none");
+};
+template <typename T, continuation_takes Gets, typename Fn>
+struct refused_continuation<T, Gets, Fn> {
+  static constexpr bool is_callable = has_call<std::decay_t<Fn>>;
+  static constexpr bool is_kept = std::constructible_from<std::decay_t<Fn>, Fn>;
+  static_assert(is_callable, "expected a function, a lambda or another callable as the continuation");
+  static_assert(is_kept || !is_callable, "the continuation is copied or moved into the future, and allows neither");
+  static_assert(Gets != continuation_takes::value || !is_kept || !is_callable,
+                "the continuation cannot be called with the value of the future, a T&&; that of a future<void> is "
+                "called without arguments");
+  static_assert(Gets != continuation_takes::view || !is_kept || !is_callable,
+                "the continuation cannot be called with the value of the future, a const T&; that of a future<void> "
+                "is called without arguments, and std::move(future).then receives a T&&");
+  static_assert(Gets != continuation_takes::failure || !is_kept || !is_callable,
+                "the handler cannot be called with a std::exception_ptr, or it does not return what the future holds");
+};
+template <typename T, continuation_takes Gets, typename Where, typename Fn>
+  requires std::convertible_to<Where, executor&>
+struct refused_continuation<T, Gets, Where, Fn> : refused_continuation<T, Gets, Fn> {};
+
+/// True if a continuation with these arguments, a callable behind an optional executor, can be attached.
+template <typename T, continuation_takes Gets, typename... All>
+inline constexpr bool can_continue = false;
+template <typename T, continuation_takes Gets, typename Fn>
+inline constexpr bool can_continue<T, Gets, Fn> = continuation_function<Fn, T, Gets>;
+template <typename T, continuation_takes Gets, typename Where, typename Fn>
+  requires std::convertible_to<Where, executor&>
+inline constexpr bool can_continue<T, Gets, Where, Fn> = continuation_function<Fn, T, Gets>;
+
+/// The members of a future that do not compile: each says what is wrong with the continuation.
+template <typename T>
+struct refused_continuations {
+  template <typename... All>
+    requires(!can_continue<T, continuation_takes::view, All...>)
+  auto then(All&&... /*all*/) & {
+    static_cast<void>(refused_continuation<T, continuation_takes::view, All...>());
+    return future<T>();
+  }
+  template <typename... All>
+    requires(!can_continue<T, continuation_takes::value, All...>)
+  auto then(All&&... /*all*/) && {
+    static_cast<void>(refused_continuation<T, continuation_takes::value, All...>());
+    return future<T>();
+  }
+  template <typename... All>
+    requires(!can_continue<T, continuation_takes::view, All...>)
+  auto then_inline(All&&... /*all*/) & {
+    static_cast<void>(refused_continuation<T, continuation_takes::view, All...>());
+    return future<T>();
+  }
+  template <typename... All>
+    requires(!can_continue<T, continuation_takes::value, All...>)
+  auto then_inline(All&&... /*all*/) && {
+    static_cast<void>(refused_continuation<T, continuation_takes::value, All...>());
+    return future<T>();
+  }
+  template <typename... All>
+    requires(!can_continue<T, continuation_takes::failure, All...>)
+  auto recover(All&&... /*all*/) && {
+    static_cast<void>(refused_continuation<T, continuation_takes::failure, All...>());
+    return future<T>();
+  }
+  template <typename... All>
+    requires(!can_continue<T, continuation_takes::failure, All...>)
+  auto recover_inline(All&&... /*all*/) && {
+    static_cast<void>(refused_continuation<T, continuation_takes::failure, All...>());
+    return future<T>();
+  }
+};
+
+/// The same of a shared future.
+template <typename T>
+struct refused_views {
+  template <typename... All>
+    requires(!can_continue<T, continuation_takes::view, All...>)
+  auto then(All&&... /*all*/) const {
+    static_cast<void>(refused_continuation<T, continuation_takes::view, All...>());
+    return future<T>();
+  }
+  template <typename... All>
+    requires(!can_continue<T, continuation_takes::view, All...>)
+  auto then_inline(All&&... /*all*/) const {
+    static_cast<void>(refused_continuation<T, continuation_takes::view, All...>());
+    return future<T>();
+  }
+};
 
 /// A continuation of a future<T>, which it holds a reference of until it has run.
 template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>

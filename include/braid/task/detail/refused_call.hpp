@@ -1,0 +1,165 @@
+// braid/task/detail/refused_call.hpp: one sentence for a call that passes wrong arguments, in place of a list of
+// overloads.
+#pragma once
+
+#include <braid/sync/stop_flag.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// What `spawn` and `post` can run at a place.
+enum class place_kind : std::uint8_t { none, functions_and_tasks, tasks_only };
+
+template <typename Where>
+inline constexpr place_kind place_kind_of =
+    std::derived_from<Where, executor> ? place_kind::functions_and_tasks : place_kind::none;
+
+template <typename Where>
+concept work_place = place_kind_of<Where> != place_kind::none;
+
+/// True for a task, by value or reference.
+template <typename T>
+inline constexpr bool is_lazy_argument = is_lazy_work<std::remove_cvref_t<T>>;
+
+/// True for a fork_task, which runs on a pool and nowhere else.
+template <typename T>
+concept computed_task = is_lazy_argument<T> && requires { typename std::remove_cvref_t<T>::is_computed; };
+
+/// True for a task without a value, which `post` accepts.
+template <typename T>
+inline constexpr bool is_valueless_task = false;
+template <typename T>
+  requires(is_lazy_argument<T> && !computed_task<T>)
+inline constexpr bool is_valueless_task<T> = std::is_void_v<typename std::remove_cvref_t<T>::value_type>;
+
+/// What a call of a copy of the callable, with copies of the arguments, returns; void if there is no such call.
+template <typename... All>
+struct returned_work {
+  using type = void;
+};
+template <typename Fn, typename... Args>
+  requires std::invocable<std::decay_t<Fn>&, std::decay_t<Args>...>
+struct returned_work<Fn, Args...> : std::invoke_result<std::decay_t<Fn>&, std::decay_t<Args>...> {};
+
+template <typename... All>
+concept returns_computed_task = computed_task<typename returned_work<All...>::type>;
+
+/// True if such a call returns a task, other than a fork_task.
+template <typename... All>
+inline constexpr bool returns_lazy_work =
+    is_lazy_argument<typename returned_work<All...>::type> && !returns_computed_task<All...>;
+
+struct has_call_operator {
+  void operator()();
+};
+template <typename T>
+struct doubled_call_operator : T, has_call_operator {};
+
+/// True if objects of the type can be called with some arguments. A class has a call operator, perhaps a template, if
+/// the operator's name becomes ambiguous in a class that inherits another one.
+template <typename T>
+inline constexpr bool has_call = std::is_function_v<std::remove_pointer_t<T>> || std::is_member_pointer_v<T>;
+template <typename T>
+  requires(std::is_class_v<T> && !std::is_final_v<T>)
+inline constexpr bool has_call<T> = !requires { &doubled_call_operator<T>::operator(); };
+template <typename T>
+  requires(std::is_class_v<T> && std::is_final_v<T>)
+inline constexpr bool has_call<T> = true;  // unknown
+
+/// What is wrong with a callable and its arguments.
+enum class call_fault : std::uint8_t {
+  no_callable,
+  fork_task,
+  task_for_callable,
+  not_callable,
+  not_movable,
+  needs_arguments,
+  wrong_arguments,
+};
+
+template <typename Fn, typename... Args>
+consteval auto find_call_fault() -> call_fault {
+  if (computed_task<Fn> || returns_computed_task<Fn, Args...>) return call_fault::fork_task;
+  if (is_lazy_argument<Fn>) return call_fault::task_for_callable;
+  if (!has_call<std::decay_t<Fn>>) return call_fault::not_callable;
+  if (!(std::constructible_from<std::decay_t<Fn>, Fn> && ... && std::constructible_from<std::decay_t<Args>, Args>))
+    return call_fault::not_movable;
+  return sizeof...(Args) == 0 ? call_fault::needs_arguments : call_fault::wrong_arguments;
+}
+template <typename... All>
+consteval auto call_fault_of() -> call_fault {
+  if constexpr (sizeof...(All) == 0)
+    return call_fault::no_callable;
+  else
+    return find_call_fault<All...>();
+}
+
+/// Ends the compilation with one sentence. `All` are a callable and its arguments, which cannot be called.
+template <typename... All>
+struct refused_call {
+  static constexpr call_fault found = call_fault_of<All...>();
+  static constexpr bool has_callable = found != call_fault::no_callable;
+  static constexpr bool has_no_fork_task = found != call_fault::fork_task;
+  static constexpr bool has_no_task = found != call_fault::task_for_callable;
+  static constexpr bool is_callable = found != call_fault::not_callable;
+  static constexpr bool is_movable = found != call_fault::not_movable;
+  static constexpr bool needs_no_arguments = found != call_fault::needs_arguments;
+  static constexpr bool accepts_arguments = found != call_fault::wrong_arguments;
+  static_assert(has_callable, "expected a callable and its arguments, got no callable");
+  static_assert(
+      has_no_fork_task,
+      "a fork_task runs on a pool alone: call spawn(pool, work) or run_in(pool, work) with the fork_task itself");
+  static_assert(has_no_task,
+                "expected a callable, got a task: pass the function that returns the task, or co_await the task");
+  static_assert(is_callable, "expected a function, a lambda or another callable, got an object that cannot be called");
+  static_assert(is_movable,
+                "the callable and its arguments are copied or moved into the job, and one of them allows neither: pass "
+                "it by std::move, or refer to it by std::ref");
+  static_assert(needs_no_arguments,
+                "the callable cannot be called without arguments: capture what it needs in a lambda");
+  static_assert(accepts_arguments,
+                "the callable cannot be called with these arguments: check their number and types; it receives copies "
+                "as rvalues, and std::ref passes a reference");
+};
+
+/// As `refused_call`, for a place that runs tasks alone.
+template <typename... All>
+struct refused_task {
+  static constexpr bool is_task = (is_lazy_argument<All> || ...);
+  static_assert(is_task, "expected a task, or a callable that returns one for these arguments: nothing else runs here");
+  static_assert(!is_task, "expected a task alone: pass arguments to the function that returns it");
+};
+
+/// As `refused_call`, for the arguments of a `spawn` behind its executor.
+template <place_kind Kind, typename... All>
+struct refused_spawn : std::conditional_t<Kind == place_kind::tasks_only, refused_task<All...>, refused_call<All...>> {
+};
+template <place_kind Kind, typename Level, typename... All>
+  requires(Kind == place_kind::functions_and_tasks && std::same_as<std::remove_cvref_t<Level>, priority>)
+struct refused_spawn<Kind, Level, All...> : refused_call<All...> {};
+template <place_kind Kind, typename Signal, typename... All>
+  requires(Kind == place_kind::functions_and_tasks && stop_signal<Signal>)
+struct refused_spawn<Kind, Signal, All...> : refused_call<All...> {};
+
+/// As `refused_call`, for the arguments of a `post` behind its executor.
+template <place_kind Kind, typename... All>
+struct refused_post : refused_spawn<Kind, All...> {};
+template <place_kind Kind, typename Fn, typename... Args>
+  requires(sizeof...(Args) > 0 && !std::same_as<std::remove_cvref_t<Fn>, priority>)
+struct refused_post<Kind, Fn, Args...> {
+  static_assert(sizeof...(Args) == 0, "post passes no arguments: capture them in a lambda, or call spawn");
+};
+template <place_kind Kind, typename Work>
+  requires(is_lazy_argument<Work> && !computed_task<Work>)
+struct refused_post<Kind, Work> {
+  static_assert(is_valueless_task<Work>, "post would drop the value of the task: spawn returns a future of it");
+};
+
+}  // namespace braid::detail
