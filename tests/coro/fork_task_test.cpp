@@ -140,7 +140,7 @@ TEST_CASE_FIXTURE(watched, "a task does nothing until it is run, and dies where 
     other = std::move(never);
     CHECK(seen.count == 1);
     CHECK_FALSE(never);
-    auto forks = fork_join(body(mortal(seen)), std::move(other));
+    [[maybe_unused]] auto forks = fork_join(body(mortal(seen)), std::move(other));
     CHECK(seen.count == 1);
   }
   CHECK(seen.count == 3);

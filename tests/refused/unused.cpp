@@ -31,6 +31,22 @@ using namespace braid;
   co_return;
 }
 
+// says: unused variable
+[[maybe_unused]] void redis_command(redis_connection& store, arena& memory) { auto value = store.get("key", memory); }
+
+// says: unused variable
+[[maybe_unused]] void redis_batch_of(redis_connection& store, const redis_batch& batch, arena& memory) {
+  auto replies = store.run(batch, memory);
+}
+
+[[maybe_unused]] auto computed() -> fork_task<void> { co_return; }
+
+// says: unused variable
+[[maybe_unused]] auto forked() -> fork_task<void> {
+  auto both = fork_join(computed(), computed());
+  co_return;
+}
+
 // --- fine ---
 
 [[maybe_unused]] const metric named{.name = "braid_example"};  // other members have defaults

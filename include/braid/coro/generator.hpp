@@ -116,7 +116,7 @@ class generator_promise {
   explicit generator_promise(std::coroutine_handle<> self) noexcept : self_(self) {}
 
  private:
-  class copy_awaiter {
+  class [[nodiscard, gnu::warn_unused]] copy_awaiter {
    public:
     using object = std::remove_cvref_t<Yielded>;
     copy_awaiter(generator_promise& root, const object& value) : copy_(value), root_(&root) {}
@@ -130,7 +130,7 @@ class generator_promise {
   };
 
   template <typename Inner>
-  class nested_awaiter {
+  class [[nodiscard, gnu::warn_unused]] nested_awaiter {
    public:
     nested_awaiter(generator_promise& outer, Inner inner) noexcept : inner_(std::move(inner)), outer_(&outer) {}
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }

@@ -149,7 +149,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
   std::span<const resp_value> replies_;
 };
 
-class BRAID_API redis_batch_call final : public redis_replies_wait {
+class BRAID_API __attribute__((warn_unused)) redis_batch_call final : public redis_replies_wait {
  public:
   redis_batch_call(redis_shared_connection& to, const redis_batch& batch, arena& memory, duration timeout);
 
@@ -159,7 +159,7 @@ class BRAID_API redis_batch_call final : public redis_replies_wait {
   const redis_batch* batch_;
 };
 
-class BRAID_API redis_id_batch_call final : public redis_replies_wait {
+class BRAID_API __attribute__((warn_unused)) redis_id_batch_call final : public redis_replies_wait {
  public:
   redis_id_batch_call(redis_shared_connection& to, const redis_id_batch& batch, arena& memory, duration timeout);
 

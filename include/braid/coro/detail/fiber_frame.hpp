@@ -93,7 +93,7 @@ class BRAID_API fiber_frame {
 BRAID_API auto drive_fiber(fiber_frame& of) -> task<void>;
 
 /// Awaits the driver. A stop goes through the fiber first, then on to the task that awaits this.
-class fiber_awaiter {
+class [[nodiscard, gnu::warn_unused]] fiber_awaiter {
  public:
   explicit fiber_awaiter(fiber_frame& of) : of_(&of), driver_(drive_fiber(of).release()) {}
   fiber_awaiter(const fiber_awaiter&) = delete;

@@ -46,7 +46,7 @@ using forked_values = std::conditional_t<(std::is_void_v<T> && ...), void, std::
 
 /// Children that were all made before. Their frames live until the await is over.
 template <typename Stop, typename... T>
-class forked_tasks final : public fork_point {
+class [[nodiscard, gnu::warn_unused]] forked_tasks final : public fork_point {
  public:
   explicit forked_tasks(Stop stop, std::coroutine_handle<fork_promise<T>>... children) noexcept
       : stop_(std::move(stop)), children_(children...) {}

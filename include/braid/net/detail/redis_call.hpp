@@ -61,7 +61,7 @@ class redis_wait : public awaiter_base, protected redis_request {
 
 /// One command, which `Command` encodes, and whose reply it reads.
 template <typename Command>
-class [[nodiscard]] redis_call final : public redis_wait {
+class [[nodiscard, gnu::warn_unused]] redis_call final : public redis_wait {
  public:
   redis_call(redis_shared_connection& to, Command command, arena* replies_in, duration limit) noexcept
       : redis_wait(to, how_, replies_in, 1, limit), command_(command) {
