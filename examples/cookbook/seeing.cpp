@@ -100,6 +100,20 @@ auto report_of(int jobs) -> int {
 }
 // [/on_error]
 
+// [error_callbacks]
+auto failures_of(int jobs) -> int {
+  int failed = 0;
+  braid::error_callbacks callbacks;
+  braid::pool workers({.workers = 1, .on_error = callbacks});
+  const auto counter =
+      callbacks.add([&failed](std::exception_ptr) { ++failed; });
+  for (int i = 0; i < jobs; ++i)
+    braid::or_throw(post(workers, [] { throw std::runtime_error("counted"); }));
+  braid::or_throw(workers.wait_idle());
+  return callbacks.contains(counter) && callbacks.remove(counter) ? failed : 0;
+}
+// [/error_callbacks]
+
 auto program() -> task<void> {
   std::printf("cells %d\n",
               co_await braid::spawn(braid::default_runtime(),
@@ -118,4 +132,5 @@ int main() {
   std::printf("%s\n", worker_names().c_str());
   std::printf("jobs %d, failed %d\n",
               jobs_of(braid::default_runtime().workers()) > 0, report_of(3));
+  std::printf("counted %d\n", failures_of(2));
 }

@@ -5,6 +5,7 @@
 // program's own have a header of their own (braid/task/basic_pool.hpp).
 #pragma once
 
+#include <braid/task/error_callbacks.hpp>
 #include <braid/task/every_options.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/executors.hpp>
