@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <forward_list>
+#include <list>
+#include <map>
 #include <ranges>
 #include <stdexcept>
 #include <vector>
@@ -59,6 +62,35 @@ TEST_CASE_FIXTURE(watched, "elements are changed in place, by range and by pair,
     parallel_for_each(all.begin(), all.end(), [](int& value) { value += 2; }, &entry::value, {.grain = 3});
     CHECK(all.front().value == 22);
     CHECK(std::ranges::all_of(all | std::views::drop(1), [](const entry& each) { return each.value == 23; }));
+  });
+}
+
+TEST_CASE_FIXTURE(watched, "ranges without random access or a size are visited once, element by element") {
+  pool where({.workers = 2});
+  run_in(where, [] {
+    std::list<entry> all(3000);
+    parallel_for_each(all, [](entry& each) { ++each.value; });
+    parallel_for_each(all, [](int& value) { value *= 10; }, &entry::value);
+    parallel_for_each(all, [](entry& each) { each.value -= 5; }, {.grain = 1});
+    CHECK(std::ranges::all_of(all, [](const entry& each) { return each.value == 15; }));
+    std::map<int, int> squares;
+    for (int i = 0; i < 100; ++i) squares[i] = 0;
+    parallel_for_each(squares, [](auto& each) { each.second = each.first * each.first; });
+    CHECK(std::ranges::all_of(squares, [](const auto& each) { return each.second == each.first * each.first; }));
+    std::vector<int> numbers(1000, 1);
+    numbers[500] = 2;
+    parallel_for_each(numbers | std::views::filter([](int each) { return each == 1; }), [](int& each) { each = 7; });
+    CHECK(std::ranges::count(numbers, 7) == 999);
+    const std::forward_list<int> none;
+    parallel_for_each(none, [](int) { FAIL("there is no element"); });
+    braid::stop_flag flag;
+    CHECK(parallel_for_each(flag, all, [](entry& each) { each.value = 3; }));
+    CHECK(parallel_for_each(flag, all, [](int& value) { value += 1; }, &entry::value));
+    CHECK(parallel_for_each(flag, all, [](entry& each) { each.value += 1; }, {.grain = 7}));
+    flag.request(errc::stopped);
+    CHECK(parallel_for_each(flag, all, [](entry& each) { each.value = 0; }) == braid::fail(errc::stopped));
+    CHECK(std::ranges::all_of(all, [](const entry& each) { return each.value == 5; }));
+    CHECK_THROWS_WITH(parallel_for_each(all, [](entry&) { throw std::runtime_error("an element"); }), "an element");
   });
 }
 

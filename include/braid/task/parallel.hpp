@@ -121,6 +121,32 @@ template <stop_signal Signal, typename Iterator, typename Sentinel, typename Fn,
   return detail::parallel_for_each(detail::stopped_by_t<Signal>(stop), first, count, fn, proj, how);
 }
 
+/// As above for ranges without random access or without a size, such as lists, maps and filtered views, whose elements
+/// are visited more than once. Cost: one pass over the range on the calling thread, and a vector of its iterators, so
+/// that it pays off for large elements or long calls only. Errors: as above; std::bad_alloc.
+template <detail::walked_range Range, typename Fn, typename Proj = std::identity>
+  requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
+void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {}) {
+  const auto places = detail::places_in(range);
+  const auto element = [&proj](const auto& place) -> decltype(auto) { return std::invoke(proj, *place); };
+  parallel_for_each(places, fn, element, how);
+}
+template <detail::walked_range Range, typename Fn>
+void parallel_for_each(Range&& range, Fn&& fn, parallel_options how) {
+  parallel_for_each(range, fn, std::identity(), how);
+}
+template <stop_signal Signal, detail::walked_range Range, typename Fn, typename Proj = std::identity>
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {})
+    -> result<void> {
+  const auto places = detail::places_in(range);
+  const auto element = [&proj](const auto& place) -> decltype(auto) { return std::invoke(proj, *place); };
+  return parallel_for_each(stop, places, fn, element, how);
+}
+template <stop_signal Signal, detail::walked_range Range, typename Fn>
+[[nodiscard]] auto parallel_for_each(Signal&& stop, Range&& range, Fn&& fn, parallel_options how) -> result<void> {
+  return parallel_for_each(stop, range, fn, std::identity(), how);
+}
+
 namespace detail {
 
 template <typename Stop, typename Iterator, typename T, typename Combine, typename Proj>

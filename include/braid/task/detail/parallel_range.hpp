@@ -14,6 +14,7 @@
 #include <iterator>
 #include <optional>
 #include <ranges>
+#include <vector>
 
 namespace braid::detail {
 
@@ -160,6 +161,20 @@ concept divisible_range = std::ranges::random_access_range<Range> && std::ranges
 
 template <typename Iterator, typename Sentinel>
 concept divisible_pair = std::random_access_iterator<Iterator> && std::sized_sentinel_for<Sentinel, Iterator>;
+
+/// A range whose elements are found one after another: each has an iterator that stays valid.
+template <typename Range>
+concept walked_range = std::ranges::forward_range<Range> && !divisible_range<Range>;
+
+/// Returns an iterator to each element.
+template <walked_range Range>
+[[nodiscard]] auto places_in(Range& range) -> std::vector<std::ranges::iterator_t<Range>> {
+  std::vector<std::ranges::iterator_t<Range>> places;
+  if constexpr (std::ranges::sized_range<Range>) places.reserve(std::ranges::size(range));
+  const auto last = std::ranges::end(range);
+  for (auto place = std::ranges::begin(range); place != last; ++place) places.push_back(place);
+  return places;
+}
 
 template <typename Iterator>
 [[nodiscard]] constexpr auto at(const Iterator& first, std::size_t index) -> decltype(auto) {
