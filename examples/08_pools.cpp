@@ -4,18 +4,22 @@
 #include <braid/coro/serial_executor.hpp>
 #include <braid/runtime/default_runtime.hpp>
 #include <braid/task/executors.hpp>
+#include <braid/task/parallel.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 using namespace std::chrono_literals;
 using braid::pool;
@@ -67,6 +71,14 @@ void serial_and_blocking(pool& workers) {
   }
   std::printf("counted %d, never more than 100 in the queue\n", counted);
   // [/bounded]
+  std::atomic<int> sum = 0;
+  // [batch]
+  const std::vector<std::function<void()>> batch(100, [&sum] { ++sum; });
+  if (!post(workers, [batch] { braid::parallel_for_each(batch, [](const auto& part) { part(); }); }))
+    std::puts("no part of it will run");
+  // [/batch]
+  braid::or_throw(workers.wait_idle());
+  std::printf("sum %d\n", sum.load());
   // [observed]
   {
     braid::observed_executor seen(

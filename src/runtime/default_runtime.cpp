@@ -38,6 +38,7 @@ struct process_runtime {
   // The living runtimes that the program has created:
   std::mutex list_mutex;
   atomic<runtime*> first{nullptr};            // the oldest; written under the lock of the list
+  atomic<unsigned> bounded{0};                // runtimes with a bounded queue; written under the lock of the list
   atomic<std::uint64_t> workers_of_first{0};  // the id of its pool, as a word; written before `first`, under the lock
 };
 
@@ -174,20 +175,33 @@ void runtime_list::add(runtime& made) {
   begin_top_socket();
   process_runtime& state = only.state;
   const std::lock_guard lock(state.list_mutex);
+  if (made.queue() != nullptr) state.bounded.fetch_add(1, relaxed);
   runtime* at = state.first.load(relaxed);
   if (at == nullptr) return set_first(&made);
   while (at->next_ != nullptr) at = at->next_;
   at->next_ = &made;
 }
 
+namespace {
+/// Under the lock of the list.
+void forget_queue(runtime& gone) noexcept {
+  if (gone.queue() != nullptr) only.state.bounded.fetch_sub(1, relaxed);
+}
+}  // namespace
+
 /// After a fork the list of the child does not contain the parent's runtimes.
 void runtime_list::remove(runtime& gone) noexcept {
   process_runtime& state = only.state;
   const std::lock_guard lock(state.list_mutex);
   runtime* at = state.first.load(relaxed);
-  if (at == &gone) return set_first(gone.next_);
+  if (at == &gone) {
+    forget_queue(gone);
+    return set_first(gone.next_);
+  }
   while (at != nullptr && at->next_ != &gone) at = at->next_;
-  if (at != nullptr) at->next_ = gone.next_;
+  if (at == nullptr) return;
+  forget_queue(gone);
+  at->next_ = gone.next_;
 }
 
 void runtime_list::for_each(const std::function<void(runtime&)>& fn) {
@@ -214,6 +228,12 @@ auto nearest_runtime() -> runtime* {
   if (found) return *found;
   if (found.error() == errc::closed) return nullptr;
   throw std::system_error(found.error(), "the process has no runtime");
+}
+
+auto nearest_queue() -> executor* {
+  if (only.state.bounded.load(relaxed) == 0 || current_worker() != nullptr) return nullptr;
+  runtime* const nearest = nearest_runtime();
+  return nearest == nullptr ? nullptr : nearest->queue();
 }
 
 auto nearest_executor() -> executor_id {

@@ -85,6 +85,9 @@ runtime::runtime(runtime::options options) : shape_(options.shape) {
     start_merged(options);
   else
     start_separate(options);
+  if (options.queue_capacity != 0)
+    queue_ = std::make_unique<bounded_executor>(
+        *pool_, bounded_executor::options{.capacity = options.queue_capacity, .full = options.on_full});
   watch_for_stalls(options);
 }
 

@@ -61,13 +61,19 @@ namespace detail {
 /// Lifetime: the program must not end its runtime while other threads call this. Errors: as `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_runtime() -> runtime*;
 
+/// Returns the bounded queue of that runtime, if it has one and the caller is no worker of any pool; else null.
+[[nodiscard]] BRAID_API auto nearest_queue() -> executor*;
+
 }  // namespace detail
 
 /// Runs `fn` once, some time later: on the pool of the calling worker; otherwise on the workers of the process if its
 /// runtime exists; otherwise on the workers of the oldest living runtime that the program has created.
-/// Threads: any. Errors: closed, and then `fn` has been destroyed without being called.
+/// Threads: any; if that runtime has a `queue_capacity`, it must live while others call this. Errors: closed, or full if
+/// the capacity is reached, and then `fn` has been destroyed without being called.
 template <detail::job_function Fn>
 [[nodiscard]] auto post(Fn&& fn) -> result<void> {
+  if (executor* const queue = detail::nearest_queue()) [[unlikely]]
+    return post(*queue, std::forward<Fn>(fn));
   const detail::executor_use where(detail::nearest_executor());
   if (!where) return fail(errc::closed);
   return post(*where.get(), std::forward<Fn>(fn));
@@ -79,6 +85,8 @@ template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
   using value = typename detail::spawned_future<Fn, Args...>::value_type;
+  if (executor* const queue = detail::nearest_queue()) [[unlikely]]
+    return spawn(*queue, std::forward<Fn>(fn), std::forward<Args>(args)...);
   const detail::executor_use where(detail::nearest_executor());
   if (!where) return failed_future<value>(make_error_code(errc::closed));
   return spawn(*where.get(), std::forward<Fn>(fn), std::forward<Args>(args)...);

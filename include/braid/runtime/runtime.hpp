@@ -70,6 +70,11 @@ class BRAID_API runtime {
     braid::scheduler scheduler = braid::scheduler::work_stealing;
     runtime_shape shape = runtime_shape::separate;
     std::size_t max_blocking_threads = 64;
+    /// How many functions may wait for a worker that `post` and `spawn` were given by threads that are no workers of
+    /// the runtime; 0: no limit. What workers post does not count, nor do tasks, continuations and offloaded functions.
+    std::size_t queue_capacity = 0;
+    /// What happens to more functions. On the thread of a loop, `wait` holds up all tasks of that loop.
+    when_full on_full = when_full::wait;
     // The workers, as `pool::options` says of each of these. In a merged runtime they wait in their loops, and so have
     // no spare threads.
     std::function<void(std::size_t)> on_worker_start = {};
@@ -107,6 +112,8 @@ class BRAID_API runtime {
   /// Returns all loops: one in a separate runtime; in a merged runtime, the loop of each worker, by the worker's index.
   [[nodiscard]] auto loops() noexcept -> std::span<loop* const> { return loops_; }
   [[nodiscard]] auto workers() noexcept -> pool& { return *pool_; }
+  /// The queue in front of the workers that `queue_capacity` limits; null if nothing is limited.
+  [[nodiscard]] auto queue() noexcept -> bounded_executor* { return queue_.get(); }
   /// For jobs that block. It has threads while it has jobs, and for a while after.
   [[nodiscard]] auto blocking() noexcept -> blocking_pool& { return *blocking_; }
 
@@ -174,6 +181,7 @@ class BRAID_API runtime {
   const runtime_shape shape_;
   std::unique_ptr<loop> loop_;  // of a separate runtime
   std::unique_ptr<pool> pool_;
+  std::unique_ptr<bounded_executor> queue_;    // in front of `pool_`; null without a capacity
   std::vector<detail::loop_driver*> drivers_;  // of a merged one; the pool's workers own them
   std::vector<loop*> loops_;
   std::unique_ptr<atomic<std::size_t>[]> on_the_way_;  // tasks that are sent to each of these; written by workers
@@ -218,15 +226,28 @@ auto spawn(runtime& where, spawn_options how, Fn&& fn, Args&&... args) {
   return spawn(where, std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
-/// Runs a function on the workers. Threads: any. Errors: in the future, as `spawn` on an executor.
+namespace detail {
+
+/// Returns the bounded queue that the calling thread posts to; null without one, and for workers of the runtime.
+inline auto queue_for_caller(runtime& where) noexcept -> executor* {
+  bounded_executor* const queue = where.queue();
+  return queue != nullptr && !where.workers().is_current() ? queue : nullptr;
+}
+
+}  // namespace detail
+
+/// Runs a function on the workers. Threads: any. Errors: in the future, as `spawn` on an executor; errc::full if
+/// `queue_capacity` is reached and `on_full` refuses.
 template <typename Fn, typename... Args>
   requires detail::spawnable<Fn, Args...>
 auto spawn(runtime& where, Fn&& fn, Args&&... args) -> detail::spawned_future<Fn, Args...> {
+  if (executor* const queue = detail::queue_for_caller(where)) [[unlikely]]
+    return spawn(*queue, std::forward<Fn>(fn), std::forward<Args>(args)...);
   return spawn(where.workers(), std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
 /// Without a handle: a task as `runtime::post` starts it, or a function on the workers. Threads: any.
-/// Errors: errc::closed, and then `work` has been destroyed without having begun.
+/// Errors: errc::closed, errc::full as `spawn`, and then `work` has been destroyed without having begun.
 [[nodiscard]] inline auto post(runtime& where, task<void> work) -> result<void> { return where.post(std::move(work)); }
 template <detail::task_function Fn>
 [[nodiscard]] auto post(runtime& where, Fn&& fn) -> result<void> {
@@ -234,6 +255,8 @@ template <detail::task_function Fn>
 }
 template <detail::job_function Fn>
 [[nodiscard]] auto post(runtime& where, Fn&& fn) -> result<void> {
+  if (executor* const queue = detail::queue_for_caller(where)) [[unlikely]]
+    return post(*queue, std::forward<Fn>(fn));
   return post(where.workers(), std::forward<Fn>(fn));
 }
 
