@@ -106,25 +106,55 @@ auto detail::chaos_sequence::next(const detail::disturbed_settings& before) -> d
 }
 
 struct chaos::state {
-  void look_at(const std::vector<thread_info>& threads, std::uint64_t seed);
+  auto look_for() -> result<void>;
+  auto look_at_others(const std::vector<thread_info>& threads) -> result<void>;
+  void look_at(const std::vector<thread_info>& threads);
   void run(duration interval);
   void step();
   void restore();
 
-  std::vector<detail::disturbed_thread> targets;  // used by the chaos thread only
-  detail::parker sleep;                           // unparked to stop
-  atomic<bool> stop{false};                       // written by the destructor, before it unparks
+  find_fn find;            // used by the chaos thread only, once that runs; so also the next ones
+  std::uint64_t seed = 0;  // of all sequences
+  std::size_t found = 0;   // threads so far
+  std::vector<detail::disturbed_thread> targets;
+  detail::parker sleep;      // unparked to stop
+  atomic<bool> stop{false};  // written by the destructor, before it unparks
   atomic<std::size_t> steps{0};
   atomic<std::size_t> refusals{0};
   thread worker;  // last: it uses the others
 };
 
-void chaos::state::look_at(const std::vector<thread_info>& threads, std::uint64_t seed) {
-  for (std::size_t index = 0; index < threads.size(); ++index) {
-    const auto affinity = threads[index].affinity();
-    const auto policy = threads[index].scheduling();
+/// Leaves out the threads that `find` does not return any more, and takes in the others.
+auto chaos::state::look_for() -> result<void> {
+  const std::vector<thread_info> wanted = find();
+  std::erase_if(targets, [&wanted](detail::disturbed_thread& each) {
+    const bool has_left = std::ranges::find(wanted, each.thread) == wanted.end();
+    if (has_left)
+      static_cast<void>(give(each, {.affinity = each.affinity.before, .scheduling = each.scheduling.before}));
+    return has_left;
+  });
+  return look_at_others(wanted);
+}
+
+/// On a thread of its own, whose nice value may suffer.
+auto chaos::state::look_at_others(const std::vector<thread_info>& threads) -> result<void> {
+  std::vector<thread_info> others;
+  for (const thread_info& each : threads)
+    if (std::ranges::find(targets, each, &detail::disturbed_thread::thread) == targets.end()) others.push_back(each);
+  if (others.empty()) return {};
+  auto looks = thread::create({}, [&] { look_at(others); });
+  if (!looks) return fail(looks.error());
+  static_cast<void>(looks->join());
+  return {};
+}
+
+void chaos::state::look_at(const std::vector<thread_info>& threads) {
+  for (const thread_info& each : threads) {
+    const std::size_t index = found++;
+    const auto affinity = each.affinity();
+    const auto policy = each.scheduling();
     if (!affinity || !policy) continue;
-    targets.push_back({.thread = threads[index],
+    targets.push_back({.thread = each,
                        .sequence = detail::chaos_sequence(seed, index),
                        .affinity = detail::disturbed_setting(*affinity),
                        .scheduling = detail::disturbed_setting(*policy)});
@@ -136,6 +166,7 @@ void chaos::state::look_at(const std::vector<thread_info>& threads, std::uint64_
 void chaos::state::run(duration interval) {
   constexpr duration max_length = 1000h;  // a point in time that is further away could not be written down
   while (!stop.load(relaxed)) {
+    if (find) static_cast<void>(look_for());  // a thread that cannot be looked at now is looked at before the next step
     step();
     static_cast<void>(sleep.park_until(steady_time().now() + std::min(interval, max_length)));
   }
@@ -159,9 +190,21 @@ void chaos::state::restore() {
 auto chaos::start(const std::vector<thread_info>& threads, chaos::options options) -> result<chaos> {
   if (options.interval <= duration::zero()) return fail(errc::invalid_argument);
   auto running = std::make_unique<state>();
-  auto looks = thread::create({}, [&] { running->look_at(threads, options.seed); });  // its nice value may suffer
-  if (!looks) return fail(looks.error());
-  static_cast<void>(looks->join());
+  running->seed = options.seed;
+  const auto looked = running->look_at_others(threads);
+  if (!looked) return fail(looked.error());
+  return begin(std::move(running), options);
+}
+
+auto chaos::start_finding(find_fn find, chaos::options options) -> result<chaos> {
+  if (options.interval <= duration::zero()) return fail(errc::invalid_argument);
+  auto running = std::make_unique<state>();
+  running->seed = options.seed;
+  running->find = std::move(find);
+  return begin(std::move(running), options);
+}
+
+auto chaos::begin(std::unique_ptr<state> running, chaos::options options) -> result<chaos> {
   auto worker = thread::create({.name = "braid-chaos"}, [at = running.get(), options] { at->run(options.interval); });
   if (!worker) return fail(worker.error());
   running->worker = std::move(*worker);

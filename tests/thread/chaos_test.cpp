@@ -11,8 +11,11 @@
 #include <tests/support/privileges.hpp>
 
 #include <chrono>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <set>
 #include <string>
@@ -144,6 +147,9 @@ TEST_CASE("an interval of nothing or less is refused") {
     const auto running = chaos::start({}, {.interval = interval});
     REQUIRE_FALSE(running);
     CHECK(running.error() == braid::errc::invalid_argument);
+    const auto finding = chaos::start([] { return std::vector<braid::thread_info>(); }, {.interval = interval});
+    REQUIRE_FALSE(finding);
+    CHECK(finding.error() == braid::errc::invalid_argument);
   }
 }
 
@@ -164,6 +170,69 @@ TEST_CASE("threads that have ended are left out, the others get back what they h
     CHECK(running->refusals() == 0);
   }
   CHECK(settings_of(stays) == before);
+}
+
+TEST_CASE("the threads are looked for before each step: new ones are disturbed, those that leave are put back") {
+  if (!settings_can_change()) return;
+  const held_thread first;
+  const held_thread second;
+  const braid::detail::disturbed_settings before = settings_of(first);
+  const std::uint64_t seed = seed_that_changes(before);
+  auto expected = braid::detail::chaos_sequence(seed, 0).next(before);
+  if (!may_lower_nice()) expected.scheduling = before.scheduling;
+  std::mutex mutex;
+  std::vector<braid::thread_info> wanted;
+  std::condition_variable changed;
+  std::size_t calls = 0;
+  const auto find = [&] {
+    const std::lock_guard lock(mutex);
+    ++calls;
+    changed.notify_all();
+    return wanted;
+  };
+  const auto want = [&](std::vector<braid::thread_info> threads) {
+    std::unique_lock lock(mutex);
+    wanted = std::move(threads);
+    changed.wait(lock, [&, seen = calls] { return calls > seen + 1; });  // a step has begun with them, and ended
+  };
+  {
+    const auto running = chaos::start(find, {.seed = seed, .interval = 1us});
+    REQUIRE(running);
+    want({first.info()});
+    want({second.info()});
+    CHECK(settings_of(first) == before);
+    want({});
+    CHECK(settings_of(second) == before);
+    want({first.info(), second.info()});
+  }
+  CHECK(settings_of(first) == before);
+  CHECK(settings_of(second) == before);
+  {
+    const auto running = chaos::start([&] { return std::vector{first.info()}; }, {.seed = seed, .interval = 1h});
+    REQUIRE(running);
+    REQUIRE(eventually([&] { return running->steps() == 1; }));
+    CHECK(settings_of(first) == expected);
+  }
+  CHECK(settings_of(first) == before);
+}
+
+TEST_CASE("each thread has a sequence of its own, by its place among those that were found") {
+  if (!settings_can_change()) return;
+  const held_thread first;
+  const held_thread second;
+  const braid::detail::disturbed_settings before = settings_of(second);
+  std::uint64_t seed = 0;  // by which both get different settings
+  const auto next = [&](std::size_t index) { return braid::detail::chaos_sequence(seed, index).next(before).affinity; };
+  while (seed < 100 && next(0) == next(1)) ++seed;
+  const std::vector both{first.info(), second.info()};
+  for (const bool finds : {false, true}) {
+    const chaos::options options{.seed = seed, .interval = 1h};
+    const auto running = finds ? chaos::start([&] { return both; }, options) : chaos::start(both, options);
+    REQUIRE(running);
+    REQUIRE(eventually([&] { return running->steps() == 1; }));
+    CHECK(settings_of(first).affinity == next(0));
+    CHECK(settings_of(second).affinity == next(1));
+  }
 }
 
 TEST_CASE("what somebody else sets meanwhile stays, and the other setting is put back") {
