@@ -8,6 +8,9 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
+#include <fstream>
+#include <ios>
+#include <string>
 #include <system_error>
 
 #include <sys/socket.h>
@@ -72,6 +75,22 @@ auto ask_process(int process, char question, const question_limits& limits) -> p
 auto too_large_problem(int process) -> std::string {
   return "process " + std::to_string(process) + " sent more than " +
          std::to_string(question_limits().bytes / 1024 / 1024) + " MiB, which is the limit of an answer";
+}
+
+auto runs_with_top(int process) -> bool {
+  std::ifstream file("/proc/" + std::to_string(process) + "/environ", std::ios::binary);
+  for (std::string variable; std::getline(file, variable, '\0');)
+    if (variable == "BRAID_TOP=1") return true;
+  return false;
+}
+
+auto silent_problem(int process) -> std::string {
+  const std::string number = std::to_string(process);
+  if (runs_with_top(process))
+    return "process " + number +
+           " runs with BRAID_TOP=1 but does not answer: it has made no pool or runtime of braid " +
+           "yet, or is stopped";
+  return "process " + number + " does not answer: run it with BRAID_TOP=1, and this as its user or as root";
 }
 
 auto process_number(std::string_view word) -> std::optional<int> {

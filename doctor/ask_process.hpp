@@ -39,6 +39,12 @@ auto ask_process(int process, char question, const question_limits& limits = {})
 /// Returns the sentence for a process whose answer was refused because it is too large.
 auto too_large_problem(int process) -> std::string;
 
+/// Returns the sentence for a process that did not answer: what to do, unless it was started with BRAID_TOP=1 already.
+auto silent_problem(int process) -> std::string;
+
+/// True if the process was started with BRAID_TOP=1, as far as this user can see.
+auto runs_with_top(int process) -> bool;
+
 /// Parses the number of a process; returns nothing if the word is not a number.
 auto process_number(std::string_view word) -> std::optional<int>;
 

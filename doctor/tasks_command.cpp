@@ -131,12 +131,14 @@ auto reason(const tasks_options& options, int status, const std::string& tasks, 
     -> std::string {
   const auto has = [&rest](const char* part) { return rest.find(part) != std::string::npos; };
   const std::string process = "process " + std::to_string(options.process.value_or(0));
+  const bool has_top = options.process && runs_with_top(*options.process);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    return "there is no gdb: install it, or run the program with BRAID_TOP=1";
+    return has_top ? "there is no gdb: install it, because " + silent_problem(*options.process)
+                   : "there is no gdb: install it, or run the program with BRAID_TOP=1";
   if (options.process && has("No such process")) return "there is no " + process;
   if (options.process && (has("ptrace: ") || has("Could not attach")))
-    return process + " may not be looked at by this user (sysctl kernel.yama.ptrace_scope): run this as root, or the " +
-           "program with BRAID_TOP=1";
+    return process + " may not be looked at by this user (sysctl kernel.yama.ptrace_scope): run this as root" +
+           (has_top ? ", because " + silent_problem(*options.process) : ", or the program with BRAID_TOP=1");
   if (const std::string last = last_line_of(tasks); last.starts_with("# ")) return last.substr(2);
   if (WIFSIGNALED(status)) return "gdb was ended by signal " + std::to_string(WTERMSIG(status));
   return "gdb gives no tasks: " + last_line_of(rest);

@@ -101,7 +101,7 @@ auto problem_of(process_answer::how became, int process) -> std::string {
   const std::string number = std::to_string(process);
   if (became == process_answer::how::too_large) return too_large_problem(process);
   if (became == process_answer::how::impostor) return "another process has the socket @braid." + number;
-  return "process " + number + " does not answer: run it with BRAID_TOP=1, and this as its user or as root";
+  return silent_problem(process);
 }
 
 auto show(const top_options& options) -> int {

@@ -373,6 +373,20 @@ class Traced(unittest.TestCase):
         self.assertEqual(gone.returncode, 1)
         self.assertIn("does not answer: run it with BRAID_TOP=1", gone.stderr)
 
+    def test_top_does_not_advise_a_variable_that_the_program_has(self):
+        for variables, expected in [({"BRAID_TOP": "1"}, "runs with BRAID_TOP=1 but does not answer: it has made no pool"),
+                                    ({"BRAID_TOP": "10"}, "does not answer: run it with BRAID_TOP=1"),
+                                    ({}, "does not answer: run it with BRAID_TOP=1")]:
+            environment = {name: value for name, value in os.environ.items() if name != "BRAID_TOP"} | variables
+            with subprocess.Popen(["cat"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+                other.stdin.write("begun\n")
+                other.stdin.flush()
+                self.assertEqual(other.stdout.readline(), "begun\n")  # so it has its own environment
+                ended = subprocess.run([DOCTOR, "top", str(other.pid), "--once"], capture_output=True, text=True, timeout=100)
+                other.communicate(timeout=100)
+            self.assertEqual(ended.returncode, 1)
+            self.assertIn(f"process {other.pid} {expected}", ended.stderr)
+
     def path_of(self, *words):
         """The lines that braid-doctor prints of the trace, by the first line of each request: (us, kind, rest), and the sums."""
         ended = subprocess.run([DOCTOR, "trace", str(self.file), *words], capture_output=True, text=True, timeout=100)
