@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -206,4 +207,22 @@ TEST_CASE("take gives the value, or throws what the failure was") {
   auto late = on.run(std::move(other).build().value(), {.deadline = on.here.now() + 1ms});
   CHECK_FALSE(static_cast<bool>(late));
   CHECK_THROWS_AS(late.take(), std::system_error);
+}
+
+TEST_CASE("values lie at addresses that are right for their types, whatever lies before them") {
+  struct alignas(64) wide {
+    char text = 'x';
+  };
+  const auto is_aligned = [](const wide& value) { return reinterpret_cast<std::uintptr_t>(&value) % 64 == 0; };
+  flow_builder<> draft;
+  const auto letter = draft.add("letter", [] { return 'a'; });
+  const auto first = draft.add("first", [](char) { return wide(); }, letter);
+  const auto other = draft.add("other", [](char) { return 'b'; }, letter);
+  const auto second = draft.add("second", [](char) { return wide(); }, other);
+  const auto both = draft.add(
+      "both", [is_aligned](const wide& one, const wide& two) { return is_aligned(one) && is_aligned(two); }, first,
+      second);
+  const auto flow = std::move(draft).build(both).value();
+  scene on;
+  CHECK(on.run(flow).take());
 }

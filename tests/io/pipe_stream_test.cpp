@@ -80,6 +80,8 @@ TEST_CASE("the wrong end is refused, and so is a file that nobody can wait for")
   const testing::scratch_folder folder;
   descriptor plain(::open(folder.write("plain", "x").c_str(), O_RDONLY | O_CLOEXEC));
   CHECK(pipe_stream::adopt(here.io(), std::move(plain)).error() == std::errc::operation_not_permitted);
+  descriptor opened_folder(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  CHECK(pipe_stream::adopt(here.io(), std::move(opened_folder)).error() == std::errc::operation_not_permitted);
   CHECK(pipe_stream::adopt(here.io(), descriptor()).error() == std::errc::bad_file_descriptor);
   auto ends = testing::ends::of_pipe();
   CHECK(pipe_stream::adopt(here.io(), std::move(ends.first)).has_value());

@@ -291,7 +291,8 @@ TEST_CASE("a connection over which a call was not sent to its end is not used ag
   test_loop here;
   const std::string refusal = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno";
   const std::string welcome = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-  liar server(here, {refusal, refusal, welcome}, liar::afterwards::keeps);
+  const std::string redirect = "HTTP/1.1 304 Not Modified\r\n\r\n";
+  liar server(here, {refusal, refusal, redirect, welcome}, liar::afterwards::keeps);
   http_client client(here.io(), testing::tested(http_client::options()));
   bool is_first = true;
   auto pieces = [&]() -> task<result<std::string>> {
@@ -308,9 +309,14 @@ TEST_CASE("a connection over which a call was not sent to its end is not used ag
     CHECK(answer->body == "no");
     CHECK(client.idle_connections() == 0);
   }
+  is_first = true;
+  const auto unchanged = here.run(client.fetch(endless)).take();  // the first status that ends what is being sent
+  REQUIRE(unchanged.has_value());
+  CHECK(unchanged->status == http_status::not_modified);
+  CHECK(client.idle_connections() == 0);
   CHECK(fetch_from(server, here, client)->body == "ok");
   CHECK(client.idle_connections() == 1);
-  CHECK(server.connections() == 3);
+  CHECK(server.connections() == 4);
 }
 
 TEST_CASE("a connection that dies while a call is sent, and says why, has said why") {
@@ -545,6 +551,13 @@ TEST_CASE("informational answers are passed over, and what follows an answer end
   for (int i = 0; i < 20; ++i) endless += "HTTP/1.1 103 Early Hints\r\n\r\n";
   liar other(here, {endless});
   CHECK(fetch_from(other, here, client).error() == http_errc::too_many_responses);
+  std::string most;
+  for (int i = 0; i < 8; ++i) most += "HTTP/1.1 103 Early Hints\r\n\r\n";
+  const std::string last = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+  liar eight(here, {most + last});
+  CHECK(fetch_from(eight, here, client)->body == "ok");
+  liar nine(here, {most + "HTTP/1.1 103 Early Hints\r\n\r\n" + last});
+  CHECK(fetch_from(nine, here, client).error() == http_errc::too_many_responses);
 }
 
 TEST_CASE("a deadline ends a call and closes its connection") {

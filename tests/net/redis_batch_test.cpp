@@ -320,6 +320,9 @@ TEST_CASE("a transaction that does not begin and end in one batch is refused, an
     batch.clear();
     CHECK(batch.is_shareable());
     CHECK_FALSE(batch.has_transaction());
+    batch.add("MULTI");
+    batch.add("EXEC");
+    CHECK(batch.is_shareable());  // no transaction of before is open
   }
   scene.run_once();
   CHECK(scene.server().received().empty());

@@ -90,6 +90,10 @@ TEST_CASE("a job has a number, the name of its function, the time that it waited
   CHECK(all.max_queued == 5ms);
   CHECK(all.ran == 30ms);
   CHECK(all.max_ran == 30ms);
+  spawn(s.seen, [&s] { s.clock.advance(10ms); }).detach();
+  s.where.run_all();
+  CHECK(s.seen.counts().ran == 40ms);
+  CHECK(s.seen.counts().max_ran == 30ms);
 }
 
 TEST_CASE("the report of a job has the name of the function that was posted or spawned") {
